@@ -21,7 +21,7 @@ def main() -> int:
         return INTERRUPTED
     except SystemExit:  # argparse has printed help or an error
         if not flush_output():
-            return 1
+            return 2
         raise
 
 

@@ -268,7 +268,7 @@ class BenchmarkEntry:
         files.remove_stale_drafts(self.path)
         if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
             raise FileExistsError(f"{self.path} is there already, and is no entry: name a new one")
-        self.path.mkdir(parents=True, exist_ok=True)
+        files.make_folder(self.path)
         about = {"format": _FORMAT, **asdict(self)}
         del about["path"]
         text = json.dumps(about, indent=2, ensure_ascii=False)

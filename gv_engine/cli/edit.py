@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 
 from gv_engine.cli import options as cli
+from gv_engine.scenario.files import path_exists
 
 
 def add_options(parser: cli.CommandParser) -> None:
@@ -30,6 +31,8 @@ def run(options: argparse.Namespace) -> int:
 
     name, settings = options.scenario, cli.scenario_options(options)
     document = open_document(name, **settings) if name else None
+    if document and document.buffer.file and not path_exists(document.buffer.file):
+        cli.complain(f"{name} is not there yet: the window shows a new level, which Save writes")
     # imported here: other commands do not need pygame
     from gv_engine.ui.screens.edit import EditScreen
     from gv_engine.ui.screens.start import StartScreen

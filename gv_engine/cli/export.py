@@ -24,7 +24,7 @@ from gv_engine.cli import options as cli
 from gv_engine.cli.check import find_levels, find_pack
 from gv_engine.rollout.policy import GREEDY, TRAINED, find_run
 from gv_engine.rules.errors import GVEngineError
-from gv_engine.scenario.files import format_bytes, write_file
+from gv_engine.scenario.files import format_bytes, make_folder, write_file
 from gv_engine.scenario.level_files import LevelFiles
 from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_grids
 from gv_engine.scenario.loading import load_scenario
@@ -97,7 +97,7 @@ def _write_site(options: argparse.Namespace) -> int:
     named = [Entry(source, "Levels") for source in options.scenarios]
     groups: dict[str, list[Link]] = {}
     refused = 0
-    options.site.mkdir(parents=True, exist_ok=True)
+    make_folder(options.site)
     names = {"index"}
     for entry in named or built_in:
         name = next(n for n in _iter_names(entry.title) if n not in names)

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, NoReturn, TypeAlias
 
+from gv_engine.cli.streams import flush_output
 from gv_engine.rules.errors import (
     TrustError,
     describe_allowed,
@@ -88,6 +89,14 @@ class CommandParser(argparse.ArgumentParser):
         if unknown:
             self.error(f"found the word {unknown[0]!r}, which is one too many")
         return found, unknown
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """Write `message` to `file`; exit with code 2 if it is stdout and cannot be written, where
+        argparse says nothing."""
+        if file is not sys.stdout:
+            super()._print_message(message, file)
+        elif not flush_output(message):
+            raise SystemExit(2)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Raise an argparse error if the value is none of the action's choices."""
@@ -230,12 +239,12 @@ def _parse_module_name(text: str) -> str:
     return text
 
 
-def parse_pair(text: str) -> tuple[str, Any]:
-    """Return (name, parsed value) of a setting `NAME=VALUE`; raise an argparse error for another
-    text."""
+def parse_pair(text: str, example: str = "size=9") -> tuple[str, Any]:
+    """Return (name, parsed value) of a setting `NAME=VALUE`; raise an argparse error, with the
+    `example`, for another text."""
     name, equals, value = text.partition("=")
     if not (equals and name.isidentifier()) or name in Consent.__annotations__:
-        raise argparse.ArgumentTypeError(f"found {text!r}, expected NAME=VALUE, as size=9")
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected NAME=VALUE, as {example}")
     try:
         return name, parse_value(value)
     except ValueError as error:

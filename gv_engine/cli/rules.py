@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
             if _strip_prefix(entry.name) == name:
                 _print_topic(title, entry)
     elif mentions := [*_find_mentions(name, all_chapters)]:
-        cli.print_table(("", ""), mentions, f"topics that mention {name}")
+        cli.print_table(("", ""), mentions, f"nothing is called {name!r}; these mention it")
     else:
         raise cli.UsageError(
             f"nothing is called {options.name!r}, and no topic mentions it"

@@ -46,10 +46,11 @@ def open_streams() -> None:
             stream.reconfigure(errors="ascii_text")
 
 
-def flush_output() -> bool:
-    """Write what stdout and stderr still hold; return False if stdout cannot be written. Nothing is
-    said about a reader that has gone away."""
+def flush_output(text: str = "") -> bool:
+    """Write `text` to stdout, and what stdout and stderr still hold; return False if stdout cannot
+    be written. Nothing is said about a reader that has gone away."""
     try:
+        sys.stdout.write(text)
         sys.stdout.flush()
     except OSError as error:
         discard_output()

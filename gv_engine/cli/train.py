@@ -427,7 +427,8 @@ def add_options(parser: cli.CommandParser) -> None:
     parser.add_option("--partner NAME=POLICY", str, partner_text, action="append")
     set_text = "a setting, as --set-hp learning_rate=3e-4, over those of FILE; may be repeated"
     more: dict[str, Any] = {"dest": "hyperparameters", "action": "append"}
-    parser.add_option("--set-hp NAME=VALUE", cli.parse_pair, set_text, [], **more)
+    parse_setting = partial(cli.parse_pair, example="learning_rate=3e-4")
+    parser.add_option("--set-hp NAME=VALUE", parse_setting, set_text, [], **more)
     parser.add_option("--wandb PROJECT", str, "send the metrics to Weights & Biases, too")
     seeds = parser.add_mutually_exclusive_group()
     seed_text = (
@@ -447,6 +448,8 @@ def run(options: argparse.Namespace) -> int:
     """Run the command `train`: train policies as the options say, print progress, and return the
     exit code."""
     RL.require()
+    from gv_engine.learning.run_folder import removing_refused
+
     if options.scenario is None and not options.resume:
         raise cli.UsageError("no SCENARIO: name one to train on, or a run to continue by --resume")
     here = "imitate", "device", "wandb"
@@ -482,6 +485,8 @@ def run(options: argparse.Namespace) -> int:
         *_format_commands(options, runs[0], scenario.agent_group, path),
     )
     with cli.handling_sigterm(), ExitStack() as stack:
+        if not options.resume:
+            stack.enter_context(removing_refused(runs))
         for each in runs:
             each.set_stop_condition(plan.stop_condition)
         if not options.ray:

@@ -9,6 +9,7 @@ examples:
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from gv_engine.cli import options as cli
 from gv_engine.scenario.loading import load_scenario
@@ -18,7 +19,8 @@ def add_options(parser: cli.CommandParser) -> None:
     """Add the options of the command `view` to its parser."""
     parser.add_scenario()
     parser.add_policy()
-    parser.add_option("--num-envs M", cli.parse_positive, "number of parallel worlds", 1024)
+    parse_number = partial(cli.parse_at_most, 2**20, cli.parse_positive)
+    parser.add_option("--num-envs M", parse_number, "number of parallel worlds", 1024)
     parser.add_seed("seed of the first world")
     parser.add_option("--threads T", cli.parse_positive, "threads that step the worlds", 1)
 

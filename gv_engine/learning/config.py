@@ -169,6 +169,12 @@ class Hyperparameters:
         """Convert integers of float fields; raise ConfigError if a value is invalid."""
         for each in fields(self):
             object.__setattr__(self, each.name, check_value(each, getattr(self, each.name)))
+        steps = self.num_envs * self.num_steps
+        if self.num_minibatches > max(1, steps // 2):
+            raise ConfigError(
+                f"num_minibatches is {self.num_minibatches}; an update has {steps} steps, num_envs "
+                f"times num_steps, so expected at most {max(1, steps // 2)}, of two steps each"
+            )
 
 
 RECURRENT_DEFAULTS = {"recurrent": True, "num_envs": 256, "num_minibatches": 2, "ent_coef": 0.03}

@@ -18,8 +18,8 @@ import json
 import math
 import pickle
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from importlib.util import find_spec
 from io import BytesIO
@@ -44,6 +44,8 @@ from gv_engine.scenario.files import (
     check_inner_folder,
     check_regular_file,
     exclusive_lock,
+    make_folder,
+    make_write_error,
     open_regular_file,
     parse_json,
     read_bytes,
@@ -131,7 +133,7 @@ class Run:
             _check_stop_condition(stop_condition)
         except ValueError as error:
             raise RunError(f"{path} cannot begin: {error}") from None
-        path.mkdir(parents=True, exist_ok=True)
+        make_folder(path)
         played = loaded_levels.scenario if loaded_levels else scenario
         about: dict[str, Any] = {"format": _FORMAT, "scenario": make_reference(played)}
         about |= {"settings": asdict(settings), "levels": levels}
@@ -288,7 +290,7 @@ class Run:
                 csv.writer(file).writerows([*lines, (f"{seconds:.3f}", *metrics)])
             self._log_to_tensorboard(metrics)
         except OSError as error:
-            raise OSError(f"{self.path} cannot be written: {error.strerror}") from None
+            raise make_write_error(self.path, error) from None
         measures = metrics.success_rate, metrics.episode_return, -metrics.episode_length
         score = [0.0 if math.isnan(value) else value for value in measures]
         known = metrics.episodes >= _MIN_EPISODES and not math.isnan(metrics.episode_return)
@@ -369,6 +371,25 @@ def check_new_run_folder(path: Path) -> None:
         raise FileExistsError(
             f"{path} is there already: give the name of a new folder by --out{resume_hint}"
         )
+
+
+@contextmanager
+def removing_refused(runs: Sequence[Run]) -> Iterator[None]:
+    """Context manager: if an error ends the block before any of these new runs has saved anything,
+    remove their folders, so that they can be made again."""
+    try:
+        yield
+    except Exception:
+        if not any((run.path / name).exists() for run in runs for name in (_CHECKPOINT, _PROGRESS)):
+            for run in runs:
+                for name in (RUN_FILE, _LOCK):
+                    (run.path / name).unlink(missing_ok=True)
+            with suppress(OSError):  # there are other files
+                for run in runs:
+                    run.path.rmdir()
+                if runs[1:]:
+                    runs[0].path.parent.rmdir()
+        raise
 
 
 def write_run_files(run: Path, files: Mapping[str, bytes]) -> None:

@@ -36,6 +36,7 @@ from gv_engine.learning.training import Training
 from gv_engine.rules.errors import MissingExtraError, shorten
 from gv_engine.scenario.files import (
     check_inner_folder,
+    make_folder,
     open_regular_file,
     remove_stale_drafts,
     write_file,
@@ -233,7 +234,7 @@ class Sweep:
             raise ConfigError(
                 f"{path} is there already, and no sweep: give another folder by --out"
             )
-        path.mkdir(parents=True, exist_ok=True)
+        make_folder(path)
         remove_stale_drafts(path)
         if os.path.lexists(path / _LOG):  # Optuna would write through a link
             os.close(open_regular_file(path / _LOG, os.O_RDWR))

@@ -204,7 +204,7 @@ def train(
     """
     RL.require()
     from gv_engine.learning.ppo import find_device
-    from gv_engine.learning.run_folder import Run, check_new_run_folder
+    from gv_engine.learning.run_folder import Run, check_new_run_folder, removing_refused
 
     for name, functions in {"callbacks": callbacks, "loggers": loggers}.items():
         if not isinstance(functions, Iterable):
@@ -225,7 +225,8 @@ def train(
         ) from None
     described = settings, config.levels, levels, config.stop_condition
     run = Run.create(path, grid, *described)
-    return _train_run(run, levels.scenario if levels else grid, device, callbacks, loggers)
+    with removing_refused([run]):
+        return _train_run(run, levels.scenario if levels else grid, device, callbacks, loggers)
 
 
 def resume_training(

@@ -357,8 +357,7 @@ class EpisodeFolder:
             yield
         except OSError as error:
             kept = f"; {self.episodes} episodes in it are whole" if self.episodes else ""
-            why = error.strerror or error
-            raise OSError(f"{self._path} cannot be written: {why}{kept}") from None
+            raise OSError(f"{files.make_write_error(self._path, error)}{kept}") from None
 
     def _write_listing(self, complete: bool) -> None:
         """Write `rollout.json` with the present numbers of episodes and steps, the checksums, and

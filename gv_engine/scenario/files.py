@@ -337,7 +337,7 @@ class AtomicFile:
             if old:
                 _copy_permissions(target, old, self.path)
         except OSError as error:
-            raise OSError(f"{target} cannot be written: {error.strerror}") from None
+            raise make_write_error(target, error) from None
 
     def commit(self, is_durable: bool = False) -> None:
         """Put the draft in the place of the target file; if `is_durable`, first wait until the
@@ -371,9 +371,30 @@ def atomic_write(path: Path, follow_links: bool = True, is_durable: bool = False
         yield draft.path
         draft.commit(is_durable)
     except OSError as error:
-        raise OSError(f"{path} cannot be written: {error.strerror or error}") from None
+        raise make_write_error(path, error) from None
     finally:
         draft.discard()
+
+
+def make_write_error(path: Path, error: OSError) -> OSError:
+    """Return an error that says why the file or folder `path` cannot be written: for `error`, or
+    because its folder is missing."""
+    why = str(error.strerror or error)
+    if error.errno in (errno.ENOENT, errno.ENOTDIR) and not path.parent.is_dir():
+        why = f"there is no folder {path.parent}"
+    return OSError(f"{path} cannot be written: {why}")
+
+
+def make_folder(path: Path) -> None:
+    """Make the folder `path`, and those that it is in, if they are missing.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise make_write_error(path, error) from None
 
 
 def write_file(
@@ -417,7 +438,7 @@ def append_line(path: Path, line: str) -> None:
             file.truncate(end)
             append_whole(file, data)
     except OSError as error:
-        raise OSError(f"{path} cannot be written: {error.strerror}") from None
+        raise make_write_error(path, error) from None
 
 
 @contextmanager

@@ -48,6 +48,7 @@ _BOARD = re.compile(rb"^[ \t]*#[#@$.*+_ -]*#[ \t]*\r?$", re.MULTILINE)
 """Pattern of a board's row in a file."""
 _SCENARIO = re.compile(rb"^(extends|levels|maps?|transition_functions)[ \t]*:", re.MULTILINE)
 """Pattern of a key of a scenario."""
+_KEY = re.compile(rb"^\w+[ \t]*:", re.MULTILINE)
 _MAX_FILE_BYTES = 2**20
 """Maximum size of a file that is read level by level, or of a tileset."""
 _MAX_PACK_BYTES = 8 * _MAX_FILE_BYTES
@@ -95,6 +96,18 @@ def is_pack(file: Path, raw: bytes = b"") -> bool:
     if (kind := file.suffix.lower()) == ".txt":
         return bool(_BOARD.search(raw) and not _SCENARIO.search(raw))
     return kind in _SOKOBAN
+
+
+def check_kind(document: YamlNode, file: Path, raw: bytes) -> None:
+    """Raise a FieldError at `document` if `file`, with the content `raw`, is Python, or a `.txt`
+    file that has neither a board nor a key."""
+    if file.suffix == ".py":
+        raise document.error("found Python, expected a scenario: name its YAML file or its folder")
+    if file.suffix.lower() == ".txt" and not (_BOARD.search(raw) or _KEY.search(raw)):
+        raise document.error(
+            "found neither boards of Sokoban, with rows such as #@ $.# alone in their lines, nor "
+            "keys of a scenario"
+        )
 
 
 _SOK_LETTERS = {

@@ -68,6 +68,18 @@ def test_closed_streams_read_and_write_nothing(monkeypatch: pytest.MonkeyPatch):
         file.close()
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+@pytest.mark.parametrize("words", ["--help", "train --help"])
+def test_help_that_cannot_be_written_is_told(words: str):
+    program = [sys.executable, "-u", "-m", "gv_engine", *words.split()]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            program, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, check=False, text=True
+        )
+    said = "gv-engine: the output cannot be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (2, said)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="needs a shell")
 @pytest.mark.sample("no streams", "no reader")
 @pytest.mark.parametrize(

@@ -45,6 +45,7 @@ def test_an_empty_file_is_the_defaults(tmp_path):
         ({"learning_rate": -(10**400)}, "learning_rate is -1000"),
         ({"hidden_size": 99999999}, "hidden_size is 99999999; expected an integer from 1 to 4096"),
         ({"num_steps": 2**21}, "num_steps is 2097152; expected an integer from 1 to 1048576"),
+        ({"num_minibatches": 17, "num_envs": 4, "num_steps": 8}, "32 steps, .* at most 16, of two"),
         ({"learning_rate": float("nan")}, "learning_rate is nan; expected a number"),
         ({"levels": 3}, "levels is 3; expected a text"),
         ({"curriculum": "pl"}, "no curriculum 'pl'; did you mean 'plr'?"),

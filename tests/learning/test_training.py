@@ -21,7 +21,7 @@ from gv_engine.benchmark.runner import PartRunner
 from gv_engine.cli import create_parser, main, options, train
 from gv_engine.cli.play import begin_session
 from gv_engine.envs.level_sets import LevelSet
-from gv_engine.learning.config import Hyperparameters, StopCondition
+from gv_engine.learning.config import ConfigError, Hyperparameters, StopCondition
 from gv_engine.learning.policy_file import RunError
 from gv_engine.learning.training import TrainingSlices
 from gv_engine.rollout import episode_folder
@@ -277,6 +277,24 @@ def test_bad_input_is_told(words, says, capsys):
         trained("full", updates=1)
     assert main(["train", *words]) == 2
     assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [("--out", "x"), ("--out", "x", "--seeds", "0:2")], ids=len)
+def test_a_run_that_is_refused_leaves_no_folder(words, monkeypatch, capsys):
+    monkeypatch.setattr(ppo, "_MAX_WEIGHTS", 1000)
+    assert main([*WORDS, *words]) == 2
+    assert "weights, and the files of a run hold 1,000" in capsys.readouterr().err
+    assert not Path("x").exists()
+    with pytest.raises(ConfigError, match="choose a smaller hidden_size"):
+        training.train("keydoor-5x5", out="x")
+    assert not Path("x").exists()
+
+
+def test_a_run_that_has_begun_keeps_its_folder_after_an_error(monkeypatch):
+    trained("a", updates=1)
+    monkeypatch.setattr(ppo, "_MAX_WEIGHTS", 1000)
+    assert resume("a") == 2
+    assert len(curve(Path("a"))) == 1
 
 
 def test_damaged_runs_are_told():

@@ -29,6 +29,7 @@ from gv_engine.scenario.files import (
     format_bytes,
     is_file_name,
     make_file_name,
+    make_folder,
     read_bytes,
     remove_stale_drafts,
 )
@@ -166,8 +167,12 @@ def test_what_cannot_be_written_is_named(tmp_path: Path):
     full = pytest.raises(OSError, match=r"a\.txt cannot be written: No space")
     with full, atomic_write(tmp_path / "a.txt"):
         raise OSError(28, "No space left on device")
-    with pytest.raises(OSError, match=r"b\.txt cannot be written: No such file"):
-        AtomicFile(tmp_path / "gone" / "b.txt")
+    (tmp_path / "a.txt").touch()
+    for folder in ("gone", "a.txt"):
+        with pytest.raises(OSError, match=rf"b\.x cannot be written: .* no folder .*{folder}$"):
+            AtomicFile(tmp_path / folder / "b.x")
+    with pytest.raises(OSError, match=r"b cannot be written: there is no folder .*a\.txt$"):
+        make_folder(tmp_path / "a.txt" / "b")
     for name in ("a\0b", "a\0/b"):
         with pytest.raises(OSError, match="cannot be written: its path has a NUL"):
             AtomicFile(tmp_path / name)

@@ -9,6 +9,7 @@ import pytest
 
 from gv_engine import Scenario
 from gv_engine.cli import main
+from gv_engine.rules.errors import ScenarioError
 from gv_engine.scenario.level_files import LevelFiles
 from gv_engine.scenario.sokoban_files import read_slc, read_sokoban
 from gv_engine.validation.solver import check_solution
@@ -196,6 +197,12 @@ def test_files_of_other_editors_say_what_they_are(
 def test_a_text_file_of_boards_behind_a_text_is_a_scenario(tmp_path: Path):
     (tmp_path / "a.txt").write_text(f"Title: A set\nAuthor: Ada\n\n{A}\nTitle: Anna\n")
     assert Scenario.load(f"{tmp_path / 'a.txt'}#1").description.startswith("Anna, by Ada.")
+    (tmp_path / "c.txt").write_text("   ABC\n  +---\n 1|###\n 2|#@#\n 3|###\n")
+    with pytest.raises(ScenarioError, match=r"c\.txt:1: found neither boards of Sokoban, with"):
+        Scenario.load(tmp_path / "c.txt")
+    (tmp_path / "c.py").write_text('"""Rules."""\n')
+    with pytest.raises(ScenarioError, match=r"c\.py:1: found Python, expected a scenario: "):
+        Scenario.load(tmp_path / "c.py")
     (tmp_path / "b.txt").write_text(f"extends: sokoban\nlevels: a.txt\n# {'#' * 9}\n{'#' * 9}\n")
     assert len(Scenario.load(tmp_path / "b.txt").document.levels) == 1
 

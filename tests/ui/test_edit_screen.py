@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from components.objects import WALL
+from gv_engine.cli import main
 from gv_engine.editor.document import STARTERS, CheckState, Fault
 from gv_engine.editor.map_model import MapCell
 from gv_engine.editor.text_buffer import format_key_path
@@ -22,6 +23,7 @@ from gv_engine.ui.screens.edit_menus import ConflictMenu, LeaveMenu, PackMenu, S
 from gv_engine.ui.screens.edit_panels import describe_brush, describe_cursor_cell
 from gv_engine.ui.screens.play import PlaytestScreen
 from gv_engine.ui.screens.start import StartScreen
+from gv_engine.ui.window.app import App
 from gv_engine.validation.lint import find_placed_mistakes
 from tests.desk import Desk, labels, playing
 from tests.newcomer import Newcomer
@@ -30,6 +32,18 @@ pytestmark = pytest.mark.window
 
 PAINT = ("Down", "Right", "Right", "Space")
 """Keys that paint the cell (1, 2)."""
+
+
+def test_a_new_file_is_told_at_the_command_line(folder: Path, monkeypatch, capsys):
+    monkeypatch.setattr(App, "run", lambda *_: None)
+    file = folder / "cave.yaml"
+    assert main(["edit", str(file)]) == 0
+    assert "cave.yaml is not there yet: the window shows a new level" in capsys.readouterr().err
+    file.write_text("extends: keydoor-5x5\n")
+    for words in ([], [str(file)], ["keydoor-5x5"]):
+        assert main(["edit", *words]) == 0
+        assert not capsys.readouterr().err
+
 
 COMMENTED = """\
 # My first cave.

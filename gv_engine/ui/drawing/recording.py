@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gv_engine.scenario.files import AtomicFile
+from gv_engine.scenario.files import AtomicFile, make_write_error
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.session.episode import Playable
 from gv_engine.session.sprite_paths import sprite_folders
@@ -249,7 +249,7 @@ class Recorder:
             yield
         except OSError as error:
             self.discard()
-            raise OSError(f"{self.path} cannot be written: {error.strerror or error}") from None
+            raise make_write_error(self.path, error) from None
         except BaseException:  # Ctrl-C while the end is written, which takes a while
             self.discard()
             raise
