@@ -32,8 +32,9 @@ _BATCH_STEPS = 1024
 """Minimum number of steps in a minibatch, which consists of whole episodes."""
 _HELD_OUT = 0.1
 """Share of the episodes that are held out."""
-_PATIENCE = 3
-"""Passes without a lower loss after which training ends."""
+_PATIENCE = 5
+"""Passes without a lower loss after which training ends; with three, some seeds ended before the
+network read the mission."""
 MAX_PASSES = 50
 
 

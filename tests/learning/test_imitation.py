@@ -52,7 +52,6 @@ def test_a_run_acts_as_it_was_shown(words, capsys):
 
 def test_a_run_reads_the_mission_that_it_is_shown():
     played("BabyAI-GoToLocal-v0", "bot", 4000, "shown")
-    # training ends after three passes without a lower loss: with other seeds earlier or later
     imitated("BabyAI-GoToLocal-v0", "shown", "one", "--seed", "2")
     own = played("BabyAI-GoToLocal-v0", "one", 300, "own", "--seed", "1000000")
     assert own["episode_success"].mean() > 0.9
