@@ -160,7 +160,8 @@ def make_parameters(
         values["first_text"] = np.asarray(scenario.missions.firsts[number])
     for field, call in list_call_fields(member):
         data = {
-            f"{prefix}_{name}": np.asarray(value)
+            # NumPy takes an empty list for floats, and it may be one of indices
+            f"{prefix}_{name}": np.asarray(value, np.int64 if np.size(value) == 0 else None)
             for prefix, part in iter_calls(call.name, call)
             for name, value in part.arguments.items()
             if is_data(value)

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from gv_engine.envs.arg_checks import Seeds
 from gv_engine.envs.environment import GridEnv
 from gv_engine.envs.minigrid_instructions import make_instructions
-from gv_engine.envs.minigrid_names import REPLACEMENTS
+from gv_engine.envs.minigrid_names import PARAMETERS, REPLACEMENTS
 from gv_engine.envs.minigrid_objects import (
     DIRECTIONS,
     EMPTY,
@@ -30,6 +30,7 @@ from gv_engine.envs.minigrid_objects import (
     draw_grid,
     make_object,
     spawn_object,
+    write_object,
 )
 from gv_engine.envs.minigrid_observations import MINIGRID_DIRECTIONS, encode_minigrid
 from gv_engine.envs.minigrid_rooms import Room, RoomGrid
@@ -82,6 +83,7 @@ class MiniGridEnv(GridEnv):
         tile_size: pixels of a cell's side in "rgb_array" pictures; with `tile_size` or `highlight`
             set, MiniGrid itself draws them, see `get_frame`.
         highlight: pictures show the cells that the agent sees.
+        descriptions: let `info["descriptions"]` have the `descriptions` of each observation.
     """
 
     _is_rng_shared = False  # whether wrappers may have used the RNG since the world's last step
@@ -100,6 +102,7 @@ class MiniGridEnv(GridEnv):
         agent_view_size: int = _VIEW_SIZE,
         tile_size: int | None = None,
         highlight: bool | None = None,
+        descriptions: bool = False,
         **options: Any,
     ) -> None:
         """Make the world and the spaces, with MiniGrid's view of `agent_view_size` cells;
@@ -109,12 +112,19 @@ class MiniGridEnv(GridEnv):
         self._tile_size = tile_size or 32
         self._highlight = highlight is not False
         self._shows_view = options.get("observation_representation") == "minigrid"
-        self._views: dict[int, GridEnv] = {}
+        self._views: dict[tuple[int, str], GridEnv] = {}
+        self._has_descriptions = descriptions
         self._objects = {}
 
     def __getattr__(self, name: str) -> Any:
-        """Raise an AttributeError; for an attribute that only MiniGrid's environments have, it says
-        what to use instead."""
+        """Return the parameter of the level that an attribute of MiniGrid's stands for.
+
+        Raises:
+            AttributeError: there is none; for an attribute that only MiniGrid's environments have,
+                the message says what to use instead.
+        """
+        if name in PARAMETERS and PARAMETERS[name] in self._parameters:
+            return self._parameters[PARAMETERS[name]]
         if name in REPLACEMENTS:
             raise AttributeError(f"MiniGrid's {name} does not exist here: {REPLACEMENTS[name]}")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -155,9 +165,23 @@ class MiniGridEnv(GridEnv):
         self._np_random, self._np_random_seed, self._is_rng_shared = generator, -1, True
 
     @property
+    def _parameters(self) -> dict[str, Any]:
+        """Values of the level's parameters by name."""
+        return {each.name: each.value for each in self.scenario.document.parameters}
+
+    @property
     def max_steps(self) -> int | None:
-        """Step limit of the episode."""
-        return self.scenario.step_limit(self._world) if self._started else self.scenario.max_steps
+        """Step limit of the episode; before the first reset, 0 if the mission sets it."""
+        if self._started:
+            return self.scenario.step_limit(self._world)
+        return self._parameters.get("max_steps", self.scenario.max_steps)  # type: ignore[no-any-return]
+
+    @cached_property
+    def _example(self) -> MiniGridEnv:
+        """Environment of the same level after a reset, for attributes that MiniGrid has before."""
+        example = type(self)(self.scenario, world="object")
+        example.reset(seed=0)
+        return example
 
     @property
     def step_count(self) -> int:
@@ -186,10 +210,8 @@ class MiniGridEnv(GridEnv):
 
     @property
     def mission(self) -> str:
-        """Mission of the agent as text; before the first reset, any text of its space."""
-        if self._started or not self.scenario.missions:
-            return super().mission
-        return self.scenario.missions.to_text(self.scenario.missions.low)
+        """Mission of the agent as text; before the first reset, that of an example."""
+        return super().mission if self._started else self._example.mission
 
     @property
     def agent_pos(self) -> Any:
@@ -225,13 +247,14 @@ class MiniGridEnv(GridEnv):
     @property
     def dir_vec(self) -> NDArray[np.int64]:
         """(2,) unit vector (x, y) of the agent's direction."""
-        x, y = DIRECTIONS[self.agent_dir]
-        return np.array([x, y])
+        if not self._started:
+            raise ValueError("call reset() first: before that, the agent has no direction")
+        return DIRECTIONS[self.agent_dir].copy()
 
     @property
     def right_vec(self) -> NDArray[np.int64]:
         """(2,) unit vector (x, y) to the right of the agent."""
-        x, y = DIRECTIONS[self.agent_dir]
+        x, y = self.dir_vec
         return np.array([-y, x])
 
     @property
@@ -242,17 +265,23 @@ class MiniGridEnv(GridEnv):
 
     @property
     def goal_pos(self) -> tuple[int, int]:
-        """x and y of the first goal of the level, column by column.
+        """x and y of the first goal of the level, column by column; before the first reset, of an
+        example.
 
         Raises:
             AttributeError: the level has no goal.
         """
+        if not self._started:
+            return self._example.goal_pos
         kinds = self.grid.codes[..., 0]
         for x, y in np.argwhere(kinds == _GOAL).tolist():
             return x, y
         raise AttributeError("this level has no goal, whose cell goal_pos would be")
 
-    goal_position = goal_pos
+    @property
+    def goal_position(self) -> tuple[int, int] | None:
+        """x and y of the first goal of the level, None before the first reset."""
+        return self.goal_pos if self._started else None
 
     @property
     def grid(self) -> Grid:
@@ -336,7 +365,8 @@ class MiniGridEnv(GridEnv):
 
     def gen_obs(self) -> dict[str, Any]:
         """Return the current observation: `image`, `direction` and `mission`."""
-        return self._observe(self.agent_view_size)
+        observation: dict[str, Any] = self._observe(self.agent_view_size)
+        return observation
 
     def gen_obs_grid(self, agent_view_size: int | None = None) -> tuple[Grid, NDArray[np.bool_]]:
         """Return the cells in the agent's view as a grid, and a (w, h) mask that is True for the
@@ -345,26 +375,38 @@ class MiniGridEnv(GridEnv):
         Args:
             agent_view_size: rows and columns of the view; None for those of the environment.
         """
-        image = self._observe(agent_view_size or self.agent_view_size)["image"]
+        image: NDArray[np.uint8] = self._observe(agent_view_size or self.agent_view_size)["image"]
         seen = image[..., 0] != UNSEEN
         image[~seen] = EMPTY, 0, 0
         return Grid(image), seen
 
-    def _observe(self, size: int) -> dict[str, Any]:
-        """Return the observation in MiniGrid's format, for a view with `size` rows and columns."""
+    @property
+    def descriptions(self) -> list[str]:
+        """Sentences of BabyAI-Text about what the agent sees and carries."""
+        text = self._observe(self.agent_view_size, "text", style="sentences")
+        return [line for line in text.splitlines() if line.startswith("You ")]
+
+    def _info(self) -> dict[str, Any]:
+        """Return `info` as `GridEnv` does, with `descriptions` if they are asked for."""
+        more = {"descriptions": self.descriptions} if self._has_descriptions else {}
+        return super()._info() | more
+
+    def _observe(self, size: int, representation: str = "minigrid", **options: Any) -> Any:
+        """Return the observation in another representation, for a view with `size` rows and
+        columns."""
         started = self.step_count > 0
-        if started and size == self.agent_view_size and self._shows_view:
+        shown = size, representation
+        if started and shown == (self.agent_view_size, "minigrid") and self._shows_view:
             return dict(self._observation())
-        if size not in self._views:
+        if shown not in self._views:
             scenario = self.scenario.with_(area=_view_area(size))
-            shown = "minigrid"
-            self._views[size] = GridEnv(scenario, None, "object", observation_representation=shown)
-        view = self._views[size]
+            how = {"name": representation, **options}
+            self._views[shown] = GridEnv(scenario, None, "object", observation_representation=how)
+        view = self._views[shown]
         row = self._row.copy()
         row["steps"] += not started  # the first observation may show an object that is in hand now
         view._batch.restore(0, row, trusted=True)
-        observation: dict[str, Any] = view._observation()
-        return observation
+        return view._observation()
 
     def get_frame(
         self, highlight: bool = True, tile_size: int = 32, agent_pov: bool = False
@@ -535,6 +577,24 @@ class MiniGridEnv(GridEnv):
         if self.render_mode == "rgb_array" and self._draws_like_minigrid and self._started:
             return self.get_frame(self._highlight, self._tile_size)
         return super().render()
+
+    def pprint_grid(self) -> str:
+        """Return the level as text, two characters a cell: the agent's direction, or the type and
+        the colour of an object, where `_` is an open door and `L` a locked one.
+
+        Raises:
+            ValueError: there is no level before the first reset.
+        """
+        if not self._started:
+            raise ValueError(
+                "The environment hasn't been `reset` therefore the `agent_pos`, `agent_dir` or "
+                "`grid` are unknown."
+            )
+        grid = self.grid
+        cells = {(x, y): write_object(grid.get(x, y)) for x, y in np.ndindex(grid.codes.shape[:2])}
+        cells[self.agent_pos] = 2 * ">V<^"[self.agent_dir]
+        lines = ("".join(cells[x, y] for x in range(self.width)) for y in range(self.height))
+        return "\n".join(lines)
 
     def hash(self, size: int = 16) -> str:
         """Return `size` hexadecimal digits that identify the state of level and agent, equal to

@@ -10,7 +10,7 @@ _MAKE = "hand {} to gymnasium.make"
 _GRID = "grid has the objects of the level, with their cells"
 _MISSION = "mission names it"
 _NO_ROOMS = "this level does not consist of rooms of one size"
-_PARAMETERS = "scenario.document.parameters has the parameters of the level, {} among them"
+_PARAMETERS = "scenario.document.parameters has the parameters of the level{}"
 
 _BUILDERS = """
 place_agent place_obj _gen_grid add_distractors add_door add_object connect_all place_in_room
@@ -26,13 +26,10 @@ blocking_ball_color
 _NAMED_BY_MISSION = """
 targetColor targetType target_color target_type moveColor move_type first_color second_color
 """
-_PARAMETERS_BY_NAME = {
+PARAMETERS = {
     "num_crossings": "num_rivers",
-    "obstacle_type": "obstacle",
     "strip2_row": "second_row",
     "n_obstacles": "num_obstacles",
-    "agent_start_pos": "random_start",
-    "agent_start_dir": "random_start",
     "minNumRooms": "num_rooms",
     "maxNumRooms": "num_rooms",
     "maxRoomSize": "max_room_size",
@@ -41,7 +38,7 @@ _PARAMETERS_BY_NAME = {
     "blocked": "blocked",
     "random_length": "random_length",
     "size": "size",
-    "numObjs": "num_objects",
+    "numObjs": "num_things",
     "doors_open": "doors_open",
     "locked_room_prob": "locked_chance",
     "implicit_unlock": "implicit_unlock",
@@ -49,12 +46,21 @@ _PARAMETERS_BY_NAME = {
     "locations": "places",
     "debug": "strict",
     "strict": "strict",
-    "select_by": "feature",
     "num_doors": "num_doors",
     "num_dists": "num_things",
     "num_objs": "num_things",
     "objs_per_room": "num_things",
     "start_carrying": "start_carrying",
+    "_agent_default_pos": "agent_pos",
+    "_goal_default_pos": "goal_pos",
+}
+"""Parameters of the level that attributes of MiniGrid's environments stand for."""
+
+_LIKE_PARAMETERS = {
+    "obstacle_type": "obstacle",
+    "agent_start_pos": "random_start",
+    "agent_start_dir": "random_start",
+    "select_by": "feature",
     "action_kinds": "verb",
     "instr_kinds": "sequences",
 }
@@ -62,8 +68,9 @@ REPLACEMENTS = {
     **dict.fromkeys(_BUILDERS.split(), _LEVEL),
     **dict.fromkeys(_OBJECTS.split(), _GRID),
     **dict.fromkeys(_NAMED_BY_MISSION.split(), _MISSION),
-    **{old: _PARAMETERS.format(new) for old, new in _PARAMETERS_BY_NAME.items()},
-    **dict.fromkeys(("_agent_default_pos", "_goal_default_pos", "obj_types", "obj_type"), _LEVEL),
+    **dict.fromkeys(PARAMETERS, _PARAMETERS.format("")),
+    **{old: _PARAMETERS.format(f", {new} among them") for old, new in _LIKE_PARAMETERS.items()},
+    **dict.fromkeys(("obj_types", "obj_type"), _LEVEL),
     **dict.fromkeys(("front_pos", "dir_vec", "right_vec", "mission"), _STATE),
     **dict.fromkeys(("_rand_int", "_rand_float", "_rand_bool", "_rand_pos"), _DRAWS),
     **dict.fromkeys(("_rand_elem", "_rand_subset", "_rand_color"), _DRAWS),
@@ -74,7 +81,6 @@ REPLACEMENTS = {
     "highlight": _MAKE.format("highlight"),
     "actions": "action_space has the numbers that the level takes",
     "agent_pov": "get_frame(agent_pov=True) draws the view",
-    "pprint_grid": 'render() with render_mode="ansi" returns the level as text',
     "see_through_walls": f'{_LEVEL} with observation_function: {{name: "fully_transparent"}}',
     "_reward": 'info["reward_terms"] has the reward of each step',
     "reward_range": "rewards are 0 to 1, in Dynamic-Obstacles -1 to 1",

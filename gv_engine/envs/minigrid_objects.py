@@ -24,6 +24,7 @@ TYPE_NAMES = (
 COLOR_NAMES = "red", "green", "blue", "purple", "yellow", "grey"
 """Names of colours, by MiniGrid's number."""
 UNSEEN, EMPTY, _BOX = 0, 1, 7
+_LETTERS = dict(zip(TYPE_NAMES[2:10], "WFDKABGV", strict=True))
 DIRECTIONS: NDArray[np.int64] = np.array([(1, 0), (0, 1), (-1, 0), (0, -1)], np.int64)
 """x and y of one step ahead, by MiniGrid's direction."""
 
@@ -209,6 +210,15 @@ def make_object(code: NDArray[np.uint8], cell: tuple[int, int] = (-1, -1)) -> Gr
     """Return a new object with the MiniGrid numbers `code` (type, colour, state)."""
     kind, color, state = code.tolist()
     return GridObject(TYPE_NAMES[kind], COLOR_NAMES[color], state, None, cell, cell)
+
+
+def write_object(thing: GridObject | None) -> str:
+    """Return two characters for the object in a cell of the grid, None for an empty cell."""
+    if thing is None:
+        return "  "
+    if thing.is_open:
+        return "__"
+    return ("L" if thing.is_locked else _LETTERS[thing.type]) + thing.color[0].upper()
 
 
 def spawn_object(world: ObjectWorld, thing: Any) -> int:

@@ -133,8 +133,7 @@ _BY_ANNOTATION: dict[Any, ValueKind] = {
         lambda calls: calls.agents.read_agent_mask,
     ),
 }
-"""Kinds of values by annotation, for values that scenarios give by name, such as object types; a
-parameter may also be a sequence of such values."""
+"""Kinds of values by annotation, for values that scenarios give by name, such as object types."""
 
 _BY_TYPE: dict[Any, ValueKind] = {
     Action: ValueKind(
@@ -148,7 +147,7 @@ _BY_TYPE: dict[Any, ValueKind] = {
     bool: ValueKind("true or false", "true", schema.BOOLEAN),
     str: ValueKind("a text", "text", schema.TEXT),
 }
-"""Kinds of values by annotated type."""
+"""Kinds of values by annotated type; a parameter may also be a sequence of such values."""
 
 
 def _list_of(one: ValueKind) -> ValueKind:
@@ -194,10 +193,10 @@ def find_value_kind(parameter: Parameter) -> ValueKind:
         )
     kind = parameter.type
     is_sequence = get_origin(kind) in (Sequence, list, tuple)
-    for annotation, value_kind in _BY_ANNOTATION.items():
+    for annotation, value_kind in (_BY_ANNOTATION | _BY_TYPE).items():
         if kind == annotation:
             return value_kind
-        if is_sequence and get_args(kind)[:1] == (annotation,):
+        if is_sequence and get_args(kind) in ((annotation,), (annotation, ...)):
             return _list_of(value_kind)
     if kind is Any and not parameter.required:
         kind = Callable if callable(parameter.default) else type(parameter.default)

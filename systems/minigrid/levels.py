@@ -6,15 +6,17 @@ from components.core import FLOOR, GREEN, YELLOW
 from components.items import LOCKED
 from components.minigrid import LAVA
 from components.objects import EXIT, KEY, WALL
+from gv_engine.rules.component import AGENT
 from gv_engine.rules.system import RESET, system
 from gv_engine.rules.world import World
-from systems.building import build_room, check_odd_shape, sample_bridges, sample_rivers
+from systems.building import build_room, check_odd_shape, put_agent, sample_bridges, sample_rivers
 from systems.minigrid.placing import (
     place,
     place_agent,
     place_agent_at_start,
     put_door,
     put_goal,
+    random_direction,
     set_cell,
     set_column,
     set_row,
@@ -69,9 +71,24 @@ def crossings(w: World, shape: Sequence[int], num_rivers: int, object_type: int)
         set_cell(w, FLOOR, cells[k, 0], cells[k, 1])
 
 
-@system(RESET)
-def four_rooms(w: World, shape: Sequence[int]) -> None:
-    """Build four rooms, joined by openings, with agent and goal in random cells."""
+def _check_cells(shape: tuple[int, int], agent_pos: list[int], goal_pos: list[int]) -> str:
+    """Return an error message unless each position is empty or a cell (x, y) within the outer
+    walls, else ""."""
+    rows, columns = shape
+    for name, cell in (("agent_pos", agent_pos), ("goal_pos", goal_pos)):
+        x, y = cell if len(cell) == 2 else (1, 1 - len(cell))
+        if not (0 < x < columns - 1 and 0 < y < rows - 1):
+            cells = f"[x, y] with x from 1 to {columns - 2} and y from 1 to {rows - 2}"
+            return f"found {name} {list(cell)}: allowed are {cells}, or [] for a random cell"
+    return ""
+
+
+@system(RESET, check=_check_cells)
+def four_rooms(
+    w: World, shape: Sequence[int], agent_pos: Sequence[int] = (), goal_pos: Sequence[int] = ()
+) -> None:
+    """Build four rooms, joined by openings, with agent and goal in the cells (x, y) that are given,
+    or in random ones."""
     build_room(w, shape)
     height, width = w.height // 2, w.width // 2
     for top in (0, height):
@@ -83,8 +100,15 @@ def four_rooms(w: World, shape: Sequence[int]) -> None:
             if top == 0:
                 set_row(w, WALL, bottom, left, right)
                 set_cell(w, FLOOR, bottom, w.rng.integers(left + 1, right))
-    place_agent(w, whole_grid(w))
-    place(w, EXIT, GREEN, whole_grid(w))
+    if len(agent_pos):
+        set_cell(w, FLOOR, agent_pos[1], agent_pos[0])
+        put_agent(w, AGENT, agent_pos[1], agent_pos[0], random_direction(w))
+    else:
+        place_agent(w, whole_grid(w))
+    if len(goal_pos):
+        set_cell(w, EXIT, goal_pos[1], goal_pos[0], GREEN)
+    else:
+        place(w, EXIT, GREEN, whole_grid(w))
 
 
 @system(RESET)

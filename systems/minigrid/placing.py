@@ -98,6 +98,11 @@ def random_type(w: World, kinds: int = len(PORTABLE_TYPES)) -> int:
     return PORTABLE_TYPES[w.rng.integers(0, kinds)]
 
 
+def random_direction(w: World) -> int:
+    """Return a random orientation of the agent."""
+    return DIRECTIONS[w.rng.integers(0, len(DIRECTIONS))]
+
+
 def pop_random(w: World, values: NDArray[np.int64], count: int) -> int:
     """Remove and return a random one of the first `count` entries of `values`; those behind it move
     up by one."""
@@ -163,7 +168,7 @@ def place_agent(w: World, area: Area) -> None:
     if y < 0:
         w.fail("MiniGrid: the level has no room for the agent; make it larger")
         y, x = 0, 0
-    put_agent(w, AGENT, y, x, DIRECTIONS[w.rng.integers(0, len(DIRECTIONS))])
+    put_agent(w, AGENT, y, x, random_direction(w))
 
 
 def place_agent_at_start(w: World, random_start: bool) -> None:

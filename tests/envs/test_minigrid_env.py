@@ -272,6 +272,49 @@ def test_attributes_before_the_first_reset(name, shape):
     assert env.mission in env.observation_space["mission"]
     assert (env.agent_pos, env.agent_dir, env.carrying) == (None, None, None)
     assert set(env.grid.grid) == {None}
+    for attribute in ("dir_vec", "right_vec", "front_pos"):
+        with pytest.raises(ValueError, match=r"call reset\(\) first"):
+            getattr(env, attribute)
+    with pytest.raises(ValueError, match="The environment hasn't been `reset`"):
+        env.pprint_grid()
+
+
+@pytest.mark.parametrize(
+    ("name", "attributes"),
+    [
+        ("BabyAI-GoToLocal-v0", {"max_steps": 0, "num_dists": 8}),
+        ("MiniGrid-LavaCrossingS9N1-v0", {"num_crossings": 1, "goal_position": None}),
+        ("MiniGrid-DistShift1-v0", {"strip2_row": 2, "goal_pos": (7, 1), "max_steps": 252}),
+        ("MiniGrid-Fetch-5x5-N2-v0", {"numObjs": 2, "size": 5, "max_steps": 125}),
+    ],
+)
+def test_values_before_the_first_reset_are_minigrids(name, attributes):
+    env = one(f"GV-{name}").unwrapped
+    assert {attribute: getattr(env, attribute) for attribute in attributes} == attributes
+    assert env.mission
+    assert env.mission in env.observation_space["mission"]
+
+
+def test_the_level_as_text():
+    env = begun("GV-MiniGrid-DoorKey-5x5-v0")
+    assert env.pprint_grid().splitlines() == [
+        "WGWGWGWGWG",
+        "WG  LY  WG",
+        "WGKYWG  WG",
+        "WG<<WGGGWG",
+        "WGWGWGWGWG",
+    ]
+
+
+def test_descriptions_are_sentences_about_the_view():
+    env = begun("GV-BabyAI-UnlockLocal-v0", seed=10, descriptions=True)
+    info = env.restore(env.snapshot())[1]
+    assert info["descriptions"] == env.descriptions
+    assert "You see a red key 2 steps forward" in info["descriptions"]
+    assert "descriptions" not in begun("GV-BabyAI-UnlockLocal-v0").step(0)[-1]
+    for action in (2, 3):
+        info = env.step(action)[-1]
+    assert info["descriptions"][0] == "You carry a red key"
 
 
 def test_rooms_and_cells_of_the_view():

@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,12 +22,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.peers import FOLDER, python_for
+from benchmarks.peers import FOLDER, PeerError, python_for
 from tests import ROOT
 
 HERE = Path(__file__).parent
 PEERS = {path.stem: path for path in sorted(HERE.glob("*.toml"))}
-_DEFAULTS: dict[str, Any] = {"needs": [], "aliases": {}}
+_DEFAULTS: dict[str, Any] = {"needs": [], "aliases": {}, "setup": []}
 
 
 class Suite(NamedTuple):
@@ -47,14 +48,58 @@ class Suite(NamedTuple):
 
 
 def find_checkout(name: str, source: str) -> Path:
-    """Return a folder with a library's files, fetched from `source` if it is not there yet."""
-    folder = FOLDER / "sources" / name
+    """Return a folder with a library's files, fetched from `source` if it is not there yet.
+
+    Raises:
+        PeerError: it cannot be fetched.
+    """
+    folder = FOLDER / "sources" / re.sub(r"\W+", "-", source)
     if not folder.exists():
-        clone = ["git", "clone", "--quiet", "--depth=1", source, str(folder)]
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", source]
-        is_repository = source.startswith("https://")
-        subprocess.run(clone if is_repository else [*pip, "-t", str(folder)], check=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:  # whole, or not at all
+            try:
+                _fetch(source, Path(temporary)).rename(folder)
+            except PeerError as error:
+                hint = f"--package {name}=PATH takes a checkout of yours"
+                raise PeerError(f"{source} cannot be fetched: {error}; {hint}") from None
     return folder
+
+
+def _fetch(source: str, folder: Path) -> Path:
+    """Fetch a commit of a repository or a source package into an empty folder, and return the
+    folder with its files."""
+    repository, _, commit = source.partition("@")
+    if commit:
+        checkout = folder / "checkout"
+        git = "git", "-C", str(checkout)
+        _run("git", "init", "--quiet", str(checkout))
+        _run(*git, "fetch", "--quiet", "--depth=1", repository, commit)
+        _run(*git, "checkout", "--quiet", commit)
+        return checkout
+    pip = sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "download"
+    package = f"--no-binary={source.partition('==')[0]}", source
+    _run(*pip, "--no-deps", "--dest", str(folder), *package)
+    archive = next(folder.glob("*.tar.gz"))
+    shutil.unpack_archive(archive, folder, filter="data")
+    return folder / archive.name.removesuffix(".tar.gz")
+
+
+def _run(*command: str) -> None:
+    """Run a command; raise a PeerError with its first fault or its last line if it fails."""
+    try:
+        process = subprocess.run(
+            command,
+            env={**os.environ, "GIT_TERMINAL_PROMPT": "0"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise PeerError(f"there is no {command[0]}") from None
+    if process.returncode:
+        lines = process.stderr.strip().splitlines() or [f"{command[0]} failed"]
+        faults = [line for line in lines if line.startswith(("fatal:", "ERROR:"))]
+        raise PeerError((faults or lines[-1:])[0])
 
 
 def run_tests(paths: Iterable[str], checkout: Path, peer: dict[str, Any]) -> dict[str, str]:
@@ -65,6 +110,7 @@ def run_tests(paths: Iterable[str], checkout: Path, peer: dict[str, Any]) -> dic
     with tempfile.TemporaryDirectory() as temporary:
         task = {
             "aliases": peer["aliases"],
+            "setup": peer["setup"],
             "packages": [str(folder) for folder in packages],
             "paths": [str(HERE / path) if path.startswith("./") else path for path in paths],
             "outcomes": f"{temporary}/outcomes.json",
@@ -76,7 +122,10 @@ def run_tests(paths: Iterable[str], checkout: Path, peer: dict[str, Any]) -> dic
             stdout=subprocess.DEVNULL,
             check=False,
         )
-        outcomes: dict[str, str] = json.loads(Path(task["outcomes"]).read_text("utf-8"))
+        try:
+            outcomes: dict[str, str] = json.loads(Path(task["outcomes"]).read_text("utf-8"))
+        except FileNotFoundError:
+            raise PeerError("the tests ended before they began; the error is above") from None
     return outcomes
 
 
@@ -133,12 +182,14 @@ def main(arguments: list[str] | None = None) -> int:
                 f"--package {override}: expected one of {', '.join(PEERS)}, = and a folder"
             )
         checkouts[name] = Path(path).resolve()
-    suites = [
-        suite
-        for name in ([options.only] if options.only else PEERS)
-        for suite in run_peer(name, checkouts.get(name))
-    ]
-    faults = [fault for suite in suites for fault in suite.faults]
+    suites: list[Suite] = []
+    faults = []
+    for name in [options.only] if options.only else PEERS:
+        try:
+            suites += run_peer(name, checkouts.get(name))
+        except PeerError as error:
+            faults.append(f"{name}: {error}")
+    faults += [fault for suite in suites for fault in suite.faults]
     print(*faults, sep="\n", end="\n\n" if faults else "")
     print(f"{'suite':<40} {'passed':>7} {'exceptions':>10} {'of':>7}")
     for suite in suites:

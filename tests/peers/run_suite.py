@@ -54,14 +54,16 @@ class Aliases(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class Recorder:
-    """Plugin of pytest that keeps why each test fails, by its id; "" for one that passes."""
+    """Plugin of pytest that keeps why each test fails, by its id; "" for one that passes. Skipped
+    tests are left out."""
 
     def __init__(self) -> None:
         self.outcomes: dict[str, str] = {}
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Keep the outcome of a test, the first failure of its phases."""
-        self.outcomes[report.nodeid] = self.outcomes.get(report.nodeid) or _failure(report)
+        if report.failed or (report.passed and report.when == "call"):
+            self.outcomes[report.nodeid] = self.outcomes.get(report.nodeid) or _failure(report)
 
     def pytest_collectreport(self, report: Any) -> None:
         """Keep the failure of a file that cannot be imported."""
@@ -80,9 +82,11 @@ def _failure(report: Any) -> str:
 
 def main(task: dict[str, Any]) -> None:
     """Run the tests and write their outcomes."""
-    sys.path[0] = ""
     sys.path += task["packages"]
     sys.meta_path.insert(0, Aliases(task["aliases"]))
+    for module in task["setup"]:  # of the folder of this file, the first of the path
+        importlib.import_module(module)
+    sys.path[0] = ""
     recorder = Recorder()
     options = ["--rootdir=.", "-p", "no:cacheprovider", "-q", "--continue-on-collection-errors"]
     if any(Path(path).is_absolute() for path in task["paths"]):  # tests of ours

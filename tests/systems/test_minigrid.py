@@ -1,10 +1,13 @@
 """MiniGrid's levels and rules come out as recorded, bit for bit; these are some of the files."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from components.minigrid import BALL
 from gv_engine import GridEnv, Scenario
+from gv_engine.envs.minigrid import MiniGridEnv
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.rules.objects import object_type
 from gv_engine.world.simulation import Simulation
@@ -25,6 +28,36 @@ def test_recordings_come_out_equal(file):
 @pytest.mark.compiled
 def test_a_recording_comes_out_equal_where_it_is_compiled():
     assert minigrid.replay_file(DATA / "minigrid" / "MiniGrid-PutNear-6x6-N2-v0.npz", "batch") > 500
+
+
+@pytest.mark.sample("object")
+@pytest.mark.parametrize("world", ["object", "compiled"])
+def test_agent_and_goal_of_four_rooms_are_where_they_are_asked_for(world):
+    cells: dict[str, Any] = {"agent_pos": (3, 4), "goal_pos": (9, 3)}  # the goal in place of a wall
+    for asked in ({}, {"goal_pos": cells["goal_pos"]}, cells):
+        env: Any = MiniGridEnv("MiniGrid-FourRooms-v0", world=world, **asked)
+        seeds = range(4)
+        starts = [(env.reset(seed=seed), env.agent_pos, env.agent_dir)[1:] for seed in seeds]
+        assert (len({at for at, _ in starts}) == 1) == ("agent_pos" in asked)
+        assert (env.agent_pos == cells["agent_pos"]) == ("agent_pos" in asked)
+        assert (env.goal_pos == cells["goal_pos"]) == ("goal_pos" in asked)
+        assert len({facing for _, facing in starts}) > 1
+
+
+@pytest.mark.parametrize(
+    ("cell", "fault"),
+    [
+        (
+            [1, 2, 3],
+            r"agent_pos \[1, 2, 3\]: allowed are \[x, y\] with x from 1 to 17 and y from 1",
+        ),
+        ([18, 1], r"agent_pos \[18, 1\]: allowed are \[x, y\] with x from 1 to 17 and y"),
+        ([1.5, 2], r"agent_pos\[0\]: found 1.5, expected a whole number"),
+    ],
+)
+def test_four_rooms_refuses_other_cells(cell, fault):
+    with pytest.raises(ScenarioError, match=fault):
+        Scenario.load("MiniGrid-FourRooms-v0", agent_pos=cell)
 
 
 @STEPS_ON

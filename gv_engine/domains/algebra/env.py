@@ -6,7 +6,6 @@ import operator
 import traceback
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -692,9 +691,18 @@ class MathyEnv:
         left = env_state.agent.moves_remaining
         return f"{mask.sum():03} | {codes} | {left:02} | {f'{change_reward:.2}':<5} | {line}"
 
-    def print_state(self, *args: Any, **kwargs: Any) -> None:
+    def print_state(
+        self,
+        env_state: MathyEnvState,
+        action_name: str,
+        token_index: int = -1,
+        change: ExpressionChangeRule | None = None,
+        change_reward: float = 0.0,
+        pretty: bool = False,
+    ) -> None:
         """Print the line that `render_state` returns for these arguments."""
-        print(self.render_state(*args, **kwargs), flush=True)
+        line = self.render_state(env_state, action_name, token_index, change, change_reward, pretty)
+        print(line, flush=True)
 
     def print_history(self, env_state: MathyEnvState, pretty: bool = True) -> None:
         """Print the episode that led to a state, one line for each expression; with `pretty`, only

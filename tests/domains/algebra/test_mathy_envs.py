@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import pickle
 from typing import Any
 
@@ -146,3 +147,5 @@ def test_modules_have_the_paths_of_the_documents():
         type(rule) for rule in DocumentedEnv().rules
     ]
     assert DocumentedEnv.core_rules(preferred_term_commute=True)[1].preferred
+    shared = [*inspect.signature(DocumentedEnv.render_state).parameters]
+    assert [*inspect.signature(DocumentedEnv.print_state).parameters] == shared
