@@ -358,6 +358,19 @@ def _make_entity_cast(capacity: int) -> Callable[[Any], int]:
     return to_entity
 
 
+@cache
+def _make_integer_cast(dtype: np.dtype[Any], column: str) -> Callable[[Any], int]:
+    """Return a function that converts a value to an integer that fits into a column."""
+    low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+
+    def to_integer(value: Any) -> int:
+        if not low <= (number := int(value)) <= high:
+            raise ColumnError(f"{column}: {number} does not fit into {dtype}: {low} to {high}")
+        return number
+
+    return to_integer
+
+
 class ComponentColumns:
     """All columns of one component class: `w.door`, with `has` and one attribute per field."""
 
@@ -370,6 +383,8 @@ class ComponentColumns:
         self.has = ObjectPresence(self)
         for field in fields_of(cls):
             kind = _KINDS.get(getattr(field.dtype, "kind", ""), int)
+            if isinstance(field.dtype, np.dtype) and kind is int:
+                kind = _make_integer_cast(field.dtype, f"w.{column_name(cls)}.{field.name}")
             if field.dtype == "entity":
                 kind = _make_entity_cast(capacity)
             column = (

@@ -25,7 +25,7 @@ from gv_engine.scenario.missions import get_limit_test
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.world.bound_call import BoundCall, FunctionWrapper, find_acting_calls
 from gv_engine.world.columns import ESPER_LOCK, EsperContext
-from gv_engine.world.rng import sample_member
+from gv_engine.world.rng import sample_member, to_rule_generator
 from gv_engine.world.view import ObjectView
 from gv_engine.world.world import ObjectWorld
 
@@ -164,6 +164,26 @@ def make_processor(world: Any, call: Call, place: int) -> Any:
     return processor
 
 
+NUMPY_ERRORS: Any = dict.fromkeys(("divide", "over", "invalid"), "raise")
+"""What NumPy's numbers do in rules of authors: as Python's, they fail."""
+
+
+class StrictContext:
+    """Another context manager, within which NumPy's numbers fail as Python's do."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner, self._errors = inner, [np.errstate()]
+
+    def __enter__(self) -> None:
+        self._inner.__enter__()
+        self._errors.append(np.errstate(**NUMPY_ERRORS))
+        self._errors[-1].__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self._errors.pop().__exit__(*error)
+        self._inner.__exit__(*error)
+
+
 class BoundScenario:
     """Processors and calls of one scenario in one world, by phase.
 
@@ -225,6 +245,8 @@ class BoundScenario:
                     if phase is Phase.TERMINATING and not call.system.objects:
                         self.endings.append(processor.bound)
         self.context: Any = world.context if scenario.may_call_esper else ESPER_LOCK
+        if not scenario.runs_engine_rules_only:
+            self.context = StrictContext(self.context)
         self.processes_by_actions: dict[tuple[int, ...], list[Any]] = {}
         for action in whole.actions if scenario.layout.agents == 1 else ():
             self.processes_by_actions[action,] = [
@@ -312,7 +334,7 @@ class Simulation:
         """Start a new episode with a new level, sampled with `generator`; without one the world's
         own random number generator continues."""
         world = self.world
-        world.rng = generator or world.rng
+        world.rng = to_rule_generator(generator or world.rng)
         if len(self._members) > 1:
             world.member = sample_member(world.rng, self._members)
         world.present = len(self.member.agent_group.names)
@@ -351,7 +373,7 @@ class Simulation:
                 for agent in world.playing:
                     bound.measure(world, agent)
             # as `esper.process()`, without those that do nothing now
-            if playing.context is world.context:
+            if scenario.may_call_esper:
                 esper.clear_dead_entities()
             for process in playing.processes_by_actions.get(actions, playing.step_processes):
                 process()

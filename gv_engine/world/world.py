@@ -92,7 +92,7 @@ class ObjectWorld(Verbs, World):
         self.is_alone = layout.agents == 1
         self.present = layout.agents
         self.live = np.ones(layout.agents + 1, object)
-        self.order = np.arange(1, layout.agents + 1)
+        self.order = np.array(layout.agent_entities, object)
         self.playing, self.acting = [*layout.agent_entities], [*layout.agent_entities]
         if "ground" not in layout.layers:
             self.ground = np.zeros((layout.height + 1, layout.width + 1), object)
@@ -354,12 +354,12 @@ class ObjectWorld(Verbs, World):
         ys, xs = self.position.y, self.position.x
         cells = sorted((ys[e], xs[e], e) for e in entities)
         if all(self.inside(y, x) and self.at[y, x] == e for y, x, e in cells):
-            return np.array([e for *_, e in cells], np.int64)
+            return np.array([e for *_, e in cells], object)
         # some objects are on the ground, held or in a box, or a rule has moved them without
         # updating their position
         layers = (getattr(self, name) for name in reversed(self.layout.layers))
         stacked = np.stack([cells[: self.height, : self.width] for cells in layers], axis=-1)
-        return np.array([e for e in stacked.ravel().tolist() if columns.has[e]], np.int64)
+        return np.array([e for e in stacked.ravel().tolist() if columns.has[e]], object)
 
     def of_type(self, kind: int) -> NDArray[np.int64]:
         """Return the (n,) entity numbers of all objects on the grid of the type number `kind`, row
@@ -369,17 +369,17 @@ class ObjectWorld(Verbs, World):
         ys, xs = self.position.y, self.position.x
         sorted_places = sorted((ys[e], xs[e], e) for e in entities if ys[e] >= 0)
         if len(sorted_places) == count and all(cells[y, x] == e for y, x, e in sorted_places):
-            return np.array([e for *_, e in sorted_places], np.int64)
+            return np.array([e for *_, e in sorted_places], object)
         own = self.kind.value
         entities_on_grid = cells[: self.height, : self.width].ravel().tolist()
         return np.array(
-            [e for e in entities_on_grid if e != NOTHING and own[e] == kind][:count], np.int64
+            [e for e in entities_on_grid if e != NOTHING and own[e] == kind][:count], object
         )
 
     def steps_from(self, y: int, x: int) -> NDArray[np.int64]:
         """Return an (H, W) array with the length of the shortest path from cell (y, x) to each
         cell, around obstacles; -1 for cells that cannot be reached."""
-        steps = np.empty((self.height, self.width), np.int64)
+        steps = np.empty((self.height, self.width), object)
         self.walk_from(y, x, steps)
         return steps
 

@@ -113,7 +113,7 @@ def test_check_finds(here: Path, worlds: None, more: str, code: str, part: str, 
 
 @pytest.mark.parametrize(
     ("parameters", "part"),
-    [({"fails": True}, "no more"), ({"adds": 123}, "w.count.value: Python integer 128")],
+    [({"fails": True}, "no more"), ({"adds": 123}, "w.count.value: 128 does not fit into int8")],
     ids=["error", "difference"],
 )
 def test_check_finds_what_the_compiled_world_does(here: Path, parameters, part: str, capsys):
