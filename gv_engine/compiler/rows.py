@@ -7,6 +7,7 @@ A method is a plain function. What its layout determines is known while it compi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -318,9 +319,22 @@ def steps_from(w: Any, y: int, x: int) -> Any:
     return steps
 
 
+def word(number: Any) -> Any:
+    """Return a number of the generator's state, which rules only pass on; replaced by code."""
+
+
+def _emit_word(body: Expressions, number: Any) -> Scalar:
+    """Return the number, without arithmetic: that of 64 bits without a sign differs in Python."""
+    return replace(body.to_number(number), narrow="uint64")
+
+
+LIBRARY[word] = _emit_word
+
+
 def rng_state(w: Any) -> tuple[int, ...]:
     r = w.rng
-    return r.state_high, r.state_low, r.inc_high, r.inc_low, r.has_half, r.half
+    words = r.state_high, r.state_low, r.inc_high, r.inc_low, r.has_half, r.half
+    return tuple(word(each) for each in words)
 
 
 def set_rng_state(w: Any, state: tuple[int, ...]) -> None:
@@ -429,5 +443,5 @@ def make_row_type(layout: Layout, dtype: np.dtype[Any]) -> RecordType:
     }
     if "ground" not in layout.layers:
         shape = layout.height + 1, layout.width + 1
-        attributes["ground"] = np.broadcast_to(np.uint8(NOTHING), shape)
+        attributes["ground"] = np.broadcast_to(np.int64(NOTHING), shape)
     return RecordType(dtype, attributes, parts)

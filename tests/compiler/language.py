@@ -12,7 +12,10 @@ from gv_engine.compiler.language.functions import Compiled, Compiler
 from gv_engine.compiler.language.library import LIBRARY
 from gv_engine.compiler.language.machine import MachineCode
 from gv_engine.compiler.language.memory import ARENA_HEAD
-from gv_engine.compiler.language.values import Kind, Scalar, leaves
+from gv_engine.compiler.language.values import Kind, Record, Scalar, leaves
+from gv_engine.compiler.rows import make_row_type
+from gv_engine.rules.errors import DoesNotCompileError
+from gv_engine.world.simulation import NUMPY_ERRORS, Simulation
 
 ARENA = 1 << 16
 """Bytes for the arrays of a function."""
@@ -21,36 +24,47 @@ KINDS = {bool: Kind.BOOL, int: Kind.INT, float: Kind.FLOAT, np.uint64: Kind.UINT
 
 
 def compile_functions(
-    functions: Iterable[tuple[Any, Sequence[type]]], run: bool = True
-) -> list[Callable[..., Any]]:
-    """Return the compiled versions of functions of numbers, given with the types of the arguments.
+    functions: Iterable[tuple[Any, Sequence[type]]],
+    is_checked: bool = True,
+    refused: list[tuple[Any, str]] | None = None,
+) -> dict[Any, Callable[..., Any]]:
+    """Return the compiled versions of functions of numbers, given with the types of the arguments,
+    by function and types.
 
-    A compiled function returns its result, or the text of the error that it fails with. Without
-    `run`, nothing is returned: they are only translated.
+    A compiled function returns its result, or the text of the error that it fails with. Functions
+    that do not compile are appended to `refused`, with the error, if it is given.
     """
-    compiler = Compiler(LIBRARY)
-    versions, entries = [], []
+    compiler = Compiler(LIBRARY, is_checked)
+    versions, entries = {}, []
     for number, (function, kinds) in enumerate(functions):
         names = function.__code__.co_varnames
         numbers = [Scalar(KINDS[kind], "") for kind in kinds]
-        version = compiler.compile(function, dict(zip(names, numbers)))
+        try:
+            version = compiler.compile(function, dict(zip(names, numbers)))
+        except DoesNotCompileError as error:
+            if refused is None:
+                raise
+            refused.append((function, str(error)))
+            continue
         assert version is not None
-        versions.append((version, kinds))
+        versions[function, tuple(kinds)] = f"entry{number}", version
         entries.append(_write_entry(f"entry{number}", version, numbers))
-    if not run:
-        return []
     program = MachineCode("\n".join([compiler.module.write(), *entries]))
-    return [
-        _make_caller(compiler, program, f"entry{number}", version, kinds)
-        for number, (version, kinds) in enumerate(versions)
-    ]
+    return {
+        (function, kinds): _make_caller(compiler, program, name, version, kinds)
+        for (function, kinds), (name, version) in versions.items()
+    }
 
 
-def _write_entry(name: str, version: Compiled, numbers: Sequence[Scalar]) -> str:
+def _write_entry(name: str, version: Compiled, numbers: Sequence[Any]) -> str:
     """Return a function that reads its arguments from memory, and writes the results there."""
     lines, texts = [], ["ptr %arena"]
     for k, number in enumerate(numbers):
         lines.append(f"%a{k} = getelementptr i8, ptr %input, i64 {8 * k}")
+        if isinstance(number, Record):
+            lines.append(f"%n{k} = load ptr, ptr %a{k}")
+            texts.append(f"ptr %n{k}")
+            continue
         stored = "i8" if number.kind is Kind.BOOL else number.kind.llvm
         lines.append(f"%n{k} = load {stored}, ptr %a{k}")
         if number.kind is Kind.BOOL:
@@ -85,7 +99,8 @@ def _make_caller(
         arena[:16].view(np.int64)[:] = ARENA_HEAD, ARENA
         given, taken = np.zeros(max(len(values), 1), np.int64), np.zeros(64, np.int64)
         for k, (value, kind) in enumerate(zip(values, kinds, strict=True)):
-            given.view(np.float64 if kind is float else np.int64)[k] = value
+            number = value.ctypes.data if kind is np.ndarray else value
+            given.view(np.float64 if kind is float else np.int64)[k] = number
         code = run(arena.ctypes.data, given.ctypes.data, taken.ctypes.data)
         if code:
             return compiler.failures[code].text
@@ -112,3 +127,31 @@ def run_python(function: Any, *values: Any) -> Any:
         return function(*values)
     except Exception as error:  # any exception of the tested function
         return f"{type(error).__name__}: {error}"
+
+
+def run_rule(scenario: Any, function: Any) -> tuple[Any, Any, list[str]]:
+    """Return what a function of a world returns for the start of a scenario, in the object world
+    and compiled, or the error that it fails with, and the fields in which both worlds then
+    differ."""
+    simulation = Simulation(scenario)
+    simulation.reset(np.random.default_rng(0))
+    world, layout = simulation.world, scenario.layout
+    row = np.zeros(1, layout.looks_dtype)
+    for name in layout.dtype.names:
+        row[name] = world.snapshot()[name]
+    compiler = Compiler(LIBRARY)
+    record = Record("", make_row_type(layout, layout.looks_dtype))
+    version = compiler.compile(function, {"w": record})
+    assert version is not None
+    call = _write_entry("entry", version, [record])
+    program = MachineCode("\n".join([compiler.module.write(), call]))
+    compiled = _make_caller(compiler, program, "entry", version, [np.ndarray])(row)
+    with np.errstate(**NUMPY_ERRORS):
+        wanted = run_python(function, world)
+    names = [name for name in layout.dtype.names if not name.startswith("layout_")]
+    after = None if isinstance(wanted, str) else world.snapshot()
+    return (
+        wanted,
+        compiled,
+        [name for name in names if after is not None and np.any(row[name][0] != after[name])],
+    )

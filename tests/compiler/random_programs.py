@@ -1,39 +1,82 @@
 """Random functions in the compiled language, run by Python and compiled.
 
-    python -m tests.compiler.random_programs --count 1000 --seed 0
+    python -m tests.compiler.random_programs --count 10000 --seed 0
 
 Each function takes two integers and a float. The results have to be equal, or the errors of the
-same class; compiled functions may fail instead where an integer needs more than 64 bits.
+same class; a compiled function may fail instead where an integer needs more than 64 bits. A
+function that does not come to an end within ten minutes ends the program.
 """
 
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import importlib.util
-import itertools
 import random
 import sys
 import tempfile
-import types
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gv_engine.rules.errors import DoesNotCompileError
+import numpy as np
+
+from gv_engine.world.simulation import NUMPY_ERRORS
 from tests.compiler.language import compile_functions, run_python
 from tests.compiler.test_language import is_same
 
+LEAST, MOST = -(1 << 63), (1 << 63) - 1
 ARGUMENTS = [
     *((0, 0, 0.0), (1, -1, 0.5), (7, 3, -2.25), (-8, 5, 1e3), (63, 64, -0.0), (2, 0, 1.5)),
     *((-1, -3, 7.0), (1 << 40, 12, -1e-3), (100, -(1 << 62), 3.0), (5, 9, -7.5)),
+    *((MOST, LEAST, 1e308), (LEAST, -1, 5e-324), (MOST, MOST, float("inf")), (12, 2, 1e16)),
 ]
+LOUD = ("OverflowError: an integer", "OverflowError: a float is no", "ValueError: a negative power")
+"""Errors of compiled functions where Python goes on."""
+SHIFT = "ValueError: negative shift count"
+"""Error of compiled functions where NumPy's numbers go on."""
+NAN = "FloatingPointError: invalid value"
+"""Error of NumPy's numbers where others are nan."""
+BATCH = 100
 _SIZE = 6
 _HEAD = """import math
 
 import numpy as np
 
+TABLE = ((0, 1), (1, 0), (0, -1), (-1, 0))
+PRICES = {1: 5, 4: 7, -3: 0}
+WEIGHTS = np.array([3, 1, 4, 1, 5])
 
-def helper(x, y=3):
-    return x * 2 + y if x > y else y - x
+
+def helper(x, y=3, *, z=1):
+    return x * 2 + y if x > y else y - x * z
+
+
+def total(*values):
+    found = 0
+    for k, value in enumerate(values):
+        found += k * value
+    return found
+
+
+def apply(function, x):
+    return function(x) + 1
+
+
+def count_below(values, limit):
+    found = 0
+    for value in values:
+        if value < limit:
+            found += 1
+    return found
+
+
+def first_above(values, limit):
+    for k, value in enumerate(values):
+        if value > limit:
+            return k, value
+    return -1, limit
 """
 
 
@@ -42,19 +85,26 @@ class Writer:
 
     def __init__(self, seed: int) -> None:
         self._rng = random.Random(seed)
-        self._depth = 0
-        self._loops = 0
-        self._count = 0
+        self._depth = self._loops = self._count = 0
+        self._whole: list[str] = []
+        self._fractions: list[str] = []
+        self._truths: list[str] = []
+        self._lists: list[str] = []
+        self._functions: list[str] = []
 
     def function(self, name: str) -> str:
         """Return the source of a function."""
         self._whole, self._fractions, self._truths = ["a", "b"], ["f"], ["t"]
+        self._lists, self._functions = ["items"], []
         self._depth = self._loops = 0
-        lines = ["t = a > b", f"cells = np.zeros({_SIZE}, np.int64)"]
+        dtype = self._pick("np.int64", "np.int64", "object", "np.int8", "np.uint16")
+        lines = ["t = a > b", f"cells = np.zeros({_SIZE}, {dtype})", "items = [3]"]
+        lines.append(f"grid = np.full((3, 4), {self._pick('1', '2')})")
         for _ in range(self._rng.randint(2, 6)):
             lines += self._statement()
-        results = ", ".join([*self._whole[:3], self._fraction(2), self._truth(2), "int(cells[2])"])
-        body = "\n".join(f"    {line}" for line in [*lines, f"return {results}"])
+        results = [*self._whole[:3], self._fraction(2), self._truth(2), "int(cells[2])"]
+        results += ["len(items)", "int(grid[1, 2])"]
+        body = "\n".join(f"    {line}" for line in [*lines, f"return {', '.join(results)}"])
         return f"def {name}(a, b, f):\n{body}\n"
 
     def _pick(self, *options: Any) -> Any:
@@ -64,9 +114,11 @@ class Writer:
         """Return one to three indented statements; their new variables may not be set behind."""
         self._depth += 1
         kept = [*self._whole], [*self._fractions], [*self._truths]
+        lists, functions = [*self._lists], [*self._functions]
         lines = [line for _ in range(self._rng.randint(1, 3)) for line in self._statement()]
         if self._rng.random() < 0.8:
             self._whole, self._fractions, self._truths = kept
+        self._lists, self._functions = lists, functions
         self._depth -= 1
         return [f"    {line}" for line in lines]
 
@@ -74,52 +126,127 @@ class Writer:
         kind = self._rng.random()
         if self._depth > 2:
             kind *= 0.6
-        if kind < 0.25:
+        if kind < 0.17:
             value = self._integer(3)
             name = self._name(self._whole, "n")
             return [f"{name} = {value}"]
-        if kind < 0.33:
+        if kind < 0.23:
             value = self._fraction(3)
             name = self._name(self._fractions, "x")
             return [f"{name} = {value}"]
-        if kind < 0.38:
+        if kind < 0.27:
             value = self._truth(2)
             name = self._name(self._truths, "p")
             return [f"{name} = {value}"]
-        if kind < 0.45:
-            sign = self._pick("+", "-", "*", "//", "%", "&", "|")
-            return [f"{self._pick(*self._whole)} {sign}= {self._integer(2)}"]
-        if kind < 0.52:
-            place = f"{self._integer(1)} % {self._pick(_SIZE, _SIZE, 7)}"
-            return [f"cells[{place}] = {self._integer(2)} % 1000"]
-        if kind < 0.56:
+        if kind < 0.33:
+            sign = self._pick("+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>", "**")
+            value = self._integer(2)
+            value = f"({value}) % 5" if sign in ("<<", "**") else value
+            return [f"{self._pick(*self._whole)} {sign}= {value}"]
+        if kind < 0.42:
+            return self._change_array()
+        if kind < 0.5:
+            return self._change_list()
+        if kind < 0.54:
             x, y = self._pick(*self._whole), self._pick(*self._whole)
-            return [f"{x}, {y} = {self._integer(1)}, {self._integer(2)}"]
+            values = f"{self._integer(1)}, {self._integer(2)}"
+            rest = f"{x}, *_ = ({values}, 4)"
+            return [self._pick(f"{x}, {y} = {values}", f"{x}, {y} = TABLE[{x} % 4]", rest)]
         if kind < 0.6:
             if self._loops and self._rng.random() < 0.5:
                 return [f"if {self._truth(1)}:", f"    {self._pick('break', 'continue')}"]
+            if self._rng.random() < 0.2:
+                return [f"assert {self._truth(1)} or {self._truth(1)}, 'wrong'"]
             return [f"if {self._truth(1)} and {self._truth(1)}:", "    raise ValueError('found')"]
-        if kind < 0.78:
-            lines = [f"if {self._truth(3)}:", *self._block()]
+        if kind < 0.64 and self._depth == 0:
+            return self._define()
+        if kind < 0.79:
+            test = self._truth(3)
+            if self._rng.random() < 0.2:
+                test = f"({self._name(self._whole, 'n')} := {self._integer(1)}) > 2 and {test}"
+            lines = [f"if {test}:", *self._block()]
+            if self._rng.random() < 0.3:
+                lines += [f"elif {self._truth(2)}:", *self._block()]
             return [*lines, "else:", *self._block()] if self._rng.random() < 0.5 else lines
         return self._loop()
+
+    def _change_array(self) -> list[str]:
+        place = f"{self._integer(1)} % {self._pick(_SIZE, _SIZE, 7)}"
+        value = f"{self._integer(2)} % {self._pick(100, 100, 300)}"
+        return [
+            self._pick(
+                f"cells[{place}] = {value}",
+                f"cells[{place}] = {value}",
+                f"cells[{self._pick('1:4', '::2', '-2:', ':')}] = {value}",
+                f"grid[{self._integer(1)} % 3, {self._integer(1)} % 4] = {value}",
+                f"grid[{self._integer(1)} % 3] = {value}",
+                f"grid[:, {self._integer(1)} % 4] = {value}",
+                f"grid[0] = grid[{self._integer(1)} % 3]",
+                f"grid[grid > {self._integer(1)} % 5] = {value}",
+                f"cells.fill({value})",
+            )
+        ]
+
+    def _change_list(self) -> list[str]:
+        name = self._pick(*self._lists)
+        if self._rng.random() < 0.3 and self._depth < 2:
+            self._count += 1
+            self._lists.append(f"v{self._count}")
+            start = self._pick("[]", f"[{self._integer(1)}]", "[0] * 4", "[q for q in range(3)]")
+            return [f"{self._lists[-1]} = {start}", f"{self._lists[-1]}.append({self._integer(1)})"]
+        if self._rng.random() < 0.15:
+            return [f"if {name}:", f"    {self._pick(*self._whole)} = {name}.pop()"]
+        return [
+            self._pick(
+                f"{name}.append({self._integer(2)})",
+                f"{name}.append({self._integer(1)})",
+                f"{name}.append({self._integer(1)})",
+                f"{name}[{self._integer(1)} % {self._pick(1, 1, 3)}] = {self._integer(1)}",
+                f"{name}[-1] += 1",
+                f"{name}.clear()",
+            )
+        ]
+
+    def _define(self) -> list[str]:
+        """Return a function within the function."""
+        self._count += 1
+        name, outer = f"g{self._count}", [*self._whole]
+        lines = [f"def {name}(x, y={self._rng.randint(-3, 9)}):"]
+        self._whole = [self._pick(*outer), "x", "y"]
+        lines += [f"    if {self._truth(1)}:", f"        return {self._integer(1)}"]
+        lines += [f"    return {self._integer(2)}"]
+        if self._rng.random() < 0.4:
+            lines = [f"{name} = lambda x, y=2: {self._integer(2)}"]
+        self._whole = outer
+        self._functions.append(name)
+        return lines
 
     def _loop(self) -> list[str]:
         self._loops += 1
         self._count += 1
         k = f"k{self._count}"
         kind = self._rng.random()
-        if kind < 0.4:
+        if kind < 0.35:
             ends = self._pick(
                 f"{self._integer(1)} % 7", "3", f"{self._integer(1)} % 5 - 1, 6", "8, 0, -3"
             )
             head = f"for {k} in range({ends}):"
+        elif kind < 0.45:
+            head = (
+                f"for {k} in {self._pick('cells.tolist()', 'WEIGHTS.tolist()', 'sorted(items)')}:"
+            )
         elif kind < 0.55:
-            head = f"for {k} in cells.tolist():"
-        elif kind < 0.7:
             head = f"for {k} in ({self._integer(1)}, 4, {self._integer(1)}):"
-        elif kind < 0.8:
+        elif kind < 0.62:
             head = f"for i{k}, {k} in enumerate(cells.tolist()[:{self._integer(1)} % 5]):"
+        elif kind < 0.68:
+            values = f"(({self._integer(1)}, 1), (2, 3), (4, 5))"
+            head = f"for {k}, (i{k}, _) in zip(range({self._integer(1)} % 4), {values}):"
+        elif kind < 0.74:
+            head = f"for {k} in reversed(range({self._integer(1)} % 6)):"
+        elif kind < 0.78:
+            self._loops -= 1
+            return self._search()
         else:
             self._loops -= 1
             lines = [f"{k} = 0", f"while {k} < 5 and {self._truth(1)}:"]
@@ -131,6 +258,31 @@ class Writer:
         tail = ["else:", *self._block()] if self._rng.random() < 0.15 else []
         return [head, *body, *tail]
 
+    def _search(self) -> list[str]:
+        """Return a loop that breaks with a new variable set, or a list that grows in its loop."""
+        self._count += 1
+        k, name = f"k{self._count}", f"n{self._count}"
+        if self._rng.random() < 0.4:
+            turn = [f"    if {k} < 20:", f"        w{k}.append({k} * 2 + {self._integer(1)} % 3)"]
+            self._whole.append(name)
+            lines = [
+                f"w{k} = [1, 5]",
+                f"for {k} in w{k}:",
+                *turn,
+                f"{name} = sum(w{k}) + len(w{k})",
+            ]
+            return lines
+        lines = [f"{k} = 0", "while True:", f"    {k} += 1"]
+        lines += [f"    if {self._truth(1)} or {k} > 6:", f"        {name} = {self._integer(1)}"]
+        if self._rng.random() < 0.5:
+            lines[3:3] = [f"    if {k} > 1:", f"        {self._pick(*self._whole)} = last{k}"]
+            lines[3:3] = []
+            lines += ["        break", f"    last{k} = {self._integer(1)}"]
+        else:
+            lines += ["        break"]
+        self._whole.append(name)
+        return lines
+
     def _name(self, names: list[str], letter: str) -> str:
         if self._rng.random() < 0.5:
             return self._pick(*names)  # type: ignore[no-any-return]
@@ -141,46 +293,93 @@ class Writer:
     def _integer(self, depth: int) -> str:
         if depth == 0 or self._rng.random() < 0.25:
             number = str(self._rng.randint(-9, 70))
-            return str(self._pick(*self._whole, *self._whole, number, "int(cells[1])"))
+            read = self._pick("int(cells[1])", "items[-1]", "grid[2, 1]", "len(items)")
+            return str(self._pick(*self._whole, *self._whole, number, number, read))
         one, two = self._integer(depth - 1), self._integer(depth - 1)
         kind = self._rng.random()
-        if kind < 0.55:
+        if kind < 0.45:
             return f"({one} {self._pick('+', '-', '*', '//', '%', '&', '|', '^', '>>')} {two})"
-        if kind < 0.6:
+        if kind < 0.49:
             return f"({one} << ({two} & 15))"
-        if kind < 0.64:
+        if kind < 0.53:
             return f"(({one}) % 9) ** (({two}) % 4)"
-        if kind < 0.7:
+        if kind < 0.58:
             return f"{self._pick('-', '~', '+')}({one})"
-        if kind < 0.76:
-            return f"abs({one})"
-        if kind < 0.82:
-            return f"{self._pick('min', 'max')}({one}, {two})"
-        if kind < 0.88:
+        if kind < 0.66:
             return f"({one} if {self._truth(depth - 1)} else {two})"
-        if kind < 0.92:
-            return f"helper({one}, y={two})" if self._rng.random() < 0.5 else f"helper({one})"
-        if kind < 0.95:
-            return f"int({self._truth(depth - 1)})"
+        if kind < 0.7 and self._functions:
+            return f"{self._pick(*self._functions)}({one}{self._pick('', f', {two}')})"
         if kind < 0.975:
-            return f"sum([q * 2 for q in range({one} % 5) if q != {two} % 3])"
+            return str(self._pick(*self._calls(depth, one, two)))
         return f"int({self._fraction(depth - 1)})"
+
+    def _calls(self, depth: int, one: str, two: str) -> Sequence[str]:
+        """Return calls with integers as results."""
+        test, name = self._truth(depth - 1), self._pick(*self._lists)
+        return (
+            f"abs({one})",
+            f"{self._pick('min', 'max')}({one}, {two}, 5)",
+            f"{self._pick('min', 'max', 'sum')}(({one}, {two}))",
+            f"{self._pick('min', 'max')}({name}, default={one})",
+            f"helper({one}, y={two})",
+            f"helper({one}, z={two})",
+            f"helper({one})",
+            f"total({one}, {two}, 3)",
+            f"total(*({one}, {two}))",
+            f"apply(lambda q: q * 2 - {two}, {one})",
+            f"int({test})",
+            f"sum([q * 2 for q in range({one} % 5) if q != {two} % 3])",
+            f"sum(q for q in {name} if q < {one})",
+            f"sum(q * r for q in range(3) for r in range({one} % 4))",
+            f"len([q for q in {name} if q % 3 == {two} % 3])",
+            f"divmod({one}, {two})[{self._pick(0, 1)}]",
+            f"PRICES.get({one} % 6, {two})",
+            f"PRICES[{one} % 5]",
+            f"TABLE[{one} % 4][{self._pick('0', '1', f'{two} % 2')}]",
+            f"({one}, {two}, 9)[{one} % 3]",
+            f"[{one}, 4, {two}][{two} % 4 - 1]",
+            f"range({self._pick('0, 40, 3', '9, -9, -2')})[{one} % 8]",
+            f"{name}[{one} % {self._pick('1', 'len(items)', '3')}]",
+            f"sorted(({one}, {two}, 3))[{self._pick(0, 1, -1)}]",
+            f"len({name}[{self._pick('1:', '::2', '-2:', f'{one} % 3:')}])",
+            f"int(grid[{one} % 3, {two} % 4])",
+            f"int(grid.{self._pick('sum', 'min', 'max', 'argmax')}())",
+            f"int(cells[{self._pick('1:', '::2', '::-1')}].sum())",
+            f"int((grid[1] + {one} % 50).max())",
+            f"int(WEIGHTS[WEIGHTS > {one} % 5].sum())",
+            f"int(np.sort(grid[{one} % 3])[{two} % 4])",
+            f"count_below({self._pick(name, 'WEIGHTS', 'grid[0]', 'range(9)')}, {one})",
+            f"first_above({self._pick(name, '(1, 5, 9)', 'range(0, 90, 7)')}, {one})[1]",
+            f"math.gcd({one}, {two})",
+            f"math.isqrt(abs({one}))",
+            f"round({self._fraction(depth - 1)})",
+            f"math.{self._pick('floor', 'ceil', 'trunc')}({self._fraction(depth - 1)})",
+        )
 
     def _fraction(self, depth: int) -> str:
         if depth == 0 or self._rng.random() < 0.3:
             return self._pick(*self._fractions, *self._fractions, f"{self._rng.uniform(-4, 4):.2f}")  # type: ignore[no-any-return]
         one, two = self._fraction(depth - 1), self._fraction(depth - 1)
         kind = self._rng.random()
-        if kind < 0.6:
+        if kind < 0.5:
             return f"({one} {self._pick('+', '-', '*', '/', '%', '//')} {two})"
-        if kind < 0.7:
+        if kind < 0.55:
+            return f"({one} ** {self._pick('2', '0.5', '-1', f'({two} % 3.0)')})"
+        if kind < 0.62:
             return f"({self._integer(depth - 1)} / {self._integer(depth - 1)})"
-        if kind < 0.78:
+        if kind < 0.69:
             return f"({one} * {self._integer(depth - 1)})"
+        if kind < 0.8:
+            names = "sin cos tan atan tanh sqrt fabs exp log log2 log10 log1p expm1 radians degrees"
+            return f"math.{self._pick(*names.split())}({one})"
         if kind < 0.86:
-            return f"math.{self._pick('sin', 'cos', 'sqrt', 'fabs')}({one})"
-        if kind < 0.93:
+            return f"math.{self._pick('hypot', 'atan2', 'copysign', 'fmod')}({one}, {two})"
+        if kind < 0.9:
             return f"abs(-{one})"
+        if kind < 0.93:
+            return f"{self._pick('min', 'max')}({one}, {two})"
+        if kind < 0.95:
+            return f"(1.5, {one}, -2.0)[{self._integer(depth - 1)} % 3]"
         return f"({one} if {self._truth(depth - 1)} else {two})"
 
     def _truth(self, depth: int) -> str:
@@ -188,23 +387,41 @@ class Writer:
             return self._pick(*self._truths, "True", f"{self._pick(*self._whole)} > 2")  # type: ignore[no-any-return]
         kind = self._rng.random()
         comparison = self._pick("<", "<=", "==", "!=", ">", ">=")
-        if kind < 0.45:
-            return f"({self._integer(depth - 1)} {comparison} {self._integer(depth - 1)})"
-        if kind < 0.55:
+        one, two = self._integer(depth - 1), self._integer(depth - 1)
+        if kind < 0.4:
+            return f"({one} {comparison} {two})"
+        if kind < 0.48:
             return f"({self._fraction(depth - 1)} {comparison} {self._fraction(depth - 1)})"
-        if kind < 0.6:
-            return f"({self._integer(depth - 1)} {comparison} {self._fraction(depth - 1)})"
-        if kind < 0.75:
+        if kind < 0.53:
+            return f"({one} {comparison} {self._fraction(depth - 1)})"
+        if kind < 0.66:
             return f"({self._truth(depth - 1)} {self._pick('and', 'or')} {self._truth(depth - 1)})"
-        if kind < 0.8:
+        if kind < 0.7:
             return f"(not {self._truth(depth - 1)})"
-        if kind < 0.87:
-            return f"({self._integer(depth - 1)} in (1, {self._integer(depth - 1)}, 7))"
-        if kind < 0.92:
-            return f"(0 <= {self._integer(depth - 1)} < {self._integer(depth - 1)})"
-        if kind < 0.96:
-            return f"any(q > {self._integer(depth - 1)} for q in cells.tolist())"
-        return f"all(q != {self._integer(depth - 1)} for q in range(5))"
+        if kind < 0.74:
+            return (
+                f"({self._truth(depth - 1)} {self._pick('&', '|', '^')} {self._truth(depth - 1)})"
+            )
+        name = self._pick(*self._lists)
+        return str(
+            self._pick(
+                f"({one} in (1, {two}, 7))",
+                f"({one} in {{1, 3, {two}}})",
+                f"({one} not in {name})",
+                f"({one} in range({self._pick(9, '0, 30, 4', f'3, {two}')}))",
+                f"({one} in PRICES)",
+                f"(0 <= {one} < {two})",
+                f"({one}, 2) {comparison} ({two}, 3)",
+                f"any(q > {one} for q in cells.tolist())",
+                f"all(q != {one} for q in range(5))",
+                f"any(q * r == {one} for q in range(4) for r in range(3))",
+                f"any([{one} > 2, {self._truth(depth - 1)}])",
+                f"bool((grid == {one}).any())",
+                f"math.isnan({self._fraction(depth - 1)})",
+                f"math.isfinite({self._fraction(depth - 1)})",
+                f"(len({name}) {comparison} 2)",
+            )
+        )
 
 
 def load_functions(count: int, seed: int, folder: Path) -> list[Any]:
@@ -221,34 +438,34 @@ def load_functions(count: int, seed: int, folder: Path) -> list[Any]:
     return [getattr(module, f"rule{k}") for k in range(count)]
 
 
-def compare(functions: list[Any]) -> tuple[int, int, list[str]]:
-    """Run functions in both ways; return the numbers of refused functions and of equal results, and
-    descriptions of the results that differ."""
-    kinds, compiled, refused = (int, int, float), [], 0
-    for function in functions:
-        try:
-            compile_functions([(function, kinds)], run=False)
-        except DoesNotCompileError:
-            refused += 1
-        else:
-            compiled.append(function)
-    equal, different = 0, []
-    versions = compile_functions([(function, kinds) for function in compiled])
-    for function, version in zip(compiled, versions, strict=True):
+def compare(functions: Sequence[Any], seen: Counter[str], is_checked: bool = True) -> list[str]:
+    """Run functions in both ways; return descriptions of the results that differ. `seen` counts
+    the results by kind, and the errors of functions that do not compile."""
+    kinds, different = (int, int, float), []
+    refused: list[tuple[Any, str]] = []
+    pairs = [(function, kinds) for function in functions]
+    for (function, _), version in compile_functions(pairs, is_checked, refused).items():
         for arguments in ARGUMENTS:
-            found, wanted = version(*arguments), run_python(function, *arguments)
-            if isinstance(found, str) and found.startswith("OverflowError: a"):
-                continue
-            if is_same(found, wanted):
-                equal += 1
+            found = version(*arguments)
+            if isinstance(found, str) and found.startswith(LOUD):
+                seen["beyond 64 bits"] += 1
+                continue  # Python may take very long here
+            with np.errstate(**NUMPY_ERRORS):
+                wanted = run_python(function, *arguments)
+            if (found == SHIFT and not isinstance(wanted, str)) or str(wanted).startswith(NAN):
+                seen["different with NumPy's numbers"] += 1
+            elif is_same(found, wanted):
+                seen["equal errors" if isinstance(found, str) else "equal results"] += 1
             else:
-                different.append(f"{place(function)} {arguments}: {found}, Python {wanted}")
-    return refused, equal, different
-
-
-def place(function: types.FunctionType) -> str:
-    """Return file and line of a function."""
-    return f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
+                seen["different"] += 1
+                code = function.__code__
+                place = f"{code.co_filename}:{code.co_firstlineno}"
+                different.append(f"{place} {arguments}: {found}, Python {wanted}")
+    seen["refused"] += len(refused)
+    seen.update(
+        f"refused: {error.partition(': in ')[2].partition(': ')[2]}" for _, error in refused
+    )
+    return different
 
 
 def main() -> int:
@@ -256,23 +473,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=1000, help="functions")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--folder", type=Path, help="for the functions, by default a new one")
     options = parser.parse_args()
-    folder = Path(tempfile.mkdtemp())
-    totals = [0, 0]
+    folder = options.folder or Path(tempfile.mkdtemp())
+    seen: Counter[str] = Counter()
     different: list[str] = []
-    for start in range(0, options.count, 50):
-        count = min(50, options.count - start)
+    for start in range(0, options.count, BATCH):
+        faulthandler.dump_traceback_later(600, exit=True)
+        count = min(BATCH, options.count - start)
         functions = load_functions(count, options.seed * 100_003 + start, folder)
-        refused, equal, found = compare(functions)
-        totals[0] += refused
-        totals[1] += equal
+        found = compare(functions, seen)
         different += found
-    for line in itertools.islice(different, 20):
-        print(line)
-    print(
-        f"{options.count} functions, {totals[0]} refused, {totals[1]} results equal, "
-        f"{len(different)} different"
-    )
+        print("\n".join(found[:5]), end="\n" if found else "", flush=True)
+    for reason, number in seen.most_common():
+        print(f"{number} {reason}")
+    print(f"{options.count} functions, {len(different)} results different")
     return int(bool(different))
 
 

@@ -15,6 +15,7 @@ from gv_engine.rules.errors import DoesNotCompileError
 from tests.compiler.language import compile_functions, run_python
 
 WHOLE = [0, 1, -1, 2, -3, 7, -8, 62, 63, 64, 1 << 31, -(1 << 62), (1 << 63) - 1, -(1 << 63)]
+ARITHMETIC = ("ZeroDivisionError", "OverflowError", "ValueError")
 FRACTIONS = [0.0, -0.0, 1.0, -1.5, 2.5, 1e-300, 1e300, -7.25, 1e16]
 
 
@@ -59,7 +60,7 @@ def combine_bits(a: Any, b: Any) -> Any:
 
 def combine_truths(a: Any, b: Any) -> Any:
     x, y = a > 0, b > 0
-    return x & y, x | y, x ^ y, -x, x + y, x * 3, not x
+    return x & y, x | y, x ^ y, x * 3, 5 - y, not x, int(x) + y
 
 
 def raise_power(a: Any, b: Any) -> Any:
@@ -515,7 +516,7 @@ FLOAT_FUNCTIONS = [
 def compiled() -> dict[Any, Any]:
     functions: list[Any] = [(each, (int, int)) for each in WHOLE_FUNCTIONS]
     functions += [(each, (float, float)) for each in FLOAT_FUNCTIONS]
-    return dict(zip([each for each, _ in functions], compile_functions(functions)))
+    return {each: version for (each, _), version in compile_functions(functions).items()}
 
 
 def is_same(found: Any, wanted: Any) -> Any:
@@ -523,7 +524,10 @@ def is_same(found: Any, wanted: Any) -> Any:
     if isinstance(wanted, tuple):
         return len(found) == len(wanted) and all(map(is_same, found, wanted))
     if isinstance(wanted, str) or isinstance(found, str):
-        return str(found).partition(":")[0] == str(wanted).partition(":")[0]
+        classes = [str(each).partition(":")[0] for each in (found, wanted)]
+        # NumPy's numbers have an error of their own
+        of_numpy = classes[1] == "FloatingPointError" and classes[0] in ARITHMETIC
+        return of_numpy or classes[0] == classes[1]
     if isinstance(wanted, float) and math.isnan(wanted):
         return math.isnan(found)
     signs = not isinstance(wanted, float) or math.copysign(1, found) == math.copysign(1, wanted)
@@ -625,10 +629,6 @@ def compare_list_order(a: Any) -> Any:
     return [a] < (a, 1)  # type: ignore[operator]
 
 
-def use_lambda(a: int) -> Any:
-    return lambda: a
-
-
 def add_fractions(a: int) -> Any:
     return sum([a / 2, 0.1, 0.2])
 
@@ -644,7 +644,6 @@ REFUSED = {
     use_before: "'c' is not set here",
     invert_truth: "write `not`",
     compare_list_order: "a comparison of a list of 1 with a tuple of 2",
-    use_lambda: "Lambda does not compile",
     add_fractions: "`sum` of fractions",
 }
 

@@ -18,14 +18,19 @@ from gv_engine.compiler.language.values import (
     EXACT,
     HIGHEST,
     LOWEST,
+    ArrayValue,
     Kind,
     ListValue,
+    Range,
     Scalar,
+    TupleList,
     bounds_of,
     describe,
     is_known,
+    is_list,
     is_number,
     kind_of,
+    narrow_of,
     same_sequence,
 )
 
@@ -48,6 +53,8 @@ _COMPARISONS = {
 }
 _ORDER = {Kind.BOOL: 0, Kind.INT: 1, Kind.UINT: 1, Kind.FLOAT: 2}
 
+CONVERT = "NumPy calculates with {} in its few bits: write int(...), or float(...), around it"
+OF_TRUTHS = "NumPy and Python calculate with truth values in different ways: write int(...)"
 INVERTED = "`~` of a truth value is -1 or -2 in Python: write `not`"
 TOO_LARGE = "OverflowError: an integer needs more than 64 bits"
 
@@ -135,6 +142,10 @@ class Arithmetic:
             return Scalar(Kind.BOOL, self.emit.get(text), 0, 1)
         if is_known(value) or isinstance(value, tuple):
             return bool(value)
+        if isinstance(value, TupleList):
+            value = value.columns[0]
+        if isinstance(value, ArrayValue) and value.is_list:
+            return self.compare(ast.NotEq(), value.shape[0], 0)  # type: ignore[no-any-return]
         self.refuse(f"{describe(value)} has no truth value: compare it, or take its length")
 
     def negate(self, value: Any) -> Scalar | bool:
@@ -163,10 +174,14 @@ class Arithmetic:
         for value in (a, b):
             if not is_number(value):
                 self.refuse(f"found {describe(value)} in place of a number")
+        if narrow := narrow_of(a, b):
+            self.refuse(CONVERT.format(narrow))
         kinds = kind_of(a), kind_of(b)
         if Kind.UINT in kinds:
             return self._unsigned(op, self.convert(a, Kind.UINT), self.convert(b, Kind.UINT))
-        if type(op) in _BITS and kinds == (Kind.BOOL, Kind.BOOL):
+        if kinds == (Kind.BOOL, Kind.BOOL) and type(op) not in _BITS:
+            self.refuse(OF_TRUTHS)
+        if kinds == (Kind.BOOL, Kind.BOOL):
             x, y = self.to_number(a), self.to_number(b)
             return self._bool(f"{_BITS[type(op)]} i1 {x.text}, {y.text}")
         if Kind.FLOAT in kinds or isinstance(op, ast.Div):
@@ -182,10 +197,12 @@ class Arithmetic:
         if is_known(value):
             return self._compute(op, value)
         number = self.to_number(value)
-        if number.kind is Kind.BOOL and isinstance(op, ast.Invert):
-            self.refuse(INVERTED)
+        if number.narrow:
+            self.refuse(CONVERT.format(number.narrow))
+        if number.kind is Kind.BOOL:
+            self.refuse(INVERTED if isinstance(op, ast.Invert) else OF_TRUTHS)
         if isinstance(op, ast.UAdd):
-            return self.to_int(number) if number.kind is Kind.BOOL else number
+            return number
         if isinstance(op, ast.USub) and number.kind is Kind.FLOAT:
             return Scalar(Kind.FLOAT, self.emit.get(f"fneg double {number.text}"))
         if isinstance(op, ast.USub):
@@ -215,6 +232,8 @@ class Arithmetic:
             return self._order(op, tuple(a), tuple(b))
         if not (is_number(a) and is_number(b)):
             self.refuse(f"found a comparison of {describe(a)} with {describe(b)}")
+        if narrow_of(a, b) == "float32":
+            self.refuse(CONVERT.format("float32"))
         word, kinds = _COMPARISONS[type(op)], (kind_of(a), kind_of(b))
         if Kind.FLOAT in kinds:
             x, y = self.to_exact_float(a), self.to_exact_float(b)
@@ -261,7 +280,7 @@ class Arithmetic:
         x, y = self.convert(a, kind), self.convert(b, kind)
         operands = f"{kind.llvm} {x.text}, {kind.llvm} {y.text}"
         text = self.emit.get(f"select i1 {condition.text}, {operands}")
-        return Scalar(kind, text, min(x.low, y.low), max(x.high, y.high))
+        return Scalar(kind, text, min(x.low, y.low), max(x.high, y.high), narrow_of(a, b))
 
     def _bool(self, text: str) -> Scalar:
         return Scalar(Kind.BOOL, self.emit.get(text), 0, 1)
@@ -274,20 +293,27 @@ class Arithmetic:
             self.refuse(f"{type(error).__name__}: {error}")
 
     def _is_in(self, value: Any, values: Any, is_negated: bool) -> Any:
-        """Return `value in values`, for a tuple or a range."""
+        """Return `value in values`, for known items or a range."""
         if is_known(value) and is_known(values):
             return (value in values) is not is_negated
         if is_known(values) and len(values) == 0:
             return is_negated
-        if isinstance(values, range) and values.step == 1 and kind_of(value) is not Kind.FLOAT:
-            above = self.compare(ast.GtE(), value, values.start)
-            found = self.both(above, self.compare(ast.Lt(), value, values.stop))
-        elif isinstance(values, tuple | list):
+        if isinstance(values, range | Range) and isinstance(step := values.step, int):
+            if kind_of(value) is Kind.FLOAT:
+                self.refuse("found a fraction in place of an integer before `in`")
+            ends = (ast.GtE(), ast.Lt()) if step > 0 else (ast.LtE(), ast.Gt())
+            above = self.compare(ends[0], value, values.start)
+            found = self.both(above, self.compare(ends[1], value, values.stop))
+            if abs(step) != 1:
+                rest = self.binary(ast.Mod(), value, abs(step))
+                first = self.binary(ast.Mod(), values.start, abs(step))
+                found = self.both(found, self.compare(ast.Eq(), rest, first))
+        elif isinstance(values, tuple | list | set | frozenset | dict):
             found = False
             for each in values:
                 found = self.either(found, self.compare(ast.Eq(), value, each))
         else:
-            self.refuse(f"`in` takes a tuple or a range of step 1, found {describe(values)}")
+            self.refuse(f"`in` takes a tuple, a list, a set or a range, found {describe(values)}")
         return self.negate(found) if is_negated else found
 
     # ---- integers --------------------------------------------------------------------------------
@@ -446,11 +472,6 @@ class Arithmetic:
 def are_sequences(*values: Any) -> bool:
     """Return True for tuples and lists."""
     return all(isinstance(value, tuple | list) for value in values)
-
-
-def is_list(value: Any) -> bool:
-    """Return True for lists, whose items may be known."""
-    return isinstance(value, list | ListValue)
 
 
 # ---- operators written in the language itself ----------------------------------------------------

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from gv_engine.compiler.language.arithmetic import Arithmetic
+from gv_engine.compiler.language.arithmetic import CONVERT, Arithmetic
 from gv_engine.compiler.language.emitter import constant
-from gv_engine.compiler.language.memory import Memory
+from gv_engine.compiler.language.memory import ARRAY_METHODS, Memory
 from gv_engine.compiler.language.values import (
     ArrayValue,
+    GrowingList,
     Kind,
     ListValue,
     Method,
@@ -32,6 +34,7 @@ from gv_engine.compiler.language.values import (
     kind_of,
     leaves,
     make_list,
+    narrow_of,
     rebuild,
     same_sequence,
     to_known,
@@ -41,6 +44,27 @@ _CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("s"): str, ord("r"): repr, 
 """Functions by the number of a conversion such as `!r` in a text."""
 
 
+@dataclass(frozen=True, eq=False)
+class Nested:
+    """A function or lambda within another one.
+
+    Attributes:
+        owner: body of the other one.
+        source: its code.
+        signature: its parameters, whose defaults are known.
+        free: variables of the owner that it reads.
+    """
+
+    owner: Expressions
+    source: Any
+    signature: inspect.Signature
+    free: tuple[str, ...]
+
+    @property
+    def __name__(self) -> str:
+        return getattr(self.source.node, "name", "<lambda>")
+
+
 class Unknown(Exception):
     """Raised where a variable is read that only code below assigns, in a loop: this try to compile
     only learns what the code below assigns."""
@@ -48,9 +72,10 @@ class Unknown(Exception):
 
 @dataclass(frozen=True)
 class Iterated:
-    """Items of a loop: their number, and a function from an index to an item."""
+    """Items of a loop: their number, or a function that reads it in each turn, and a function from
+    an index to an item."""
 
-    length: int | Scalar
+    length: Any
     read: Callable[[Scalar], Any]
 
 
@@ -64,6 +89,7 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
 
     node: ast.AST
     names: Mapping[str, Any]
+    grown: frozenset[str]
     library: Mapping[Any, Callable[..., Any]]
 
     def read_variable(self, name: str) -> Any:
@@ -96,17 +122,33 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
 
     def visit_Name(self, node: ast.Name) -> Any:
         try:
-            return self.read_variable(node.id)
+            value = self.read_variable(node.id)
         except KeyError:
             pass
+        else:
+            return self.read_list(value) if isinstance(value, GrowingList) else value
         if node.id in self.names:
             return self.names[node.id]
         if hasattr(builtins, node.id):
             return getattr(builtins, node.id)
         self.refuse(f"the name {node.id!r} is not defined")
 
-    def visit_Tuple(self, node: ast.Tuple) -> tuple[Any, ...]:
+    def visit_Tuple(self, node: Any) -> tuple[Any, ...]:
         return tuple(self._values(node.elts))
+
+    def visit_Set(self, node: ast.Set) -> Any:
+        values = tuple(self._values(node.elts))
+        if not is_known(values):
+            self.refuse("a set has items that are known before the program runs: take a tuple")
+        return frozenset(values)
+
+    def visit_Dict(self, node: ast.Dict) -> Any:
+        pairs = [
+            (key and self.evaluate(key), self.evaluate(x)) for key, x in zip(node.keys, node.values)
+        ]
+        if None in node.keys or not is_known(pairs):
+            self.refuse("a dict has keys and values that are known before the program runs")
+        return dict(pairs)
 
     def visit_List(self, node: ast.List) -> Any:
         return make_list(self._values(node.elts))
@@ -164,27 +206,41 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
         if isinstance(op, ast.In | ast.NotIn) and isinstance(b, ArrayValue):
             found = self.call_function(holds_number, b, a)
             return found if isinstance(op, ast.In) else self.negate(found)
+        a, b = self._with_array(a, b)
         are_arrays = isinstance(a, ArrayValue) or isinstance(b, ArrayValue)
         if are_arrays and not isinstance(op, ast.Is | ast.IsNot):
             return self._each(super().compare, op, a, b)
         return super().compare(op, a, b)
 
+    def _with_array(self, *values: Any) -> Sequence[Any]:
+        """Return values with known arrays as arrays of the program, if a value is not known."""
+        if is_known(values):
+            return values
+        return [self.constant_array(x) if isinstance(x, np.ndarray) else x for x in values]
+
     def binary(self, op: ast.operator, a: Any, b: Any) -> Any:
+        a, b = self._with_array(a, b)
         if isinstance(a, ArrayValue) or isinstance(b, ArrayValue):
             return self._each(super().binary, op, a, b)
         return super().binary(op, a, b)
 
     def _each(self, operate: Callable[..., Any], op: ast.AST, a: Any, b: Any) -> ArrayValue:
-        """Return the results of an operator on the elements of a flat array and a number, or of two
-        flat arrays, as an array."""
+        """Return the results of an operator on the elements of an array and a number, or of two
+        arrays of one shape, as an array."""
         arrays = [value for value in (a, b) if isinstance(value, ArrayValue)]
         if any(array.is_list for array in arrays):
             self.refuse("operators do not take lists in compiled code: np.array(...) of them")
-        if any(len(array.shape) > 1 for array in arrays):
-            self.refuse("operators take arrays with one axis: loop over the rows")
-        if len(arrays) == 2:
-            differ = self.compare(ast.NotEq(), arrays[0].shape[0], arrays[1].shape[0])
+        shape = arrays[0].shape
+        if len(arrays) == 2 and len(shape) != len(arrays[1].shape):
+            self.refuse("operators take two arrays of one shape in compiled code")
+        for x, y in zip(shape, arrays[-1].shape):
+            differ = self.compare(ast.NotEq(), x, y)
             self.fail_if(differ, "ValueError: operands could not be broadcast together")
+        if len(shape) > 1:
+            a, b = (self.flatten(x) if isinstance(x, ArrayValue) else x for x in (a, b))
+            flat = self._each(operate, op, a, b)
+            blank = self.new_array(shape, flat.dtype)
+            return replace(blank, pointer=flat.pointer)
         # eight bytes for each number, before its type is known
         found = self.new_array(arrays[0].shape, np.dtype(np.int64))
 
@@ -207,11 +263,12 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
 
     def _compare_chain(self, left: Any, ops: list[ast.cmpop], nodes: list[ast.expr]) -> Any:
         """Return `left op node op …`; what follows a false comparison is not evaluated."""
-        right = self.evaluate(nodes[0])
+        is_set = isinstance(nodes[0], ast.Set) and isinstance(ops[0], ast.In | ast.NotIn)
+        right = self.visit_Tuple(nodes[0]) if is_set else self.evaluate(nodes[0])
         found = self.compare(ops[0], left, right)
         if len(ops) == 1:
             return found
-        return self._choose(
+        return self.choose(
             found, lambda: self._compare_chain(right, ops[1:], nodes[1:]), lambda: found
         )
 
@@ -249,7 +306,7 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         test = self.condition(node.test)
-        return self._choose(
+        return self.choose(
             test, lambda: self.evaluate(node.body), lambda: self.evaluate(node.orelse)
         )
 
@@ -257,9 +314,9 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
         self, test: Scalar | bool, rest: Callable[[], Any], first: Callable[[], Any], is_and: bool
     ) -> Any:
         """Return `rest()` if the test leaves `and` (or `or`) undecided, else `first()`."""
-        return self._choose(test, rest, first) if is_and else self._choose(test, first, rest)
+        return self.choose(test, rest, first) if is_and else self.choose(test, first, rest)
 
-    def _choose(
+    def choose(
         self, test: Scalar | bool, then: Callable[[], Any], otherwise: Callable[[], Any]
     ) -> Any:
         """Return the value of one of two branches."""
@@ -314,7 +371,7 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
                 return a
             kind = self.join_kinds(kind_of(a), kind_of(b))
             x, y = self.to_number(a), self.to_number(b)
-            return Scalar(kind, "", min(x.low, y.low), max(x.high, y.high))
+            return Scalar(kind, "", min(x.low, y.low), max(x.high, y.high), narrow_of(a, b))
         if isinstance(a, list) and isinstance(b, ListValue):
             a = ListValue(a)
         if isinstance(b, list) and isinstance(a, ListValue):
@@ -328,6 +385,8 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
             shape = tuple(map(self.join, a.shape, b.shape))
             strides = tuple(map(self.join, a.strides, b.strides))
             return replace(a, pointer="", shape=shape, strides=strides)
+        if isinstance(a, GrowingList) and isinstance(b, GrowingList) and form_of(a) == form_of(b):
+            return replace(a, pointer="")
         if isinstance(a, Record) and isinstance(b, Record) and a.type is b.type:
             return Record("", a.type)
         if isinstance(a, Range | range) and isinstance(b, Range | range):
@@ -366,6 +425,8 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
         if isinstance(owner, ArrayValue):
             return self.read_array_attribute(owner, name)
         if is_known(owner) and not is_number(owner):
+            if isinstance(owner, np.ndarray) and name in ARRAY_METHODS:
+                return Method(self.constant_array(owner), ARRAY_METHODS[name])
             try:
                 return getattr(owner, name)
             except AttributeError as error:
@@ -390,6 +451,8 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
             return self.read_array(owner, index)
         if isinstance(owner, TupleList):
             return tuple(self.read_array(column, index) for column in owner.columns)
+        if isinstance(owner, dict) and not is_known(index):
+            return self._read_dict(owner, index)
         if is_known(index):
             try:
                 return owner[index]
@@ -398,6 +461,16 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
         if isinstance(owner, tuple | list | range) and owner:
             return self._read_tuple(tuple(owner), index)
         self.refuse(f"{describe(owner)} takes an index that is known before the program runs")
+
+    def _read_dict(self, values: dict[Any, Any], key: Any, *default: Any) -> Any:
+        """Return the value of a key in a known dict, or the default if there is no such key."""
+        place: Any = len(values)
+        for k, each in enumerate(values):
+            place = self.select(self.compare(ast.Eq(), key, each), k, place)
+        if not default:
+            missing = self.compare(ast.Eq(), place, len(values))
+            self.fail_if(missing, "KeyError: the dict has no such key")
+        return self._read_tuple((*values.values(), *default), place)
 
     def _read_tuple(self, values: tuple[Any, ...], index: Any) -> Any:
         """Return the item at an index of a tuple of values of one form: from tables of constants,
@@ -423,7 +496,22 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
             found.append(self.emit.get(f"trunc i8 {text} to i1") if is_byte else text)
         return rebuild(joined, iter(found))
 
+    def read_list(self, values: GrowingList) -> Any:
+        """Return the items that a list has now."""
+        raise NotImplementedError
+
+    def change_list(self, method: str, values: GrowingList, arguments: Sequence[Any]) -> Any:
+        """Call a method of a list."""
+        raise NotImplementedError
+
     def visit_Call(self, node: ast.Call) -> Any:
+        match node.func:
+            case ast.Attribute(ast.Name(name), method) if name in self.grown:
+                values = self.read_variable(name)
+                if isinstance(values, GrowingList):
+                    if node.keywords:
+                        self.refuse(f"`{method}` takes no keywords in compiled code")
+                    return self.change_list(method, values, [*self._values(node.args)])
         function = self.evaluate(node.func)
         if function in (any, all, sum) and isinstance(node.args[0], ast.GeneratorExp):
             return self._reduce(function, node.args[0], [*self._values(node.args[1:])])
@@ -437,6 +525,10 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
 
     def call(self, function: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         """Return the result of a call."""
+        if isinstance(function, Method) and isinstance(function.function, Nested):
+            return self.call_nested(function.function, function.record, arguments, keywords)
+        if isinstance(function, Nested):
+            return self.call_nested(function, None, arguments, keywords)
         if isinstance(function, Method):
             return self.call(function.function, [function.record, *arguments], keywords)
         if (emitted := self.library.get(function)) is not None:
@@ -446,6 +538,9 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
                 self.refuse(f"{describe(function)}: {error}")
         if isinstance(function, FunctionType):
             return self.call_function(function, *arguments, **keywords)
+        owner = getattr(function, "__self__", None)
+        if isinstance(owner, dict) and function == owner.get and len(arguments) == 2:
+            return self._read_dict(owner, *arguments)
         if callable(function) and is_known((*arguments, *keywords.values())) and _is_pure(function):
             try:
                 return function(*arguments, **keywords)
@@ -453,18 +548,25 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
                 self.refuse(f"{describe(function)}: {error}")
         self.refuse(f"{describe(function)} does not compile")
 
+    def call_nested(
+        self, function: Nested, captured: Any, arguments: list[Any], keywords: dict[str, Any]
+    ) -> Any:
+        """Return the result of a call of a function within another one."""
+        raise NotImplementedError
+
     # ---- comprehensions --------------------------------------------------------------------------
 
     def visit_ListComp(self, node: ast.ListComp | ast.GeneratorExp) -> Any:
         """Return a list of values if what is iterated is known item by item, else an array."""
-        (generator,) = node.generators if len(node.generators) == 1 else (None,)
-        if generator is None:
-            self.refuse("a comprehension has one `for` in compiled code: write loops")
+        generator = node.generators[0]
         items = self.iterate(self.evaluate(generator.iter))
         if isinstance(items, tuple):
-            if not generator.ifs or is_known(items) or not items:
-                return self._collect_known(node.elt, generator, items)
+            is_listed = len(node.generators) > 1 or not generator.ifs or not items
+            if is_listed or self._are_known(generator, items):
+                return self._collect_known(node.elt, node.generators, items)
             items = self.to_table(items)
+        if len(node.generators) > 1:
+            self.refuse("a list takes one `for` over items that are not known: write loops")
         length = items.length
         count = self.emit.slot("i64")
         self.emit.do(f"store i64 0, ptr {count}")
@@ -480,6 +582,8 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
                 for j, part in enumerate(value if isinstance(value, tuple) else (value,)):
                     number = self.to_number(part)
                     dtype = np.dtype(DTYPES[number.kind])
+                    if number.narrow:
+                        self.refuse(CONVERT.format(number.narrow))
                     columns[j] = replace(columns[j], dtype=dtype, strides=(dtype.itemsize,))
                     self.store(self.element(columns[j], (place,), True), dtype, number)
                 after = self.emit.get(f"add i64 {place.text}, 1")
@@ -493,17 +597,28 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
 
     visit_GeneratorExp = visit_ListComp
 
+    def _are_known(self, generator: ast.comprehension, items: tuple[Any, ...]) -> bool:
+        """Return True if the tests of a comprehension do not depend on the running program."""
+        self.assign(generator.target, items[0])
+        return all(isinstance(self.condition(test), bool) for test in generator.ifs)
+
     def _collect_known(
-        self, element: ast.expr, generator: ast.comprehension, items: tuple[Any, ...]
+        self, element: ast.expr, generators: list[ast.comprehension], items: tuple[Any, ...]
     ) -> Any:
         """Return the list of a comprehension over known items."""
-        values = []
+        values: list[Any] = []
+        generator, *inner = generators
         for item in items:
             self.assign(generator.target, item)
             tests = [self.condition(test) for test in generator.ifs]
             if not all(isinstance(test, bool) for test in tests):
                 self.refuse("the `if` of this comprehension is not known: write a loop")
-            if all(tests):
+            if all(tests) and inner:
+                more = self.iterate(self.evaluate(inner[0].iter))
+                if not isinstance(more, tuple):
+                    self.refuse("a list takes one `for` over items that are not known: write loops")
+                values += self._collect_known(element, inner, more)
+            elif all(tests):
                 values.append(self.evaluate(element))
         return make_list(values)
 
@@ -522,40 +637,50 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
 
     def _reduce(self, function: Any, node: ast.GeneratorExp, start: list[Any]) -> Any:
         """Return `any`, `all` or `sum` of a generator; `any` and `all` stop as soon as Python."""
-        (generator,) = node.generators
-        items = self.iterate(self.evaluate(generator.iter))
-        if isinstance(items, tuple):
-            items = self.to_table(items)
-        is_sum = function is sum
+        is_sum, found, end = function is sum, function is not all, self.emit.new_block()
         first = constant((start[0] if start else 0) if is_sum else function is all)
         result = self.emit.slot(first.kind.llvm)
         self.emit.do(f"store {first.kind.llvm} {first.text}, ptr {result}")
-        found, end = function is not all, self.emit.new_block()
 
-        def look(k: Scalar) -> None:
-            self.assign(generator.target, items.read(k))
-            for skip in self._filter(generator.ifs):
-                if is_sum:
-                    before = Scalar(Kind.INT, self.emit.get(f"load i64, ptr {result}"))
-                    total = self.binary(ast.Add(), before, self.evaluate(node.elt))
-                    if total.kind is not Kind.INT:
-                        self.refuse("`sum` of fractions rounds by version of Python: use add_up")
-                    self.emit.do(f"store i64 {total.text}, ptr {result}")
-                    self.emit.jump(skip)
-                    continue
-                test = self.condition(node.elt)
-                hit = self.emit.new_block()
-                wanted = test if found else self.negate(test)
-                self.emit.branch(self.to_number(wanted).text, hit, skip)
-                self.emit.start(hit)
-                self.emit.do(f"store i1 {constant(found).text}, ptr {result}")
-                self.emit.jump(end)
+        def add() -> None:
+            before = Scalar(Kind.INT, self.emit.get(f"load i64, ptr {result}"))
+            total = self.binary(ast.Add(), before, self.evaluate(node.elt))
+            if total.kind is not Kind.INT:
+                self.refuse("`sum` of fractions rounds by version of Python: use add_up")
+            self.emit.do(f"store i64 {total.text}, ptr {result}")
 
-        self.loop(items.length, look, [generator.target, *generator.ifs, node.elt])
+        def look() -> None:
+            test = self.condition(node.elt)
+            hit, skip = self.emit.new_block(), self.emit.new_block()
+            wanted = test if found else self.negate(test)
+            self.emit.branch(self.to_number(wanted).text, hit, skip)
+            self.emit.start(hit)
+            self.emit.do(f"store i1 {constant(found).text}, ptr {result}")
+            self.emit.jump(end)
+            self.emit.start(skip)
+
+        self._nest(node.generators, node.elt, add if is_sum else look)
         self.emit.jump(end)
         self.emit.start(end)
         text = self.emit.get(f"load {first.kind.llvm}, ptr {result}")
         return Scalar(first.kind, text)
+
+    def _nest(
+        self, generators: list[ast.comprehension], element: ast.expr, act: Callable[[], None]
+    ) -> None:
+        """Call `act` for all items of the generators of a comprehension."""
+        generator, *inner = generators
+        items = self.iterate(self.evaluate(generator.iter))
+        table = self.to_table(items) if isinstance(items, tuple) else items
+
+        def visit(k: Scalar) -> None:
+            self.assign(generator.target, table.read(k))
+            for skip in self._filter(generator.ifs):
+                self._nest(inner, element, act) if inner else act()
+                self.emit.jump(skip)
+
+        nodes = [part for each in inner for part in (each.target, each.iter, *each.ifs)]
+        self.loop(table.length, visit, [generator.target, *generator.ifs, *nodes, element])
 
     def iterate(self, value: Any) -> tuple[Any, ...] | Iterated:
         """Return the items of a value: a tuple if they are known one by one."""
@@ -618,7 +743,9 @@ def _is_pure(function: Any) -> bool:
     """Return True for what may run while compiling: classes, methods of constants, and what the
     engine's own objects offer."""
     owner = getattr(function, "__self__", None)
-    if isinstance(function, type) or isinstance(owner, str | tuple | int | float | frozenset):
+    if isinstance(function, type) or isinstance(
+        owner, str | tuple | int | float | frozenset | dict
+    ):
         return True
     return type(owner).__module__.startswith("gv_engine.")
 
@@ -626,7 +753,7 @@ def _is_pure(function: Any) -> bool:
 def _kind_of_array(array: ArrayValue) -> tuple[Any, ...]:
     """Return what two arrays need to have in common to be values of one variable."""
     own = array.dtype, array.is_writable, array.capacity, len(array.shape)
-    return *own, id(array.record), array.is_contiguous, array.is_list
+    return *own, id(array.record), array.is_contiguous, array.is_list, array.is_numpy
 
 
 def _ends(value: Range | range) -> tuple[Any, Any, Any]:
@@ -646,3 +773,20 @@ def count_items(start: int, stop: int, step: int) -> int:
     if step > 0:
         return 0 if stop <= start else (stop - start - 1) // step + 1
     return 0 if stop >= start else (start - stop - 1) // -step + 1
+
+
+LIBRARY: dict[Any, Callable[..., Any]] = {}
+"""Code by the function that rules call."""
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def emits(*functions: Any) -> Callable[[_F], _F]:
+    """Return a decorator for a function that emits the code of calls of `functions`."""
+
+    def add(emit: _F) -> _F:
+        LIBRARY.update(dict.fromkeys(functions, emit))
+        return emit
+
+    return add

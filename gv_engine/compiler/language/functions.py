@@ -8,7 +8,7 @@ import linecache
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import PurePath
 from types import FunctionType
@@ -16,10 +16,12 @@ from typing import Any, NoReturn
 from zlib import crc32
 
 from gv_engine.compiler.language.emitter import ATTRIBUTES, Emitter, Module
-from gv_engine.compiler.language.expressions import Expressions, Iterated, Unknown
+from gv_engine.compiler.language.expressions import Iterated, Nested, Unknown
+from gv_engine.compiler.language.lists import Lists, list_grown
 from gv_engine.compiler.language.memory import ERROR_NUMBERS
 from gv_engine.compiler.language.values import (
     ArrayValue,
+    GrowingList,
     Kind,
     Method,
     Record,
@@ -29,9 +31,11 @@ from gv_engine.compiler.language.values import (
     forget_bounds,
     form_of,
     is_known,
+    is_list,
     is_number,
     kind_of,
     leaves,
+    narrow_of,
     rebuild,
     same_sequence,
     to_known,
@@ -84,6 +88,7 @@ class Source:
     assigned: Counter[str]
     loads: Counter[str]
     walrus: frozenset[str]
+    grown: frozenset[str]
 
 
 @cache
@@ -117,9 +122,20 @@ def read_source(function: FunctionType) -> Source:
         )
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
     names = {**function.__globals__, **dict(zip(code.co_freevars, cells))}
-    walrus = [each.target.id for each in ast.walk(nodes[0]) if isinstance(each, ast.NamedExpr)]
-    stores, loads = count_assignments(nodes[0]), count_reads(nodes)
-    return Source(nodes[0], names, code.co_filename, stores, loads, frozenset(walrus))
+    return Source(names=names, file=code.co_filename, **_analyse(nodes[0]))
+
+
+def _analyse(node: ast.FunctionDef | ast.Lambda) -> dict[str, Any]:
+    """Return what a `Source` tells about the code of a function."""
+    walrus = (each.target.id for each in _walk_body(node) if isinstance(each, ast.NamedExpr))
+    reads = [node.body] if isinstance(node, ast.Lambda) else node.body
+    analysis: dict[str, Any] = {"node": node, "walrus": frozenset(walrus)}
+    analysis["grown"] = frozenset(list_grown(reads))
+    return analysis | {"assigned": count_assignments(node), "loads": count_reads(reads)}
+
+
+def _name(name: str, place: ast.AST) -> ast.Name:
+    return ast.copy_location(ast.Name(name, ast.Load()), place)
 
 
 class _Scopes(ast.NodeTransformer):
@@ -153,7 +169,7 @@ class _Scopes(ast.NodeTransformer):
     visit_GeneratorExp = visit_SetComp = visit_DictComp = visit_ListComp
 
 
-def count_assignments(node: ast.AST) -> Counter[str]:
+def count_assignments(node: ast.FunctionDef | ast.Lambda) -> Counter[str]:
     """Return how often the code of a function assigns each variable; comprehensions count too."""
     stores = [
         each.id
@@ -165,8 +181,9 @@ def count_assignments(node: ast.AST) -> Counter[str]:
         for each in _walk_body(node)
         if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
     ]
-    arguments = [each.arg for each in ast.walk(node) if isinstance(each, ast.arg)]
-    return Counter([*stores, *again, *arguments])
+    arguments = [each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)]
+    nested = [each.name for each in _walk_body(node) if isinstance(each, ast.FunctionDef)]
+    return Counter([*stores, *again, *arguments, *nested])
 
 
 def count_reads(nodes: Iterable[ast.AST]) -> Counter[str]:
@@ -188,18 +205,17 @@ def _count_reads(node: ast.AST) -> Counter[str]:
 def _walk_body(node: ast.AST) -> Iterator[ast.AST]:
     """Yield the nodes of a function or of statements, without those of nested functions."""
     for child in ast.iter_child_nodes(node):
+        yield child
         if not isinstance(child, ast.FunctionDef | ast.Lambda):
-            yield child
             yield from _walk_body(child)
 
 
 @cache
 def _list_assigned(node: ast.AST) -> frozenset[str]:
-    return frozenset(
-        each.id
-        for each in (node, *_walk_body(node))
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
-    )
+    parts = (node, *_walk_body(node))
+    nested = {each.name for each in parts if isinstance(each, ast.FunctionDef)}
+    names = (each for each in parts if isinstance(each, ast.Name))
+    return frozenset({each.id for each in names if isinstance(each.ctx, ast.Store)} | nested)
 
 
 class _Retry(Exception):
@@ -213,10 +229,12 @@ class Hints:
     Attributes:
         forms: forms of variables that are assigned in several places.
         shared: further variables that need memory for all their values.
+        items: kinds of the numbers in lists that grow, by variable; with None behind for tuples.
     """
 
     forms: dict[str, Any] = field(default_factory=dict)
     shared: set[str] = field(default_factory=set)
+    items: dict[str, tuple[Any, ...]] = field(default_factory=dict)
 
 
 @dataclass
@@ -246,7 +264,9 @@ class Compiler:
         self._kept: list[Any] = []
         self._count = 0
 
-    def compile(self, function: FunctionType, arguments: Mapping[str, Any]) -> Compiled | None:
+    def compile(
+        self, function: FunctionType | Nested, arguments: Mapping[str, Any]
+    ) -> Compiled | None:
         """Return the version of a function for arguments of these forms, None while it is being
         compiled."""
         arguments = {name: forget_bounds(value) for name, value in arguments.items()}
@@ -267,7 +287,7 @@ class Compiler:
         return self._compiled[key]
 
     def _try(
-        self, function: FunctionType, arguments: Mapping[str, Any], name: str, hints: Hints
+        self, function: FunctionType | Nested, arguments: Mapping[str, Any], name: str, hints: Hints
     ) -> Compiled | None:
         try:
             return FunctionBody(self, function, hints).compile(arguments, name)
@@ -283,15 +303,18 @@ class Compiler:
         return code
 
 
-class FunctionBody(Expressions):
+class FunctionBody(Lists):
     """One version of a function while it is being compiled."""
 
-    def __init__(self, compiler: Compiler, function: FunctionType, hints: Hints) -> None:
+    def __init__(self, compiler: Compiler, function: FunctionType | Nested, hints: Hints) -> None:
         """Start to compile. `hints` are from earlier tries."""
         self.compiler, self.function = compiler, function
-        self.source = read_source(function)
+        self.source: Source = (
+            function.source if isinstance(function, Nested) else read_source(function)
+        )
         self.module, self.is_checked = compiler.module, compiler.is_checked
         self.library, self.names = compiler.library, self.source.names
+        self.grown = self.source.grown
         self.emit = Emitter()
         self.node = self.source.node
         self._hints = hints
@@ -317,7 +340,7 @@ class FunctionBody(Expressions):
             self._flags[variable] = self.emit.slot("i1")
             self.emit.do(f"store i1 false, ptr {self._flags[variable]}")
         for argument, value in arguments.items():
-            self.assign_name(argument, rebuild(value, texts))
+            self.assign_name(argument, rebuild(value, texts), is_argument=True)
         body: Any = self.source.node.body
         self.run(body if isinstance(body, list) else [ast.copy_location(ast.Return(body), body)])
         if self.emit.is_open() and self.emit.block is not None:
@@ -414,12 +437,15 @@ class FunctionBody(Expressions):
         except TypeError as error:
             self.refuse(f"{function.__name__} does not take these arguments: {error}")
         bound.apply_defaults()
-        compiled = self.compiler.compile(function, bound.arguments)
+        return self._call(function, bound.arguments)
+
+    def _call(self, function: FunctionType | Nested, arguments: dict[str, Any]) -> Any:
+        """Call the version of a function for these arguments."""
+        arguments = {name: self._close(value) for name, value in arguments.items()}
+        compiled = self.compiler.compile(function, arguments)
         if compiled is None:
             self.refuse(f"{function.__name__} calls itself, which does not compile")
-        parts = [
-            f"{leaf.llvm} {leaf.text}" for each in bound.arguments.values() for leaf in leaves(each)
-        ]
+        parts = [f"{leaf.llvm} {leaf.text}" for each in arguments.values() for leaf in leaves(each)]
         call = f'call {compiled.llvm} @"{compiled.name}"({", ".join(["ptr %arena", *parts])})'
         if not compiled.returns:
             self.emit.do(call)
@@ -440,6 +466,68 @@ class FunctionBody(Expressions):
         if "ptr" in compiled.returns:
             self.has_arrays = True
         return rebuild(compiled.result, iter(texts))
+
+    # ---- functions within functions --------------------------------------------------------------
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        if node.decorator_list:
+            self.refuse("a function within another one has no decorator in compiled code")
+        self.assign_name(node.name, self.visit_Lambda(node))
+
+    def visit_Lambda(self, node: ast.Lambda | ast.FunctionDef) -> Nested:
+        """Return a function within this one."""
+        source = replace(self.source, **_analyse(node))
+        own = source.assigned.keys()
+        free = sorted(source.loads.keys() & self.source.assigned.keys() - own)
+        source = replace(source, assigned=source.assigned + Counter(free))
+        if getattr(node, "name", "") in free:
+            self.refuse("a function within another one does not call itself in compiled code")
+        parts = node.args
+        parameters: list[tuple[str, Any, ast.expr | None]] = []
+        places = [*parts.posonlyargs, *parts.args]
+        missing = [None] * (len(places) - len(parts.defaults))
+        for each, default in zip(places, [*missing, *parts.defaults]):
+            parameters.append((each.arg, inspect.Parameter.POSITIONAL_OR_KEYWORD, default))
+        if parts.vararg:
+            parameters.append((parts.vararg.arg, inspect.Parameter.VAR_POSITIONAL, None))
+        for each, default in zip(parts.kwonlyargs, parts.kw_defaults):
+            parameters.append((each.arg, inspect.Parameter.KEYWORD_ONLY, default))
+        if parts.kwarg:
+            self.refuse("`**keywords` does not compile")
+        signature = inspect.Signature(
+            [
+                inspect.Parameter(name, kind, default=self._evaluate_default(default))
+                for name, kind, default in parameters
+            ]
+        )
+        return Nested(self, source, signature, tuple(free))
+
+    def _evaluate_default(self, node: ast.expr | None) -> Any:
+        value = inspect.Parameter.empty if node is None else self.evaluate(node)
+        if not is_known(value):
+            self.refuse("the default of a parameter is known before the program runs")
+        return value
+
+    def call_nested(
+        self, function: Nested, captured: Any, arguments: list[Any], keywords: dict[str, Any]
+    ) -> Any:
+        if captured is None:
+            if function.free and function.owner is not self:
+                self.refuse(f"{function.__name__} reads variables of another function")
+            captured = [self.evaluate(_name(name, self.node)) for name in function.free]
+        try:
+            bound = function.signature.bind(*arguments, **keywords)
+        except TypeError as error:
+            self.refuse(f"{function.__name__} does not take these arguments: {error}")
+        bound.apply_defaults()
+        return self._call(function, {**dict(zip(function.free, captured)), **bound.arguments})
+
+    def _close(self, value: Any) -> Any:
+        """Return a value for another function, with the variables that a function within this one
+        reads."""
+        if not isinstance(value, Nested) or not value.free or value.owner is not self:
+            return value
+        return Method(tuple(self.evaluate(_name(name, self.node)) for name in value.free), value)
 
     # ---- variables -------------------------------------------------------------------------------
 
@@ -473,9 +561,13 @@ class FunctionBody(Expressions):
         ]
         return rebuild(variable.form, iter(texts))
 
-    def assign_name(self, name: str, value: Any) -> None:
+    def assign_name(self, name: str, value: Any, is_argument: bool = False) -> None:
         """Assign a value to a local variable. It stays known while compiling if only this place
         assigns the variable, or if it is no number."""
+        if name in self.grown and not is_argument:
+            value = self.make_growing(name, value, self._hints.items.get(name))
+        elif _grows(value):
+            self.refuse("a list that grows has one name: the other one would not see its items")
         value = self._forms[name] = to_known(value)
         is_shared = self.source.assigned[name] > 1 or name in self._hints.shared
         if is_shared and (name in self._shared or _has_numbers(value)):
@@ -487,6 +579,15 @@ class FunctionBody(Expressions):
         if name in self._flags:
             self.emit.do(f"store i1 true, ptr {self._flags[name]}")
         self._set.add(name)
+
+    def widen_items(self, values: GrowingList, kinds: tuple[Any, ...]) -> None:
+        if values.name not in self.grown:
+            self.refuse("the item is of another kind than those of the list")
+        before = self._hints.items.get(values.name, kinds)
+        if len(before) != len(kinds) or (before[-1] is None) != (kinds[-1] is None):
+            self.refuse(f"the items of {values.name!r} are numbers here and tuples there")
+        self._hints.items[values.name] = kinds
+        raise _Retry
 
     def _new_variable(self, form: Any) -> _Variable:
         return _Variable(form, [self.emit.slot(leaf.llvm) for leaf in leaves(form)])
@@ -593,6 +694,11 @@ class FunctionBody(Expressions):
 
     def visit_Assign(self, node: ast.Assign) -> None:
         value = self.evaluate(node.value)
+        has_new_list = isinstance(node.value, ast.List | ast.ListComp | ast.BinOp | ast.Call)
+        for target in node.targets if not has_new_list or len(node.targets) > 1 else ():
+            names = [each for each in ast.walk(target) if isinstance(each, ast.Name)]
+            if any(each.id in self.grown for each in names) and _has_list(value):
+                self.refuse("a list that is changed has one name, and begins as a new list")
         for target in node.targets:
             self.assign(target, value)
 
@@ -736,7 +842,7 @@ class FunctionBody(Expressions):
         return any(
             _has_array(self._forms[name])
             and (name in before or name in self._carried or inside[name] < self.source.loads[name])
-            for name in _assigned_names(nodes) & self._forms.keys()
+            for name in (_assigned_names(nodes) | list_grown(nodes)) & self._forms.keys()
         )
 
     def _end_loop(
@@ -755,11 +861,23 @@ class FunctionBody(Expressions):
             self._go_on(loop.left)
 
     def visit_For(self, node: ast.For) -> None:
-        items = self.iterate(self.evaluate(node.iter))
+        items = self._read_items(node)
         if isinstance(items, tuple):
             self._unroll(node, items)
         else:
             self._loop_over(node, items)
+
+    def _read_items(self, node: ast.For) -> tuple[Any, ...] | Iterated:
+        """Return the items of a loop; those that the loop appends to its own list follow."""
+        if isinstance(node.iter, ast.Name) and node.iter.id in self.grown:
+            values = self.read_variable(node.iter.id)
+            if isinstance(values, GrowingList) and values.kinds is not None:
+                return self.iterate_list(values)
+        both = list_grown(node.body) & count_reads([node.iter]).keys()
+        for name in both & self._forms.keys():
+            if isinstance(self._forms[name], GrowingList):
+                self.refuse(f"a loop changes {name!r}, whose items it takes: loop over it alone")
+        return self.iterate(self.evaluate(node.iter))
 
     def _loop_over(self, node: ast.For, items: Iterated) -> None:
         """Compile a loop over items that are not known."""
@@ -797,20 +915,21 @@ class FunctionBody(Expressions):
 
     def _count(
         self,
-        count: int | Scalar,
+        count: Any,
         turn: Callable[[Scalar], None],
         loop: _Loop,
         end: str,
         nodes: Sequence[ast.AST],
     ) -> None:
         """Call `turn` with a counter from 0 to `count` - 1; go on at `end`."""
-        counter, number = self.emit.slot("i64"), self.to_int(count)
+        counter, number = self.emit.slot("i64"), None if callable(count) else self.to_int(count)
         head, body = (self.emit.new_block() for _ in range(2))
         self.emit.do(f"store i64 0, ptr {counter}")
         with self._releasing(loop, nodes, self._variables.copy()):
             self.emit.jump(head)
             self.emit.start(head)
             k = self.emit.get(f"load i64, ptr {counter}")
+            number = number or self.to_int(count())
             self.emit.branch(self.emit.get(f"icmp slt i64 {k}, {number.text}"), body, end)
             self.emit.start(body)
             turn(Scalar(Kind.INT, k, 0, max(number.high - 1, 0)))
@@ -924,7 +1043,24 @@ def _has_array(value: Any) -> bool:
         return _has_array(value.record)
     if isinstance(value, tuple):
         return any(map(_has_array, value))
-    return isinstance(value, ArrayValue | TupleList | Iterated)
+    return isinstance(value, ArrayValue | TupleList | GrowingList | Iterated)
+
+
+def _has_list(value: Any) -> bool:
+    """Return True for lists, and tuples with them."""
+    if isinstance(value, tuple) and not is_list(value):
+        return any(map(_has_list, value))
+    is_array = isinstance(value, ArrayValue) and value.is_list
+    return is_array or is_list(value) or isinstance(value, TupleList)
+
+
+def _grows(value: Any) -> bool:
+    """Return True for the items of a list that grows, and for tuples with them."""
+    if isinstance(value, TupleList):
+        value = value.columns
+    if isinstance(value, tuple):
+        return any(map(_grows, value))
+    return isinstance(value, ArrayValue) and bool(value.name)
 
 
 _signature = cache(inspect.signature)
@@ -938,7 +1074,7 @@ def _assigned_names(nodes: Iterable[ast.AST]) -> set[str]:
 def _widen(value: Any) -> Any:
     """Return a form for a variable that is assigned in several places: numbers are not known."""
     if is_number(value):
-        return Scalar(kind_of(value), "")
+        return Scalar(kind_of(value), "", narrow=narrow_of(value))
     if isinstance(value, tuple):
         return same_sequence(value, map(_widen, value))
     return value

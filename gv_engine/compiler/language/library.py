@@ -6,16 +6,17 @@ A function takes the body that calls it and the values of the arguments, and ret
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from gv_engine.compiler.language import arithmetic
 from gv_engine.compiler.language.emitter import constant
-from gv_engine.compiler.language.expressions import Expressions, Iterated
+from gv_engine.compiler.language.expressions import LIBRARY as LIBRARY
+from gv_engine.compiler.language.expressions import Expressions, Iterated, emits
+from gv_engine.compiler.language.maths import fabs, to_integer
 from gv_engine.compiler.language.memory import ARRAY_METHODS
 from gv_engine.compiler.language.values import (
     HIGHEST,
@@ -33,48 +34,7 @@ from gv_engine.compiler.language.values import (
     make_list,
 )
 
-LIBRARY: dict[Any, Callable[..., Any]] = {}
-"""Code by the function that rules call."""
-
-
-_F = TypeVar("_F", bound=Callable[..., Any])
-
-
-def emits(*functions: Any) -> Callable[[_F], _F]:
-    """Return a decorator for a function that emits the code of calls of `functions`."""
-
-    def add(emit: _F) -> _F:
-        LIBRARY.update(dict.fromkeys(functions, emit))
-        return emit
-
-    return add
-
-
 # ---- conversions ---------------------------------------------------------------------------------
-
-
-@emits(int, np.int64)
-def _int(body: Expressions, value: Any = 0) -> Any:
-    if is_known(value):
-        return int(value)
-    number = body.to_number(value)
-    if number.kind is Kind.UINT:
-        if body.is_checked:
-            negative = body.emit.get(f"icmp slt i64 {number.text}, 0")
-            body.fail_if(Scalar(Kind.BOOL, negative), arithmetic.TOO_LARGE)
-        return Scalar(Kind.INT, number.text)
-    if number.kind is not Kind.FLOAT:
-        return body.to_int(number)
-    nothing = body.emit.get(f"fcmp uno double {number.text}, {number.text}")
-    body.fail_if(Scalar(Kind.BOOL, nothing), "ValueError: cannot convert float NaN to integer")
-    edge = constant(float(1 << 63)).text
-    size = body.call_function(math.fabs, number)
-    fits = body.emit.get(f"fcmp olt double {size.text}, {edge}")
-    body.fail_if(
-        body.negate(Scalar(Kind.BOOL, fits)),
-        "OverflowError: a float is no 64-bit integer",
-    )
-    return Scalar(Kind.INT, body.emit.get(f"fptosi double {number.text} to i64"))
 
 
 @emits(np.uint64)
@@ -92,7 +52,7 @@ def _float(body: Expressions, value: Any = 0.0) -> Any:
     number = body.to_number(value)
     if number.kind is Kind.UINT:
         return Scalar(Kind.FLOAT, body.emit.get(f"uitofp i64 {number.text} to double"))
-    return body.convert(number, Kind.FLOAT)
+    return replace(body.convert(number, Kind.FLOAT), narrow="")
 
 
 @emits(bool, np.bool_)
@@ -108,8 +68,10 @@ def _abs(body: Expressions, value: Any) -> Any:
     if is_known(value):
         return abs(value)
     number = body.to_number(value)
+    if number.narrow:
+        body.refuse(arithmetic.CONVERT.format(number.narrow))
     if number.kind is Kind.FLOAT:
-        return body.call_function(math.fabs, number)
+        return fabs(body, number)
     if number.kind is Kind.UINT:
         return number
     whole = body.to_int(number)
@@ -127,11 +89,15 @@ def _abs(body: Expressions, value: Any) -> Any:
 def _pick(op: ast.cmpop) -> Callable[..., Any]:
     """Return the code of `min` or `max`: the first of the values that are least or greatest."""
 
-    def pick(body: Expressions, *values: Any) -> Any:
-        if len(values) == 1 and isinstance(values[0], ArrayValue):
-            return _pick_from_array(body, op, values[0])
+    def pick(body: Expressions, *values: Any, **options: Any) -> Any:
+        if options.keys() - {"default"}:
+            body.refuse(f"min and max take no {', '.join(options)} in compiled code: write a loop")
+        if len(values) == 1 and isinstance(items := _to_items(body, values[0]), Iterated):
+            return _pick_from_items(body, op, items, options)
         if len(values) == 1:
             values = tuple(body.unpack(values[0]))
+        if not values:
+            return options["default"] if options else body.refuse(EMPTY)
         found = values[0]
         for value in values[1:]:
             better = body.compare(op, value, found)
@@ -143,22 +109,37 @@ def _pick(op: ast.cmpop) -> Callable[..., Any]:
     return pick
 
 
-def _pick_from_array(body: Expressions, op: ast.cmpop, array: ArrayValue) -> Any:
-    """Return the least or greatest element of an array."""
-    empty = body.compare(ast.Eq(), array.shape[0], 0)
-    body.fail_if(empty, "ValueError: min() or max() of an empty array")
-    first = body.read_element(array, (0,), is_inside=True)
-    slot = body.emit.slot(first.kind.llvm)
-    body.emit.do(f"store {first.kind.llvm} {first.text}, ptr {slot}")
+EMPTY = "ValueError: min() or max() of nothing"
+
+
+def _to_items(body: Expressions, value: Any) -> tuple[Any, ...] | Iterated:
+    """Return the items of what a function iterates once."""
+    return body.iterate(value) if isinstance(value, ArrayValue | Range | Iterated) else (value,)
+
+
+def _pick_from_items(
+    body: Expressions, op: ast.cmpop, items: Iterated, options: dict[str, Any]
+) -> Any:
+    """Return the least or greatest of items that are not known one by one."""
+    is_empty = body.compare(ast.Eq(), items.length, 0)
+    if not options:
+        body.fail_if(is_empty, EMPTY)
+
+    def first() -> Any:
+        return options["default"] if options else items.read(constant(0))
+
+    start = body.choose(is_empty, first, lambda: items.read(constant(0)))
+    slot = body.emit.slot(start.kind.llvm)
+    body.emit.do(f"store {start.kind.llvm} {start.text}, ptr {slot}")
 
     def look(k: Scalar) -> None:
-        each = body.read_element(array, (k,), is_inside=True)
-        best = Scalar(first.kind, body.emit.get(f"load {first.kind.llvm}, ptr {slot}"))
+        each = items.read(k)
+        best = Scalar(start.kind, body.emit.get(f"load {start.kind.llvm}, ptr {slot}"))
         better = body.select(body.compare(op, each, best), each, best)
-        body.emit.do(f"store {first.kind.llvm} {better.text}, ptr {slot}")
+        body.emit.do(f"store {start.kind.llvm} {better.text}, ptr {slot}")
 
-    body.loop(array.shape[0], look)
-    return Scalar(first.kind, body.emit.get(f"load {first.kind.llvm}, ptr {slot}"))
+    body.loop(items.length, look)
+    return replace(start, text=body.emit.get(f"load {start.kind.llvm}, ptr {slot}"))
 
 
 LIBRARY[min], LIBRARY[max] = _pick(ast.Lt()), _pick(ast.Gt())
@@ -178,6 +159,8 @@ def _pow(body: Expressions, a: Any, b: Any) -> Any:
 def _sum_items(body: Expressions, values: Any, start: int = 0) -> Any:
     if isinstance(values, ArrayValue) and len(values.shape) > 1:
         body.refuse("`sum` adds rows here: call the array's own sum(), or loop")
+    if isinstance(values, ArrayValue) and (narrow := body.read_element(values, (0,), True).narrow):
+        body.refuse(arithmetic.CONVERT.format(narrow))
     return _sum(body, values, start)
 
 
@@ -205,126 +188,17 @@ def _sum(body: Expressions, values: Any, start: int = 0) -> Any:
     return total
 
 
-# ---- math ----------------------------------------------------------------------------------------
-
-
-def _instruction(name: str) -> Callable[..., Any]:
-    """Return the code of a function of floats that is an instruction of LLVM, exact everywhere."""
-
-    def emit(body: Expressions, *values: Any) -> Any:
-        numbers = [body.convert(value, Kind.FLOAT).text for value in values]
-        function = body.module.declare(
-            f"llvm.{name}.f64", "double", ", ".join(["double"] * len(numbers))
-        )
-        arguments = ", ".join(f"double {text}" for text in numbers)
-        return Scalar(Kind.FLOAT, body.emit.get(f"call double {function}({arguments})"))
-
-    return emit
-
-
-LIBRARY[math.fabs] = _instruction("fabs")
-LIBRARY[arithmetic.floor] = _instruction("floor")
-LIBRARY[arithmetic.copysign] = LIBRARY[math.copysign] = _instruction("copysign")
-
-
-@emits(arithmetic.fmod)
-def _fmod(body: Expressions, a: Scalar, b: Scalar) -> Scalar:
-    text = body.emit.get(f"frem double {a.text}, {b.text}")
-    return Scalar(Kind.FLOAT, text)
-
-
-def _call_c(body: Expressions, name: str, *values: Any) -> Scalar:
-    """Return the result of a function of the C library, the one that CPython calls."""
-    numbers = [body.convert(value, Kind.FLOAT).text for value in values]
-    function = body.module.declare(
-        name, "double", ", ".join(["double"] * len(numbers)), "nobuiltin"
-    )
-    arguments = ", ".join(f"double {text}" for text in numbers)
-    return Scalar(Kind.FLOAT, body.emit.get(f"call double {function}({arguments}) nobuiltin"))
-
-
-@emits(arithmetic.power)
-def _power(body: Expressions, a: Scalar, b: Scalar) -> Scalar:
-    return _call_c(body, "pow", a, b)
-
-
-def _c_function(name: str) -> Callable[..., Any]:
-    """Return the code of a function of `math` with one or two arguments. Like Python, it fails
-    where finite arguments have no finite result."""
-
-    def emit(body: Expressions, *values: Any) -> Any:
-        numbers = [body.convert(value, Kind.FLOAT) for value in values]
-        result = _call_c(body, name, *numbers)
-        odd = body.emit.get(f"fsub double {result.text}, {result.text}")
-        is_odd = body.emit.get(f"fcmp une double {odd}, {constant(0.0).text}")
-        finite: Any = True
-        for number in numbers:
-            gap = body.emit.get(f"fsub double {number.text}, {number.text}")
-            is_finite = body.emit.get(f"fcmp oeq double {gap}, {constant(0.0).text}")
-            finite = body.both(finite, Scalar(Kind.BOOL, is_finite))
-        nothing = body.emit.get(f"fcmp uno double {result.text}, {result.text}")
-        failed = body.both(Scalar(Kind.BOOL, is_odd), finite)
-        body.fail_if(body.both(failed, Scalar(Kind.BOOL, nothing)), "ValueError: math domain error")
-        body.fail_if(failed, "OverflowError: math range error")
-        return result
-
-    return emit
-
-
-for _name in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "hypot", "exp"):
-    LIBRARY[getattr(math, _name)] = _c_function(_name)
-
-
-@emits(math.sqrt)
-def _sqrt(body: Expressions, value: Any) -> Any:
-    if is_known(value):
-        return math.sqrt(value)
-    number = body.convert(value, Kind.FLOAT)
-    negative = body.emit.get(f"fcmp olt double {number.text}, {constant(0.0).text}")
-    body.fail_if(Scalar(Kind.BOOL, negative), "ValueError: math domain error")
-    return _instruction("sqrt")(body, number)
-
-
-@emits(math.log)
-def _log(body: Expressions, value: Any) -> Any:
-    number = body.convert(value, Kind.FLOAT)
-    low = body.emit.get(f"fcmp ole double {number.text}, {constant(0.0).text}")
-    body.fail_if(Scalar(Kind.BOOL, low), "ValueError: math domain error")
-    return _call_c(body, "log", number)
-
-
-def _round_to_int(name: str) -> Callable[..., Any]:
-    """Return the code of `math.floor`, `math.ceil` or `math.trunc`, which return an integer."""
-
-    def emit(body: Expressions, value: Any) -> Any:
-        if kind_of(value) is not Kind.FLOAT:
-            return body.to_int(value)
-        return _int(body, _instruction(name)(body, value))
-
-    return emit
-
-
-LIBRARY[math.floor], LIBRARY[math.ceil] = _round_to_int("floor"), _round_to_int("ceil")
-LIBRARY[math.trunc] = _round_to_int("trunc")
-
-
-@emits(math.isnan)
-def _isnan(body: Expressions, value: Any) -> Any:
-    number = body.convert(value, Kind.FLOAT)
-    return Scalar(Kind.BOOL, body.emit.get(f"fcmp uno double {number.text}, {number.text}"))
-
-
-def _gcd(a: int, b: int) -> int:
-    """Return the greatest common divisor, by Euclid's algorithm."""
-    a, b = abs(a), abs(b)
-    while b != 0:
-        a, b = b, a % b
-    return a
-
-
-@emits(math.gcd)
-def _emit_gcd(body: Expressions, a: Any, b: Any) -> Any:
-    return body.call_function(_gcd, a, b)
+@emits(round)
+def _round(body: Expressions, value: Any, digits: Any = None) -> Any:
+    if is_known((value, digits)):
+        return round(value, digits)
+    if digits is not None:
+        body.refuse("`round` takes no digits in compiled code")
+    if kind_of(value) is not Kind.FLOAT:
+        return body.to_int(value)
+    function = body.module.declare("llvm.roundeven.f64", "double", "double")
+    text = body.emit.get(f"call double {function}(double {body.to_number(value).text})")
+    return to_integer(body, Scalar(Kind.FLOAT, text))
 
 
 # ---- sequences -----------------------------------------------------------------------------------
@@ -397,6 +271,37 @@ def _zip(body: Expressions, *values: Any, strict: bool = False) -> Any:
     return Iterated(length, lambda k: tuple(each.read(k) for each in tables))
 
 
+def _decide(is_any: bool) -> Callable[..., Any]:
+    """Return the code of `any` or `all` of items."""
+
+    def emit(body: Expressions, values: Any) -> Any:
+        items = body.iterate(values)
+        if isinstance(items, Iterated):
+            if not isinstance(values, ArrayValue):
+                body.refuse("any and all take a list, a tuple or a generator")
+            return body.call_function(_has_any if is_any else _has_all, values)
+        found: Any = not is_any
+        for item in items:
+            found = (body.either if is_any else body.both)(found, body.truth(item))
+        return found
+
+    return emit
+
+
+LIBRARY[any], LIBRARY[all] = _decide(True), _decide(False)
+
+
+@emits(sorted)
+def _sorted(body: Expressions, values: Any) -> Any:
+    if is_known(values):
+        return sorted(values)
+    array = values if isinstance(values, ArrayValue) else _array(body, values)
+    kind = body.read_element(array, (0,), is_inside=True)
+    if kind.narrow:
+        body.refuse(arithmetic.CONVERT.format(kind.narrow))
+    return replace(_sort(body, array), is_list=True)
+
+
 @emits(tuple)
 def _tuple(body: Expressions, values: Any = ()) -> Any:
     return tuple(body.unpack(values))
@@ -404,7 +309,14 @@ def _tuple(body: Expressions, values: Any = ()) -> Any:
 
 @emits(list)
 def _list(body: Expressions, values: Any = ()) -> Any:
-    return make_list(body.unpack(values))
+    items = body.iterate(values)
+    if isinstance(items, tuple):
+        return make_list(items)
+    if isinstance(values, ArrayValue):
+        return _tolist(body, values) if len(values.shape) == 1 else body.refuse("list of rows")
+    if isinstance(values, Range | range):
+        return replace(_write_range(body, items), is_list=True)
+    body.refuse(f"found {describe(values)}, which `list` does not take in compiled code")
 
 
 @emits(isinstance)
@@ -421,9 +333,14 @@ _PYTHON_DTYPES = {bool: np.bool_, int: np.int64, float: np.float64}
 
 def _dtype(body: Expressions, value: Any) -> np.dtype[Any]:
     dtype = np.dtype(_PYTHON_DTYPES.get(value, value) if isinstance(value, type) else value)
-    if dtype.kind not in "biuf":
+    if dtype.kind not in "biufO":
         body.refuse(f"arrays of rules hold numbers, found the dtype {dtype}")
     return dtype
+
+
+def _like(body: Expressions, array: ArrayValue, dtype: Any) -> tuple[np.dtype[Any], bool]:
+    """Return the dtype of a new array like another one, and if NumPy's numbers are read from it."""
+    return (array.dtype, array.is_numpy) if dtype is None else (_dtype(body, dtype), True)
 
 
 @emits(np.empty)
@@ -453,23 +370,30 @@ def _full(body: Expressions, shape: Any, value: Any, dtype: Any = None) -> Array
 
 @emits(np.empty_like)
 def _empty_like(body: Expressions, array: ArrayValue, dtype: Any = None) -> ArrayValue:
-    return body.new_array(array.shape, _dtype(body, array.dtype if dtype is None else dtype))
+    return body.new_array(array.shape, *_like(body, array, dtype))
 
 
 @emits(np.zeros_like)
 def _zeros_like(body: Expressions, array: ArrayValue, dtype: Any = None) -> ArrayValue:
-    return _full(body, array.shape, 0, array.dtype if dtype is None else dtype)
+    return _full_like(body, array, 0, dtype)
 
 
 @emits(np.full_like)
 def _full_like(body: Expressions, array: ArrayValue, value: Any, dtype: Any = None) -> ArrayValue:
-    return _full(body, array.shape, value, array.dtype if dtype is None else dtype)
+    made = _empty_like(body, array, dtype)
+    body.fill(made, value)
+    return made
 
 
 @emits(np.arange)
 def _arange(body: Expressions, *values: Any) -> ArrayValue:
-    items = body.iterate(_range(body, *values))
-    assert isinstance(items, Iterated)
+    if any(kind_of(value) is Kind.FLOAT for value in values):
+        body.refuse("np.arange takes integers in compiled code")
+    return _write_range(body, body.iterate(_range(body, *values)))
+
+
+def _write_range(body: Expressions, items: Any) -> ArrayValue:
+    """Return the integers of a range as an array."""
     array, read = body.new_array(items.length, np.dtype(np.int64)), items.read
 
     def write(k: Scalar) -> None:
@@ -482,7 +406,8 @@ def _arange(body: Expressions, *values: Any) -> ArrayValue:
 @emits(np.array, np.asarray)
 def _array(body: Expressions, values: Any, dtype: Any = None) -> ArrayValue:
     if isinstance(values, ArrayValue):
-        copied = body.new_array(values.shape, _dtype(body, dtype or values.dtype))
+        is_numpy = values.is_numpy or dtype is not None or values.is_list
+        copied = body.new_array(values.shape, _dtype(body, dtype or values.dtype), is_numpy)
         body.fill(copied, values)
         return copied
     items = body.unpack(values)
@@ -516,6 +441,28 @@ def _sort(body: Expressions, array: Any) -> ArrayValue:
     return copied
 
 
+def _find_least(values: Any) -> int:
+    """Return the index of the first least element."""
+    best = 0
+    if len(values) == 0:
+        raise ValueError("attempt to get argmin or argmax of an empty sequence")
+    for k in range(1, len(values)):
+        if values[k] < values[best]:
+            best = k
+    return best
+
+
+def _find_greatest(values: Any) -> int:
+    """Return the index of the first greatest element."""
+    best = 0
+    if len(values) == 0:
+        raise ValueError("attempt to get argmin or argmax of an empty sequence")
+    for k in range(1, len(values)):
+        if values[k] > values[best]:
+            best = k
+    return best
+
+
 def _fill(body: Expressions, array: ArrayValue, value: Any) -> None:
     body.fill(array, value)
 
@@ -525,13 +472,7 @@ def _copy(body: Expressions, array: ArrayValue) -> ArrayValue:
 
 
 def _ravel(body: Expressions, array: ArrayValue) -> ArrayValue:
-    """Return a one-dimensional view of an array without gaps."""
-    if len(array.shape) == 1:
-        return array
-    if not array.is_contiguous:
-        body.refuse("this part of an array has gaps: loop over its rows")
-    size = body.read_array_attribute(array, "size")
-    return replace(array, shape=(size,), strides=(array.dtype.itemsize,))
+    return body.ravel(array)
 
 
 def _has_all(values: Any) -> bool:
@@ -558,6 +499,11 @@ def _any(body: Expressions, array: ArrayValue) -> Any:
     return body.call_function(_has_any, _ravel(body, array))
 
 
+def _tolist(body: Expressions, array: ArrayValue) -> Any:
+    copied = _array(body, array)
+    return replace(copied, is_list=True, is_numpy=False)
+
+
 _METHODS: dict[str, Callable[..., Any]] = {
     "all": _all,
     "any": _any,
@@ -565,8 +511,13 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "copy": _copy,
     "ravel": _ravel,
     "sum": _sum,
-    "tolist": _copy,
+    "tolist": _tolist,
+    "min": lambda body, array: LIBRARY[min](body, _ravel(body, array)),
+    "max": lambda body, array: LIBRARY[max](body, _ravel(body, array)),
+    "argmin": lambda body, array: body.call_function(_find_least, _ravel(body, array)),
+    "argmax": lambda body, array: body.call_function(_find_greatest, _ravel(body, array)),
 }
 LIBRARY[np.all], LIBRARY[np.any] = _all, _any
+LIBRARY[np.argmin], LIBRARY[np.argmax] = _METHODS["argmin"], _METHODS["argmax"]
 ARRAY_METHODS.update(_METHODS)
 LIBRARY.update({emit: emit for emit in _METHODS.values()})

@@ -13,6 +13,7 @@ import numpy as np
 from gv_engine.compiler.language.arithmetic import Arithmetic
 from gv_engine.compiler.language.emitter import constant
 from gv_engine.compiler.language.values import (
+    HIGHEST,
     ArrayValue,
     Kind,
     Method,
@@ -51,8 +52,13 @@ class Memory(Arithmetic):
             return pointer
         return self.emit.get(f"getelementptr i8, ptr {pointer}, i64 {offset}")
 
-    def load(self, pointer: str, dtype: np.dtype[Any]) -> Scalar:
+    def load(self, pointer: str, dtype: np.dtype[Any], is_numpy: bool = False) -> Scalar:
         """Return the number at an address."""
+        number = self._load(pointer, dtype)
+        is_narrow = is_numpy and dtype.itemsize < 8 and number.kind is not Kind.BOOL
+        return replace(number, narrow=dtype.name) if is_narrow else number
+
+    def _load(self, pointer: str, dtype: np.dtype[Any]) -> Scalar:
         kind, stored = kind_of_dtype(dtype), storage(dtype)
         text = self.emit.get(f"load {stored}, ptr {pointer}")
         if kind is Kind.BOOL:
@@ -70,7 +76,7 @@ class Memory(Arithmetic):
         return Scalar(kind, text, int(info.min), int(info.max))
 
     def store(self, pointer: str, dtype: np.dtype[Any], value: Any) -> None:
-        """Write a number to an address; integers keep the lowest bits that fit."""
+        """Write a number to an address; fail if it does not fit."""
         kind, stored = kind_of_dtype(dtype), storage(dtype)
         if kind is Kind.BOOL:
             text = self.emit.get(f"zext i1 {self.to_number(self.truth(value)).text} to i8")
@@ -82,9 +88,25 @@ class Memory(Arithmetic):
             number = self.to_number(value)
             number = number if number.kind is Kind.UINT else self.to_int(number)
             text = number.text
+            self._require_fit(number, dtype)
             if stored != "i64":
                 text = self.emit.get(f"trunc i64 {text} to {stored}")
         self.emit.do(f"store {stored} {text}, ptr {pointer}")
+
+    def _require_fit(self, number: Scalar, dtype: np.dtype[Any]) -> None:
+        """Fail if an integer is not one of a dtype."""
+        info, error = np.iinfo(dtype), f"OverflowError: the number does not fit into {dtype}"
+        low, high = int(info.min), int(info.max)
+        if not self.is_checked or (number.kind, kind_of_dtype(dtype)) == (Kind.UINT, Kind.UINT):
+            return
+        if (
+            number.kind is Kind.UINT
+        ):  # also one with the highest bit, which an i64 takes as its sign
+            above = self.emit.get(f"icmp ugt i64 {number.text}, {high}")
+            self.fail_if(Scalar(Kind.BOOL, above), error)
+        elif number.low < low or number.high > high:
+            above = self.compare(ast.Gt(), number, min(high, HIGHEST))
+            self.fail_if(self.either(self.compare(ast.Lt(), number, low), above), error)
 
     # ---- records ---------------------------------------------------------------------------------
 
@@ -108,7 +130,9 @@ class Memory(Arithmetic):
             capacity = record.type.capacity
             capacity = capacity if capacity is not None and shape[0] < capacity else None
             shared = record.type.is_writable, part
-            return ArrayValue(pointer, shape, strides, base, *shared, capacity=capacity)
+            return ArrayValue(
+                pointer, shape, strides, base, *shared, capacity=capacity, is_numpy=False
+            )
         if dtype.names:
             if part is None:
                 self.refuse(f"the record {name!r} has no type in compiled code")
@@ -166,13 +190,17 @@ class Memory(Arithmetic):
         if len(indices) > len(array.shape):
             self.refuse(f"found {len(indices)} indices for {len(array.shape)} axes")
         pointer, shape, strides = array.pointer, [], []
+        # gaps are behind a slice of any axis but the last one that is indexed
+        has_gaps = any(isinstance(index, slice) for index in indices[:-1])
         for k, (length, stride) in enumerate(zip(array.shape, array.strides)):
             value = indices[k] if k < len(indices) else slice(None)
             place: int | Scalar
             if isinstance(value, slice):
-                place, length = self._cut(value, length)
+                place, length, step = self._cut(value, length)
                 shape.append(length)
-                strides.append(stride)
+                moved = self._product(stride, step)
+                strides.append(moved if isinstance(moved, int) else Scalar(Kind.INT, moved))
+                has_gaps |= step != 1
             elif array.capacity is not None and k == 0:
                 place = self._place_stored(value, length, array.capacity)
             elif isinstance(value, int) and isinstance(length, int) and -length <= value < length:
@@ -180,8 +208,6 @@ class Memory(Arithmetic):
             else:
                 place = self.place_index(self.to_int(value), length, is_inside)
             pointer = self.offset(pointer, self._product(place, stride))
-        # gaps are behind a slice of any axis but the last one that is indexed
-        has_gaps = any(isinstance(index, slice) for index in indices[:-1])
         part = replace(array, pointer=pointer, shape=tuple(shape), strides=tuple(strides))
         contiguous = array.is_contiguous and not has_gaps
         return replace(part, capacity=None, is_contiguous=contiguous)
@@ -209,32 +235,45 @@ class Memory(Arithmetic):
     ) -> Any:
         """Return an element of an array, or the part at fewer indices than axes."""
         found = self.part(array, indices, is_inside)
+        if found.shape and array.is_list:  # a copy, in Python
+            copied = self.new_array(found.shape, found.dtype)
+            self.fill(copied, replace(found, is_writable=False))
+            return replace(copied, is_list=True)
         if found.shape:
             return found
         if array.record is not None:
             return Record(found.pointer, array.record)
-        return self.load(found.pointer, array.dtype)
+        return self.load(found.pointer, array.dtype, array.is_numpy)
 
     def read_array(self, array: ArrayValue, index: Any, is_inside: bool = False) -> Any:
         """Return `array[index]`; an index is an integer, a slice, or a tuple of them, or an array
         that marks elements."""
         if isinstance(index, ArrayValue):
-            return self.call_function(take_marked, array, self._require_marks(array, index))
+            return self.call_function(take_marked, *self._require_marks(array, index))
         return self.read_element(array, index if isinstance(index, tuple) else (index,), is_inside)
 
-    def _cut(self, index: slice, length: int | Scalar) -> tuple[int | Scalar, int | Scalar]:
-        """Return the start and the number of the items that a slice takes of an axis."""
-        if index.step not in (None, 1):
-            self.refuse("a slice has no step in compiled code")
+    def _cut(self, index: slice, length: int | Scalar) -> tuple[int | Scalar, int | Scalar, int]:
+        """Return the start, the number and the distance of the items that a slice takes."""
+        step = 1 if index.step is None else index.step
+        if not isinstance(step, int) or step == 0:
+            self.refuse("the step of a slice is a number that is known while compiling, not 0")
         if isinstance(length, int) and all(
             isinstance(e, int | None) for e in (index.start, index.stop)
         ):
             known = range(length)[index]
-            return known.start, len(known)
+            return known.start, len(known), step
+        if step < 0:
+            if index.start is not None or index.stop is not None:
+                self.refuse("a slice with a negative step has no ends in compiled code")
+            count = self.binary(ast.FloorDiv(), self.binary(ast.Add(), length, -step - 1), -step)
+            return self.binary(ast.Sub(), length, 1), count, step
         start, stop = self._clip(index.start, length, 0), self._clip(index.stop, length, length)
         left = Scalar(Kind.INT, self.emit.get(f"sub i64 {stop.text}, {start.text}"))
         count = self.select(self.compare(ast.Gt(), left, 0), left, constant(0))
-        return start, replace(count, low=0, high=bounds_of(length)[1])
+        count = replace(count, low=0, high=bounds_of(length)[1])
+        if step > 1:
+            count = self.binary(ast.FloorDiv(), self.binary(ast.Add(), count, step - 1), step)
+        return start, count, step
 
     def _clip(self, value: Any, length: int | Scalar, default: int | Scalar) -> Scalar:
         """Return an end of a slice as a place on an axis."""
@@ -270,7 +309,7 @@ class Memory(Arithmetic):
 
     def _fill_where(self, array: ArrayValue, marks: ArrayValue, value: Any) -> None:
         """Write a number into the elements of an array that another one marks as True."""
-        self._require_marks(array, marks)
+        array, marks = self._require_marks(array, marks)
 
         def visit(k: Scalar) -> None:
             marked = self.read_array(marks, k, is_inside=True)
@@ -281,13 +320,32 @@ class Memory(Arithmetic):
 
         self.loop(array.shape[0], visit)
 
-    def _require_marks(self, array: ArrayValue, marks: ArrayValue) -> ArrayValue:
-        """Return an array that marks elements of another one; refuse other indices."""
-        if marks.dtype != np.bool_ or len(array.shape) != 1 or len(marks.shape) != 1:
+    def _require_marks(self, array: ArrayValue, marks: ArrayValue) -> tuple[ArrayValue, ArrayValue]:
+        """Return an array and another one that marks its elements, both with one axis; refuse other
+        indices."""
+        if marks.dtype != np.bool_ or len(array.shape) != len(marks.shape):
             self.refuse("an array is no index in compiled code, unless it marks elements")
-        differ = self.compare(ast.NotEq(), array.shape[0], marks.shape[0])
-        self.fail_if(differ, "IndexError: boolean index did not match indexed array")
-        return marks
+        for x, y in zip(array.shape, marks.shape):
+            differ = self.compare(ast.NotEq(), x, y)
+            self.fail_if(differ, "IndexError: boolean index did not match indexed array")
+        return self.ravel(array), self.flatten(marks)
+
+    def ravel(self, array: ArrayValue) -> ArrayValue:
+        """Return a view with one axis of an array without gaps."""
+        if len(array.shape) == 1:
+            return array
+        if not array.is_contiguous:
+            self.refuse("this part of an array has gaps: loop over its rows")
+        size = self.read_array_attribute(array, "size")
+        return replace(array, shape=(size,), strides=(array.dtype.itemsize,))
+
+    def flatten(self, array: ArrayValue) -> ArrayValue:
+        """Return the elements of an array with one axis; a copy if it has gaps."""
+        if not array.is_contiguous and len(array.shape) > 1:
+            copied = self.new_array(array.shape, array.dtype, array.is_numpy)
+            self.fill(copied, replace(array, is_writable=False))
+            array = copied
+        return self.ravel(array)
 
     def fill(self, array: ArrayValue, value: Any) -> None:
         """Write a number into all elements of an array, or copy an array of the same shape."""
@@ -306,7 +364,7 @@ class Memory(Arithmetic):
         elif len(value.shape) != len(array.shape):
             self.refuse("both arrays need the same number of axes")
         elif value.is_writable:  # they may overlap
-            copied = self.new_array(value.shape, value.dtype)
+            copied = self.new_array(value.shape, value.dtype, value.is_numpy)
             self._walk(copied, value, lambda place, each: self.store(place, value.dtype, each))
             value = copied
         if isinstance(value, ArrayValue):
@@ -357,8 +415,11 @@ class Memory(Arithmetic):
             return Method(array, ARRAY_METHODS[name])
         self.refuse(f"an array has no {name!r} in compiled code")
 
-    def new_array(self, shape: Any, dtype: np.dtype[Any]) -> ArrayValue:
-        """Return a new array in the arena; its elements are not set."""
+    def new_array(self, shape: Any, dtype: np.dtype[Any], is_numpy: bool = True) -> ArrayValue:
+        """Return a new array in the arena; its elements are not set. The dtype of Python's objects
+        stands for Python's integers."""
+        if dtype == np.object_:
+            dtype, is_numpy = np.dtype(np.int64), False
         shape = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
         strides: list[int | Scalar] = []
         size: Any = dtype.itemsize
@@ -371,7 +432,7 @@ class Memory(Arithmetic):
             strides.insert(0, size)
             size = self.binary(ast.Mult(), size, length)
         pointer = self.allocate(self.to_int(size))
-        return ArrayValue(pointer, shape, tuple(strides), dtype)
+        return ArrayValue(pointer, shape, tuple(strides), dtype, is_numpy=is_numpy)
 
     def allocate(self, size: Scalar) -> str:
         """Return the address of new memory in the arena: its used and its whole size, then data."""

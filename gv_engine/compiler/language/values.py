@@ -6,7 +6,7 @@ function, a text, a NumPy dtype or array.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import FunctionType
@@ -42,12 +42,15 @@ class Scalar:
         kind: its type.
         text: LLVM value.
         low, high: bounds of an INT; others ignore them.
+        narrow: dtype of an element of an array of less than 64 bits, with which NumPy calculates in
+            as few; "" for others.
     """
 
     kind: Kind
     text: str
     low: int = LOWEST
     high: int = HIGHEST
+    narrow: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +101,8 @@ class ArrayValue:
         is_contiguous: True if the elements follow one another without gaps.
         is_list: True for what a comprehension returns, a list in Python.
         capacity: length that the first axis seems to have, see `RecordType`.
+        is_numpy: True if Python reads numbers of NumPy from it, False if those are its own.
+        name: variable of the list that grows whose items these are now; "" for all others.
     """
 
     pointer: str
@@ -109,6 +114,8 @@ class ArrayValue:
     is_contiguous: bool = True
     is_list: bool = False
     capacity: int | None = None
+    is_numpy: bool = True
+    name: str = ""
 
 
 class ListValue(tuple[Any, ...]):
@@ -139,6 +146,23 @@ class TupleList:
 
 
 @dataclass(frozen=True, slots=True)
+class GrowingList:
+    """A list that a function changes.
+
+    Attributes:
+        pointer: LLVM value, the address of its head.
+        kinds: kinds of the numbers of an item; None if they are not known yet.
+        name: variable that has the list.
+        is_of_tuples: True if items are tuples of numbers.
+    """
+
+    pointer: str
+    kinds: tuple[Kind, ...] | None
+    name: str
+    is_of_tuples: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Range:
     """A `range` that is not known while compiling."""
 
@@ -152,7 +176,7 @@ class Method:
     """A function with its first argument."""
 
     record: Any
-    function: Callable[..., Any]
+    function: Any
 
 
 def is_number(value: Any) -> bool:
@@ -195,13 +219,20 @@ def bounds_of(value: int | Scalar) -> tuple[int, int]:
     return (0, 1) if value.kind is Kind.BOOL else (value.low, value.high)
 
 
+def narrow_of(*values: Any) -> str:
+    """Return the dtype of a narrow number among some numbers; "" if there is none."""
+    return next((each.narrow for each in values if isinstance(each, Scalar) and each.narrow), "")
+
+
 def is_known(value: Any) -> bool:
     """Return True if nothing of a value depends on the running program."""
     if isinstance(value, tuple | list):
         return all(map(is_known, value))
     if isinstance(value, slice):
         return is_known((value.start, value.stop, value.step))
-    return not isinstance(value, Scalar | Record | ArrayValue | TupleList | Range | Method)
+    return not isinstance(
+        value, Scalar | Record | ArrayValue | TupleList | GrowingList | Range | Method
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +248,7 @@ def leaves(value: Any) -> Iterator[Leaf]:
     match value:
         case Scalar():
             yield Leaf(value.kind.llvm, value.text)
-        case Record():
+        case Record() | GrowingList():
             yield Leaf("ptr", value.pointer)
         case ArrayValue():
             yield Leaf("ptr", value.pointer)
@@ -240,7 +271,7 @@ def rebuild(value: Any, texts: Iterator[str]) -> Any:
     match value:
         case Scalar():
             return replace(value, text=next(texts))
-        case Record():
+        case Record() | GrowingList():
             return replace(value, pointer=next(texts))
         case ArrayValue():
             pointer = next(texts)
@@ -263,14 +294,16 @@ def form_of(value: Any) -> Any:
     unknown ones. A function is compiled once for each form of its arguments."""
     match value:
         case Scalar():
-            return value.kind
+            return value.kind, value.narrow
         case Record():
             return Record, id(value.type)
         case ArrayValue():
             parts = (*value.shape, *value.strides)
-            flags = value.is_writable, value.is_contiguous, value.is_list
+            flags = value.is_writable, value.is_contiguous, value.is_list, value.is_numpy
             extra = id(value.record), value.capacity, *flags
             return ArrayValue, str(value.dtype), *map(form_of, parts), *extra
+        case GrowingList():
+            return GrowingList, value.kinds, value.is_of_tuples, value.name
         case Range():
             return Range, *map(form_of, (value.start, value.stop, value.step))
         case Method():
@@ -291,13 +324,13 @@ def forget_bounds(value: Any) -> Any:
     all values of its form. Lengths stay at least 0."""
     match value:
         case Scalar():
-            return Scalar(value.kind, value.text)
+            return Scalar(value.kind, value.text, narrow=value.narrow)
         case ArrayValue():
             shape = tuple(
                 replace(forget_bounds(part), low=0) if isinstance(part, Scalar) else part
                 for part in value.shape
             )
-            return replace(value, shape=shape, strides=forget_bounds(value.strides))
+            return replace(value, shape=shape, strides=forget_bounds(value.strides), name="")
         case Range():
             return Range(*map(forget_bounds, (value.start, value.stop, value.step)))
         case TupleList():
@@ -307,6 +340,11 @@ def forget_bounds(value: Any) -> Any:
         case tuple():
             return same_sequence(value, map(forget_bounds, value))
     return value
+
+
+def is_list(value: Any) -> bool:
+    """Return True for lists, whose items may be known."""
+    return isinstance(value, list | ListValue)
 
 
 def describe(value: Any) -> str:
@@ -320,6 +358,8 @@ def describe(value: Any) -> str:
             return "a record"
         case TupleList():
             return "a list of tuples"
+        case GrowingList():
+            return "a list"
         case Range():
             return "a range"
         case ListValue():

@@ -1,0 +1,289 @@
+"""Functions of `math`, each with CPython's result, bit for bit, or its error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gv_engine.compiler.language import arithmetic
+from gv_engine.compiler.language.emitter import constant
+from gv_engine.compiler.language.expressions import LIBRARY, Expressions, emits
+from gv_engine.compiler.language.values import Kind, Scalar, is_known, kind_of
+
+
+@emits(int, np.int64)
+def to_integer(body: Expressions, value: Any = 0) -> Any:
+    """Return `int(value)`."""
+    if is_known(value):
+        return int(value)
+    number = body.to_number(value)
+    if number.kind is Kind.UINT:
+        if body.is_checked:
+            negative = body.emit.get(f"icmp slt i64 {number.text}, 0")
+            body.fail_if(Scalar(Kind.BOOL, negative), arithmetic.TOO_LARGE)
+        return Scalar(Kind.INT, number.text)
+    if number.kind is not Kind.FLOAT:
+        return replace(body.to_int(number), narrow="")
+    nothing = body.emit.get(f"fcmp uno double {number.text}, {number.text}")
+    body.fail_if(Scalar(Kind.BOOL, nothing), "ValueError: cannot convert float NaN to integer")
+    edge = constant(float(1 << 63)).text
+    size = fabs(body, number)
+    fits = body.emit.get(f"fcmp olt double {size.text}, {edge}")
+    body.fail_if(
+        body.negate(Scalar(Kind.BOOL, fits)),
+        "OverflowError: a float is no 64-bit integer",
+    )
+    return Scalar(Kind.INT, body.emit.get(f"fptosi double {number.text} to i64"))
+
+
+def _instruction(name: str) -> Callable[..., Any]:
+    """Return the code of a function of floats that is an instruction of LLVM, exact everywhere."""
+
+    def emit(body: Expressions, *values: Any) -> Any:
+        numbers = [body.convert(value, Kind.FLOAT).text for value in values]
+        function = body.module.declare(
+            f"llvm.{name}.f64", "double", ", ".join(["double"] * len(numbers))
+        )
+        arguments = ", ".join(f"double {text}" for text in numbers)
+        return Scalar(Kind.FLOAT, body.emit.get(f"call double {function}({arguments})"))
+
+    return emit
+
+
+fabs = _instruction("fabs")
+LIBRARY[math.fabs] = fabs
+LIBRARY[arithmetic.floor] = _instruction("floor")
+LIBRARY[arithmetic.copysign] = LIBRARY[math.copysign] = _instruction("copysign")
+
+
+@emits(arithmetic.fmod)
+def _fmod(body: Expressions, a: Scalar, b: Scalar) -> Scalar:
+    text = body.emit.get(f"frem double {a.text}, {b.text}")
+    return Scalar(Kind.FLOAT, text)
+
+
+def _call_c(body: Expressions, name: str, *values: Any) -> Scalar:
+    """Return the result of a function of the C library, the one that CPython calls."""
+    numbers = [body.convert(value, Kind.FLOAT).text for value in values]
+    function = body.module.declare(
+        name, "double", ", ".join(["double"] * len(numbers)), "nobuiltin"
+    )
+    arguments = ", ".join(f"double {text}" for text in numbers)
+    return Scalar(Kind.FLOAT, body.emit.get(f"call double {function}({arguments}) nobuiltin"))
+
+
+@emits(arithmetic.power)
+def _power(body: Expressions, a: Scalar, b: Scalar) -> Scalar:
+    return _call_c(body, "pow", a, b)
+
+
+def _c_function(name: str) -> Callable[..., Any]:
+    """Return the code of a function of `math` with one or two arguments. Like Python, it fails
+    where finite arguments have no finite result, or numbers have none."""
+    error = "OverflowError: math range error" if name in _OVERFLOWING else DOMAIN
+
+    def emit(body: Expressions, *values: Any) -> Any:
+        numbers = [body.convert(value, Kind.FLOAT) for value in values]
+        result = _call_c(body, name, *numbers)
+        are_numbers: Any = True
+        are_finite: Any = True
+        for number in numbers:
+            are_numbers = body.both(are_numbers, body.negate(_isnan(body, number)))
+            are_finite = body.both(are_finite, _isfinite(body, number))
+        body.fail_if(body.both(are_numbers, _isnan(body, result)), DOMAIN)
+        body.fail_if(body.both(are_finite, _isinf(body, result)), error)
+        return result
+
+    return emit
+
+
+DOMAIN = "ValueError: math domain error"
+_OVERFLOWING = ["cosh", "exp", "expm1", "sinh", "atan2", "fmod"]
+_OF_C = "sin cos tan asin acos atan atan2 sinh cosh tanh exp expm1 log1p fmod"
+for _name in _OF_C.split():
+    LIBRARY[getattr(math, _name)] = _c_function(_name)
+
+
+@emits(math.sqrt)
+def _sqrt(body: Expressions, value: Any) -> Any:
+    if is_known(value):
+        return math.sqrt(value)
+    number = body.convert(value, Kind.FLOAT)
+    negative = body.emit.get(f"fcmp olt double {number.text}, {constant(0.0).text}")
+    body.fail_if(Scalar(Kind.BOOL, negative), DOMAIN)
+    return _instruction("sqrt")(body, number)
+
+
+def _logarithm(name: str) -> Callable[..., Any]:
+    """Return the code of a logarithm."""
+
+    def emit(body: Expressions, value: Any) -> Any:
+        number = body.convert(value, Kind.FLOAT)
+        low = body.emit.get(f"fcmp ole double {number.text}, {constant(0.0).text}")
+        body.fail_if(Scalar(Kind.BOOL, low), DOMAIN)
+        return _call_c(body, name, number)
+
+    return emit
+
+
+for _name in ("log", "log2", "log10"):
+    LIBRARY[getattr(math, _name)] = _logarithm(_name)
+
+
+def _round_to_int(name: str) -> Callable[..., Any]:
+    """Return the code of `math.floor`, `math.ceil` or `math.trunc`, which return an integer."""
+
+    def emit(body: Expressions, value: Any) -> Any:
+        if kind_of(value) is not Kind.FLOAT:
+            return body.to_int(value)
+        return to_integer(body, _instruction(name)(body, value))
+
+    return emit
+
+
+LIBRARY[math.floor], LIBRARY[math.ceil] = _round_to_int("floor"), _round_to_int("ceil")
+LIBRARY[math.trunc] = _round_to_int("trunc")
+
+
+@emits(math.isnan)
+def _isnan(body: Expressions, value: Any) -> Any:
+    number = body.convert(value, Kind.FLOAT)
+    return Scalar(Kind.BOOL, body.emit.get(f"fcmp uno double {number.text}, {number.text}"))
+
+
+@emits(math.isinf)
+def _isinf(body: Expressions, value: Any) -> Any:
+    size = fabs(body, value)
+    return Scalar(Kind.BOOL, body.emit.get(f"fcmp oeq double {size.text}, {INFINITY}"))
+
+
+@emits(math.isfinite)
+def _isfinite(body: Expressions, value: Any) -> Any:
+    size = fabs(body, value)
+    return Scalar(Kind.BOOL, body.emit.get(f"fcmp olt double {size.text}, {INFINITY}"))
+
+
+INFINITY = constant(math.inf).text
+
+
+def _to_radians(degrees: float) -> float:
+    return degrees * (math.pi / 180)
+
+
+def _to_degrees(radians: float) -> float:
+    return radians * (180 / math.pi)
+
+
+def _isqrt(n: int) -> int:
+    """Return the root of an integer, rounded down."""
+    if n < 0:
+        raise ValueError("isqrt() argument must be nonnegative")
+    root = int(math.sqrt(n))  # but for rounding
+    while root > 0 and root > n // root:
+        root -= 1
+    while root + 1 <= n // (root + 1):
+        root += 1
+    return root
+
+
+def scale_of(most: float) -> float:
+    """Return the power of two that scales a positive float into [0.5, 1); replaced by code."""
+    return math.ldexp(1.0, -math.frexp(most)[1])
+
+
+@emits(scale_of)
+def _scale_of(body: Expressions, most: Scalar) -> Scalar:
+    get = body.emit.get
+    exponent = get(f"lshr i64 {get(f'bitcast double {most.text} to i64')}, 52")
+    bits = get(f"shl i64 {get(f'sub i64 2045, {exponent}')}, 52")
+    is_huge = get(f"icmp eq i64 {exponent}, 2046")
+    bits = get(f"select i1 {is_huge}, i64 {1 << 50}, i64 {bits}")
+    is_tiny = get(f"icmp eq i64 {exponent}, 0")
+    is_less = get(f"fcmp olt double {most.text}, {constant(2.0**-1023).text}")
+    tiny = get(f"select i1 {is_less}, i64 {2046 << 52}, i64 {2045 << 52}")
+    bits = get(f"select i1 {is_tiny}, i64 {tiny}, i64 {bits}")
+    return Scalar(Kind.FLOAT, get(f"bitcast i64 {bits} to double"))
+
+
+def _square(x: float) -> tuple[float, float]:
+    """Return `x * x` and what rounding has lost of it, by Dekker's splitting."""
+    split = x * 134217729.0
+    high = split - (split - x)
+    low = x - high
+    product = x * x
+    return product, ((high * high - product) + 2.0 * high * low) + low * low
+
+
+def _add(a: float, b: float) -> tuple[float, float]:
+    """Return `a + b` and what rounding has lost of it, for `abs(a) >= abs(b)`."""
+    total = a + b
+    return total, (a - total) + b
+
+
+def _measure(a: float, b: float, most: float) -> float:
+    """Return the length of a vector, as CPython's `vector_norm`."""
+    scale = scale_of(most)
+    total, lost, rest = 1.0, 0.0, 0.0
+    for x in (a * scale, b * scale):
+        square, low = _square(x)
+        total, less = _add(total, square)
+        lost, rest = lost + low, rest + less
+    length = math.sqrt(total - 1.0 + (lost + rest))
+    square, low = _square(length)
+    total, less = _add(total, -square)
+    lost, rest = lost - low, rest + less
+    return (length + (total - 1.0 + (lost + rest)) / (2.0 * length)) / scale
+
+
+_LEAST = 2.0**-1022
+
+
+def _hypot(a: float, b: float) -> float:
+    """Return `math.hypot(a, b)`, which CPython computes more exactly than the C library."""
+    a, b = abs(a), abs(b)
+    if math.isinf(a) or math.isinf(b):
+        return math.inf
+    most = a if a > b else b
+    if math.isnan(a) or math.isnan(b) or most == 0.0:
+        return a + b
+    if most < _LEAST / 4.0:
+        return _LEAST * _measure(a / _LEAST, b / _LEAST, most / _LEAST)
+    return _measure(a, b, most)
+
+
+def _float_function(function: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """Return the code of a call of a function of the language with `count` floats."""
+
+    def emit(body: Expressions, *values: Any) -> Any:
+        if len(values) != count:
+            body.refuse(f"takes {count} numbers in compiled code, found {len(values)}")
+        return body.call_function(function, *(body.convert(each, Kind.FLOAT) for each in values))
+
+    return emit
+
+
+LIBRARY[math.radians] = _float_function(_to_radians, 1)
+LIBRARY[math.degrees] = _float_function(_to_degrees, 1)
+LIBRARY[math.hypot] = _float_function(_hypot, 2)
+
+
+@emits(math.isqrt)
+def _emit_isqrt(body: Expressions, value: Any) -> Any:
+    return body.call_function(_isqrt, body.to_int(value))
+
+
+def _gcd(a: int, b: int) -> int:
+    """Return the greatest common divisor, by Euclid's algorithm."""
+    a, b = abs(a), abs(b)
+    while b != 0:
+        a, b = b, a % b
+    return a
+
+
+@emits(math.gcd)
+def _emit_gcd(body: Expressions, a: Any, b: Any) -> Any:
+    return body.call_function(_gcd, a, b)
