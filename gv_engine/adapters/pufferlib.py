@@ -9,7 +9,7 @@ from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
 from gv_engine.adapters.worlds import ScenarioSource, check_no_own_options
-from gv_engine.envs.arg_checks import check_at_least
+from gv_engine.envs.arg_checks import check_at_least, describe_action_fault
 from gv_engine.envs.environment import resolve_grid_scenario
 from gv_engine.envs.level_sets import Levels, LevelSet, limit_to_levels
 from gv_engine.envs.observations import RepresentationSpec, make_encoder
@@ -137,10 +137,7 @@ class GridPufferEnv(pufferlib.PufferEnv):
         """
         array = np.asarray(actions)
         if array.dtype.kind not in "iu" or array.shape != self._action_shape:
-            raise ValueError(
-                f"actions have shape {array.shape} and dtype {array.dtype}: expected "
-                f"{self._action_shape} integers"
-            )
+            raise ValueError(describe_action_fault(array, self._action_shape, "agent"))
         numbers = np.ascontiguousarray(array, np.int64)
         if numbers.view(np.uint64).max() > self._last_action:  # negative ones are the largest
             if self._last_action < 0:

@@ -51,6 +51,13 @@ the command's parser, and `run` runs the command and returns the exit code. Slow
 of `run`.
 """
 
+_OTHER_NAMES = {
+    **dict.fromkeys(("eval", "evaluate", "test", "simulate"), "rollout"),
+    **dict.fromkeys(("run", "show", "watch"), "play"),
+    **dict.fromkeys(("lint", "validate", "verify"), "check"),
+}
+"""Commands by the names that other tools have for them."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the `gv-engine` command line with the words `arguments`, by default `sys.argv[1:]`, and
@@ -69,7 +76,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for word in words[:1]:
         parser.check_option(word)
         if not word.startswith("-") and word not in commands:
-            parser.error(f"no command {word!r}{errors.describe_allowed(word, commands)}")
+            meant = _OTHER_NAMES.get(word, word)
+            parser.error(f"no command {word!r}{errors.describe_allowed(meant, commands)}")
     options = parser.parse_args(words or ["--help"])
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)

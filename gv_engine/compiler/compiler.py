@@ -276,6 +276,7 @@ _UNSUPPORTED = {
     r"LOAD_BUILD_CLASS": "a class inside of a function",
     r"Exception object|SETUP_FINALLY|'try'|except": "this kind of try/except",
     r"context manager": "`with`",
+    r"OptionalType": "a function with a branch that returns nothing",
     r"[Dd]ict|BUILD_MAP": "a dictionary of this kind",
     r"\b[Ss]et\(|BUILD_SET|reflected set": "a set of this kind",
     r"Module\(": "a function of another library",

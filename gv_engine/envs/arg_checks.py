@@ -108,8 +108,22 @@ def resolve_seeds(seed: Seeds, count: int, noun: str) -> list[int | None]:
     numbered = enumerate(seed)
     seeds = [None if s is None else check_at_least(0, **{f"seed[{i}]": s}) for i, s in numbered]
     if len(seeds) != count:
-        raise ValueError(f"{len(seeds)} seeds for {count} {noun}s")
+        raise ValueError(
+            f"{len(seeds)} seeds for {count} {noun}s; give one number, or a list of {count}"
+        )
     return seeds
+
+
+def describe_action_fault(array: NDArray[Any], shape: tuple[int, ...], noun: str = "world") -> str:
+    """Return an error message about `array`, actions that are no integers of the `shape`; its
+    first axis has a length of one for each `noun`."""
+    fix = f", one for each of the {shape[0]} {noun}s" if len(shape) == 1 else ""
+    if array.shape == shape:
+        fix = "; use .astype(int)" if array.dtype.kind == "f" else ""
+    elif array.size == math.prod(shape) and array.dtype.kind in "iu":
+        fix = f"; use .reshape({', '.join(map(str, shape))})"
+    found = f"shape {array.shape} and dtype {array.dtype}"
+    return f"actions have {found}: expected {shape} integers{fix}"
 
 
 def check_reward_dtype(dtype: DTypeLike) -> np.dtype[Any]:

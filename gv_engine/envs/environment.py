@@ -23,6 +23,7 @@ from gv_engine.late_imports import RENDER_MODES
 from gv_engine.rules.errors import STEP_AFTER_CLOSE, STEP_AFTER_END, shorten
 from gv_engine.scenario.fields import INT32_MAX
 from gv_engine.scenario.parameters import reject_settings
+from gv_engine.scenario.row_checks import tag_rows
 from gv_engine.scenario.rule_modules import split_options
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.backend import make_batch
@@ -310,17 +311,17 @@ class GridEnv(ScenarioEnv[Any]):
         """
         if not self._started:
             raise ValueError("call reset() before the first snapshot()")
-        return self._batch.snapshot(0)
+        return tag_rows(self._batch.snapshot(0), self.scenario.name)
 
     def restore(self, row: NDArray[Any]) -> tuple[Any, dict[str, Any]]:
         """Set the world to the state in `row`, a record from `snapshot` of this or a vector
         environment; return observation and info.
 
         Raises:
-            ValueError: the row has another layout.
+            ValueError: the row has another layout, or is of another scenario.
         """
-        self._started = True
         self._batch.restore(0, row)
+        self._started = True
         return self._observation(), self._info()
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -294,7 +294,10 @@ def _load_set(scenario: Scenario, path: Path) -> LevelSet:
         cause = errors.shorten(f"{type(error).__name__}: {error}", 200)
         raise LevelsError(f"{path} is no level set, or is damaged: {cause}") from None
     if reference["source"] != make_reference(scenario)["source"]:
-        raise LevelsError(f"{path} has levels of {reference['name']}, not of {scenario.name}")
+        raise LevelsError(
+            f"{path} has levels of {reference['name']}, not of {scenario.name}; this writes such: "
+            f"gv-engine splits {scenario.name} --levels test --out FILE{FILE_SUFFIX}"
+        )
     if reference["settings"] != scenario.document.settings:
         scenario = _with_settings(scenario, reference["settings"])
     return LevelSet(scenario, seeds)

@@ -13,7 +13,7 @@ from gymnasium import spaces
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
-from gv_engine.envs.arg_checks import Seeds, as_output_arrays
+from gv_engine.envs.arg_checks import Seeds, as_output_arrays, describe_action_fault
 from gv_engine.envs.scenario_vector_env import VectorStep, add_presence_masks
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.scenario.scenario import Scenario
@@ -173,10 +173,7 @@ class AgentsVectorEnv:
         """
         array, expected = np.asarray(actions), (self.num_envs, *self.agent_shape)
         if array.shape != expected or array.dtype.kind not in "iu":
-            raise ValueError(
-                f"actions have shape {array.shape} and dtype {array.dtype}: expected {expected} "
-                f"integers"
-            )
+            raise ValueError(describe_action_fault(array, expected))
         observation, *results, info = self.flat.step(array.ravel(), self._as_lines(out))
         rewards, terminated, truncated = map(self._by_world, results)
         return self._by_world(observation), rewards, terminated, truncated, self._by_world(info)

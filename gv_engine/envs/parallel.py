@@ -23,6 +23,7 @@ from gv_engine.rules.errors import (
 )
 from gv_engine.scenario.library import gym_id, list_multi_agent_grids
 from gv_engine.scenario.plugin import PARALLEL
+from gv_engine.scenario.row_checks import tag_rows
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.backend import make_batch
 from gv_engine.world.columns import RowWorld
@@ -235,17 +236,17 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
         """
         if not self._started:
             raise ValueError("call reset() before the first snapshot()")
-        return self._batch.snapshot(0)
+        return tag_rows(self._batch.snapshot(0), self.scenario.name)
 
     def restore(self, row: NDArray[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """Set the world to the state in `row`, a record from `snapshot`, and return observations
         and infos as `reset` does.
 
         Raises:
-            ValueError: the row has another layout.
+            ValueError: the row has another layout, or is of another scenario.
         """
-        self._started = True
         self._batch.restore(0, row)
+        self._started = True
         over = row["terminated"] or row["truncated"]
         names, present = enumerate(self.possible_agents, 1), self._present_agents()
         self.agents = [name for number, name in names if not (over or row["done"][number])]

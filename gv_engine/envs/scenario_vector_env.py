@@ -152,10 +152,7 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         array = np.asarray(actions)
         last = self.num_actions - 1
         if array.shape != (self.num_envs,) or array.dtype.kind not in "iu":
-            raise ValueError(
-                f"actions have shape {array.shape} and dtype {array.dtype}: expected "
-                f"({self.num_envs},) integers"
-            )
+            raise ValueError(arg_checks.describe_action_fault(array, (self.num_envs,)))
         numbers = np.ascontiguousarray(array, np.int64)
         unsigned = numbers.view(np.uint64)  # negative ones are the largest
         if unsigned[unsigned.argmax()] > last:  # faster than `max`

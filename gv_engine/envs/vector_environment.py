@@ -24,7 +24,7 @@ from gv_engine.envs.representations import MISSION, STATE, Arrays
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, add_presence_masks
 from gv_engine.envs.step_results import StepResults, StepResultsPool
 from gv_engine.rules.errors import STEP_AFTER_END
-from gv_engine.scenario.row_checks import require_layout
+from gv_engine.scenario.row_checks import require_layout, tag_rows
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector import backend
 from gv_engine.world import simulation
@@ -406,7 +406,8 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         """
         if not self._started:
             raise ValueError("call reset() before the first snapshot()")
-        return self._batch.snapshot(self._world_indices(worlds))
+        rows = self._batch.snapshot(self._world_indices(worlds))
+        return tag_rows(rows, self.scenario.name)
 
     def restore(
         self, rows: NDArray[Any], worlds: ArrayLike | None = None, *, trusted: bool = False

@@ -15,7 +15,13 @@ from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from gv_engine.rules.errors import GVEngineError, describe_allowed, error_text, shorten
+from gv_engine.rules.errors import (
+    GVEngineError,
+    describe_allowed,
+    error_text,
+    shorten,
+    suggest_whole,
+)
 from gv_engine.scenario.files import read_bytes, to_path
 from gv_engine.scenario.yaml_parser import parse_value
 
@@ -206,8 +212,11 @@ def check_value(each: Field[Any], value: Any) -> Any:
         raise ConfigError(f"no {name} {wrong!r}{describe_allowed(wrong, words)}")
     if not is_kind or (is_number and not low <= value <= high):
         article = {bool: "true or false", str: "a text", int: "an integer"}.get(kind, "a number")
-        limits = f" from {low} to {'2**62' if high == 2**62 else high}" if is_number else ""
-        raise ConfigError(f"{name} is {shorten(repr(value), 40)}; expected {article}{limits}")
+        limits = f" from {low} {'on' if high == 2**62 else f'to {high}'}" if is_number else ""
+        fix = suggest_whole(value) if kind is int else ""
+        if is_number and isinstance(value, str):
+            fix = "; found a text: leave out the quotes"
+        raise ConfigError(f"{name} is {shorten(repr(value), 40)}; expected {article}{limits}{fix}")
     return kind(value)
 
 

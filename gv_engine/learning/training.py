@@ -21,7 +21,7 @@ from gv_engine.envs.level_sets import LevelSet, level_set
 from gv_engine.learning.config import LEARNERS, Config, ConfigError, Hyperparameters, StopCondition
 from gv_engine.learning.level_edits import LevelEditor
 from gv_engine.learning.policy_file import CheckpointPolicy
-from gv_engine.rules.errors import TrustError
+from gv_engine.rules.errors import TrustError, shorten
 from gv_engine.scenario.files import make_file_name, to_path
 from gv_engine.scenario.loading import load_reference
 from gv_engine.scenario.plugin import RL, get_plugin
@@ -181,6 +181,7 @@ def train(
     out: str | Path | None = None,
     callbacks: Iterable[Callback] = (),
     loggers: Iterable[Logger] = (),
+    **unknown: Any,
 ) -> RunResult:
     """Train a policy on a scenario, and return the result; its `path` is the folder of the run,
     which can be loaded as a policy.
@@ -192,6 +193,7 @@ def train(
         callbacks: called with the `Training` after each update.
         loggers: called with the metrics after each update. The run itself writes `progress.csv`
             and, if TensorBoard is installed, its events.
+        unknown: settings, which belong into `config`.
 
     Raises:
         ConfigError: the configuration is invalid.
@@ -200,8 +202,14 @@ def train(
         MissingExtraError: torch is not installed.
         OSError: the folder cannot be written.
         ScenarioError: the scenario is invalid.
+        TypeError: a setting is given by name.
         ValueError: episodes of the scenario have no step limit, or there is no such device.
     """
+    if unknown:
+        given = ", ".join(f"{name}={shorten(repr(value), 40)}" for name, value in unknown.items())
+        raise TypeError(
+            f"train() got {given}; settings go into a Config: train(…, Config({given}))"
+        )
     RL.require()
     from gv_engine.learning.ppo import find_device
     from gv_engine.learning.run_folder import Run, check_new_run_folder, removing_refused

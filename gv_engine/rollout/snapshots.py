@@ -58,7 +58,7 @@ def save(path: str | Path, scenario: Scenario, rows: NDArray[Any]) -> None:
             f"at most {format_bytes(_LARGEST)}; write several"
         )
     with atomic_write(path) as draft, draft.open("wb") as file:
-        arrays = {"rows": np.atleast_1d(rows)}
+        arrays = {"rows": np.atleast_1d(rows).view(scenario.layout.dtype)}
         arrays["scenario"] = np.array(json.dumps(make_reference(scenario)))
         np.savez_compressed(file, allow_pickle=False, **arrays)
 

@@ -217,6 +217,11 @@ def _make_array_init(arrays: dict[str, Array]) -> Callable[[Any], None]:
     return make_lists
 
 
+def _describe_default(field: dataclasses.Field[Any]) -> str:
+    is_missing = field.default is dataclasses.MISSING
+    return "has no default" if is_missing else f"has the default {field.default!r}"
+
+
 def _read_field(cls: type[Any], field: dataclasses.Field[Any], hint: Any) -> Field:
     """Return the `Field` (name, dtype, default) for a field of the dataclass `cls`; its type
     annotation `hint` names the dtype."""
@@ -226,8 +231,9 @@ def _read_field(cls: type[Any], field: dataclasses.Field[Any], hint: Any) -> Fie
     items = next((detail.names for detail in details if isinstance(detail, Array)), ())
     if not isinstance(field.default, int | float):
         raise TypeError(
-            f"component {cls.__name__}: field {field.name!r} needs a number as its default, the "
-            f"value that an entity without the component reads"
+            f"component {cls.__name__}: field {field.name!r} {_describe_default(field)}, "
+            f"expected a number, the value that an entity without the component reads; no field "
+            f"can hold a text"
         )
     bounds = next((detail for detail in details if isinstance(detail, Bounds)), None)
     kinds = (detail for detail in details if not isinstance(detail, Bounds | Array))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from difflib import get_close_matches
 from itertools import accumulate, islice
+from string import digits
 from typing import NamedTuple
 
 _SCREEN = 4000
@@ -229,10 +231,34 @@ def describe_allowed(wrong: object, allowed: Iterable[object], label: str = "all
 def suggest_similar(wrong: object, allowed: Iterable[str], cutoff: float = 0.5) -> str:
     """Return `; did you mean 'x'?` with the most similar of the `allowed` names to the unknown name
     `wrong`, upper and lower case alike; "" if none has a similarity of at least `cutoff`, 1 for
-    equal names."""
+    equal names.
+
+    >>> suggest_similar("lr", ["seed", "learning_rate"])
+    "; did you mean 'learning_rate'?"
+    >>> suggest_similar("agent_0", ["agent_1", "agent_2"])  # either one
+    ''
+    """
     as_written = {name.casefold(): name for name in reversed([*islice(allowed, _MOST_COMPARED)])}
-    near = get_close_matches(str(wrong)[:_LONGEST_LINE].casefold(), as_written, 1, cutoff)
+    short = str(wrong)[:_LONGEST_LINE].casefold()
+    near = get_close_matches(short, as_written, 2, cutoff)
+    if not near:  # `lr` for learning_rate
+        initials = {name: "".join(re.findall(r"(?:^|_)(.)", name)) for name in as_written}
+        near = [name for name in initials if "_" in name and initials[name] == short]
+    unlike = str.maketrans("", "", digits)
+    if len({each.translate(unlike) for each in (short, *near)}) == 1 < len(near):
+        return ""  # another number, any of which it may be
     return f"; did you mean {as_written[near[0]]!r}?" if near else ""
+
+
+def suggest_whole(value: object) -> str:
+    """Return `; write 1000` for a float such as 1e3, which is whole; "" for other values.
+
+    >>> suggest_whole(1e3)
+    '; write 1000'
+    """
+    if isinstance(value, float) and abs(value) < 2**53 and value.is_integer():
+        return f"; write {int(value)}"
+    return ""
 
 
 def error_text(error: BaseException) -> str:

@@ -301,7 +301,9 @@ def integer(node: YamlNode, minimum: int, maximum: int) -> int:
     """Return the integer in `node`; raise `FieldError` for any other value, or one outside of
     `minimum` to `maximum`."""
     if isinstance(node.value, bool) or not isinstance(node.value, int):
-        raise node.error(f"found {node.summary}, expected a whole number")
+        raise node.error(
+            f"found {node.summary}, expected a whole number{errors.suggest_whole(node.value)}"
+        )
     if not minimum <= node.value <= maximum:
         raise node.error(f"found {node.summary}, allowed are {minimum} to {maximum}")
     return node.value
@@ -437,6 +439,9 @@ def read_area(node: YamlNode) -> Area:
         return Area(-radius, radius, -radius, radius)
     expected = "two ranges: [[ymin, ymax], [xmin, xmax]], or a radius"
     ranges = items(node, expected)
+    if len(ranges) == 4 and all(isinstance(each.value, int) for each in ranges):
+        a, b, c, d = (each.value for each in ranges)
+        raise node.error(f"found 4 numbers, expected {expected}; write [[{a}, {b}], [{c}, {d}]]")
     sides = [items(limits, "a range: [least, most]") for limits in ranges]
     if [len(limits) for limits in sides] != [2, 2]:
         raise node.error(f"expected {expected}")

@@ -13,7 +13,13 @@ from components.core import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT, YELLOW
 from components.items import CLOSED, LOCKED, OPEN, Box
 from components.objects import BEACON, BOX, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
 from gv_engine.rules.component import to_snake_case
-from gv_engine.rules.errors import describe_allowed, escape_unprintable, format_cell
+from gv_engine.rules.errors import (
+    describe_allowed,
+    escape_unprintable,
+    format_cell,
+    format_count,
+    shorten,
+)
 from gv_engine.rules.frame import Frame, ShownNumber
 from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, ORIENTATIONS, RIGHT, step_x, step_y
 from gv_engine.rules.objects import ABOVE, COLORS, GROUND, TERRAIN, ObjectType, ObjectTypes
@@ -411,10 +417,16 @@ class MapReader:
                 raise self._cell_node(y).error(f"row {y} has a tab; use spaces or dots")
             if len(row) != len(rows[0]):
                 is_deeper = len(row.lstrip(" ")) == len(rows[0])
-                fix = "indent all rows alike" if is_deeper else "all rows must be as long as it"
+                missing = len(rows[0]) - len(row)
+                fix = f"add {format_count(missing, 'character')}"
+                if missing < 0:
+                    fix = f"take {format_count(-missing, 'character')} away"
+                if is_deeper:
+                    fix = "indent all rows alike"
                 self._problems.add(
                     self._cell_node(y, min(len(row), len(rows[0]))),
-                    f"row {y} is {len(row)} characters long, row 0 is {len(rows[0])}; {fix}",
+                    f"row {y}, {shorten(row, 40)!r}, is {len(row)} characters long, row 0 is "
+                    f"{len(rows[0])}; {fix}",
                 )
         if max(len(rows), len(rows[0])) > fields.MAX_SIDE:
             raise self._node.error(f"larger than {fields.MAX_SIDE} rows or columns")

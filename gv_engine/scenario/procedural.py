@@ -315,7 +315,10 @@ class ProceduralReader:
             if left_over < most:
                 where = f" of map {number}" if len(self._maps) > 1 else ""
                 room = "no free cell" if left_over == 0 else f"{left_over} free cells"
-                raise place.node.error(f"up to {most} of it, where its region{where} has {room}")
+                raise place.node.error(
+                    f"up to {most} do not fit: the region{where} has {room}; make the region "
+                    f"larger, or the count smaller"
+                )
 
     def _make_placement_call(self, places: Sequence[Placement]) -> Call:
         """Return the call of the system `place_things` that puts all `places` into the level,

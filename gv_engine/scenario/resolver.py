@@ -46,6 +46,14 @@ from systems.reset import from_map
 
 MAX_MODULES = 100
 """Maximum number of modules that a scenario may name."""
+_KEYS = {
+    **{phase: f"{phase.name.lower()}_functions" for phase in (Phase.TRANSITION, Phase.REWARD)},
+    **{
+        phase: f"{phase.name.lower()}_function"
+        for phase in (Phase.RESET, Phase.TERMINATING, Phase.SUCCESS, Phase.OBSERVATION)
+    },
+}
+"""Key of a scenario that lists the systems of a phase."""
 _NO_REFERENCES = ("name", "description", "map", "maps")
 """Keys whose values are not searched for references."""
 
@@ -376,8 +384,11 @@ class NameResolver:
         if name == _MAP_RESET.name:
             raise node.error(f"{name} draws what stands under `map`; write that key instead")
         phases = [other for other, registry in REGISTRIES.items() if name in registry]
-        fault = f"{name!r} is a {phases[0].label}" if phases else f"no {phase.label} {name!r}"
-        raise node.error(fault + self._suggest(name, names))
+        if phases:
+            key = _KEYS.get(phases[0], "")
+            fix = f"; move it to {key}" if key else self._suggest(name, names)
+            raise node.error(f"{name!r} is a {phases[0].label}{fix}")
+        raise node.error(f"no {phase.label} {name!r}{self._suggest(name, names)}")
 
     def _check_domain(self, node: YamlNode, system: System) -> System:
         """Return `system` unchanged; raise `FieldError` at `node` if the system is made for another

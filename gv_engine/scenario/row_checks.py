@@ -45,6 +45,21 @@ def require_layout(layout: Layout, rows: NDArray[Any]) -> None:
         )
 
 
+def tag_rows(rows: NDArray[Any], name: str) -> NDArray[Any]:
+    """Return a view of `rows` (records of worlds), whose dtype remembers the scenario's `name`."""
+    return rows.view(np.dtype(rows.dtype, metadata={"scenario": name}))
+
+
+def require_scenario(rows: NDArray[Any], name: str) -> None:
+    """Raise a ValueError if `rows` (records of worlds) are tagged, and not with `name`."""
+    tag = (getattr(getattr(rows, "dtype", None), "metadata", None) or {}).get("scenario", name)
+    if tag != name:
+        raise ValueError(
+            f"the snapshot is of {tag}, and this is {name}; restore it into an environment of the "
+            f"same scenario"
+        )
+
+
 def repair_rows(layout: Layout, rows: NDArray[Any]) -> NDArray[Any]:
     """Return a checked copy of `rows` (records of worlds, one each) from an untrusted source, in
     which all derived columns are recomputed.

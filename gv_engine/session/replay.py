@@ -307,7 +307,11 @@ class Replay(NotebookView):
         if len(data) > _LARGEST:
             raise ReplayError(f"larger than {format_bytes(_LARGEST)}, which no replay is")
         # check before parsing
-        if _with_checksum(data.rpartition(_CHECKSUM)[0]) != data:
+        body, found, _ = data.rpartition(_CHECKSUM)
+        is_longer = not found or len(_with_checksum(body)) > len(data)
+        if data.startswith(b"{") and not data.endswith(b"\n}\n") and is_longer:
+            raise ReplayError(f"cut short, after {format_bytes(len(data))}; copy it again")
+        if _with_checksum(body) != data:
             raise ReplayError("no replay, or a damaged one: its checksum does not fit the rest")
         try:
             return _parse_replay(files.parse_json(data))

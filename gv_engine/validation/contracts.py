@@ -66,7 +66,7 @@ def _watch_function(
         rng_state = _global_rng_state()
         result = function(w, *arguments)
         if _global_rng_state() != rng_state:
-            report("draws from a global generator, which no seed of the world reaches")
+            report("draws from a global generator, which no seed of the world reaches; use w.rng")
         if phase is Phase.TRANSITION and result is not None:
             report(f"returns {type(result).__name__}; transitions edit the state, return nothing")
         for name, value in zip(engines, field_values, strict=True):

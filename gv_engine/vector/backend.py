@@ -22,7 +22,7 @@ from gv_engine.rules.frame import Frame
 from gv_engine.rules.system import SUCCESS, TERMINATING, TRANSITION
 from gv_engine.rules.turns import ROTATING
 from gv_engine.scenario.layout import RNG
-from gv_engine.scenario.row_checks import require_layout
+from gv_engine.scenario.row_checks import require_layout, require_scenario
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.seeding import make_seeded_generators
 from gv_engine.world import simulation
@@ -300,8 +300,9 @@ class Backend:
         scenario; if `trusted`, only the dtype is checked.
 
         Raises:
-            ValueError: they are not valid.
+            ValueError: they are not valid, or a snapshot of another scenario.
         """
+        require_scenario(rows, self.scenario.name)
         if not trusted:
             return self.scenario.check_rows(rows)
         require_layout(self.scenario.layout, rows)

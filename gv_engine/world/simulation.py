@@ -82,7 +82,10 @@ class RewardProcessor(SystemProcessor):
                     term = float(reward)
                 except (TypeError, ValueError):
                     title = self.bound.call.system.title
-                    raise RuleError(f"{title} returned {reward!r}; a reward is a number") from None
+                    hint = "; does every branch return one?" if reward is None else ""
+                    raise RuleError(
+                        f"{title} returned {reward!r}; a reward is a number{hint}"
+                    ) from None
                 terms[agent][slot] = term
                 world.reward[agent] += term
 

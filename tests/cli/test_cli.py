@@ -46,6 +46,10 @@ def test_unknown_command(capsys):
         main(["chek", "keydoor-9x9"])
     said = capsys.readouterr().err
     assert "gv-engine: no command 'chek'; did you mean 'check'? (allowed: play, " in said
+    with pytest.raises(SystemExit, match="2"):
+        main(["evaluate", "keydoor-9x9"])
+    said = capsys.readouterr().err
+    assert "no command 'evaluate'; did you mean 'rollout'? (allowed: play, " in said
 
 
 @pytest.mark.parametrize(

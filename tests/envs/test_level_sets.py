@@ -219,7 +219,7 @@ def test_larger_levels_are_twice_as_large(monkeypatch):
         ("none.json", "^none.json cannot be read: No such file or directory$"),
         ("damaged.json", "is no level set, or is damaged: JSONDecodeError"),
         ("text.json", "its seeds are not all whole"),
-        ("other.json", "has levels of empty-4x4, not of keydoor-5x5"),
+        ("other.json", "of empty-4x4, not of keydoor-5x5; .*gv-engine splits keydoor-5x5 --levels"),
     ],
 )
 def test_what_is_no_set_is_told(levels, told, tmp_path: Path, monkeypatch):

@@ -132,8 +132,9 @@ def envs():
     ("actions", "message"),
     [
         ([0, 1], r"actions have shape \(2,\) .* expected \(3,\) integers"),
-        ([0.0, 1.0, 2.0], "dtype float64: expected"),
-        ([[0, 1, 2]], r"shape \(1, 3\)"),
+        ([0, 1], r"\(3,\) integers, one for each of the 3 worlds$"),
+        ([0.0, 1.0, 2.0], r"dtype float64: expected \(3,\) integers; use \.astype\(int\)$"),
+        ([[0, 1, 2]], r"shape \(1, 3\).*; use \.reshape\(3\)$"),
         ([0, 8, 0], "action 8 of world 1: allowed are 0 to 7"),
         ([0, 0, -1], "action -1 of world 2: allowed are 0 to 7"),
         (np.array([0, 255, 0], np.uint8), "action 255 of world 1: allowed are 0 to 7"),
@@ -148,7 +149,7 @@ def test_wrong_actions(envs, actions, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"seed": [1, 2]}, "2 seeds for 3 worlds"),
+        ({"seed": [1, 2]}, "2 seeds for 3 worlds; give one number, or a list of 3"),
         ({"seed": {3: 1}}, "seed[3]: the worlds are 0 to 2"),
         ({"seed": {1: -1}}, "seed[1]"),
         ({"seed": -1}, "seed=-1: allowed are whole numbers from 0 on"),

@@ -20,7 +20,7 @@ from gv_engine import (
     snapshots,
     system,
 )
-from gv_engine.learning import Config, load_policy
+from gv_engine.learning import Config, load_policy, train
 from gv_engine.rollout.policy import load_policy as load_any_policy
 
 LEVEL = "keydoor-5x5"
@@ -40,6 +40,12 @@ def envs() -> GridVectorEnv:
     return envs
 
 
+def snapshot_of(level: str) -> Any:
+    other = GridEnv(level, world="object")
+    other.reset(seed=0)
+    return other.snapshot()
+
+
 CALLS: dict[str, Any] = {
     "scenario=5: allowed are a Scenario, a name": lambda env, envs: GridEnv(5),  # type: ignore[arg-type]
     "scenario=5: allowed are a name": lambda env, envs: Scenario.load(5),  # type: ignore[arg-type]
@@ -49,6 +55,13 @@ CALLS: dict[str, Any] = {
     "found 3, expected rows from snapshot": lambda env, envs: env.restore(3),
     "found None, expected rows": lambda env, envs: envs.restore(None),
     "other maximum sizes": lambda env, envs: envs.restore(np.zeros(2)),
+    "is of empty-8x8, and this is keydoor-5x5; restore it into": lambda env, envs: env.restore(
+        snapshot_of("empty-8x8")
+    ),
+    "is of empty-8x8, and this is keydoor-5x5;": lambda env, envs: envs.restore(
+        snapshot_of("empty-8x8")
+    ),
+    r"train\(\) got steps=9; .*Config\(steps=9\)\)$": lambda env, envs: train("a", steps=9),
     "action 'x': allowed are 0 to 7": lambda env, envs: env.step("x"),
     "action 99: allowed are 0 to 7": lambda env, envs: env.step(99),
     "no action 5": lambda env, envs: TextActions(env).step(5),  # type: ignore[arg-type]

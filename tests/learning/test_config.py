@@ -37,7 +37,12 @@ def test_an_empty_file_is_the_defaults(tmp_path):
         ({"num_envs": 1.5}, "num_envs is 1.5; expected an integer"),
         ({"num_envs": True}, "num_envs is True; expected an integer"),
         ({"recurrent": "yes"}, "recurrent is 'yes'; expected true or false"),
-        ({"learning_rate": "3e-4"}, "learning_rate is '3e-4'; expected a number from 0"),
+        ({"lr": 1e-3}, "no setting 'lr'; did you mean 'learning_rate'?"),
+        ({"num_envs": 1e2}, "num_envs is 100.0; expected an integer from 1 to 1048576; write 100"),
+        (
+            {"learning_rate": "3e-4"},
+            "learning_rate is '3e-4'; expected a number from 0 on; found a text: leave out the quo",
+        ),
         ({"curriculum": ["plr"]}, r"no curriculum \"\['plr'\]\"; did you mean 'plr'?"),
         ({"curriculum": {"a": 1}}, "no curriculum"),
         ({"learner": ["ppo"]}, "no learner"),

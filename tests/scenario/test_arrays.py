@@ -41,7 +41,7 @@ def test_each_component_has_its_own_numbers():
 @pytest.mark.parametrize(
     ("annotation", "default", "says"),
     [
-        ("Annotated[Int16, Array(3)]", "(1, 2, 3)", "'counts' needs a number as its default"),
+        ("Annotated[Int16, Array(3)]", "(1, 2, 3)", "'counts' has the default (1, 2, 3), exp"),
         ("Annotated[EntityId, Array(3)]", "0", "the array 'counts' can hold numbers only"),
         ("Annotated[Int16, Array(0)]", "0", "found 0 items, expected 1 to 64"),
         ("Annotated[Int16, Array(65)]", "0", "found 65 items, expected 1 to 64"),

@@ -22,11 +22,11 @@ from tests.scenario.test_chance import LEVEL, RULES, WALLS
     ("old", "new", "expected"),
     [
         ("in: west}", "in: wset}", "place[0].in: no room 'wset'; did you mean 'west'?"),
-        ("in: west}", "in: [[1, 3], [9, 9]]}", "place[0]: up to 1 of it, where its region of map"),
+        ("in: west}", "in: [[1, 3], [9, 9]]}", "place[0]: up to 1 do not fit: the region of map "),
         ("in: west}", "in: [[3, 1], [1, 3]]}", "place[0].in[0]: found [3, 1], expected the small"),
         ("in: west}", "in: [1]}", "place[0].in: found a list of 1, expected rows and columns"),
         ("in: west}", "in: {cells: []}}", "place[0].in: found 0 cells, expected 1 to 100"),
-        ("in: east}", "in: east, count: 9}", "place[1]: up to 9 of it, where its region of map 1"),
+        ("in: east}", "in: east, count: 9}", "place[1]: up to 9 do not fit: the region of map 1"),
         ("color: $color, in", "object: $color, in", "a second time"),
         ("object: Key, color", "object: $other, color", "$other is a colour, expected an object"),
         ("LOCKED", "$n", "legend.D.state: $n is a whole number, expected a state"),

@@ -86,7 +86,11 @@ def file(tmp_path):
         # functions
         ("- move_agent", "- move_agnet", "14: transition_functions[0]: no transition function "),
         ("- move_agent", "- systems.algebra:apply_rule", ") is for algebra (allowed: move_agent"),
-        ("  - move_agent", "  - living_reward", "[0]: 'living_reward' is a reward function (all"),
+        (
+            "  - move_agent",
+            "  - living_reward",
+            "'living_reward' is a reward function; move it to rew",
+        ),
         ("  - move_agent", "  - 5", "14: transition_functions[0]: no transition function '5'"),
         ("  - move_agent", "  - [a]", "14: transition_functions[0]: found a list of 1, expected"),
         ("  - name: turn_", "  - nam: turn_", "[1]: a transition function needs its name"),
@@ -104,7 +108,7 @@ def file(tmp_path):
         ("name: partially_occluded", "name: from_visibility", "needs a visibility_function (allow"),
         (VIEW, "raytracing\n  area: [[-98, 0], [-1, 1]]", "rays take views of up to 97 rows and "),
         # maps
-        ("  #>.E#", "  #>.E", "8: map: row 1 is 4 characters long, row 0 is 5"),
+        ("  #>.E#", "  #>.E", "row 1, '#>.E', is 4 characters long, row 0 is 5; add 1"),
         ("#>.E#", "#>XE#", "8: map: row 1, column 2: no 'X' in the legend (allowed: #, ., blan"),
         ("  #>.E#", "  #..E#", "6: map: no agent; put one of ^ v < > where it starts"),
         ("  #>.E#", "  #><E#", "8: map: row 1, column 2: a second agent, the first is in row 1, c"),
@@ -171,7 +175,7 @@ def file(tmp_path):
         (
             "  #>.E#",
             "   #>.E#",
-            "8: map: row 1 is 6 characters long, row 0 is 5; indent all rows al",
+            "row 1, ' #>.E#', is 6 characters long, row 0 is 5; indent all rows al",
         ),
         ("map: |", "map:", "map: found nothing, expected rows of characters: `map: |`"),
         ("name: level", "name: !!python/name:os.system", "1: name: found the tag"),

@@ -76,6 +76,8 @@ def test_what_is_damaged_anywhere_is_noticed(replay: Replay):
         for broken in (data[:k], data[k + 1 :], data[:k] + b" " + data[k:], data[:k] * 2):
             with pytest.raises(ReplayError):
                 Replay.from_bytes(broken)
+    with pytest.raises(ReplayError, match=r"^cut short, after 300 bytes; copy it again$"):
+        Replay.from_bytes(data[:300])
 
 
 def sealed(text: str) -> bytes:
