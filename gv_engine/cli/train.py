@@ -448,8 +448,6 @@ def run(options: argparse.Namespace) -> int:
     """Run the command `train`: train policies as the options say, print progress, and return the
     exit code."""
     RL.require()
-    from gv_engine.learning.run_folder import removing_refused
-
     if options.scenario is None and not options.resume:
         raise cli.UsageError("no SCENARIO: name one to train on, or a run to continue by --resume")
     here = "imitate", "device", "wandb"
@@ -486,6 +484,8 @@ def run(options: argparse.Namespace) -> int:
     )
     with cli.handling_sigterm(), ExitStack() as stack:
         if not options.resume:
+            from gv_engine.learning.run_folder import removing_refused
+
             stack.enter_context(removing_refused(runs))
         for each in runs:
             each.set_stop_condition(plan.stop_condition)

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from gv_engine.envs.arg_checks import Seeds
 from gv_engine.envs.environment import GridEnv
 from gv_engine.envs.minigrid_instructions import make_instructions
-from gv_engine.envs.minigrid_names import PARAMETERS, REPLACEMENTS
+from gv_engine.envs.minigrid_names import NAMES_IN_MINIGRID, REPLACEMENTS
 from gv_engine.envs.minigrid_objects import (
     DIRECTIONS,
     EMPTY,
@@ -123,8 +123,8 @@ class MiniGridEnv(GridEnv):
             AttributeError: there is none; for an attribute that only MiniGrid's environments have,
                 the message says what to use instead.
         """
-        if name in PARAMETERS and PARAMETERS[name] in self._parameters:
-            return self._parameters[PARAMETERS[name]]
+        if name in NAMES_IN_MINIGRID and NAMES_IN_MINIGRID[name] in self._parameters:
+            return self._parameters[NAMES_IN_MINIGRID[name]]
         if name in REPLACEMENTS:
             raise AttributeError(f"MiniGrid's {name} does not exist here: {REPLACEMENTS[name]}")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

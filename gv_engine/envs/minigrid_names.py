@@ -26,7 +26,7 @@ blocking_ball_color
 _NAMED_BY_MISSION = """
 targetColor targetType target_color target_type moveColor move_type first_color second_color
 """
-PARAMETERS = {
+NAMES_IN_MINIGRID = {
     "num_crossings": "num_rivers",
     "strip2_row": "second_row",
     "n_obstacles": "num_obstacles",
@@ -68,7 +68,7 @@ REPLACEMENTS = {
     **dict.fromkeys(_BUILDERS.split(), _LEVEL),
     **dict.fromkeys(_OBJECTS.split(), _GRID),
     **dict.fromkeys(_NAMED_BY_MISSION.split(), _MISSION),
-    **dict.fromkeys(PARAMETERS, _PARAMETERS.format("")),
+    **dict.fromkeys(NAMES_IN_MINIGRID, _PARAMETERS.format("")),
     **{old: _PARAMETERS.format(f", {new} among them") for old, new in _LIKE_PARAMETERS.items()},
     **dict.fromkeys(("obj_types", "obj_type"), _LEVEL),
     **dict.fromkeys(("front_pos", "dir_vec", "right_vec", "mission"), _STATE),
