@@ -14,11 +14,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from components.core import FLOOR
 from gv_engine.compiler import rng
+from gv_engine.compiler.cells import (
+    CELL_METHODS,
+    make_column_writer,
+    make_presence_writer,
+    write_at,
+    write_ground,
+)
+from gv_engine.compiler.language.engine import copy_bytes, raw, zero_bytes
 from gv_engine.compiler.language.expressions import Expressions
 from gv_engine.compiler.language.library import LIBRARY
 from gv_engine.compiler.language.values import Kind, RecordType, Scalar
 from gv_engine.rules.component import AGENT, NOTHING, column_name, fields_of
+from gv_engine.rules.errors import OutOfBoundsError
 from gv_engine.rules.geometry import count_bits, flat_view
 from gv_engine.rules.world import VERBS
 from gv_engine.scenario.layout import RNG, Layout
@@ -51,6 +61,9 @@ class Tables:
         self.is_ground_type = np.array(layout.is_ground_type)
         self.has_ground_types = any(layout.is_ground_type)
         self.terrain = range(layout.first_object - len(layout.terrain), layout.first_object)
+        self.start = RecordType(layout.dtype).fields["at"][1]
+        self.turned = tuple(kind for kind in layout.oriented if kind not in layout.agent_types)
+        self.words = -(-(layout.height + 1) * (layout.width + 1) // 64)
 
     @cached_property
     def prefabs(self) -> tuple[Table, ...]:
@@ -95,6 +108,36 @@ class Tables:
         return tuple(changes)
 
     @cached_property
+    def types_having(self) -> Mapping[str, int]:
+        """By column, a bit mask of the types whose objects can have the component, see
+        `cells.merge_bits`."""
+        masks = dict.fromkeys(self.layout.names, 0)
+        for kind in self.layout.types:
+            for cls in (*dict(self.layout.prefabs[kind.index]), *kind.component_changes(0)):
+                masks[column_name(cls)] |= 1 << (kind.index & 31)
+        for cls, _ in self.layout.agent_prefabs[0]:
+            masks[column_name(cls)] |= 1
+        return masks
+
+    @cached_property
+    def cleared(self) -> NDArray[np.uint8] | None:
+        """Bytes of a row without objects from `start` on; None for large rows."""
+        layout = self.layout
+        if layout.is_large:
+            return None
+        row = np.zeros((), layout.looks_dtype)
+        for name in layout.dtype.names or ():
+            row[name] = layout.defaults()[name]
+        for name in layout.look_arrays:
+            row[name] = FLOOR
+        for e in range(1, layout.first_object):
+            row["alive"][e] = 1
+            for column, field, table in self.prefabs:
+                if e < len(row[column][field]):
+                    row[column][field][e] = table[self.empty + e]
+        return row.reshape(1).view(np.uint8)[self.start :]
+
+    @cached_property
     def components(self) -> Mapping[str, tuple[tuple[Table, ...], int]]:
         """By column, the values of a removed and a new component, and the column's length."""
         return {
@@ -133,16 +176,17 @@ LIBRARY[fail] = _emit_fail
 def write_fields(w: Any, e: int, number: int, tables: Any) -> None:
     """Write the values of set number `number` into fields of an entity."""
     for column, field, table in tables:
-        if e >= w[column][field].shape[0]:
+        values = raw(w[column][field])
+        if e >= values.shape[0]:
             continue  # the column ends before, and the entity has its defaults
-        if table.ndim == 1 and len(w[column][field].shape) == 2:
-            for k in range(w[column][field].shape[1]):
-                w[column][field][e, k] = table[number]
+        if table.ndim == 1 and len(values.shape) == 2:
+            for k in range(values.shape[1]):
+                values[e, k] = table[number]
         elif table.ndim == 1:
-            w[column][field][e] = table[number]
+            values[e] = table[number]
         else:
             for k in range(table.shape[1]):
-                w[column][field][e, k] = table[number, k]
+                values[e, k] = table[number, k]
 
 
 def spawn(w: Any, kind: int) -> Any:
@@ -157,6 +201,8 @@ def spawn(w: Any, kind: int) -> Any:
         w.run_out()
     w.alive[e] = 1
     w.free = e + 1
+    if w.layout.is_large:
+        w.highest = max(w.highest, e)
     write_fields(w, e, kind, w.tables.spawned)
     return e
 
@@ -221,45 +267,78 @@ def set_state(w: Any, e: int, state: int) -> None:
             number = numbers[kind, state]
             if number >= 0 and (number > 0) != w[column].has[e]:
                 write_fields(w, e, number, tables)
+                w.look_again(e)
 
 
 def add(w: Any, e: int, column: str) -> None:
     tables, length = w.tables.components[column]
-    if e == NOTHING:
-        w.fail(TO_NOTHING)
+    check_changeable(w, e)
     if e >= length:
         w.fail(NOT_OF_OBJECTS)
     write_fields(w, e, 1, tables)
+    w.add_changed_type(w.kind.value[e])
+    w.look_again(e)
 
 
 def take(w: Any, e: int, column: str) -> None:
     tables, _ = w.tables.components[column]
+    check_changeable(w, e)
+    write_fields(w, e, 0, tables)
+    w.look_again(e)
+
+
+def check_changeable(w: Any, e: int) -> None:
+    if w.is_checked and not 0 <= e < w.layout.capacity:
+        raise OutOfBoundsError(e, 0, w.layout.capacity)
     if e == NOTHING:
         w.fail(TO_NOTHING)
-    write_fields(w, e, 0, tables)
 
 
 def clear(w: Any) -> None:
-    layout = w.layout
-    w.capacity = layout.capacity
-    w.free = layout.first_object
-    w.at[:] = NOTHING
-    if "ground" in layout.layers:
-        w.ground[:] = NOTHING
-    if layout.agents > 1:
-        w.who[:] = NOTHING
-        w.next[:] = NOTHING
-        w.spot[:] = 0
-    w.placed[:] = 0
-    w.recent[:] = NOTHING
-    if layout.drawn > 0:
-        w.drawn[:] = 0
-    for e in range(1, layout.capacity):
-        w.alive[e] = 0
-        write_fields(w, e, w.tables.empty, w.tables.prefabs)
-    for e in range(1, layout.first_object):
+    w.capacity = w.layout.capacity
+    w.free = w.layout.first_object
+    if w.tables.cleared is not None:
+        copy_bytes(w, w.tables.start, w.tables.cleared)
+        return
+    if w.is_checked or w.damaged != 0:  # rules of authors may have written what lists do not have
+        wipe(w)
+    else:
+        empty_lists(w)
+    for e in range(1, w.layout.first_object):
         w.alive[e] = 1
         write_fields(w, e, w.tables.empty + e, w.tables.prefabs)
+
+
+def wipe(w: Any) -> None:
+    """Remove all objects from a large world, whatever is in its row."""
+    zero_bytes(w, w.tables.start)
+    for name in w.layout.look_arrays:
+        w[name][:] = FLOOR
+    fill_columns(w, w.layout.capacity)
+
+
+def fill_columns(w: Any, stop: int) -> None:
+    """Give the entities before `stop` the defaults of all columns."""
+    for column, field, table in w.tables.prefabs:
+        values, default = raw(w[column][field]), table[w.tables.empty]
+        for e in range(min(stop, values.shape[0])):
+            values[e] = default
+
+
+def empty_lists(w: Any) -> None:
+    """Remove all objects from a large world by its lists, so that only memory in use is written."""
+    if w.layout.agents > 1:
+        for agent in range(1, w.layout.agents + 1):
+            w.stand(agent, -1, -1)
+    fill_columns(w, w.highest + 1)
+    if w.layout.drawn > 0:
+        w.drawn[:] = 0
+    w.alive[: w.highest + 1] = 0
+    w.forget_cells(True)
+    w.changed_types = 0
+    w.highest = 0
+    w.placed[:] = 0
+    w.recent[:] = NOTHING
 
 
 def agents(w: Any) -> range:
@@ -289,36 +368,6 @@ def forget(w: Any, agent: int) -> None:
         w.forgotten.count[agent] += 1
 
 
-def having(w: Any, columns: Any) -> Any:
-    found = np.empty(len(w.layout.layers) * w.height * w.width, np.int64)
-    count = 0
-    for y in range(w.height):
-        for x in range(w.width):
-            for below, e in ((True, w.ground[y, x]), (False, w.at[y, x])):
-                if columns.has[e] and not (below and e == NOTHING):
-                    found[count] = e
-                    count += 1
-    return found[:count]
-
-
-def of_type(w: Any, kind: int) -> Any:
-    found = np.empty(w.placed[kind], np.int64)
-    count = 0
-    for y in range(w.height):
-        for x in range(w.width):
-            e = w.on_layer_of(kind, y, x)
-            if count < len(found) and e != NOTHING and w.kind.value[e] == kind:
-                found[count] = e
-                count += 1
-    return found[:count]
-
-
-def steps_from(w: Any, y: int, x: int) -> Any:
-    steps = np.empty((w.height, w.width), np.int64)
-    w.walk_from(y, x, steps)
-    return steps
-
-
 def word(number: Any) -> Any:
     """Return a number of the generator's state, which rules only pass on; replaced by code."""
 
@@ -342,14 +391,14 @@ def set_rng_state(w: Any, state: tuple[int, ...]) -> None:
     r.state_high, r.state_low, r.inc_high, r.inc_low, r.has_half, r.half = state
 
 
-METHODS: dict[str, Callable[..., Any]] = {
+WORLD_METHODS: dict[str, Callable[..., Any]] = {
     method.__name__.removesuffix("_entity"): method
     for method in (
         *(fail, spawn, run_out, remove_entity, become_nothing, terrain_of, is_terrain, on_ground),
         *(num_states, left_by, state_of, set_state, add, take, clear, agents, agent_at, is_taken),
-        *(stand, forget, having, of_type, steps_from, rng_state, set_rng_state),
+        *(stand, forget, rng_state, set_rng_state),
     )
-}
+} | CELL_METHODS
 """Methods of worlds, in place of those of `World` or besides them."""
 
 
@@ -430,18 +479,37 @@ def make_parameter_type(dtype: np.dtype[Any]) -> RecordType:
     return RecordType(dtype, parts=parts, is_writable=False)
 
 
-def make_row_type(layout: Layout, dtype: np.dtype[Any]) -> RecordType:
-    """Return the record type of the worlds of a layout, whose rows have a dtype."""
-    fields = RecordType(dtype).fields
+def make_row_type(layout: Layout, is_checked: bool = True) -> RecordType:
+    """Return the record type of the worlds of a layout."""
+    dtype = layout.looks_dtype
     parts = {"rng": GENERATOR}
-    for cls in layout.components:
-        columns = fields[column_name(cls)][0]
-        parts[column_name(cls)] = RecordType(columns, capacity=layout.capacity)
-    attributes = {
-        **{**VERBS, **METHODS},
+    attributes: dict[str, Any] = {
+        **{**VERBS, **WORLD_METHODS},
         **{"layout": layout, "tables": Tables(layout), "world": layout.world_entity},
+        "is_checked": is_checked,
     }
-    if "ground" not in layout.layers:
+    writers: dict[str, Any] = {"at": write_at}
+    if "ground" in layout.layers:
+        writers["ground"] = write_ground
+    else:
         shape = layout.height + 1, layout.width + 1
         attributes["ground"] = np.broadcast_to(np.int64(NOTHING), shape)
-    return RecordType(dtype, attributes, parts)
+    row = RecordType(dtype, attributes, parts, writers=writers)
+    for cls in layout.components:
+        name = column_name(cls)
+        columns, start = row.fields[name]
+        of_fields = {
+            field.name: writer
+            for field in fields_of(cls)
+            if (writer := make_column_writer(layout, cls, field.name, is_checked))
+        }
+        own = {"has": make_presence_writer(cls)} | of_fields
+        parts[name] = RecordType(
+            columns,
+            {"column": name},
+            capacity=layout.capacity,
+            wraps=False,
+            writers=own,
+            outer=(row, start),
+        )
+    return row

@@ -6,14 +6,17 @@ cost nothing. `p` is the record of a scenario's parameters.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gv_engine.compiler.language.engine import blame, call_if, new_record, tabulate
 from gv_engine.compiler.parameters import is_data, iter_calls, list_call_fields
+from gv_engine.compiler.program_cache import uses_name
+from gv_engine.compiler.sight import cut_view, make_view_type, write_ground_seen, write_seen
 from gv_engine.rules.component import AGENT, NOTHING
-from gv_engine.rules.geometry import Action
-from gv_engine.rules.system import Call, Phase, has_parameter, is_nested_call
+from gv_engine.rules.geometry import WAIT, Action
+from gv_engine.rules.system import Call, Phase, System, has_parameter, is_nested_call
 from gv_engine.rules.turns import (
     begin_step,
     clear_step_results,
@@ -22,7 +25,8 @@ from gv_engine.rules.turns import (
     set_turn_order,
 )
 from gv_engine.rules.world import check_agent_placed
-from gv_engine.scenario.missions import get_limit_test
+from gv_engine.scenario.missions import get_limit_test, list_observed_fields
+from gv_engine.scenario.observed_state import WORLD
 from gv_engine.scenario.scenario import Scenario
 
 
@@ -43,14 +47,16 @@ class CallPlan:
     """A call of a system, as compiled code reads it.
 
     Attributes:
-        function, when, until, remember, answers: functions of the system.
+        system: the system, and its functions: function, when, until, remember, answers.
         arguments: arguments of the function, in order.
         number: number of the test that can end the episode, 0 for none.
         agent_mask: by agent, True in whose turns the call runs; () for all.
         otherwise: result in other turns.
         result: type of the result, None to leave it as it is.
+        mark: number of the call among the scenario's, from 1, which errors name.
     """
 
+    system: System
     function: Callable[..., Any]
     when: Callable[..., Any] | None
     until: Callable[..., Any] | None
@@ -66,6 +72,13 @@ class CallPlan:
     otherwise: Any
     result: Any
     has_nested: bool
+    mark: int
+
+    @property
+    def nested(self) -> tuple[CallPlan, ...]:
+        """Plans of the calls among the arguments."""
+        parts = (part for each in self.arguments for part in (each.call, *each.calls))
+        return tuple(part for part in parts if part is not None)
 
     def takes(self, helper: Any, name: str) -> bool:
         """Return True if a function of the system has a parameter of this name."""
@@ -76,39 +89,61 @@ class CallPlan:
         return tuple(each for each in self.arguments if has_parameter(helper, each.name))
 
 
-def plan_call(group: str, prefix: str, call: Call, numbers: dict[str, int]) -> CallPlan:
-    """Return the plan of a call whose parameters are in the fields `prefix`_… of the sub-record
-    `group`. `numbers` has the numbers of tests that can end the episode, by prefix."""
-    arguments = []
-    for name in call.argument_names():
-        value, field = call.arguments[name], f"{prefix}_{name}"
-        if isinstance(value, Call):
-            argument = Argument(name, call=plan_call(group, field, value, numbers))
-        elif is_nested_call(value):
-            nested = (
-                plan_call(group, f"{field}_{k}", part, numbers) for k, part in enumerate(value)
-            )
-            argument = Argument(name, calls=tuple(nested))
-        elif is_data(value):
-            argument = Argument(name, group=group, field=field)
-        else:
-            argument = Argument(name, int(value) if isinstance(value, Action) else value)
-        arguments.append(argument)
-    system = call.system
-    results = {Phase.REWARD: float, Phase.TERMINATING: bool}
-    return CallPlan(
-        *(system.function, system.when, system.until, system.remember, system.answers),
-        tuple(arguments),
-        call.is_per_agent,
-        has_parameter(system.function, "agent"),
-        system.is_spontaneous,
-        system.phase,
-        numbers.get(prefix, 0),
-        call.agent_mask,
-        call.masked_value,
-        results.get(system.phase),
-        any(each.call or each.calls for each in arguments),
-    )
+class Planner:
+    """Makes the plans of a scenario's calls.
+
+    Attributes:
+        marked: the systems of the calls planned so far, by their marks less 1.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._scenario = scenario
+        self.marked: list[System] = []
+
+    def plan_phase(self, phase: Phase) -> tuple[CallPlan, ...]:
+        """Return the plans of the calls of a phase, in order."""
+        plans = []
+        for field, call in list_call_fields(self._scenario, phase):
+            numbers = number_tests(call) if phase is Phase.TERMINATING else {}
+            plans.append(self._plan(field, call.name, call, numbers))
+        return tuple(plans)
+
+    def _plan(self, group: str, prefix: str, call: Call, numbers: dict[str, int]) -> CallPlan:
+        """Return the plan of a call whose parameters are in the fields `prefix`_… of the sub-record
+        `group`. `numbers` has the numbers of tests that can end the episode, by prefix."""
+        arguments = []
+        for name in call.argument_names():
+            value, field = call.arguments[name], f"{prefix}_{name}"
+            if isinstance(value, Call):
+                argument = Argument(name, call=self._plan(group, field, value, numbers))
+            elif is_nested_call(value):
+                nested = (
+                    self._plan(group, f"{field}_{k}", part, numbers) for k, part in enumerate(value)
+                )
+                argument = Argument(name, calls=tuple(nested))
+            elif is_data(value):
+                argument = Argument(name, group=group, field=field)
+            else:
+                argument = Argument(name, int(value) if isinstance(value, Action) else value)
+            arguments.append(argument)
+        system = call.system
+        self.marked.append(system)
+        results = {Phase.REWARD: float, Phase.TERMINATING: bool}
+        return CallPlan(
+            system,
+            *(system.function, system.when, system.until, system.remember, system.answers),
+            tuple(arguments),
+            call.is_per_agent,
+            has_parameter(system.function, "agent"),
+            system.is_spontaneous,
+            system.phase,
+            numbers.get(prefix, 0),
+            call.agent_mask,
+            call.masked_value,
+            results.get(system.phase),
+            any(each.call or each.calls for each in arguments),
+            len(self.marked),
+        )
 
 
 def number_tests(call: Call) -> dict[str, int]:
@@ -122,28 +157,43 @@ def number_tests(call: Call) -> dict[str, int]:
     }
 
 
-def plan_phase(scenario: Scenario, phase: Phase) -> tuple[CallPlan, ...]:
-    """Return the plans of a scenario's calls of a phase, in order."""
-    plans = []
-    for field, call in list_call_fields(scenario, phase):
-        numbers = number_tests(call) if phase is Phase.TERMINATING else {}
-        plans.append(plan_call(field, call.name, call, numbers))
-    return tuple(plans)
-
-
 class ScenarioPlan:
-    """The calls of a scenario by phase, and what else its step needs to know."""
+    """The calls of a scenario by phase, and what else its step needs to know.
 
-    def __init__(self, scenario: Scenario) -> None:
-        self.resets = plan_phase(scenario, Phase.RESET)
-        self.transitions = plan_phase(scenario, Phase.TRANSITION)
-        self.rewards = plan_phase(scenario, Phase.REWARD)
-        (self.ending,) = plan_phase(scenario, Phase.TERMINATING)
-        self.success = next(iter(plan_phase(scenario, Phase.SUCCESS)), None)
-        self.reaches_limit = get_limit_test(scenario.layout.mission)
-        self.is_bodiless = scenario.layout.is_bodiless
-        self.has_absence = scenario.layout.has_absence
-        self.agents = scenario.layout.agents
+    Attributes:
+        resets, transitions, rewards, visibility, observations: calls of these phases.
+        ending, success: the terminating call, and that of success or None.
+        slots: place of each reward among the reward terms.
+        actions: numbers of the actions, and at the end WAIT for an agent that does nothing.
+        numbers, mission: (column, field, kind, item) of the numbers that agents observe.
+        marked: systems by their marks less 1.
+    """
+
+    def __init__(self, scenario: Scenario, reward_names: Sequence[str] | None = None) -> None:
+        plan = Planner(scenario)
+        self.resets, self.transitions = map(plan.plan_phase, (Phase.RESET, Phase.TRANSITION))
+        self.rewards = plan.plan_phase(Phase.REWARD)
+        (self.ending,) = plan.plan_phase(Phase.TERMINATING)
+        self.success = next(iter(plan.plan_phase(Phase.SUCCESS)), None)
+        (self.visibility,) = plan.plan_phase(Phase.VISIBILITY)
+        self.observations = plan.plan_phase(Phase.OBSERVATION)
+        self.marked = tuple(plan.marked)
+        names = [*(scenario.reward_names if reward_names is None else reward_names)]
+        self.slots = tuple(names.index(name) for name in scenario.reward_names)
+        layout = scenario.layout
+        self.actions = (*map(int, scenario.actions), int(WAIT))
+        self.reaches_limit = get_limit_test(layout.mission)
+        self.is_bodiless = layout.is_bodiless
+        self.has_absence = layout.has_absence
+        self.has_smaller_members = layout.has_smaller_members
+        self.agents = layout.agents
+        self.numbers = tuple((n.column, n.field, n.kind, n.item) for n in scenario.state_numbers)
+        fields = list_observed_fields(layout.mission) if layout.mission else ()
+        self.mission = tuple(("mission", field.name, None, None) for field in fields)
+        looking = [call.system for call in (self.visibility, *self.observations)]
+        rows = all(system.rows for system in looking)
+        entities = any(uses_name(system.function, "entity") for system in looking)
+        self.view = make_view_type(scenario.area, rows, entities)
 
 
 # ---- calls of systems, compiled ------------------------------------------------------------------
@@ -174,7 +224,7 @@ def holds(w: Any, p: Any, call: Any, helper: Any, agent: int, action: int) -> bo
 def measure_call(w: Any, p: Any, call: Any, agent: int) -> Any:
     """Return what a call and the calls nested in it remember of the world before the step."""
     return (
-        measure_own(w, p, call, agent) if call.remember is not None else None,
+        blame(call.mark, measure_own, w, p, call, agent) if call.remember is not None else None,
         tuple(measure_argument(w, p, each, agent) for each in call.arguments),
     )
 
@@ -199,11 +249,13 @@ def run_call(w: Any, p: Any, call: Any, agent: int, past: Any) -> Any:
     if call.agent_mask and not call.agent_mask[agent]:
         return call.otherwise
     if call.until is not None:
-        return run_until(w, p, call, agent)
-    if call.when is not None and not holds(w, p, call, call.when, agent, w.action[agent]):
+        return blame(call.mark, run_until, w, p, call, agent)
+    if call.when is not None and not blame(
+        call.mark, holds, w, p, call, call.when, agent, w.action[agent]
+    ):
         return None
     before = w.ended_by[agent]
-    found = call_function(w, p, call, agent, past)
+    found = blame(call.mark, call_function, w, p, call, agent, past)
     if call.number:
         return note_end(w, call, agent, found, before)
     return found if call.result is None else call.result(found)
@@ -260,6 +312,8 @@ def until_holds(w: Any, p: Any, call: Any, tries: int) -> bool:
 
 def reset_world(w: Any, p: Any, plan: Any) -> None:
     """Start an episode: sample a new level."""
+    if plan.has_smaller_members:
+        w.present = p.present
     w.steps = 0
     w.terminated = 0
     w.truncated = 0
@@ -277,51 +331,55 @@ def reset_world(w: Any, p: Any, plan: Any) -> None:
             run_call(w, p, call, NOTHING, None)
 
 
-def step_world(w: Any, p: Any, plan: Any) -> None:
-    """Run a step; the actions of the agents are in `w.action`."""
+def step_world(w: Any, p: Any, plan: Any, terms: Any) -> None:
+    """Run a step; the actions of the agents are in `w.action`. Rewards by function are written into
+    `terms`, (agents, functions)."""
     w.terminated = 0
     w.truncated = 0
     if plan.agents == 1:
         clear_step_results(w, AGENT)
-        step_alone(w, p, plan)
-    else:
-        step_together(w, p, plan)
-    w.steps += 1
-    if plan.agents == 1:
+        step_alone(w, p, plan, terms)
         w.total[AGENT] += w.reward[AGENT]
+    else:
+        begin_step(w, p.leaves)
+        set_turn_order(w, p.turns)
+        step_together(w, p, plan, terms)
+    w.steps += 1
     over = w.terminated != 0
     w.truncated = plan.reaches_limit(w, p.max_steps) and (not over or p.always_truncates != 0)
+    w.truncated |= w.steps >= p.time_limit
 
 
-def step_alone(w: Any, p: Any, plan: Any) -> None:
+def step_alone(w: Any, p: Any, plan: Any, terms: Any) -> None:
     """Run the systems of a step of a world with one agent."""
     scored = tuple(measure_call(w, p, call, AGENT) for call in plan.rewards)
     ended = measure_call(w, p, plan.ending, AGENT)
     done = None if plan.success is None else measure_call(w, p, plan.success, AGENT)
     for call in plan.transitions:
         run_call(w, p, call, AGENT if call.is_per_agent else NOTHING, None)
-    if plan.is_bodiless or check_agent_placed(w, AGENT):
-        for call, past in zip(plan.rewards, scored):
-            w.reward[AGENT] += run_call(w, p, call, AGENT, past)
-        w.terminated = run_call(w, p, plan.ending, AGENT, ended)
-        w.done[AGENT] = w.terminated
-        if plan.success is not None and w.terminated != 0:
-            w.success[AGENT] = run_call(w, p, plan.success, AGENT, done)
+    if not plan.is_bodiless:
+        check_agent_placed(w, AGENT)
+    for k, call in enumerate(plan.rewards):
+        term = run_call(w, p, call, AGENT, scored[k])
+        terms[0, plan.slots[k]] = term
+        w.reward[AGENT] += term
+    w.terminated = run_call(w, p, plan.ending, AGENT, ended)
+    w.done[AGENT] = w.terminated
+    if plan.success is not None and w.terminated != 0:
+        w.success[AGENT] = run_call(w, p, plan.success, AGENT, done)
 
 
-def step_together(w: Any, p: Any, plan: Any) -> None:
+def measure_agent(k: int, w: Any, p: Any, call: Any) -> Any:
+    """Return what a call remembers for the agent with index `k`, zeros for one that does not take
+    part."""
+    return call_if(w.live[k + 1] != 0, measure_call, w, p, call, k + 1)
+
+
+def step_together(w: Any, p: Any, plan: Any, terms: Any) -> None:
     """Run the systems of a step of a world with several agents."""
-    begin_step(w, p.leaves)
-    set_turn_order(w, p.turns)
-    # measurements of each agent, which exist while compiling
-    past = tuple(
-        (
-            tuple(measure_call(w, p, call, agent) for call in plan.rewards),
-            measure_call(w, p, plan.ending, agent),
-            None if plan.success is None else measure_call(w, p, plan.success, agent),
-        )
-        for agent in tuple(range(1, plan.agents + 1))
-    )
+    scored = tuple(tabulate(plan.agents, measure_agent, w, p, call) for call in plan.rewards)
+    ended = tabulate(plan.agents, measure_agent, w, p, plan.ending)
+    done = () if plan.success is None else tabulate(plan.agents, measure_agent, w, p, plan.success)
     for call in plan.transitions:
         if call.is_per_agent:
             for k in range(len(w.agents())):
@@ -332,18 +390,108 @@ def step_together(w: Any, p: Any, plan: Any) -> None:
     for agent in w.agents():
         if w.live[agent]:
             check_agent_placed(w, agent)
-    for call_number, call in enumerate(plan.rewards):
-        for k, before in enumerate(past):
-            agent = k + 1
+    for number, call in enumerate(plan.rewards):
+        for agent in w.agents():
             if w.live[agent]:
-                w.reward[agent] += run_call(w, p, call, agent, before[0][call_number])
-    for k, before in enumerate(past):
-        agent = k + 1
+                term = run_call(w, p, call, agent, scored[number][agent - 1])
+                terms[agent - 1, plan.slots[number]] = term
+                w.reward[agent] += term
+    for agent in w.agents():
         if w.live[agent]:
-            w.done[agent] = run_call(w, p, plan.ending, agent, before[1])
+            w.done[agent] = run_call(w, p, plan.ending, agent, ended[agent - 1])
+    for agent in w.agents():
+        if w.live[agent]:
             if plan.success is not None and w.done[agent]:
-                w.success[agent] = run_call(w, p, plan.success, agent, before[2])
+                w.success[agent] = run_call(w, p, plan.success, agent, done[agent - 1])
             w.total[agent] += w.reward[agent]
     w.terminated = is_episode_over(w, p.one_suffices)
     if plan.has_absence:
         lift_absent_agents(w)
+
+
+# ---- action masks and observations, compiled -----------------------------------------------------
+
+
+def acts(w: Any, p: Any, call: Any, agent: int, action: int) -> Any:
+    """Return True if a transition would react to an action of an agent."""
+    if call.agent_mask and not call.agent_mask[agent]:
+        return False
+    inside = nested_acts(w, p, call, agent, action) if call.is_spontaneous else True
+    if call.when is None:
+        return inside
+    return inside and blame(call.mark, holds, w, p, call, call.when, agent, action)
+
+
+def nested_acts(w: Any, p: Any, call: Any, agent: int, action: int) -> Any:
+    """Return True if a transition among the arguments of a call would react to an action."""
+    if not call.has_nested:
+        return False
+    found = False
+    for part in call.nested:
+        if part.phase is Phase.TRANSITION:
+            found = found or acts(w, p, part, agent, action)
+    return found
+
+
+def answers(w: Any, p: Any, call: Any, agent: int, action: int) -> Any:
+    """Return True if a reward or terminating function says that an action of an agent has an
+    effect."""
+    if call.agent_mask and not call.agent_mask[agent]:
+        return False
+    if call.answers is None and not call.has_nested:
+        return False
+    found = False
+    if call.answers is not None:
+        found = blame(call.mark, holds, w, p, call, call.answers, agent, action)
+    for part in call.nested:
+        found = found or answers(w, p, part, agent, action)
+    return found
+
+
+def is_valid(w: Any, p: Any, plan: Any, agent: int, action: int) -> Any:
+    """Return True if an action of an agent has an effect."""
+    found = False
+    for test, calls in ((acts, plan.transitions), (answers, (*plan.rewards, plan.ending))):
+        for call in calls:
+            if w.is_checked:
+                found = found or test(w, p, call, agent, action)
+            else:  # a test takes less time than a branch that is predicted badly
+                found = found | test(w, p, call, agent, action)
+    return found
+
+
+def write_mask(w: Any, p: Any, plan: Any, agent: int, mask: Any) -> None:
+    """Write into `mask` for each action 1 if it has an effect, else 0."""
+    for k, action in enumerate(plan.actions[:-1]):
+        mask[k] = is_valid(w, p, plan, agent, action)
+
+
+def look(w: Any, p: Any, plan: Any, agent: int, grid: Any, item: Any, ground: Any) -> None:
+    """Write what an agent sees into (h, w, 3) `grid`, (3,) `item` and, unless it is None, (h, w, 3)
+    `ground`."""
+    view = new_record(plan.view)
+    cut_view(w, agent, view)
+    blame(plan.visibility.mark, run_visibility, w, p, plan.visibility, agent, view)
+    write_seen(w, agent, view, grid, item)
+    for call in plan.observations:
+        blame(call.mark, run_observation, w, p, call, agent, view, grid, item)
+    if ground is not None:
+        write_ground_seen(w, agent, view, grid, ground)
+
+
+def run_visibility(w: Any, p: Any, call: Any, agent: int, view: Any) -> None:
+    """Run a visibility system."""
+    call.function(w, agent, view, *read_all(w, p, call, agent))
+
+
+def run_observation(w: Any, p: Any, call: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
+    """Run an observation system."""
+    call.function(w, agent, view, (grid, item), *read_all(w, p, call, agent))
+
+
+def write_numbers(w: Any, agent: int, sources: Any, out: Any) -> None:
+    """Write component fields into `out`: of the agent, of the world, or of the only object of a
+    type (the default if there are none or several)."""
+    for k, (column, field, kind, item) in enumerate(sources):
+        e = agent if kind is None else w.world if kind == WORLD else w.unique(kind)
+        out[k] = w[column][field][e] if item is None else w[column][field][e, item]

@@ -174,7 +174,7 @@ class MiniGridEnv(GridEnv):
         """Step limit of the episode; before the first reset, 0 if the mission sets it."""
         if self._started:
             return self.scenario.step_limit(self._world)
-        return self._parameters.get("max_steps", self.scenario.max_steps)  # type: ignore[no-any-return]
+        return self._parameters.get("max_steps", self.scenario.max_steps)
 
     @cached_property
     def _example(self) -> MiniGridEnv:
@@ -249,7 +249,8 @@ class MiniGridEnv(GridEnv):
         """(2,) unit vector (x, y) of the agent's direction."""
         if not self._started:
             raise ValueError("call reset() first: before that, the agent has no direction")
-        return DIRECTIONS[self.agent_dir].copy()
+        vector: NDArray[np.int64] = DIRECTIONS[self.agent_dir]
+        return vector.copy()
 
     @property
     def right_vec(self) -> NDArray[np.int64]:

@@ -277,7 +277,7 @@ class ObjectArrayColumn:
         """Write number k of entity e, for the `place` (e, k)."""
         numbers, k = self._find(place)
         if isinstance(numbers, tuple):  # the defaults
-            raise _make_absence_error(self._cls, self._field.name)
+            raise ColumnError(describe_absence(self._cls, self._field.name))
         numbers[k] = self._cast(value)
 
     def _find(self, place: Any) -> tuple[Any, int]:
@@ -316,11 +316,7 @@ class ObjectPresence:
     def __setitem__(self, e: int, value: Any) -> None:
         """Raise `ColumnError`, since rules must add and remove components by `w.add` and
         `w.take`."""
-        name = column_name(self._cls)
-        raise ColumnError(
-            f"a rule writes w.{name}.has; add components by w.add(e, {name!r}) and remove them by "
-            f"w.take(e, {name!r})"
-        )
+        raise ColumnError(describe_presence_write(self._cls))
 
 
 class CellColumn(np.ndarray[Any, Any]):
@@ -427,7 +423,7 @@ def _make_default_component(cls: type) -> Any:
     def refuse(self: object, name: str, value: object) -> None:
         """Raise `ColumnError`: a rule has written a component of an entity that does not have the
         component."""
-        raise _make_absence_error(cls, name)
+        raise ColumnError(describe_absence(cls, name))
 
     def init(self: object) -> None:
         """Set all fields to their defaults."""
@@ -438,12 +434,21 @@ def _make_default_component(cls: type) -> Any:
     return type(f"No{cls.__name__}", (cls,), namespace)()
 
 
-def _make_absence_error(cls: type, field: str) -> ColumnError:
-    """Return the error for a rule that writes a field of an entity without the component of class
-    `cls`."""
-    return ColumnError(
+def describe_absence(cls: type, field: str) -> str:
+    """Return the error message for a rule that writes a field of an entity without the component of
+    class `cls`."""
+    return (
         f"a rule writes {column_name(cls)}.{field} of an entity that has no {cls.__name__}; "
         f"ask w.{column_name(cls)}.has[e] first"
+    )
+
+
+def describe_presence_write(cls: type) -> str:
+    """Return the error message for a rule that writes the flags of a component."""
+    name = column_name(cls)
+    return (
+        f"a rule writes w.{name}.has; add components by w.add(e, {name!r}) and remove them by "
+        f"w.take(e, {name!r})"
     )
 
 

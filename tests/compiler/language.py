@@ -140,8 +140,14 @@ def run_rule(scenario: Any, function: Any) -> tuple[Any, Any, list[str]]:
     for name in layout.dtype.names:
         row[name] = world.snapshot()[name]
     compiler = Compiler(LIBRARY)
-    record = Record("", make_row_type(layout, layout.looks_dtype))
-    version = compiler.compile(function, {"w": record})
+    record = Record("", make_row_type(layout))
+
+    def run(w: Any) -> Any:
+        w.look_everywhere()  # the row has no appearances yet
+        return function(w)
+
+    root: Any = run
+    version = compiler.compile(root, {"w": record})
     assert version is not None
     call = _write_entry("entry", version, [record])
     program = MachineCode("\n".join([compiler.module.write(), call]))

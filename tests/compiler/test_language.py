@@ -669,7 +669,8 @@ def add_three(a: Any) -> Any:
 
 def test_functions_with_one_call_become_part_of_the_caller() -> None:
     compiler = Compiler(LIBRARY)
-    compiler.compile(call_once, {"a": Scalar(Kind.INT, ""), "b": Scalar(Kind.INT, "")})
+    function: Any = call_once
+    compiler.compile(function, {"a": Scalar(Kind.INT, ""), "b": Scalar(Kind.INT, "")})
     heads = [line for line in compiler.module.write().splitlines() if line.startswith("define")]
     assert [head.split('"')[1].split(".")[0] for head in heads if "alwaysinline" in head] == [
         "double"

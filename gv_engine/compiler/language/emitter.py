@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from gv_engine.compiler.language.values import Kind, Scalar
 
+NOTHING_MORE = "!0"
+"""Empty metadata."""
+
 
 class Emitter:
     """Instructions of one function, block by block.
@@ -161,4 +164,5 @@ class Module:
         for (_, data), name in self._arrays.items():
             text = "".join(map("\\{:02X}".format, data))
             arrays.append(f'{name} = {kind} [{len(data)} x i8] c"{text}", align 64')
+        arrays.append(f"{NOTHING_MORE} = !{{}}")
         return "\n".join([*arrays, *self._declarations.values(), *functions])

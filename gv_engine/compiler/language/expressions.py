@@ -31,7 +31,9 @@ from gv_engine.compiler.language.values import (
     form_of,
     is_known,
     is_number,
+    key_of_writer,
     kind_of,
+    kind_of_dtype,
     leaves,
     make_list,
     narrow_of,
@@ -102,6 +104,14 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
 
     def assign(self, target: ast.expr, value: Any) -> None:
         """Assign a value to a variable, an element, a field, or a tuple of them."""
+        raise NotImplementedError
+
+    def call_version(self, function: Callable[..., Any], *values: Any) -> tuple[Any, str | None]:
+        """Call a function; return its result, and its error code or None."""
+        raise NotImplementedError
+
+    def pass_on(self, code: str, before: Callable[[], None] = lambda: None) -> None:
+        """Return an error code of a call if it is not 0, after the code that `before` emits."""
         raise NotImplementedError
 
     def evaluate(self, node: ast.expr) -> Any:
@@ -409,7 +419,7 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
             case ArrayValue():
                 shape = tuple(map(self.fit, value.shape, form.shape))
                 strides = tuple(map(self.fit, value.strides, form.strides))
-                return replace(form, pointer=value.pointer, shape=shape, strides=strides)
+                return replace(value, shape=shape, strides=strides)
         return value
 
     # ---- attributes, elements, calls -------------------------------------------------------------
@@ -446,11 +456,18 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
         if isinstance(owner, Record) and isinstance(index, str):
             return self.read_field(owner, index)
         if isinstance(owner, np.ndarray):
+            places = index if isinstance(index, tuple) else (index,)
+            if len(places) == owner.ndim and all(
+                isinstance(place, int) and 0 <= place < size
+                for place, size in zip(places, owner.shape)
+            ):
+                return owner[index]
             owner = self.constant_array(owner)
         if isinstance(owner, ArrayValue):
             return self.read_array(owner, index)
         if isinstance(owner, TupleList):
-            return tuple(self.read_array(column, index) for column in owner.columns)
+            parts = (self.read_array(column, index) for column in owner.columns)
+            return rebuild(owner.form, (leaf.text for part in parts for leaf in leaves(part)))
         if isinstance(owner, dict) and not is_known(index):
             return self._read_dict(owner, index)
         if is_known(index):
@@ -593,7 +610,9 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
         self.loop(length, add, [generator.target, *generator.ifs, node.elt])
         size = Scalar(Kind.INT, self.emit.get(f"load i64, ptr {count}"), 0, bounds_of(length)[1])
         found = tuple(replace(column, shape=(size,), is_list=True) for column in columns)
-        return TupleList(found) if isinstance(node.elt, ast.Tuple) else found[0]
+        if not isinstance(node.elt, ast.Tuple):
+            return found[0]
+        return TupleList(found, tuple(Scalar(kind_of_dtype(each.dtype), "") for each in found))
 
     visit_GeneratorExp = visit_ListComp
 
@@ -753,7 +772,8 @@ def _is_pure(function: Any) -> bool:
 def _kind_of_array(array: ArrayValue) -> tuple[Any, ...]:
     """Return what two arrays need to have in common to be values of one variable."""
     own = array.dtype, array.is_writable, array.capacity, len(array.shape)
-    return *own, id(array.record), array.is_contiguous, array.is_list, array.is_numpy
+    more = array.is_contiguous, array.is_list, array.is_numpy, key_of_writer(array.writer)
+    return *own, id(array.record), *more
 
 
 def _ends(value: Range | range) -> tuple[Any, Any, Any]:

@@ -6,7 +6,7 @@ import ast
 import inspect
 import linecache
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -18,7 +18,7 @@ from zlib import crc32
 from gv_engine.compiler.language.emitter import ATTRIBUTES, Emitter, Module
 from gv_engine.compiler.language.expressions import Iterated, Nested, Unknown
 from gv_engine.compiler.language.lists import Lists, list_grown
-from gv_engine.compiler.language.memory import ERROR_NUMBERS
+from gv_engine.compiler.language.memory import ERROR_NUMBERS, NUMBERS
 from gv_engine.compiler.language.values import (
     ArrayValue,
     GrowingList,
@@ -91,16 +91,25 @@ class Source:
     grown: frozenset[str]
 
 
-@cache
-def _index_file(file: str, _: int) -> dict[tuple[str, int], list[ast.FunctionDef | ast.Lambda]]:
+_Index = dict[tuple[str, int], list[ast.FunctionDef | ast.Lambda]]
+_INDICES: dict[str, tuple[list[str], _Index]] = {}
+"""Lines and functions of files, by name."""
+
+
+def _index_file(file: str) -> _Index:
     """Return the functions of a file by (name, line of the first decorator or of `def`)."""
-    found: dict[tuple[str, int], list[ast.FunctionDef | ast.Lambda]] = {}
-    for node in ast.walk(_Scopes().visit(ast.parse("".join(linecache.getlines(file))))):
+    lines = linecache.getlines(file)
+    known, found = _INDICES.get(file, (None, {}))
+    if known is lines:
+        return found
+    found = {}
+    for node in ast.walk(_Scopes().visit(ast.parse("".join(lines)))):
         if isinstance(node, ast.FunctionDef):
             line = min([node.lineno, *(each.lineno for each in node.decorator_list)])
             found.setdefault((node.name, line), []).append(node)
         elif isinstance(node, ast.Lambda):
             found.setdefault(("<lambda>", node.lineno), []).append(node)
+    _INDICES[file] = lines, found
     return found
 
 
@@ -111,10 +120,7 @@ def read_source(function: FunctionType) -> Source:
         DoesNotCompileError: the source is not at hand.
     """
     code = function.__code__
-    lines = linecache.getlines(code.co_filename)
-    nodes = _index_file(code.co_filename, hash("".join(lines))).get(
-        (code.co_name, code.co_firstlineno), []
-    )
+    nodes = _index_file(code.co_filename).get((code.co_name, code.co_firstlineno), [])
     if len(nodes) != 1:
         reason = "its source is not at hand" if not nodes else "another one stands in its line"
         raise DoesNotCompileError(
@@ -125,6 +131,7 @@ def read_source(function: FunctionType) -> Source:
     return Source(names=names, file=code.co_filename, **_analyse(nodes[0]))
 
 
+@cache
 def _analyse(node: ast.FunctionDef | ast.Lambda) -> dict[str, Any]:
     """Return what a `Source` tells about the code of a function."""
     walrus = (each.target.id for each in _walk_body(node) if isinstance(each, ast.NamedExpr))
@@ -253,12 +260,19 @@ class Compiler:
         failures: errors that the program can end with, by code.
         is_checked: True to test integers for overflow, indices for bounds, and variables for being
             set.
+        trusted: names of modules whose functions are not tested in this way.
         library: functions that emit the code for a call, by the callable that rules call:
             (body, arguments…) → value.
     """
 
-    def __init__(self, library: Mapping[Any, Callable[..., Any]], is_checked: bool = True) -> None:
+    def __init__(
+        self,
+        library: Mapping[Any, Callable[..., Any]],
+        is_checked: bool = True,
+        trusted: Collection[str] = (),
+    ) -> None:
         self.module, self.library, self.is_checked = Module(), library, is_checked
+        self.trusted = trusted
         self.failures: dict[int, Failure] = {}
         self._compiled: dict[Any, Compiled | None] = {}
         self._kept: list[Any] = []
@@ -312,7 +326,10 @@ class FunctionBody(Lists):
         self.source: Source = (
             function.source if isinstance(function, Nested) else read_source(function)
         )
-        self.module, self.is_checked = compiler.module, compiler.is_checked
+        self.module = compiler.module
+        self.is_checked = (
+            compiler.is_checked and getattr(function, "__module__", "") not in compiler.trusted
+        )
         self.library, self.names = compiler.library, self.source.names
         self.grown = self.source.grown
         self.emit = Emitter()
@@ -429,6 +446,15 @@ class FunctionBody(Lists):
     def call_function(self, function: Callable[..., Any], *values: Any, **keywords: Any) -> Any:
         if (emitted := self.library.get(function)) is not None:
             return emitted(self, *values, **keywords)
+        result, code = self.call_version(function, *values, **keywords)
+        if code is not None:
+            self.pass_on(code)
+        return result
+
+    def find_version(
+        self, function: Callable[..., Any], *values: Any, **keywords: Any
+    ) -> tuple[Compiled, dict[str, Any]]:
+        """Return the version of a function for these arguments, and the arguments by name."""
         assert isinstance(function, FunctionType)
         if any(each.kind is each.VAR_KEYWORD for each in _signature(function).parameters.values()):
             self.refuse(f"{function.__name__} takes **keywords, which does not compile")
@@ -437,19 +463,34 @@ class FunctionBody(Lists):
         except TypeError as error:
             self.refuse(f"{function.__name__} does not take these arguments: {error}")
         bound.apply_defaults()
-        return self._call(function, bound.arguments)
+        return self._find(function, bound.arguments)
 
-    def _call(self, function: FunctionType | Nested, arguments: dict[str, Any]) -> Any:
-        """Call the version of a function for these arguments."""
+    def _find(
+        self, function: FunctionType | Nested, arguments: dict[str, Any]
+    ) -> tuple[Compiled, dict[str, Any]]:
+        """Return the version of a function for these arguments, and the arguments."""
         arguments = {name: self._close(value) for name, value in arguments.items()}
         compiled = self.compiler.compile(function, arguments)
         if compiled is None:
             self.refuse(f"{function.__name__} calls itself, which does not compile")
+        return compiled, arguments
+
+    def call_version(
+        self, function: Callable[..., Any], *values: Any, **keywords: Any
+    ) -> tuple[Any, str | None]:
+        """Call a function; return its result, and its error code as an i32, None if it cannot
+        fail."""
+        return self._emit_call(*self.find_version(function, *values, **keywords))
+
+    def _emit_call(
+        self, compiled: Compiled, arguments: Mapping[str, Any]
+    ) -> tuple[Any, str | None]:
+        """Call a version of a function; return its result and its error code or None."""
         parts = [f"{leaf.llvm} {leaf.text}" for each in arguments.values() for leaf in leaves(each)]
         call = f'call {compiled.llvm} @"{compiled.name}"({", ".join(["ptr %arena", *parts])})'
         if not compiled.returns:
             self.emit.do(call)
-            return compiled.result
+            return compiled.result, None
         whole = self.emit.get(call)
         texts = [whole]
         if len(compiled.returns) > 1:
@@ -457,15 +498,19 @@ class FunctionBody(Lists):
                 self.emit.get(f"extractvalue {compiled.llvm} {whole}, {k}")
                 for k in range(len(compiled.returns))
             ]
-        if compiled.fails:
-            code = texts.pop(0)
-            bad, more = self.emit.new_block(), self.emit.new_block()
-            self.emit.branch(self.emit.get(f"icmp ne i32 {code}, 0"), bad, more)
-            self._failures.append((bad, code))
-            self.emit.start(more)
+        code = texts.pop(0) if compiled.fails else None
         if "ptr" in compiled.returns:
             self.has_arrays = True
-        return rebuild(compiled.result, iter(texts))
+        return rebuild(compiled.result, iter(texts)), code
+
+    def pass_on(self, code: str, before: Callable[[], None] = lambda: None) -> None:
+        """Return an error code of a call if it is not 0, after the code that `before` emits."""
+        bad, more = self.emit.new_block(), self.emit.new_block()
+        self.emit.branch(self.emit.get(f"icmp ne i32 {code}, 0"), bad, more)
+        self.emit.start(bad)
+        before()
+        self._failures.append((bad, code))
+        self.emit.start(more)
 
     # ---- functions within functions --------------------------------------------------------------
 
@@ -520,7 +565,11 @@ class FunctionBody(Lists):
         except TypeError as error:
             self.refuse(f"{function.__name__} does not take these arguments: {error}")
         bound.apply_defaults()
-        return self._call(function, {**dict(zip(function.free, captured)), **bound.arguments})
+        values = {**dict(zip(function.free, captured)), **bound.arguments}
+        result, code = self._emit_call(*self._find(function, values))
+        if code is not None:
+            self.pass_on(code)
+        return result
 
     def _close(self, value: Any) -> Any:
         """Return a value for another function, with the variables that a function within this one
@@ -752,7 +801,7 @@ class FunctionBody(Lists):
             cls = self.evaluate(node.func)
             if isinstance(cls, type) and not is_known(values):
                 for k, value in enumerate(values[:ERROR_NUMBERS]):
-                    place = self.offset("%arena", 16 + 8 * k)
+                    place = self.offset("%arena", NUMBERS + 8 * k)
                     self.emit.do(f"store i64 {self.to_int(value).text}, ptr {place}")
                 return cls(*(f"{{{k}}}" for k in range(len(values))))
         return self.evaluate(node)

@@ -77,7 +77,9 @@ class Lists(Expressions):
                 start, (count,), (dtype.itemsize,), dtype, is_list=True, name=values.name
             )
             columns.append(column)
-        return columns[0] if not values.is_of_tuples else TupleList(tuple(columns))
+        if not values.is_of_tuples:
+            return columns[0]
+        return TupleList(tuple(columns), tuple(Scalar(kind, "") for kind in values.kinds))
 
     def iterate_list(self, values: GrowingList) -> Iterated:
         """Return the items of a list, with those that the loop over it appends."""

@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 
 from gv_engine.compiler.language.arithmetic import Arithmetic
-from gv_engine.compiler.language.emitter import constant
+from gv_engine.compiler.language.emitter import NOTHING_MORE, constant
 from gv_engine.compiler.language.values import (
     HIGHEST,
     ArrayValue,
     Kind,
     Method,
     Record,
+    RecordType,
     Scalar,
+    Writer,
     bounds_of,
     describe,
     is_number,
@@ -28,9 +30,13 @@ from gv_engine.compiler.language.values import (
 OUT_OF_RANGE = "IndexError: an index is out of range"
 ARENA = "MemoryError: the arrays of a rule need more than the arena"
 ALIGN = 16
-ERROR_NUMBERS = 6
-"""Numbers of an error that fit behind the two sizes at the start of an arena."""
-ARENA_HEAD = 16 + 8 * ERROR_NUMBERS
+BLAME = 16
+"""Place in an arena, behind its two sizes, of the number that `engine.blame` leaves."""
+NUMBERS = 24
+"""Place in an arena of the numbers of an error."""
+ERROR_NUMBERS = 5
+"""Numbers of an error that an arena has room for."""
+ARENA_HEAD = NUMBERS + 8 * ERROR_NUMBERS
 """Bytes of an arena before its data."""
 
 
@@ -52,15 +58,22 @@ class Memory(Arithmetic):
             return pointer
         return self.emit.get(f"getelementptr i8, ptr {pointer}, i64 {offset}")
 
-    def load(self, pointer: str, dtype: np.dtype[Any], is_numpy: bool = False) -> Scalar:
-        """Return the number at an address."""
-        number = self._load(pointer, dtype)
+    def load(
+        self,
+        pointer: str,
+        dtype: np.dtype[Any],
+        is_numpy: bool = False,
+        is_constant: bool = False,
+    ) -> Scalar:
+        """Return the number at an address; `is_constant` if nothing writes it during the run."""
+        number = self._load(pointer, dtype, is_constant)
         is_narrow = is_numpy and dtype.itemsize < 8 and number.kind is not Kind.BOOL
         return replace(number, narrow=dtype.name) if is_narrow else number
 
-    def _load(self, pointer: str, dtype: np.dtype[Any]) -> Scalar:
+    def _load(self, pointer: str, dtype: np.dtype[Any], is_constant: bool) -> Scalar:
         kind, stored = kind_of_dtype(dtype), storage(dtype)
-        text = self.emit.get(f"load {stored}, ptr {pointer}")
+        mark = f", !invariant.load {NOTHING_MORE}" if is_constant else ""
+        text = self.emit.get(f"load {stored}, ptr {pointer}{mark}")
         if kind is Kind.BOOL:
             return Scalar(kind, self.emit.get(f"trunc i8 {text} to i1"), 0, 1)
         if kind is Kind.FLOAT:
@@ -115,29 +128,51 @@ class Memory(Arithmetic):
         fields = record.type.fields
         if name in fields:
             dtype, start = fields[name]
-            return self._field(record, name, self.offset(record.pointer, start), dtype)
+            return self._field(record, name, start, dtype)
         if name not in record.type.attributes:
             self.refuse(f"there is no {name!r} here")
         value = record.type.attributes[name]
         return Method(record, value) if callable(value) else value
 
-    def _field(self, record: Record, name: str, pointer: str, dtype: np.dtype[Any]) -> Any:
-        """Return the field at an address."""
-        part = record.type.parts.get(name)
+    def _field(self, record: Record, name: str, start: int, dtype: np.dtype[Any]) -> Any:
+        """Return the field at an offset in a record."""
+        part, pointer = record.type.parts.get(name), self.offset(record.pointer, start)
+        if name in record.type.arrays:
+            return self._array_at(pointer, *record.type.arrays[name])
         if dtype.subdtype is not None:
             base, shape = dtype.subdtype
             strides = tuple(prod(shape[k + 1 :]) * base.itemsize for k in range(len(shape)))
             capacity = record.type.capacity
             capacity = capacity if capacity is not None and shape[0] < capacity else None
             shared = record.type.is_writable, part
+            function, (_, back) = record.type.writers.get(name), record.type.outer or (None, 0)
+            writer = function and Writer(record, back, start, function)
+            wraps = self.is_checked or record.type.wraps
             return ArrayValue(
-                pointer, shape, strides, base, *shared, capacity=capacity, is_numpy=False
+                *(pointer, shape, strides, base, *shared),
+                capacity=capacity,
+                is_numpy=False,
+                writer=writer,
+                wraps=wraps,
             )
         if dtype.names:
             if part is None:
                 self.refuse(f"the record {name!r} has no type in compiled code")
             return Record(pointer, part)
-        return self.load(pointer, dtype)
+        return self.load(pointer, dtype, is_constant=not record.type.is_writable)
+
+    def _array_at(
+        self, place: str, inner: tuple[int, ...], dtype: np.dtype[Any], part: RecordType | None
+    ) -> ArrayValue:
+        """Return the array whose address and length stand at a place."""
+        word = np.dtype(np.int64)
+        address, length = (
+            self.load(each, word, is_constant=True) for each in (place, self.offset(place, 8))
+        )
+        pointer = self.emit.get(f"inttoptr i64 {address.text} to ptr")
+        shape: tuple[int | Scalar, ...] = (replace(length, low=0), *inner)
+        strides = tuple(prod(inner[k:]) * dtype.itemsize for k in range(len(shape)))
+        return ArrayValue(pointer, shape, strides, dtype, record=part, is_numpy=False)
 
     def write_field(self, record: Record, name: str, value: Any) -> None:
         """Write a number into a field of a record."""
@@ -148,6 +183,25 @@ class Memory(Arithmetic):
         self.store(self.offset(record.pointer, start), dtype, value)
 
     # ---- arrays ----------------------------------------------------------------------------------
+
+    def put(self, array: ArrayValue, pointer: str, value: Any) -> None:
+        """Write a number into the element of an array at an address."""
+        writer = array.writer
+        if writer is None:
+            self.store(pointer, array.dtype, value)
+            return
+        outer = writer.record.type.outer
+        record = Record(
+            self.offset(writer.record.pointer, -writer.back),
+            outer[0] if outer else writer.record.type,
+        )
+        first, this = (
+            self.emit.get(f"ptrtoint ptr {each} to i64") for each in (record.pointer, pointer)
+        )
+        place = self.emit.get(f"sub i64 {this}, {first}")
+        place = self.emit.get(f"sub i64 {place}, {writer.back + writer.start}")
+        place = self.emit.get(f"sdiv exact i64 {place}, {array.dtype.itemsize}")
+        self.call_function(writer.function, record, Scalar(Kind.INT, place, 0), value)
 
     def constant_array(self, values: np.ndarray[Any, Any]) -> ArrayValue:
         """Return an array that is known while compiling as constant memory of the program."""
@@ -202,23 +256,24 @@ class Memory(Arithmetic):
                 strides.append(moved if isinstance(moved, int) else Scalar(Kind.INT, moved))
                 has_gaps |= step != 1
             elif array.capacity is not None and k == 0:
-                place = self._place_stored(value, length, array.capacity)
+                place = self._place_stored(value, length, array.capacity, array.wraps)
             elif isinstance(value, int) and isinstance(length, int) and -length <= value < length:
                 place = value % length
             else:
-                place = self.place_index(self.to_int(value), length, is_inside)
+                place = self.place_index(self.to_int(value), length, is_inside or not array.wraps)
             pointer = self.offset(pointer, self._product(place, stride))
         part = replace(array, pointer=pointer, shape=tuple(shape), strides=tuple(strides))
         contiguous = array.is_contiguous and not has_gaps
-        return replace(part, capacity=None, is_contiguous=contiguous)
+        wraps = array.wraps or len(indices) > 0
+        return replace(part, capacity=None, is_contiguous=contiguous, wraps=wraps)
 
     def element(self, array: ArrayValue, indices: tuple[Any, ...], is_inside: bool = False) -> str:
         """Return the address of an element of an array."""
         return self.part(array, indices, is_inside).pointer
 
-    def _place_stored(self, index: Any, length: int | Scalar, capacity: int) -> Scalar:
+    def _place_stored(self, index: Any, length: int | Scalar, capacity: int, wraps: bool) -> Scalar:
         """Return the place of an index of a column that ends before its capacity: 0 beyond."""
-        place = self.place_index(self.to_int(index), capacity)
+        place = self.place_index(self.to_int(index), capacity, not wraps)
         stored = self.compare(ast.Lt(), place, length)
         return self.select(stored, place, 0)  # type: ignore[no-any-return]
 
@@ -243,7 +298,8 @@ class Memory(Arithmetic):
             return found
         if array.record is not None:
             return Record(found.pointer, array.record)
-        return self.load(found.pointer, array.dtype, array.is_numpy)
+        is_constant = not array.is_writable
+        return self.load(found.pointer, array.dtype, array.is_numpy, is_constant)
 
     def read_array(self, array: ArrayValue, index: Any, is_inside: bool = False) -> Any:
         """Return `array[index]`; an index is an integer, a slice, or a tuple of them, or an array
@@ -305,7 +361,7 @@ class Memory(Arithmetic):
         if found.shape:
             self.fill(found, value)
             return
-        self.store(found.pointer, array.dtype, value)
+        self.put(array, found.pointer, value)
 
     def _fill_where(self, array: ArrayValue, marks: ArrayValue, value: Any) -> None:
         """Write a number into the elements of an array that another one marks as True."""
@@ -314,9 +370,7 @@ class Memory(Arithmetic):
         def visit(k: Scalar) -> None:
             marked = self.read_array(marks, k, is_inside=True)
             old = self.read_array(array, k, is_inside=True)
-            self.store(
-                self.element(array, (k,), True), array.dtype, self.select(marked, value, old)
-            )
+            self.put(array, self.element(array, (k,), True), self.select(marked, value, old))
 
         self.loop(array.shape[0], visit)
 
@@ -372,7 +426,7 @@ class Memory(Arithmetic):
                 self.fail_if(
                     self.compare(ast.NotEq(), a, b), "ValueError: the arrays differ in shape"
                 )
-        self._walk(array, value, lambda pointer, each: self.store(pointer, array.dtype, each))
+        self._walk(array, value, lambda pointer, each: self.put(array, pointer, each))
 
     def _walk(self, array: ArrayValue, value: Any, act: Callable[[str, Any], None]) -> None:
         """Call `act` with the address of each element, and the number for it."""

@@ -6,7 +6,7 @@ function, a text, a NumPy dtype or array.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import FunctionType
@@ -64,6 +64,13 @@ class RecordType:
         parts: record types of fields that are records themselves, by name.
         capacity: length that array fields seem to have; beyond their end they read element 0.
         is_writable: False for records that all worlds share.
+        wraps: False if no index of array fields counts from the end, in programs without tests.
+        writers: by array field, a function (record, place, value) that writes an element, in place
+            of a plain store; `place` counts the elements in the order of memory.
+        arrays: fields that hold the address and the length of an array, by name, with the shape of
+            an element (), its dtype, and its record type or None.
+        outer: the record type whose records contain these and that `writers` get, and the offset
+            there in bytes; None for the record itself.
     """
 
     dtype: np.dtype[Any]
@@ -71,6 +78,12 @@ class RecordType:
     parts: Mapping[str, RecordType] = field(default_factory=dict)
     capacity: int | None = None
     is_writable: bool = True
+    wraps: bool = True
+    writers: Mapping[str, Callable[..., None]] = field(default_factory=dict)
+    arrays: Mapping[str, tuple[tuple[int, ...], np.dtype[Any], RecordType | None]] = field(
+        default_factory=dict
+    )
+    outer: tuple[RecordType, int] | None = None
 
     @property
     def fields(self) -> Mapping[str, tuple[np.dtype[Any], int]]:
@@ -85,6 +98,23 @@ class Record:
 
     pointer: str
     type: RecordType
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Function that writes the elements of an array, see `RecordType.writers`.
+
+    Attributes:
+        record: record with the array.
+        back: bytes from the record that the function gets to `record`.
+        start: bytes from `record` to the array.
+        function: (record, place, value).
+    """
+
+    record: Record
+    back: int
+    start: int
+    function: Callable[..., None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +133,8 @@ class ArrayValue:
         capacity: length that the first axis seems to have, see `RecordType`.
         is_numpy: True if Python reads numbers of NumPy from it, False if those are its own.
         name: variable of the list that grows whose items these are now; "" for all others.
+        writer: function that writes elements; None for plain stores.
+        wraps: False if no index counts from the end, in programs without tests.
     """
 
     pointer: str
@@ -116,6 +148,8 @@ class ArrayValue:
     capacity: int | None = None
     is_numpy: bool = True
     name: str = ""
+    writer: Writer | None = None
+    wraps: bool = True
 
 
 class ListValue(tuple[Any, ...]):
@@ -140,9 +174,10 @@ def same_sequence(values: tuple[Any, ...], items: Iterable[Any]) -> tuple[Any, .
 
 @dataclass(frozen=True, slots=True)
 class TupleList:
-    """A list of tuples of numbers: an array for each position in the tuples."""
+    """A list of values of one form: an array for each LLVM value in the form."""
 
     columns: tuple[ArrayValue, ...]
+    form: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +289,8 @@ def leaves(value: Any) -> Iterator[Leaf]:
             yield Leaf("ptr", value.pointer)
             for part in (*value.shape, *value.strides):
                 yield from leaves(part)
+            if value.writer is not None:
+                yield from leaves(value.writer.record)
         case Range():
             for part in (value.start, value.stop, value.step):
                 yield from leaves(part)
@@ -277,13 +314,16 @@ def rebuild(value: Any, texts: Iterator[str]) -> Any:
             pointer = next(texts)
             shape = tuple(rebuild(part, texts) for part in value.shape)
             strides = tuple(rebuild(part, texts) for part in value.strides)
-            return replace(value, pointer=pointer, shape=shape, strides=strides)
+            writer = value.writer and replace(
+                value.writer, record=rebuild(value.writer.record, texts)
+            )
+            return replace(value, pointer=pointer, shape=shape, strides=strides, writer=writer)
         case Range():
             return Range(*(rebuild(x, texts) for x in (value.start, value.stop, value.step)))
         case Method():
             return Method(rebuild(value.record, texts), value.function)
         case TupleList():
-            return TupleList(rebuild(value.columns, texts))
+            return replace(value, columns=rebuild(value.columns, texts))
         case tuple():
             return same_sequence(value, (rebuild(part, texts) for part in value))
     return value
@@ -300,8 +340,8 @@ def form_of(value: Any) -> Any:
         case ArrayValue():
             parts = (*value.shape, *value.strides)
             flags = value.is_writable, value.is_contiguous, value.is_list, value.is_numpy
-            extra = id(value.record), value.capacity, *flags
-            return ArrayValue, str(value.dtype), *map(form_of, parts), *extra
+            extra = id(value.record), value.capacity, value.wraps, key_of_writer(value.writer)
+            return ArrayValue, str(value.dtype), *map(form_of, parts), *flags, *extra
         case GrowingList():
             return GrowingList, value.kinds, value.is_of_tuples, value.name
         case Range():
@@ -309,7 +349,7 @@ def form_of(value: Any) -> Any:
         case Method():
             return Method, form_of(value.record), value.function
         case TupleList():
-            return TupleList, form_of(value.columns)
+            return TupleList, form_of(value.columns), form_of(value.form)
         case tuple() | list():
             return type(value), *map(form_of, value)
     if isinstance(value, float):
@@ -317,6 +357,13 @@ def form_of(value: Any) -> Any:
     if isinstance(value, int | str | np.dtype | FunctionType):
         return type(value), value
     return type(value), id(value)
+
+
+def key_of_writer(writer: Writer | None) -> Any:
+    """Return a key, equal for writers with the same code."""
+    if writer is None:
+        return None
+    return id(writer.record.type), writer.back, writer.start, writer.function
 
 
 def forget_bounds(value: Any) -> Any:
@@ -334,7 +381,7 @@ def forget_bounds(value: Any) -> Any:
         case Range():
             return Range(*map(forget_bounds, (value.start, value.stop, value.step)))
         case TupleList():
-            return TupleList(forget_bounds(value.columns))
+            return replace(value, columns=forget_bounds(value.columns))
         case Method():
             return Method(forget_bounds(value.record), value.function)
         case tuple():

@@ -1,0 +1,356 @@
+"""The loop over the worlds of a batch, in the compiled language.
+
+`b` is the record of the batch: its fields are the arrays of `StepArrays`, with the rows of the
+worlds, the parameters of the scenarios, and the actions. A scenario without members has one
+`Group`; members of a mixture with equal systems share one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from gv_engine.compiler.language.engine import attempt, prefetch_record, save_failure
+from gv_engine.compiler.language.functions import Compiler
+from gv_engine.compiler.language.library import LIBRARY
+from gv_engine.compiler.language.memory import ARENA_HEAD, BLAME
+from gv_engine.compiler.language.values import Kind, Record, RecordType, Scalar
+from gv_engine.compiler.parameters import address_record_dtype
+from gv_engine.compiler.program_cache import find_functions
+from gv_engine.compiler.rows import GENERATOR, make_parameter_type, make_row_type
+from gv_engine.compiler.sight import cut_view, hide_all, write_seen, write_whole
+from gv_engine.compiler.stepping import (
+    ScenarioPlan,
+    look,
+    reset_world,
+    step_world,
+    write_mask,
+    write_numbers,
+)
+from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, Phase, System
+from gv_engine.rules.world import VERBS
+from gv_engine.scenario.layout import RNG, Layout
+from gv_engine.scenario.scenario import Scenario
+from gv_engine.world.rng import copy_generator, sample_member
+from gv_engine.world.simulation import (
+    KEEP,
+    RANDOM_LEVEL,
+    RESTART,
+    clear_outputs,
+    resets_in_step,
+    starts_episode,
+    write_outputs,
+)
+
+CACHE_LINE = 64
+AHEAD = 4
+"""Number of worlds by which the prefetch of rows runs ahead of the loop."""
+
+FAILURE = np.dtype(
+    [("blame", np.int64), ("numbers", np.int64, (ARENA_HEAD - BLAME) // 8 - 1), ("world", np.int64)]
+)
+"""First failure of a call of the program: the mark of the system, the numbers in the text of the
+error, and the index of the world, -1 for none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Members of a mixture with equal systems.
+
+    Attributes:
+        parameters: name of their array of parameters in the batch: a record for each member, with
+            `mine` 0 for members of other groups.
+        plan: their systems.
+    """
+
+    parameters: str
+    plan: ScenarioPlan
+
+
+@dataclass(frozen=True, eq=False)
+class BatchPlan:
+    """What the loop over worlds knows while it is compiled.
+
+    Attributes:
+        groups: groups of members.
+        group_of: index of the group of each member; of one member without a mixture.
+        names: names of the arrays in the batch.
+        agents: agents of each world.
+        masks: True if action masks are computed.
+        prefetched: offsets in the row of a world to come that are fetched into the cache.
+    """
+
+    groups: tuple[Group, ...]
+    group_of: tuple[int, ...]
+    names: frozenset[str]
+    agents: int
+    masks: bool
+    prefetched: tuple[int, ...]
+
+    @property
+    def seats(self) -> Sequence[int]:
+        """Indices of the agents; of one agent as a tuple, so that it is known while compiling."""
+        return (0,) if self.agents == 1 else range(self.agents)
+
+    @property
+    def is_mixture(self) -> bool:
+        """True for a mixture of scenarios."""
+        return len(self.group_of) > 1
+
+
+Elements = Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]]
+"""Shape and dtype of the elements of a batch's arrays, by name."""
+
+
+def make_batch_type(layout: Layout, elements: Elements, is_checked: bool) -> RecordType:
+    """Return the record type of a batch with arrays of these elements."""
+    records: dict[str, RecordType] = {"rows": make_row_type(layout, is_checked)}
+    for name, (_, dtype) in elements.items():
+        if dtype == RNG:
+            records[name] = GENERATOR
+        elif name.startswith("parameters"):
+            records[name] = make_parameter_type(dtype)
+        elif name == "failures":
+            records[name] = RecordType(dtype)
+    arrays = {name: (*each, records.get(name)) for name, each in elements.items()}
+    return RecordType(address_record_dtype(dict.fromkeys(sorted(elements))), arrays=arrays)
+
+
+# ---- compiled ------------------------------------------------------------------------------------
+
+
+def run_worlds(b: Any, plan: Any, start: int, stop: int, mode: int) -> int:
+    """Reset, step or show the worlds from `start` to `stop` - 1 as their actions say, in an
+    autoreset mode; return the number of worlds with an error."""
+    failed = 0
+    for i in range(start, stop):
+        for place in plan.prefetched:
+            prefetch_record(b.rows[i + AHEAD], place)
+        if b.actions[i * plan.agents] != KEEP:
+            code = attempt(run_world, b, plan, i, mode)
+            b.actions[i * plan.agents] = KEEP
+            b.rows[i].error = code
+            if code != 0:
+                failed += 1
+                if b.failures[0].world < 0:
+                    save_failure(b.failures[0])
+                    b.failures[0].world = i
+    return failed
+
+
+def run_world(b: Any, plan: Any, i: int, mode: int) -> None:
+    """Reset, step or show a world."""
+    w, seat = b.rows[i], i * plan.agents
+    if w.stale != 0:
+        w.stale = 0
+        w.look_everywhere()
+    action = b.actions[seat]
+    if starts_episode(action, mode, w.terminated != 0 or w.truncated != 0):
+        action = RESTART
+        for k in plan.seats:
+            clear_outputs(b, seat + k)
+    # runs twice for a SAME_STEP reset: for the end of an episode and the start of the next
+    is_shown = False
+    while not is_shown:
+        is_shown = True
+        if action == RESTART:
+            begin_episode(b, plan, i, w)
+        elif action >= 0:
+            for group in plan.groups:
+                if is_playing(b, plan, group, w):
+                    act(b, plan, group, i, w)
+            is_shown = not resets_in_step(mode, w.terminated != 0 or w.truncated != 0)
+        for group in plan.groups:
+            if is_playing(b, plan, group, w):
+                show(b, plan, group, i, w, is_shown)
+        action = RESTART
+
+
+def is_playing(b: Any, plan: Any, group: Any, w: Any) -> Any:
+    """Return True if a world plays a member of a group."""
+    if not plan.is_mixture:
+        return True
+    if w.is_checked and not 0 <= w.member < len(plan.group_of):
+        raise IndexError("w.member is no member of the mixture")
+    return len(plan.groups) == 1 or b[group.parameters][w.member].mine != 0
+
+
+def begin_episode(b: Any, plan: Any, i: int, w: Any) -> None:
+    """Start an episode with a new level: of a member that is sampled, if there are several, and
+    from the batch's list of levels, if it has one."""
+    if "levels" in plan.names:
+        copy_generator(w.rng, b.drawing[i])
+        copy_generator(b.levels[take_next_level(b, i)], w.rng)
+    if plan.is_mixture:
+        w.member = sample_member(w.rng, b.parameters0)
+    for group in plan.groups:
+        if is_playing(b, plan, group, w):
+            reset_world(w, b[group.parameters][w.member], group.plan)
+    if "levels" in plan.names:
+        copy_generator(b.drawing[i], w.rng)
+    terms = b.terms[i * plan.agents : (i + 1) * plan.agents]
+    clear_terms(terms)
+
+
+def take_next_level(b: Any, i: int) -> int:
+    """Return the index of the level with which a world starts its next episode: the requested one,
+    or else a random one."""
+    level = b.requested_levels[i]
+    b.requested_levels[i] = RANDOM_LEVEL
+    return level if level != RANDOM_LEVEL else int(b.drawing[i].random() * len(b.levels))
+
+
+def clear_terms(terms: Any) -> None:
+    """Set all reward terms of (agents, functions) to 0."""
+    for k in range(terms.shape[0]):
+        for slot in range(terms.shape[1]):
+            terms[k, slot] = 0.0
+
+
+def act(b: Any, plan: Any, group: Any, i: int, w: Any) -> None:
+    """Step a world with the actions of its agents, and write the results."""
+    seat, p = i * plan.agents, b[group.parameters][w.member]
+    for k in plan.seats:
+        w.action[k + 1] = group.plan.actions[b.actions[seat + k]]
+    terms = b.terms[seat : seat + plan.agents]
+    if plan.agents > 1 or plan.is_mixture:
+        clear_terms(terms)
+    step_world(w, p, group.plan, terms)
+    for k in plan.seats:
+        write_outputs(b, seat + k, w, k + 1)
+
+
+def show(b: Any, plan: Any, group: Any, i: int, w: Any, is_shown: bool) -> None:
+    """Write the observations and action masks of all agents of a world; if it is not shown, into
+    the arrays for the end of an episode."""
+    p = b[group.parameters][w.member]
+    for k in plan.seats:
+        agent, seat = k + 1, i * plan.agents + k
+        grid = b.grid[seat] if is_shown else b.final_grid[seat]
+        item = b.item[seat] if is_shown else b.final_item[seat]
+        mask = b.mask[seat] if is_shown else b.final_mask[seat]
+        ground = choose_ground(b, plan, seat, is_shown)
+        if plan.agents > 1 and w.position.y[agent] < 0:
+            hide_all(grid, item)
+            if ground is not None:
+                hide_all(ground, item)
+        else:
+            look(w, p, group.plan, agent, grid, item, ground)
+        if plan.masks:
+            is_away = plan.agents > 1 and w.position.y[agent] < 0
+            if is_away or (plan.agents > 1 and w.done[agent] != 0 and w.terminated == 0):
+                mask[:] = 0
+            else:
+                write_mask(w, p, group.plan, agent, mask)
+        if "whole" in plan.names:
+            write_whole(w, agent, b.whole[seat] if is_shown else b.final_whole[seat])
+        if "mission" in plan.names:
+            numbers = b.mission[seat] if is_shown else b.final_mission[seat]
+            write_numbers(w, agent, group.plan.mission, numbers)
+            numbers[0] += p.first_text
+        if "state" in plan.names:
+            state = b.state[seat] if is_shown else b.final_state[seat]
+            write_numbers(w, agent, group.plan.numbers, state)
+        b.member[seat] = w.member
+        b.facing[seat] = w.agent.facing[agent]
+        if not is_shown:
+            b.final_member[seat] = w.member
+            b.final_facing[seat] = w.agent.facing[agent]
+            for slot in range(b.terms.shape[1]):
+                b.final_terms[seat, slot] = b.terms[seat, slot]
+
+
+def choose_ground(b: Any, plan: Any, seat: int, is_shown: bool) -> Any:
+    """Return the array for the ground that an agent sees, None if there is none."""
+    if "ground" not in plan.names:
+        return None
+    return b.ground[seat] if is_shown else b.final_ground[seat]
+
+
+# ---- programs ------------------------------------------------------------------------------------
+
+
+TRUSTED = frozenset({__name__, ScenarioPlan.__module__})
+"""Modules whose indices need no tests."""
+
+
+def make_plan(scenario: Scenario, names: Iterable[str], masks: bool) -> BatchPlan:
+    """Return the plan of the loop over the worlds of a batch with arrays of these names."""
+    plans = [ScenarioPlan(member, scenario.reward_names) for member in scenario.members]
+    keys = [key_of(plan) for plan in plans]
+    kinds = [*dict.fromkeys(keys)]
+    layout = scenario.layout
+    return BatchPlan(
+        tuple(Group(f"parameters{k}", plans[keys.index(key)]) for k, key in enumerate(kinds)),
+        tuple(map(kinds.index, keys)),
+        frozenset(names),
+        layout.agents,
+        masks,
+        find_prefetched(scenario),
+    )
+
+
+def find_prefetched(scenario: Scenario) -> tuple[int, ...]:
+    """Return the offsets in a row that nearly every step reads: of the head, of the first elements
+    of each column that step rules name, and in small rows of all cells."""
+    rules = scenario.walk_functions(TRANSITION, REWARD, TERMINATING)
+    functions = find_functions([*rules, *VERBS.values(), cut_view, write_seen])
+    names = {name for function in functions for name in function.__code__.co_names}
+    layout = scenario.layout
+    parts = RecordType(layout.looks_dtype).fields
+    offsets = set(range(0, parts["at" if layout.is_large else "placed"][1], CACHE_LINE))
+    offsets |= {parts[name][1] for name in ("placed", "recent") if name in names}
+    for name, (dtype, start) in parts.items():
+        columns = RecordType(dtype).fields
+        if name in names and columns:
+            named = names.intersection(columns) - {"has"} or {*columns} & {"has"}
+            offsets |= {start + columns[field][1] for field in named}
+    if not layout.is_large:
+        shown, start = parts["looks"]
+        offsets |= set(range(start, start + shown.itemsize, CACHE_LINE))
+    return tuple(sorted({offset // CACHE_LINE * CACHE_LINE for offset in offsets}))
+
+
+def key_of(value: Any) -> Any:
+    """Return a key of what a plan holds, equal for plans that give the same program."""
+    if isinstance(value, Mapping):
+        return tuple((name, key_of(each)) for name, each in value.items())
+    if isinstance(value, tuple | list | frozenset):
+        return tuple(map(key_of, sorted(value) if isinstance(value, frozenset) else value))
+    if is_dataclass(value) and not isinstance(value, type | System):
+        return tuple(key_of(getattr(value, each.name)) for each in fields(value))
+    if isinstance(value, ScenarioPlan):
+        return key_of(vars(value))
+    if isinstance(value, int | str | float | None | Phase | np.dtype):
+        return type(value), value
+    return id(value)
+
+
+def compile_batch(
+    layout: Layout, plan: BatchPlan, elements: Elements, is_checked: bool
+) -> tuple[Compiler, str]:
+    """Compile the loop over worlds; return the compiler, and the text of the module with the
+    function `run`, (address of the batch's record, start, stop, mode) → number of failed worlds."""
+    compiler = Compiler(LIBRARY, is_checked, TRUSTED)
+    kind = make_batch_type(layout, elements, is_checked)
+    numbers = {name: Scalar(Kind.INT, "") for name in ("start", "stop", "mode")}
+    root: Any = run_worlds
+    version = compiler.compile(root, {"b": Record("", kind), "plan": plan, **numbers})
+    assert version is not None
+    assert version.returns == ("i64",)
+    place = kind.fields["arena"][1]
+    entry = [
+        "define i64 @run(i64 %batch, i64 %start, i64 %stop, i64 %mode) {",
+        "%b = inttoptr i64 %batch to ptr",
+        f"%place = getelementptr i8, ptr %b, i64 {place}",
+        "%address = load i64, ptr %place",
+        "%arena = inttoptr i64 %address to ptr",
+        f'%failed = call i64 @"{version.name}"'
+        "(ptr %arena, ptr %b, i64 %start, i64 %stop, i64 %mode)",
+        "ret i64 %failed",
+        "}",
+    ]
+    return compiler, "\n".join([compiler.module.write(), *entry])

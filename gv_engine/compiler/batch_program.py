@@ -1,0 +1,130 @@
+"""Programs: the systems of scenarios as machine code, which runs over the worlds of a batch."""
+
+from __future__ import annotations
+
+import builtins
+import ctypes
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.compiler.batch import BatchPlan, Elements, compile_batch, key_of, make_plan
+from gv_engine.compiler.language.functions import Failure
+from gv_engine.compiler.language.machine import MachineCode
+from gv_engine.compiler.parameters import make_parameters
+from gv_engine.rules import errors
+from gv_engine.rules.errors import BuiltInDoesNotCompileError, DoesNotCompileError
+from gv_engine.rules.system import System
+from gv_engine.scenario.scenario import Scenario
+
+_FAULT = 'a fault of the engine or of its installation; world="object" runs without compiling'
+
+
+class BatchProgram:
+    """Machine code for all worlds of a scenario.
+
+    Attributes:
+        run: (address of the batch's record, start, stop, mode) → number of failed worlds; None
+            before `prepare`.
+        address: address of `run`, for other compiled code.
+    """
+
+    def __init__(
+        self, scenario: Scenario, plan: BatchPlan, elements: Elements, checked: bool
+    ) -> None:
+        """Make the program of a batch with arrays of these elements."""
+        self.run: Any = None
+        self.address = 0
+        self._source = scenario.layout, plan, elements, checked
+        self._plan, self._failure = plan, ""
+        self._failures: Mapping[int, Failure] = {}
+        self._lock = threading.Lock()
+        self._is_built_in = scenario.runs_engine_rules_only
+
+    def prepare(self) -> None:
+        """Compile the program, unless that is done.
+
+        Raises:
+            DoesNotCompileError: with the function, file, line and cause.
+            BuiltInDoesNotCompileError: the same, if all rules come with the engine.
+        """
+        with self._lock:
+            if self.run is None and not self._failure:
+                try:
+                    self._compile()
+                except DoesNotCompileError as error:
+                    self._failure = str(error)
+            if self._failure and self._is_built_in:
+                raise BuiltInDoesNotCompileError(f"{self._failure}; {_FAULT}")
+            if self._failure:
+                raise DoesNotCompileError(f"{self._failure}; see docs/compiling.md")
+
+    def _compile(self) -> None:
+        compiler, text = compile_batch(*self._source)
+        self._code = MachineCode(text)
+        self.run = self._code.function("run", ctypes.c_int64, *[ctypes.c_int64] * 4)
+        self.address = ctypes.cast(self.run, ctypes.c_void_p).value or 0
+        self._failures = compiler.failures
+
+    def text(self) -> str:
+        """Return the program as LLVM IR, without compiling it for this machine.
+
+        Raises:
+            DoesNotCompileError: as for `prepare`.
+        """
+        _, text = compile_batch(*self._source)
+        return text
+
+    def make_error(self, code: int, failure: np.void, member: int) -> Exception:
+        """Return the exception for an error code of a row, with the system that failed attached to
+        it; `failure` is a record of `batch.FAILURE`, and `member` the scenario that the world
+        plays."""
+        found = self._failures[code]
+        kind, _, message = found.text.format(*failure["numbers"]).partition(": ")
+        cls = getattr(errors, kind, None) or getattr(builtins, kind)
+        error: Exception = Exception.__new__(cls)
+        Exception.__init__(error, message)
+        system = self._find_system(int(failure["blame"]), member)
+        if system is not None:
+            system.attach_to_error(error)
+        return error
+
+    def _find_system(self, mark: int, member: int) -> System | None:
+        """Return the system whose call has a mark in a member's plan."""
+        marked = self._plan.groups[self._plan.group_of[member]].plan.marked
+        return marked[mark - 1] if mark else None
+
+
+_LOCK = threading.Lock()
+_PROGRAMS: dict[Any, BatchProgram] = {}
+
+
+def get_batch_program(
+    scenario: Scenario, arrays: Mapping[str, NDArray[Any]], masks: bool, checked: bool
+) -> tuple[BatchProgram, dict[str, NDArray[Any]]]:
+    """Return the program that runs a scenario's worlds, not compiled yet unless it was used before,
+    and the parameters of the scenario by name, which belong to the arrays of the batch.
+
+    Args:
+        arrays: arrays of the batch by name.
+        masks: False to compute no action masks.
+        checked: True to test indices, overflow and other errors of rules.
+    """
+    plan = make_plan(scenario, arrays, masks)
+    parameters: dict[str, NDArray[Any]] = {}
+    for number, group in enumerate(plan.group_of):
+        records = make_parameters(scenario, number)
+        name = plan.groups[group].parameters
+        parameters.setdefault(name, records)[number] = records[number]
+    elements = {
+        name: (array.shape[1:], array.dtype) for name, array in {**arrays, **parameters}.items()
+    }
+    key = key_of(plan), key_of(scenario.layout), tuple(elements.items()), checked
+    with _LOCK:
+        program = _PROGRAMS.get(key)
+        if program is None:
+            program = _PROGRAMS[key] = BatchProgram(scenario, plan, elements, checked)
+    return program, parameters

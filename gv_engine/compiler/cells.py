@@ -1,0 +1,412 @@
+"""What compiled worlds derive from their cells and keep up with every write: appearances, and on
+large grids the lists of cells by object type, the cells that block, and path lengths.
+
+`Layout.looks_dtype` describes the fields. The functions here are methods of worlds; those whose
+names begin with `write` are the writers of arrays, see `RecordType.writers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from components.core import FLOOR
+from gv_engine.compiler.language.engine import count_trailing_zeros, prefetch, raw
+from gv_engine.compiler.vectors import find_typed_cells
+from gv_engine.rules.component import AGENT, NOTHING, column_name
+from gv_engine.rules.errors import ColumnError, OutOfBoundsError, RuleError
+from gv_engine.rules.geometry import count_bits
+from gv_engine.scenario.layout import Layout
+from gv_engine.world.columns import describe_absence, describe_presence_write
+
+OPAQUE = 1 << 31
+"""Bit of an appearance: the cell blocks vision."""
+ALL_TYPES = (1 << 32) - 1
+"""Value of `w.changed_types` while it is not known."""
+_ONE = np.uint64(1)
+_GROUND_MESSAGE = "w.ground: there are no object types that live on the ground"
+
+# ---- appearances ---------------------------------------------------------------------------------
+
+
+def look_of(w: Any, e: int) -> Any:
+    """Return the appearance of an entity."""
+    if e == NOTHING:
+        return FLOOR
+    seen = w.kind.value[e] & 255 | (w.state_of(e) & 255) << 8 | (w.color.value[e] & 255) << 16
+    return seen | (w.blocks_vision(e) != 0) << 31
+
+
+def look_beneath(w: Any, y: int, x: int) -> Any:
+    """Return the appearance of the ground of a cell."""
+    if "beneath" in w.layout.look_arrays:
+        return w.beneath[y, x]
+    return w.look_of(w.ground[y, x])
+
+
+def look_again(w: Any, e: int) -> None:
+    """Update the appearance of the cell that shows an entity, after the entity has changed."""
+    y, x = w.position.y[e], w.position.x[e]
+    if y >= 0 and w.at[y, x] == e:
+        w.at[y, x] = e
+    elif "ground" in w.layout.layers and y >= 0 and w.ground[y, x] == e != NOTHING:
+        w.ground[y, x] = e
+    elif e != NOTHING and e != AGENT:  # held, or with no valid position
+        w.look_everywhere_for(e)
+
+
+def look_everywhere_for(w: Any, e: int) -> None:
+    """Update the appearances of all cells with an entity."""
+    for y in range(w.height):
+        for x in range(w.width):
+            if w.at[y, x] == e:
+                w.at[y, x] = e
+            if "ground" in w.layout.layers and w.ground[y, x] == e:
+                w.ground[y, x] = e
+
+
+def look_everywhere(w: Any) -> None:
+    """Derive everything from the cells and columns of a row."""
+    w.changed_types = ALL_TYPES
+    if w.layout.is_large:
+        w.forget_cells(False)
+        w.highest = w.layout.capacity - 1
+    for y in range(w.layout.height + 1 if w.layout.is_large else w.height):
+        for x in range(w.layout.width + 1 if w.layout.is_large else w.width):
+            if "ground" in w.layout.layers:
+                w.ground[y, x] = w.ground[y, x]
+            if not w.layout.is_large or w.at[y, x] != NOTHING:
+                w.at[y, x] = w.at[y, x]
+
+
+# ---- writers -------------------------------------------------------------------------------------
+
+
+def require_entity(w: Any, e: int) -> None:
+    """Fail unless a number is that of an entity."""
+    if not 0 <= e < w.layout.capacity:
+        raise OutOfBoundsError(e, OutOfBoundsError.ENTITY, w.layout.capacity)
+
+
+def write_at(w: Any, cell: int, e: int) -> None:
+    """Put an entity into a cell, above the ground."""
+    if w.is_checked:
+        require_entity(w, e)
+    at, looks = raw(w.at).ravel(), w.looks.ravel()
+    if w.layout.is_large and at[cell] != NOTHING:
+        w.unlist(cell, looks[cell] & 255)
+    at[cell] = e
+    if "ground" in w.layout.layers:
+        show_layers(w, cell)
+        return
+    look = w.look_of(e)
+    looks[cell] = look
+    if w.layout.is_large:
+        if e != NOTHING:
+            w.enlist(cell, look & 255)
+        w.block(cell, w.blocks_movement(e))
+
+
+def write_ground(w: Any, cell: int, e: int) -> None:
+    """Put an entity into a cell, on the ground."""
+    if w.is_checked:
+        require_entity(w, e)
+    ground = raw(w.ground).ravel()
+    is_kept = "beneath" in w.layout.look_arrays
+    if w.layout.is_large and ground[cell] != NOTHING:
+        w.unlist(cell, (w.beneath.ravel()[cell] if is_kept else w.look_of(ground[cell])) & 255)
+    ground[cell] = e
+    if is_kept:
+        w.beneath.ravel()[cell] = w.look_of(e)
+    show_layers(w, cell)
+
+
+def show_layers(w: Any, cell: int) -> None:
+    """Update the appearance of a cell with two layers."""
+    above, below = raw(w.at).ravel()[cell], raw(w.ground).ravel()[cell]
+    is_kept = "beneath" in w.layout.look_arrays
+    beneath = w.beneath.ravel()[cell] if is_kept else w.look_of(below)
+    # the upper object shows, else the ground; the cell is opaque if either is
+    look = w.look_of(above) | beneath & OPAQUE if above != NOTHING else beneath
+    w.looks.ravel()[cell] = look
+    if w.layout.is_large:
+        if below != NOTHING:
+            w.enlist(cell, beneath & 255)
+        if above != NOTHING:
+            w.enlist(cell, look & 255)
+        w.block(cell, w.blocks_movement(below) | w.blocks_movement(above))
+
+
+def refuse_ground(w: Any, cell: int, e: int) -> None:
+    """Fail: a rule writes the ground where there is none."""
+    raise RuleError(_GROUND_MESSAGE)
+
+
+def make_column_writer(
+    layout: Layout, cls: type, field: str, is_checked: bool
+) -> Callable[[Any, int, Any], None] | None:
+    """Return the writer of the column of a field, None if a plain store does."""
+    name, absence = column_name(cls), describe_absence(cls, field)
+    is_shown, is_kind = (name, field) in layout.look_fields, (name, field) == ("kind", "value")
+    is_entity = (name, field) in layout.entity_fields
+    if not (is_shown or is_checked):
+        return None
+
+    def write(w: Any, place: int, value: Any) -> None:
+        values = raw(w[name][field])
+        e = place if len(values.shape) == 1 else place // values.shape[1]
+        if is_checked:
+            if is_entity:
+                require_entity(w, value)
+            if not w[name].has[e]:
+                raise ColumnError(absence)
+        values.ravel()[place] = value
+        if is_shown:
+            if is_kind:
+                w.add_changed_type(value)
+            w.look_again(e)
+
+    return write
+
+
+def make_presence_writer(cls: type) -> Callable[[Any, int, Any], None]:
+    """Return the writer of the flags `has` of a component, which fails."""
+    text = describe_presence_write(cls)
+
+    def write(w: Any, e: int, value: Any) -> None:
+        raise ColumnError(text)
+
+    return write
+
+
+# ---- lists of cells by object type ---------------------------------------------------------------
+
+
+def add_changed_type(w: Any, kind: int) -> None:
+    """Note that objects of a type may have other components than their type gives them."""
+    w.changed_types |= 1 << (kind & 31)
+
+
+def enlist(w: Any, cell: int, kind: int) -> None:
+    """Add a cell to the list of cells that show an object of a type."""
+    k, i = kind % w.listed.shape[0], cell >> 6
+    w.listed[k, i] |= _ONE << np.uint64(cell & 63)
+    w.filled[k, i >> 6] |= _ONE << np.uint64(i & 63)
+
+
+def unlist(w: Any, cell: int, kind: int) -> None:
+    """Remove a cell from the list of cells that show an object of a type."""
+    k, i = kind % w.listed.shape[0], cell >> 6
+    w.listed[k, i] &= ~(_ONE << np.uint64(cell & 63))
+    if w.listed[k, i] == np.uint64(0):
+        w.filled[k, i >> 6] &= ~(_ONE << np.uint64(i & 63))
+
+
+def block(w: Any, cell: int, blocks: Any) -> None:
+    """Store if a cell blocks movement; a change makes path lengths invalid."""
+    bit = _ONE << np.uint64(cell & 63)
+    if ((w.blocked[cell >> 6] & bit) != np.uint64(0)) != (blocks != 0):
+        w.blocked[cell >> 6] ^= bit
+        w.ways_from = np.uint64(0)
+
+
+def forget_cells(w: Any, lifts: bool) -> None:
+    """Empty the lists of cells and show the listed cells as floor; `lifts` also removes the
+    entities from them."""
+    at, looks = raw(w.at).ravel(), w.looks.ravel()
+    has_ground, is_kept = "ground" in w.layout.layers, "beneath" in w.layout.look_arrays
+    for k in range(w.filled.shape[0]):
+        for j in range(w.filled.shape[1]):
+            full = w.filled[k, j]
+            w.filled[k, j] = np.uint64(0)
+            while full != np.uint64(0):
+                i = 64 * j + count_trailing_zeros(full)
+                full &= full - _ONE
+                bits = w.listed[k, i]
+                w.listed[k, i] = np.uint64(0)
+                while bits != np.uint64(0):
+                    cell = 64 * i + count_trailing_zeros(bits)
+                    bits &= bits - _ONE
+                    looks[cell] = FLOOR
+                    if lifts:
+                        at[cell] = NOTHING
+                    if is_kept:
+                        w.beneath.ravel()[cell] = FLOOR
+                    if has_ground and lifts:
+                        raw(w.ground).ravel()[cell] = NOTHING
+    for i in range(len(w.blocked)):
+        w.blocked[i] = np.uint64(0)
+    w.ways_from = np.uint64(0)
+
+
+def find_changed_types(w: Any) -> None:
+    """Set the bits of `w.changed_types` for types with objects that have other components than
+    their type gives them."""
+    w.changed_types = 0
+    for e in range(AGENT + 1, w.layout.capacity):
+        kind = w.kind.value[e]
+        if w.alive[e] and has_changed(w, e, kind if 0 <= kind < w.tables.empty else w.tables.empty):
+            w.changed_types |= 1 << (kind & 31)
+
+
+def has_changed(w: Any, e: int, number: int) -> bool:
+    """Return True if an entity has other components than a prefab."""
+    changed = False
+    for column, field, table in w.tables.prefabs:
+        if field == "has":
+            changed = changed | (w[column].has[e] != table[number])
+    return changed
+
+
+# ---- searches ------------------------------------------------------------------------------------
+
+
+def having(w: Any, columns: Any) -> Any:
+    """Return the objects on the grid that have a component, row by row, ground layer first."""
+    if len(w.layout.layers) > 1 and not w.layout.is_large:
+        return find_in_all_cells(w, columns)
+    if w.changed_types == ALL_TYPES:
+        w.find_changed_types()
+    types = w.tables.types_having[columns.column] | w.changed_types
+    found = np.empty(count_candidates(w, types), np.int64)
+    count = 0
+    if w.layout.is_large:
+        for j in range(w.filled.shape[1]):
+            full = merge_bits(w.filled, types, j)
+            while full != np.uint64(0):
+                i = 64 * j + count_trailing_zeros(full)
+                full &= full - _ONE
+                count = collect_having(w, columns, i, merge_bits(w.listed, types, i), found, count)
+    else:
+        for i in range(w.tables.words):
+            count = collect_having(w, columns, i, find_typed_cells(w, i, types), found, count)
+    return found[:count]
+
+
+def find_in_all_cells(w: Any, columns: Any) -> Any:
+    """Return the objects with a component by a search of all cells: with two layers, the appearance
+    of a cell does not tell which object lies beneath."""
+    found = np.empty(len(w.layout.layers) * w.height * w.width, np.int64)
+    count = 0
+    for y in range(w.height):
+        for x in range(w.width):
+            below, above = w.ground[y, x], w.at[y, x]
+            if below != NOTHING and columns.has[below]:
+                found[count] = below
+                count += 1
+            if columns.has[above]:
+                found[count] = above
+                count += 1
+    return found[:count]
+
+
+def count_candidates(w: Any, types: int) -> Any:
+    """Return a number of objects that `having` may find at most."""
+    cells = len(w.layout.layers) * (w.layout.height + 1) * (w.layout.width + 1)
+    if not w.layout.is_large:
+        return cells
+    count = 0
+    for j in range(w.filled.shape[1]):
+        full = merge_bits(w.filled, types, j)
+        while full != np.uint64(0):
+            i = 64 * j + count_trailing_zeros(full)
+            full &= full - _ONE
+            bits = merge_bits(w.listed, types, i)
+            count += count_bits(bits)
+            while bits != np.uint64(0):
+                cell = 64 * i + count_trailing_zeros(bits)
+                bits &= bits - _ONE
+                prefetch(w.at.ravel(), cell)
+    return min(len(w.layout.layers) * count, cells)
+
+
+def collect_having(w: Any, columns: Any, i: int, bits: Any, found: Any, count: int) -> Any:
+    """Append the objects with a component in the cells 64 * i + k, for each bit k of `bits`, to
+    `found`; return the new number."""
+    stride = w.at.shape[1]
+    while bits != np.uint64(0):
+        cell = 64 * i + count_trailing_zeros(bits)
+        bits &= bits - _ONE
+        y, x = cell // stride, cell % stride
+        if y < w.height and x < w.width:
+            below, above = w.ground[y, x], w.at[y, x]
+            if below != NOTHING and columns.has[below]:
+                found[count] = below
+                count += 1
+            if columns.has[above]:
+                found[count] = above
+                count += 1
+    return count
+
+
+def of_type(w: Any, kind: int) -> Any:
+    """Return the objects of a type on the grid, row by row."""
+    found = np.empty(w.placed[kind], np.int64)
+    count = 0
+    if w.layout.is_large:
+        for j in range(w.filled.shape[1]):
+            full = w.filled[kind, j]
+            while full != np.uint64(0):
+                i = 64 * j + count_trailing_zeros(full)
+                full &= full - _ONE
+                count = collect_typed(w, kind, i, w.listed[kind, i], found, count)
+        return found[:count]
+    for i in range(w.tables.words):
+        if count < len(found):
+            every = ~np.uint64(0)
+            is_shown = len(w.layout.layers) == 1
+            bits = find_typed_cells(w, i, 1 << (kind & 31)) if is_shown else every
+            count = collect_typed(w, kind, i, bits, found, count)
+    return found[:count]
+
+
+def collect_typed(w: Any, kind: int, i: int, bits: Any, found: Any, count: int) -> Any:
+    """Append the objects of a type in the cells 64 * i + k, for each bit k of `bits`, to `found`;
+    return the new number."""
+    stride = w.at.shape[1]
+    while bits != np.uint64(0) and count < len(found):
+        cell = 64 * i + count_trailing_zeros(bits)
+        bits &= bits - _ONE
+        y, x = cell // stride, cell % stride
+        if y < w.height and x < w.width:
+            e = w.on_layer_of(kind, y, x)
+            if e != NOTHING and w.kind.value[e] == kind:
+                found[count] = e
+                count += 1
+    return count
+
+
+def merge_bits(lists: Any, types: int, i: int) -> Any:
+    """Return word `i` of the bitmap of the cells that show an object of a type in the bit mask
+    `types`, whose bit k stands for the types k, k + 32 and so on."""
+    bits = np.uint64(0)
+    for k in range(lists.shape[0]):
+        if types >> (k & 31) & 1:
+            bits |= lists[k, i]
+    return bits
+
+
+def steps_from(w: Any, y: int, x: int) -> Any:
+    """Return the path lengths from a cell to each cell; on large grids those of the last call, as
+    long as they hold."""
+    if w.layout.is_large:
+        key = np.uint64(((y << 15 | x) << 15 | w.height) << 15 | w.width)
+        if w.ways_from != key:
+            w.walk_from(y, x, w.ways)
+            w.ways_from = key
+        return w.ways
+    steps = np.empty((w.height, w.width), np.int64)
+    w.walk_from(y, x, steps)
+    return steps
+
+
+CELL_METHODS: dict[str, Callable[..., Any]] = {
+    method.__name__: method
+    for method in (
+        *(look_of, look_beneath, look_again, look_everywhere_for, look_everywhere, enlist, unlist),
+        *(block, forget_cells, add_changed_type, find_changed_types, having, of_type, steps_from),
+    )
+}
+"""Methods of worlds by name."""

@@ -1,0 +1,190 @@
+"""Functions that only compiled code of the engine calls, for what Python code cannot say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gv_engine.compiler.language.expressions import DTYPES, Expressions, emits
+from gv_engine.compiler.language.memory import ARENA_HEAD, BLAME
+from gv_engine.compiler.language.values import (
+    ArrayValue,
+    Kind,
+    Record,
+    RecordType,
+    Scalar,
+    TupleList,
+    leaves,
+    rebuild,
+)
+
+_KINDS = {kind.llvm: kind for kind in (Kind.BOOL, Kind.FLOAT, Kind.INT)}
+_ZEROS = {"i1": "false", "double": "0.0", "i64": "0", "ptr": "null"}
+
+
+def raw(array: Any) -> Any:
+    """Return an array whose elements are written without the function that writes them."""
+
+
+@emits(raw)
+def _raw(body: Expressions, array: Any) -> Any:
+    return replace(array, writer=None) if isinstance(array, ArrayValue) else array
+
+
+def attempt(function: Callable[..., Any], *values: Any) -> int:
+    """Call a function; return the code of the error that it ends with, or 0."""
+    raise NotImplementedError
+
+
+@emits(attempt)
+def _attempt(body: Expressions, function: Callable[..., Any], *values: Any) -> Any:
+    body.emit.do(f"store i64 0, ptr {body.offset('%arena', BLAME)}")
+    used = body.emit.get("load i64, ptr %arena")
+    _, code = body.call_version(function, *values)
+    body.emit.do(f"store i64 {used}, ptr %arena")
+    if code is None:
+        return 0
+    return Scalar(Kind.INT, body.emit.get(f"zext i32 {code} to i64"), 0, (1 << 32) - 1)
+
+
+def save_failure(record: Any) -> None:
+    """Copy the number that `blame` has left and the numbers of the last error into a record of
+    them."""
+
+
+@emits(save_failure)
+def _save_failure(body: Expressions, record: Record) -> None:
+    copy = body.module.declare("llvm.memcpy.p0.p0.i64", "void", "ptr, ptr, i64, i1")
+    place, size = body.offset("%arena", BLAME), ARENA_HEAD - BLAME
+    body.emit.do(f"call void {copy}(ptr {record.pointer}, ptr {place}, i64 {size}, i1 0)")
+
+
+def blame(number: int, function: Callable[..., Any], *values: Any) -> Any:
+    """Return the result of a function; if it fails, and no call within it has left its number,
+    leave `number`
+    in the arena."""
+
+
+@emits(blame)
+def _blame(body: Expressions, number: int, function: Callable[..., Any], *values: Any) -> Any:
+    if body.library.get(function) is not None:
+        return body.call_function(function, *values)
+    result, code = body.call_version(function, *values)
+
+    def note() -> None:
+        place = body.offset("%arena", BLAME)
+        before = body.emit.get(f"load i64, ptr {place}")
+        none = body.emit.get(f"icmp eq i64 {before}, 0")
+        after = body.emit.get(f"select i1 {none}, i64 {number}, i64 {before}")
+        body.emit.do(f"store i64 {after}, ptr {place}")
+
+    if code is not None:
+        body.pass_on(code, note)
+    return result
+
+
+def call_if(condition: bool, function: Callable[..., Any], *values: Any) -> Any:
+    """Return the result of a function if a condition holds, else zeros of the same form."""
+
+
+@emits(call_if)
+def _call_if(body: Any, condition: Any, function: Callable[..., Any], *values: Any) -> Any:
+    found: list[Any] = []
+
+    def call() -> Any:
+        found.append(body.call_function(function, *values))
+        return found[0]
+
+    def zeros() -> Any:
+        return rebuild(found[0], (_ZEROS[leaf.llvm] for leaf in leaves(found[0])))
+
+    return body.choose(body.truth(condition), call, zeros)
+
+
+def tabulate(count: int, function: Callable[..., Any], *values: Any) -> list[Any]:
+    """Return the results of `function(k, *values)` for k from 0 to `count` - 1, numbers or tuples
+    of them."""
+    raise NotImplementedError
+
+
+@emits(tabulate)
+def _tabulate(body: Any, count: int, function: Callable[..., Any], *values: Any) -> Any:
+    version, _ = body.find_version(function, Scalar(Kind.INT, "0"), *values)
+    dtypes = [np.dtype(DTYPES[_KINDS[leaf.llvm]]) for leaf in leaves(version.result)]
+    columns = tuple(body.new_array(count, dtype) for dtype in dtypes)
+
+    def fill(k: Scalar) -> None:
+        result = body.call_function(function, k, *values)
+        for column, leaf in zip(columns, leaves(result)):
+            value = Scalar(_KINDS[leaf.llvm], leaf.text)
+            body.store(body.element(column, (k,), is_inside=True), column.dtype, value)
+
+    body.loop(count, fill)
+    return TupleList(columns, version.result)
+
+
+def copy_bytes(record: Any, start: int, values: Any) -> None:
+    """Copy a known array of bytes into a record, from an offset on."""
+
+
+@emits(copy_bytes)
+def _copy_bytes(body: Expressions, record: Record, start: int, values: Any) -> None:
+    source, place = body.constant_array(values), body.offset(record.pointer, start)
+    copy = body.module.declare("llvm.memcpy.p0.p0.i64", "void", "ptr, ptr, i64, i1")
+    body.emit.do(f"call void {copy}(ptr {place}, ptr {source.pointer}, i64 {len(values)}, i1 0)")
+
+
+def zero_bytes(record: Any, start: int) -> None:
+    """Set all bytes of a record from an offset on to zero."""
+
+
+@emits(zero_bytes)
+def _zero_bytes(body: Expressions, record: Record, start: int) -> None:
+    place, size = body.offset(record.pointer, start), record.type.dtype.itemsize - start
+    clear = body.module.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
+    body.emit.do(f"call void {clear}(ptr {place}, i8 0, i64 {size}, i1 0)")
+
+
+def count_trailing_zeros(bits: Any) -> int:
+    """Return the place of the lowest bit that is set in a uint64."""
+    raise NotImplementedError
+
+
+@emits(count_trailing_zeros)
+def _count_trailing_zeros(body: Expressions, bits: Scalar) -> Scalar:
+    count = body.module.declare("llvm.cttz.i64", "i64", "i64, i1")
+    return Scalar(Kind.INT, body.emit.get(f"call i64 {count}(i64 {bits.text}, i1 true)"), 0, 63)
+
+
+def prefetch(array: Any, *indices: int) -> None:
+    """Fetch the memory of an element into the cache, inside of the array or not."""
+
+
+@emits(prefetch)
+def _prefetch(body: Expressions, array: ArrayValue, *indices: Any) -> None:
+    place = body.element(array, indices, is_inside=True)
+    fetch = body.module.declare("llvm.prefetch.p0", "void", "ptr, i32, i32, i32")
+    body.emit.do(f"call void {fetch}(ptr {place}, i32 0, i32 3, i32 1)")
+
+
+def new_record(kind: RecordType) -> Any:
+    """Return a record on the stack, not initialized."""
+
+
+@emits(new_record)
+def _new_record(body: Expressions, kind: RecordType) -> Record:
+    return Record(body.emit.slot(f"[{kind.dtype.itemsize} x i8], align 64"), kind)
+
+
+def prefetch_record(record: Any, start: int) -> None:
+    """Fetch the memory at an offset in a record into the cache, there or not."""
+
+
+@emits(prefetch_record)
+def _prefetch_record(body: Expressions, record: Record, start: int) -> None:
+    fetch = body.module.declare("llvm.prefetch.p0", "void", "ptr, i32, i32, i32")
+    place = body.offset(record.pointer, start)
+    body.emit.do(f"call void {fetch}(ptr {place}, i32 0, i32 3, i32 1)")

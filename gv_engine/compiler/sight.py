@@ -1,0 +1,229 @@
+"""What an agent sees, in compiled code: the view is cut out of the grid, rules of visibility mark
+what is seen, and the seen cells are written into the arrays of observations.
+
+A view by rows stores a bit for each cell, bit j for column j; a view by cells stores a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from components.core import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT
+from gv_engine.compiler.language.values import RecordType
+from gv_engine.compiler.vectors import cut_looks, write_seen_looks
+from gv_engine.rules.component import NOTHING, OUTSIDE
+from gv_engine.rules.geometry import Area, step_x, step_y, to_relative, up_in_view
+from gv_engine.world.view import get_view_tile_size
+
+
+def make_view_type(area: Area, by_rows: bool, with_entities: bool) -> RecordType:
+    """Return the record type of the views of an area."""
+    tile, (height, width) = get_view_tile_size(area.shape), area.shape
+    whole = [-(-size // tile) * tile for size in area.shape]
+    fields: list[Any] = [("looks", np.uint32, whole)]
+    if by_rows:
+        fields += [(name, np.int64, whole[:1]) for name in ("clear_rows", "clear_from_right")]
+        fields += [(name, np.int64, area.shape[:1]) for name in ("seen_rows", "seen_from_right")]
+    else:
+        fields += [("entity", np.int32, area.shape)] * with_entities
+        fields += [("lit", np.int32, height * width)]
+        fields += [(name, np.uint8, area.shape) for name in ("opaque", "seen")]
+        # spare bytes: rows are read and written in whole tiles
+        fields += [("spare", np.uint8, (whole[0] - height + 1) * width + tile)]
+    sizes = {"height": height, "width": width, "y": area.observer[0], "x": area.observer[1]}
+    own = {
+        "tile": tile,
+        "turns": int(area.turns),
+        "by_rows": by_rows,
+        "with_entities": with_entities,
+    }
+    return RecordType(np.dtype(fields, align=True), {**VIEW_METHODS, **sizes, **own})
+
+
+# ---- views ---------------------------------------------------------------------------------------
+
+
+def cut_view(w: Any, agent: int, view: Any) -> None:
+    """Copy the cells around an agent into `view`, turned so that the agent looks up if the view
+    turns with it; no cell is seen yet."""
+    facing = up_in_view(w, agent, view.turns)
+    y, x = w.position.y[agent], w.position.x[agent]
+    ahead_y, ahead_x = step_y(facing), step_x(facing)
+    # grid row and cell of the view's first row; if turned, of its first column
+    if ahead_x != 0:
+        line, next_line = y - view.x * ahead_x, ahead_x
+        cell, next_cell = x + view.y * ahead_x, -ahead_x
+    else:
+        line, next_line = y + view.y * ahead_y, -ahead_y
+        cell, next_cell = x + view.x * ahead_y, -ahead_y
+    cut_looks(w, view, ahead_x != 0, line, next_line, cell, next_cell)
+    if view.by_rows:
+        view.seen_rows[:] = 0
+        view.seen_from_right[:] = 0
+    else:
+        view.seen[:] = 0
+    if view.with_entities:
+        copy_entities(w, view, ahead_x != 0, line, next_line, cell, next_cell)
+    if w.layout.agents > 1:
+        cover_other_agents(w, agent, view)
+
+
+def copy_entities(
+    w: Any, view: Any, is_turned: bool, line: int, next_line: int, cell: int, next_cell: int
+) -> None:
+    """Copy the entities of cells into a view, see `cut_looks`."""
+    for i in range(view.height):
+        for j in range(view.width):
+            along, away = (i, j) if is_turned else (j, i)
+            y, x = line + away * next_line, cell + along * next_cell
+            e = OUTSIDE
+            if w.inside(y, x):
+                e = w.at[y, x] if w.at[y, x] != NOTHING else w.ground[y, x]
+            view.entity[i, j] = e
+
+
+def cover_other_agents(w: Any, agent: int, view: Any) -> None:
+    """Draw the other agents into a view; of several in a cell, the one with the lowest number."""
+    # read once: a write to the view might change these fields
+    facing = up_in_view(w, agent, view.turns)
+    ahead_y, ahead_x = step_y(facing), step_x(facing)
+    y, x = w.position.y[agent], w.position.x[agent]
+    for number in range(w.layout.agents):
+        other = w.layout.agents - number
+        dy, dx = w.position.y[other] - y, w.position.x[other] - x
+        i, j = view.y - dy * ahead_y - dx * ahead_x, view.x + dy * ahead_x - dx * ahead_y
+        # one branch instead of six, which processors predict badly
+        within = (i >= 0) & (i < view.height) & (j >= 0) & (j < view.width)
+        if within & (other != agent) & (y + dy >= 0):
+            way = to_relative(w.agent.facing[other], facing)
+            look = w.kind.value[other] & 255 | way << 8 | (w.color.value[other] & 255) << 16
+            cover_cell(view, i, j, other, look | (w.blocks_vision(other) != 0) << 31)
+
+
+def cover_cell(view: Any, i: int, j: int, e: int, look: int) -> None:
+    """Draw the appearance of an entity into a cell of a view."""
+    view.looks[i, j] = look
+    if view.with_entities:
+        view.entity[i, j] = e
+    if not view.by_rows:
+        view.opaque[i, j] |= look >> 31
+    elif look >> 31:
+        view.clear_rows[i] &= ~(1 << j)
+        view.clear_from_right[i] &= ~(1 << (view.width - 1 - j))
+
+
+def clear_row(view: Any, i: int) -> Any:
+    """Return a bit mask of the transparent cells of a row."""
+    if view.by_rows:
+        return view.clear_rows[i]
+    clear = 0
+    for j in range(view.width):
+        clear |= (view.opaque[i, j] == 0) << j
+    return clear
+
+
+def clear_row_from_right(view: Any, i: int) -> Any:
+    """Return a bit mask of the transparent cells of a row, bit j for the cell j from the right."""
+    if view.by_rows:
+        return view.clear_from_right[i]
+    clear = 0
+    for j in range(view.width):
+        clear |= (view.opaque[i, view.width - 1 - j] == 0) << j
+    return clear
+
+
+def see_row(view: Any, i: int, seen: int, from_right: int = 0) -> None:
+    """Mark cells of a row as seen, see `View.see_row`."""
+    if view.by_rows:
+        view.seen_rows[i] = seen
+        view.seen_from_right[i] = from_right
+        return
+    for j in range(view.width):
+        view.seen[i, j] = (seen >> j | from_right >> (view.width - 1 - j)) & 1
+
+
+VIEW_METHODS: dict[str, Callable[..., Any]] = {
+    method.__name__: method for method in (clear_row, clear_row_from_right, see_row)
+}
+"""Methods of views by name."""
+
+# ---- observations --------------------------------------------------------------------------------
+
+
+def write_seen(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
+    """Write the seen cells of a view into (h, w, 3) `grid`, and the held object into (3,) `item`,
+    as (type, state, colour)."""
+    write_seen_looks(view, grid)
+    turn_states(w, grid, up_in_view(w, agent, view.turns))
+    held = w.agent.holding[agent]
+    item[0] = NONE_GRID_OBJECT if held == NOTHING else w.kind.value[held]
+    item[1] = w.state_of(held)
+    item[2] = w.color.value[held]
+
+
+def write_look(grid: Any, i: int, j: int, look: int) -> None:
+    """Write the type, state and colour of an appearance into a cell of an (h, w, 3) array."""
+    for channel in range(3):
+        grid[i, j, channel] = look >> 8 * channel & 255
+
+
+def turn_states(w: Any, grid: Any, up: int) -> None:
+    """Make the directions of objects in (h, w, 3) cells relative to the direction `up`; agents are
+    turned before."""
+    if len(w.tables.turned) > 0:
+        for i in range(grid.shape[0]):
+            for j in range(grid.shape[1]):
+                if grid[i, j, 0] in w.tables.turned:
+                    grid[i, j, 1] = to_relative(grid[i, j, 1], up)
+
+
+def write_ground_seen(w: Any, agent: int, view: Any, grid: Any, out: Any) -> None:
+    """Write the ground of the cells that are seen in `grid` into (h, w, 3) `out`: Floor where
+    nothing lies, Hidden where nothing is seen."""
+    facing = up_in_view(w, agent, view.turns)
+    y, x = w.position.y[agent], w.position.x[agent]
+    ahead_y, ahead_x = step_y(facing), step_x(facing)
+    for i in range(view.height):
+        for j in range(view.width):
+            ahead, right = view.y - i, j - view.x
+            shown = HIDDEN
+            if grid[i, j, 0] != HIDDEN:
+                shown = FLOOR
+                if len(w.layout.layers) > 1:
+                    to_y = y + ahead * ahead_y + right * ahead_x
+                    shown = w.look_beneath(to_y, x + ahead * ahead_x - right * ahead_y)
+            write_look(out, i, j, shown)
+    turn_states(w, out, facing)
+
+
+def write_whole(w: Any, agent: int, out: Any) -> None:
+    """Write all cells of the grid and all agents, seen or not, into (H, W, 3) `out`."""
+    for y in range(out.shape[0]):
+        for x in range(out.shape[1]):
+            write_look(out, y, x, w.looks[y, x] if y < w.height and x < w.width else HIDDEN)
+    for number in range(len(w.agents())):
+        # of several in a cell the first shows; the agent itself has precedence
+        other = len(w.agents()) - number
+        if other != agent:
+            write_agent(w, other, w.look_of(other), out)
+    write_agent(w, agent, NONE_GRID_OBJECT | w.agent.facing[agent] << 8 | NONE << 16, out)
+
+
+def write_agent(w: Any, agent: int, look: int, out: Any) -> None:
+    """Write the appearance of an agent into its cell of (H, W, 3) `out`."""
+    y, x = w.position.y[agent], w.position.x[agent]
+    if w.inside(y, x) and y < out.shape[0] and x < out.shape[1]:
+        write_look(out, y, x, look)
+
+
+def hide_all(grid: Any, item: Any) -> None:
+    """Write the observation of an agent that is off the grid: Hidden in all cells, and no item."""
+    item[:] = 0
+    item[0] = NONE_GRID_OBJECT
+    grid[:] = 0
+    for i in range(grid.shape[0]):
+        for j in range(grid.shape[1]):
+            grid[i, j, 0] = HIDDEN
