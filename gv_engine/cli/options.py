@@ -11,7 +11,8 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from decimal import Decimal
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -36,6 +37,8 @@ from gv_engine.session.video_writer import FORMATS
 
 # ---- arguments -----------------------------------------------------------------------------------
 
+_POWER = re.compile(r"\d{1,6}e\d{1,2}")
+"""Whole number such as 1e6."""
 _OPTION = re.compile(r"--?[^\W\d_][\w-]*")
 
 Commands: TypeAlias = "argparse._SubParsersAction[CommandParser]"
@@ -334,7 +337,7 @@ def parse_seeds(text: str) -> range:
         if seeds and seeds.stop <= 2**31:
             return seeds
     raise argparse.ArgumentTypeError(
-        f"found {shorten(text, 40)!r}, expected seeds from 0 on, as 0:3"
+        f"found {shorten(text, 40)!r}, expected seeds from 0 on, as 0:3 for three"
     )
 
 
@@ -358,11 +361,10 @@ def parse_at_most(most: int, parse: Callable[[str], int], text: str) -> int:
 def _parse_at_least(least: int, text: str) -> int:
     """Return `text` as a whole number; raise an argparse error for another text, or a number below
     `least`."""
-    try:
-        if (number := int(text)) >= least:
+    with suppress(ValueError):  # the same message
+        number = int(Decimal(text)) if _POWER.fullmatch(text) else int(text)
+        if number >= least:
             return number
-    except ValueError:
-        pass  # the same message
     raise argparse.ArgumentTypeError(
         f"found {shorten(text, 40)!r}, expected a whole number from {least} on"
     )

@@ -211,6 +211,11 @@ def _session_factory(options: argparse.Namespace) -> Callable[[], Session]:
         raise cli.UsageError(
             f"--seed {options.seed}: the world of --from has its seed already; leave --seed out"
         )
+    if is_rollout(Path(options.snapshot)):
+        raise cli.UsageError(
+            f"--from takes a file of snapshots, and {options.snapshot} is a rollout: "
+            f"`gv-engine replay {options.snapshot}` shows it"
+        )
     named = Scenario.load(options.scenario, **settings) if options.scenario else None
     scenario, rows = snapshots.load(options.snapshot, named, **cli.consent(options))
     row = options.row or 0

@@ -29,7 +29,7 @@ import math
 from collections import deque
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack, closing
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -51,6 +51,7 @@ from gv_engine.learning.training import (
 from gv_engine.rollout import episode_folder
 from gv_engine.rollout.evaluation import evaluate_policy
 from gv_engine.rollout.policy import name_with_partners
+from gv_engine.rules.errors import UnknownOptionError
 from gv_engine.rules.turns import AgentGroup
 from gv_engine.scenario.files import make_file_name
 from gv_engine.scenario.loading import load_reference, load_scenario
@@ -544,7 +545,16 @@ def _create_runs(
     """
     from gv_engine.learning.run_folder import Run, check_new_run_folder
 
-    loaded = load_scenario(options.scenario, **cli.scenario_options(options))
+    try:
+        loaded = load_scenario(options.scenario, **cli.scenario_options(options))
+    except UnknownOptionError:
+        if wrong := dict(options.settings).keys() & {each.name for each in fields(Config)}:
+            name = min(wrong)
+            raise cli.UsageError(
+                f"--set {name}: a setting of the training, no parameter of {options.scenario}: "
+                f"--set-hp {name}={dict(options.settings)[name]}"
+            ) from None
+        raise
     grid = cli.require_grid(loaded, "train takes grids")
     scenario: Scenario = cli.require_step_limit(grid, options.max_steps, "give --max-steps")
     settings, levels = prepare_settings(config, scenario), config.levels

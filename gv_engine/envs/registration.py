@@ -25,7 +25,7 @@ def parallel_env(scenario: Any, **options: Any) -> Any:
     return resolve_name("gv_engine.envs.parallel:ParallelGridEnv")(scenario, **options)
 
 
-def make_env(scenario: Any, **options: Any) -> gymnasium.Env[Any, Any]:
+def make_env(scenario: Any = None, **options: Any) -> gymnasium.Env[Any, Any]:
     """Return a Gymnasium environment with one world of a scenario of any domain.
 
     Args:
@@ -37,7 +37,7 @@ def make_env(scenario: Any, **options: Any) -> gymnasium.Env[Any, Any]:
     return get_plugin(resolved).make_env(resolved, **options)
 
 
-def make_vector_env(scenario: Any, num_envs: int = 1, **options: Any) -> Any:
+def make_vector_env(scenario: Any = None, num_envs: int = 1, **options: Any) -> Any:
     """Return a Gymnasium vector environment with `num_envs` worlds of a scenario of any domain.
 
     Args:
@@ -53,6 +53,8 @@ def make_vector_env(scenario: Any, num_envs: int = 1, **options: Any) -> Any:
 def _resolve(scenario: Any, options: dict[str, Any]) -> Any:
     """Return the scenario from any source, and remove values of its parameters and trust options
     from `options`."""
+    if scenario is None:
+        raise TypeError("no scenario: give a name, a file or a mapping, scenario='keydoor-9x9'")
     # imported when needed, as `import gv_engine` registers ids and reads no scenario
     from gv_engine.scenario.loading import as_scenario, pop_settings
     from gv_engine.scenario.rule_modules import pop_consent

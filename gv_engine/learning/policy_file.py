@@ -27,7 +27,7 @@ from gv_engine.learning.network_spec import (
     codes_by_cell,
 )
 from gv_engine.learning.numpy_net import NumpyNet
-from gv_engine.rules.errors import GVEngineError, error_text, shorten
+from gv_engine.rules.errors import GVEngineError, describe_allowed, error_text, shorten
 from gv_engine.scenario.array_files import ArrayError, NpzArchive
 from gv_engine.scenario.files import atomic_write, parse_json, to_path
 from gv_engine.scenario.plugin import AnyScenario
@@ -111,6 +111,10 @@ class PolicyFile(NamedTuple):
         if not path.exists():
             if several := sorted(run.glob(f"*/{POLICY_FILE}")):
                 raise RunError(f"{run} holds several runs: name one, as {several[0].parent}")
+            if not run.exists():
+                runs = [each.parent.name for each in run.parent.glob(f"*/{POLICY_FILE}")]
+                hint = describe_allowed(run.name, runs, "runs beside it")
+                raise RunError(f"there is no folder {run}{hint}")
             raise RunError(
                 f"{run} holds no run that is a policy: there is no {POLICY_FILE}, which gv-engine "
                 f"train writes, and gv-engine train --resume where it is gone"

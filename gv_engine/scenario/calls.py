@@ -308,14 +308,15 @@ class CallReader:
         """Report that the parameter `key` at `node` is none of `allowed`; if `system` is built in
         and no allowed name is similar, only warn."""
         message = f"{system.name} takes no {key!r}"
+        allowed_names = describe_allowed(key, allowed)
         is_built_in = system in (
             REGISTRIES[system.phase][name] for name in REGISTRIES[system.phase]
         )
         if is_built_in and not get_close_matches(key, allowed, 1):
             # scenarios of GridVerse pass an unused parameter to `teleport`
-            self.warnings.append((node, f"{message}; ignored"))
+            self.warnings.append((node, f"{message}{allowed_names}; ignored"))
         else:
-            self._problems.add(node, message + describe_allowed(key, allowed))
+            self._problems.add(node, message + allowed_names)
 
     def _run_check(self, call: Call, node: YamlNode, entries: dict[str, YamlNode]) -> None:
         """Run the argument check of the call's system, and report its error message: at the

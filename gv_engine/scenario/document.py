@@ -268,7 +268,7 @@ def read_text(
     file = ref.file.absolute()
     document = Document(YamlNode(None, line=1), str(ref.file), file.parent, file, problems)
     try:
-        packs.check_kind(document.root, ref.file, raw)
+        packs.check_text_file(document.root, ref.file, raw)
         pack = packs.is_pack(ref.file, raw)
         root = packs.wrap_in_scenario(ref.file, problems) if pack else parse_yaml(raw, problems)
         text = decode_levels(raw) if pack else decode_utf8(raw)

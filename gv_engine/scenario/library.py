@@ -268,6 +268,8 @@ _OTHER_FILES = {
     ".gvreplay": "a replay, no scenario; `gv-engine replay {}` shows it",
     ".tmx": "a map of Tiled, which has no rules; write a scenario with rules and `levels: {}`",
     ".tmj": "a map of Tiled in JSON; save it as .tmx in Tiled",
+    ".py": "Python, no scenario; name its folder, or the YAML file beside it",
+    **dict.fromkeys((".png", ".gif", ".jpg", ".svg", ".mp4"), "a picture, no scenario"),
     ".tsx": "a tileset of Tiled; name the map, a .tmx file",
     ".tsj": "a tileset of Tiled; name the map, a .tmx file",
     ".ldtk": "a project of LDtk; let LDtk save its levels for Tiled, as .tmx",
@@ -445,6 +447,8 @@ def find_ref(source: str | Path, refs: Mapping[str, ScenarioRef] | None = None) 
             [f"{source}: no variant {number!r}; {pack} has none, leave out #{number}"]
         )
     if len(path.parts) > 1 or path.suffix in _SUFFIXES:
+        if not path.parent.is_dir():
+            raise ScenarioError([f"{path}: there is no folder {path.parent}"])
         raise ScenarioError([f"{path}: no such file{_suggest_file(path.parent, path.name)}"])
     names = {name: name for name in refs}
     names |= {file.parent.name: file.parent.name for file in Path().glob(f"*/{FOLDER_FILE}")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -357,6 +358,9 @@ def make_symbol_check(
     return fault
 
 
+_KEY = re.compile(r"[a-z_]{2,}:(?=\s|$)")
+
+
 class MapReader:
     """Map as rows of characters, checked against the legend; collects all errors.
 
@@ -407,6 +411,13 @@ class MapReader:
         if self._node.folded:
             raise self._node.error("its rows are joined into one line; write `map: |`")
         rows = self._node.text.rstrip("\n").split("\n")
+        if not rows[0] and any(rows):
+            raise self._node.error("row 0 is empty; take out the empty line above the rows")
+        for y, row in enumerate(rows):
+            if ":" not in self.legend and (found := _KEY.match(row)):
+                raise self._cell_node(y).error(
+                    f"row {y} begins as the key {found[0]!r}; indent keys less than rows of maps"
+                )
         if isinstance(self._node.value, dict | list) or not rows[0]:
             raise self._node.error(
                 f"found {self._node.summary}, expected rows of characters: `map: |`, and below it "

@@ -98,11 +98,9 @@ def is_pack(file: Path, raw: bytes = b"") -> bool:
     return kind in _SOKOBAN
 
 
-def check_kind(document: YamlNode, file: Path, raw: bytes) -> None:
-    """Raise a FieldError at `document` if `file`, with the content `raw`, is Python, or a `.txt`
-    file that has neither a board nor a key."""
-    if file.suffix == ".py":
-        raise document.error("found Python, expected a scenario: name its YAML file or its folder")
+def check_text_file(document: YamlNode, file: Path, raw: bytes) -> None:
+    """Raise a FieldError at `document` if `file` is a `.txt` file whose content `raw` has neither a
+    board nor a key."""
     if file.suffix.lower() == ".txt" and not (_BOARD.search(raw) or _KEY.search(raw)):
         raise document.error(
             "found neither boards of Sokoban, with rows such as #@ $.# alone in their lines, nor "

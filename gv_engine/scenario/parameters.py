@@ -208,13 +208,10 @@ def _unknown_option_error(name: str, declared: Iterable[str], label: str) -> Unk
     similar of the `declared` ones."""
     parameters = list(declared)
     has = f"the parameters {', '.join(parameters)}" if parameters else "no parameters"
-    others = ", ".join(("the named arguments", *Consent.__annotations__))
     hint = suggest_similar(name, [*parameters, _STEP_LIMIT])
     if _STEP_LIMIT in hint and _STEP_LIMIT not in parameters:
         hint = f"; environments take {_STEP_LIMIT!r}, the limit of steps;"
-    return UnknownOptionError(
-        [f"no option {name!r}{hint or ';'} {label} has {has}; in Python there are also {others}"]
-    )
+    return UnknownOptionError([f"no option {name!r}{hint or ';'} {label} has {has}"])
 
 
 def _read_parameter(

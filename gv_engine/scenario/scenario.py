@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from gv_engine.late_imports import INNER_ENV
 from gv_engine.rules.component import AGENT
-from gv_engine.rules.errors import ScenarioError, SeveralAgentsError
+from gv_engine.rules.errors import ScenarioError, SeveralAgentsError, shorten
 from gv_engine.rules.frame import Canvas, Frame
 from gv_engine.rules.geometry import Area, action_name
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes, is_engine_module, is_rule_module
@@ -85,6 +85,13 @@ class Scenario(ImmutableScenario):
     """
 
     domain: ClassVar[str] = "grid"
+
+    def __new__(cls, *values: Any, **values_by_name: Any) -> Scenario:
+        """Return a scenario without values; raise a TypeError for one argument, such as a name."""
+        if len(values) + len(values_by_name) == 1:
+            wanted = shorten(repr([*values, *values_by_name.values()][0]), 60)
+            raise TypeError(f"a scenario is read by Scenario.load({wanted})")
+        return super().__new__(cls)
 
     name: str
     description: str

@@ -277,7 +277,11 @@ class Replay(NotebookView):
             is_line = data.startswith(LINE_BEGINS.encode())
             return cls.from_line(data.decode("latin-1")) if is_line else cls.from_bytes(data)
         except ReplayError as error:
-            raise ReplayError(f"{path}: {error}") from None
+            folder = path.parent
+            is_part = path.name == "rollout.json"
+            hint = f"a part of a rollout; `gv-engine replay {folder}` shows it"
+            fault = hint if is_part else error
+            raise ReplayError(f"{path}: {fault}") from None
 
     def to_line(self) -> str:
         """Return the replay as one line of text, for the clipboard."""

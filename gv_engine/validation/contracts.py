@@ -63,8 +63,14 @@ def _watch_function(
         worlds = [w, *(obj.world for obj in arguments if hasattr(obj, "world"))]
         rows = [] if phase in _MAY_EDIT else [world.snapshot() for world in worlds]
         field_values = [_read_field(w, name) for name in engines]
-        rng_state = _global_rng_state()
+        rng_state, containers = _global_rng_state(), _read_containers(function)
         result = function(w, *arguments)
+        for name, text in _read_containers(function).items():
+            if text != containers.get(name, text):
+                report(
+                    f"changes the global {name!r}, which no reset or snapshot restores; keep it in "
+                    f"a component"
+                )
         if _global_rng_state() != rng_state:
             report("draws from a global generator, which no seed of the world reaches; use w.rng")
         if phase is Phase.TRANSITION and result is not None:
@@ -83,6 +89,17 @@ def _watch_function(
         return result
 
     return watched
+
+
+def _read_containers(function: Callable[..., Any]) -> dict[str, str]:
+    """Return the lists, dictionaries and sets among the globals of a rule's module as texts."""
+    names = getattr(unwrap_partials(function), "__globals__", {})
+    kinds = list, dict, set, bytearray
+    return {
+        name: repr(value)
+        for name, value in names.items()
+        if isinstance(value, kinds) and not name.startswith("__")
+    }
 
 
 def _read_field(world: Any, name: str) -> Any:

@@ -68,6 +68,7 @@ def test_unknown_command(capsys):
         ("train a --set-hp b", "--set-hp: found 'b', expected NAME=VALUE, as learning_rate=3e-4"),
         ("play a --set b", "--set: found 'b', expected NAME=VALUE, as size=9"),
         ("view a --num-envs 1048577", "found 1048577, allowed are at most 1048576"),
+        ("train a --seeds 5", "--seeds: found '5', expected seeds from 0 on, as 0:3 for three"),
         ("record a", "record: OUT is missing, as in `gv-engine record keydoor-9x9 keydoor.png "),
         ("minari --from a --to b", "minari: --to: not allowed with argument --from"),
     ],
@@ -80,6 +81,28 @@ def test_wrong_words_are_one_line_with_the_nearest_name(words: str, says: str, c
     command = " ".join(word for word in words.split()[:1] if not word.startswith("-"))
     assert said.endswith(f"(see {f'gv-engine {command}'.strip()} --help)\n")
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("check cave/rules.py", "rules.py is Python, no scenario; name its folder, or the YAML"),
+        ("edit cave/exit.png", "exit.png is a picture, no scenario"),
+        ("edit nowhere/cave.yaml", "cave.yaml: there is no folder nowhere"),
+        ("replay cave/rollout.json", "json: a part of a rollout; `gv-engine replay cave` shows it"),
+        ("play --from cave", "takes a file of snapshots, and cave is a rollout: `gv-engine replay"),
+        ("rollout keydoor-5x5 --episodes 1e1 --seed 1.5", "--seed: found '1.5', expected a whole"),
+    ],
+)
+def test_a_file_of_another_kind_is_told_with_what_takes_it(
+    words: str, says: str, here: Path, capsys
+):
+    (here / "cave").mkdir()
+    for name in ("rules.py", "exit.png", "rollout.json"):
+        (here / "cave" / name).write_text("{}")
+    with suppress(SystemExit):
+        assert main(words.split()) == 2
+    assert says in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [["rollout"], ["record"], ["play"], ["check"]])

@@ -68,3 +68,12 @@ def keep_to_yourself(w: World, agent: int) -> None:
     w.lift(door)
     w.place(door, 0, 1)
     w.agent.facing[agent] = w.rng.integers(4)
+
+
+calls: list[int] = []
+
+
+@system(TRANSITION)
+def count_calls(w: World, agent: int) -> None:
+    """Keep the calls in the module, which no reset clears."""
+    calls.append(agent)

@@ -51,6 +51,8 @@ CALLS: dict[str, Any] = {
     "scenario=5: allowed are a name": lambda env, envs: Scenario.load(5),  # type: ignore[arg-type]
     "scenario=None: allowed": lambda env, envs: load_scenario(None),  # type: ignore[arg-type]
     "scenario=6: allowed": lambda env, envs: gymnasium.make("GV-Scenario-v0", scenario=6),
+    "read by Scenario.load..cave.yaml": lambda env, envs: Scenario("cave.yaml"),  # type: ignore[call-arg]
+    "no scenario: give a name, a file": lambda env, envs: gymnasium.make("GV-Scenario-v0"),
     "scenario='x': expected a Scenario": lambda env, envs: Simulation("x"),  # type: ignore[arg-type]
     "found 3, expected rows from snapshot": lambda env, envs: env.restore(3),
     "found None, expected rows": lambda env, envs: envs.restore(None),
@@ -63,8 +65,10 @@ CALLS: dict[str, Any] = {
     ),
     r"train\(\) got steps=9; .*Config\(steps=9\)\)$": lambda env, envs: train("a", steps=9),
     "action 'x': allowed are 0 to 7": lambda env, envs: env.step("x"),
+    "action 2.7: expected a whole number": lambda env, envs: env.step(2.7),
     "action 99: allowed are 0 to 7": lambda env, envs: env.step(99),
     "no action 5": lambda env, envs: TextActions(env).step(5),  # type: ignore[arg-type]
+    "there is no folder nowhere-run": lambda env, envs: load_policy("nowhere-run"),
     "path=7: expected a path": lambda env, envs: load_policy(7),  # type: ignore[arg-type]
     "path=8: expected a path": lambda env, envs: snapshots.load(8),  # type: ignore[arg-type]
     "path=9: expected a path": lambda env, envs: Config.read(9),  # type: ignore[arg-type]

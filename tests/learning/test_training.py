@@ -270,6 +270,7 @@ def test_it_learns_key_door_and_what_it_learned_is_a_policy(capsys):
         (("--resume", "full", "--seed", "3"), "--seed is that of the run"),
         (("--resume", "nowhere"), "nowhere holds no run: there is no run.json"),
         (("mathy-poly-simplify-easy",), "train takes grids"),
+        (("keydoor-5x5", "--set", "gamma=0.9"), "no parameter of keydoor-5x5: --set-hp gamma=0.9"),
     ],
 )
 def test_bad_input_is_told(words, says, capsys):

@@ -177,6 +177,12 @@ def file(tmp_path):
             "   #>.E#",
             "row 1, ' #>.E#', is 6 characters long, row 0 is 5; indent all rows al",
         ),
+        (
+            "legend:\n",
+            "  legend:\n",
+            "10: map: row 3 begins as the key 'legend:'; indent keys less",
+        ),
+        ("map: |\n", "map: |\n\n", "map: row 0 is empty; take out the empty line above"),
         ("map: |", "map:", "map: found nothing, expected rows of characters: `map: |`"),
         ("name: level", "name: !!python/name:os.system", "1: name: found the tag"),
         ("name: level", "name: &a [*a]", "1: name[0]"),
@@ -303,7 +309,7 @@ def test_what_is_for_nobody_is_told(file):
     ("old", "new", "expected"),
     [
         ("name: turn_agent", "{name: turn_agent, says: Out}", "turn_agent takes no 'says'; ignor"),
-        ("  area:", "  for: ann\n  area:", "partially_occluded takes no 'for'; ignored"),
+        ("  area:", "  for: ann\n  area:", "takes no 'for' .allowed: area, turns.; ignored"),
     ],
 )
 def test_what_only_other_functions_take_is_ignored(file, old, new, expected):

@@ -52,5 +52,10 @@ def test_what_the_engine_sets_is_no_rule_s_to_write(name: str, figure: str):
     assert f"{name} ({place}), {ENGINES.format(figure)}" in told("transition_functions", name)
 
 
+def test_what_a_rule_keeps_in_its_module_is_told():
+    (report,) = told("transition_functions", "count_calls")
+    assert "a transition function, changes the global 'calls', which no reset or snapshot" in report
+
+
 def test_what_transitions_may_do_is_no_fault():
     assert told("transition_functions", "keep_to_yourself") == []

@@ -180,8 +180,9 @@ def check_scenario(scenario: Scenario, plan: CheckPlan) -> CheckReport:
         elif verdicts != {Verdict.WON} or len(survey.solutions) < _LEVELS:
             exception += ", as far as levels were searched"
     if not faults:
+        other = "else " if scenario.warnings else ""
         both = "object world equals compiled world, and " if compiles == "yes" else ""
-        facts.append(("found", f"{both}nothing wrong{exception}"))
+        facts.append(("found", f"{both}nothing {other}wrong{exception}"))
     return CheckReport(facts, faults)
 
 
