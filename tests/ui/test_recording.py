@@ -139,7 +139,7 @@ def test_the_usual_view_is_the_first_of_the_family(tmp_path: Path, monkeypatch):
 def test_what_cannot_be_recorded_is_said(tmp_path: Path, game: Session):
     with pytest.raises(ValueError, match=r"a.avi: the name must end with .gif, .mp4, .png"):
         Recorder(tmp_path / "a.avi", game.scenario)
-    with pytest.raises(OSError, match=r"a.gif cannot be written: No such file"):
+    with pytest.raises(OSError, match=r"a.gif cannot be written: there is no folder"):
         Recorder(tmp_path / "missing" / "a.gif", game.scenario)
 
 
