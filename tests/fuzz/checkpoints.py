@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 from random import Random
+from tempfile import mkdtemp
 from typing import Any
 
 import torch
@@ -39,7 +40,9 @@ class Checkpoints:
 
     def __init__(self, folder: Path) -> None:
         self._scenarios = {name: load_scenario(name) for name, _ in WAYS.values()}
-        self.files = {way: self._train(way, folder / f"run-{way}") for way in WAYS}
+        # a worker that begins again finds the folders of the one before
+        place = Path(mkdtemp(dir=folder))
+        self.files = {way: self._train(way, place / way) for way in WAYS}
         self.states = {
             way: torch.load(BytesIO(f[CHECKPOINT]), weights_only=True)
             for way, f in self.files.items()
