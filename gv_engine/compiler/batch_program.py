@@ -83,10 +83,10 @@ class BatchProgram:
         it; `failure` is a record of `batch.FAILURE`, and `member` the scenario that the world
         plays."""
         found = self._failures[code]
-        kind, _, message = found.text.format(*failure["numbers"]).partition(": ")
-        cls = getattr(errors, kind, None) or getattr(builtins, kind)
-        error: Exception = Exception.__new__(cls)
-        Exception.__init__(error, message)
+        kind, _, message = found.fill_in(failure["numbers"].tolist()).partition(": ")
+        # its constructor takes the parts of the message
+        cls = IndexError if kind == "OutOfBoundsError" else getattr(errors, kind, None)
+        error: Exception = (cls or getattr(builtins, kind))(message)
         system = self._find_system(int(failure["blame"]), member)
         if system is not None:
             system.attach_to_error(error)

@@ -28,7 +28,7 @@ from gv_engine.compiler.language.expressions import Expressions
 from gv_engine.compiler.language.library import LIBRARY
 from gv_engine.compiler.language.values import Kind, RecordType, Scalar
 from gv_engine.rules.component import AGENT, NOTHING, column_name, fields_of
-from gv_engine.rules.errors import OutOfBoundsError
+from gv_engine.rules.errors import CapacityError, OutOfBoundsError
 from gv_engine.rules.geometry import count_bits, flat_view
 from gv_engine.rules.world import VERBS
 from gv_engine.scenario.layout import RNG, Layout
@@ -208,7 +208,7 @@ def spawn(w: Any, kind: int) -> Any:
 
 
 def run_out(w: Any) -> None:
-    raise MemoryError(CAPACITY)
+    raise CapacityError(CAPACITY)
 
 
 def remove_entity(w: Any, e: int) -> None:

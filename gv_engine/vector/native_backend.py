@@ -208,7 +208,7 @@ class NativeBatch(Backend):
             return
         self._first_actions[chosen] = LOOK
         run, address = self.program.run, self._lanes[0].address
-        if sum(run(address, i, i + 1, NEXT_STEP) for i in chosen.tolist()):
+        if sum(run(address, i, i + 1, NEXT_STEP) for i in sorted(chosen.tolist())):
             self._raise_error(np.sort(chosen))
 
     def _run_in_chunks(self, mode: int) -> int:

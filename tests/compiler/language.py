@@ -11,7 +11,7 @@ import numpy as np
 from gv_engine.compiler.language.functions import Compiled, Compiler
 from gv_engine.compiler.language.library import LIBRARY
 from gv_engine.compiler.language.machine import MachineCode
-from gv_engine.compiler.language.memory import ARENA_HEAD
+from gv_engine.compiler.language.memory import ARENA_HEAD, NUMBERS
 from gv_engine.compiler.language.values import Kind, Record, Scalar, leaves
 from gv_engine.compiler.rows import make_row_type
 from gv_engine.rules.errors import DoesNotCompileError
@@ -103,7 +103,8 @@ def _make_caller(
             given.view(np.float64 if kind is float else np.int64)[k] = number
         code = run(arena.ctypes.data, given.ctypes.data, taken.ctypes.data)
         if code:
-            return compiler.failures[code].text
+            numbers = arena[NUMBERS:ARENA_HEAD].view(np.int64).tolist()
+            return compiler.failures[code].fill_in(numbers)
         return to_python(version.result, iter(taken))
 
     return call

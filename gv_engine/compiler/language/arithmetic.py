@@ -70,8 +70,9 @@ class Arithmetic:
         """Raise an error for the expression that is being compiled."""
         raise NotImplementedError
 
-    def fail_if(self, condition: Scalar | bool, error: str) -> None:
-        """Let the running program fail with an error if a condition holds."""
+    def fail_if(self, condition: Scalar | bool, error: str, *numbers: Scalar) -> None:
+        """Let the running program fail with an error if a condition holds; `numbers` stand in its
+        text as {0}, {1} …"""
         raise NotImplementedError
 
     def call_function(self, function: Callable[..., Any], *arguments: Any) -> Any:

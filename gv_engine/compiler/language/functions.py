@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -52,6 +53,10 @@ class Failure:
     file: str
     line: int
     function: str
+
+    def fill_in(self, numbers: Sequence[int]) -> str:
+        """Return the text with the numbers that the program has left."""
+        return re.sub(r"\{(\d)\}", lambda match: str(numbers[int(match[1])]), self.text)
 
 
 @dataclass(frozen=True)
@@ -425,12 +430,22 @@ class FunctionBody(Lists):
         name = self.function.__name__
         raise DoesNotCompileError(f"{self.source.file}:{line}: in {name}: {message}")
 
-    def fail_if(self, condition: Scalar | bool, error: str) -> None:
+    def fail_if(self, condition: Scalar | bool, error: str, *numbers: Scalar) -> None:
         if condition is False:
             return
         line = getattr(self.node, "lineno", self.source.node.lineno)
         failure = Failure(error, self.source.file, line, self.function.__name__)
         code = self.compiler.note_failure(failure)
+        if numbers and isinstance(condition, Scalar):
+            bad, more = self.emit.new_block(), self.emit.new_block()
+            self.emit.branch(condition.text, bad, more)
+            self.emit.start(bad)
+            for k, number in enumerate(numbers):
+                place = self.offset("%arena", NUMBERS + 8 * k)
+                self.emit.do(f"store i64 {number.text}, ptr {place}")
+            self._failures.append((bad, str(code)))
+            self.emit.start(more)
+            return
         if code not in self._failing:
             self._failing[code] = self.emit.new_block()
         if condition is True:
@@ -801,9 +816,12 @@ class FunctionBody(Lists):
             cls = self.evaluate(node.func)
             if isinstance(cls, type) and not is_known(values):
                 for k, value in enumerate(values[:ERROR_NUMBERS]):
-                    place = self.offset("%arena", NUMBERS + 8 * k)
-                    self.emit.do(f"store i64 {self.to_int(value).text}, ptr {place}")
-                return cls(*(f"{{{k}}}" for k in range(len(values))))
+                    if not is_known(value):
+                        place = self.offset("%arena", NUMBERS + 8 * k)
+                        self.emit.do(f"store i64 {self.to_int(value).text}, ptr {place}")
+                return cls(
+                    *(each if is_known(each) else f"{{{k}}}" for k, each in enumerate(values))
+                )
         return self.evaluate(node)
 
     def visit_Assert(self, node: ast.Assert) -> None:

@@ -27,7 +27,7 @@ from gv_engine.compiler.language.values import (
     kind_of_dtype,
 )
 
-OUT_OF_RANGE = "IndexError: an index is out of range"
+OUT_OF_RANGE = "IndexError: index {{0}} is out of bounds for axis {} with size {}"
 ARENA = "MemoryError: the arrays of a rule need more than the arena"
 ALIGN = 16
 BLAME = 16
@@ -220,10 +220,12 @@ class Memory(Arithmetic):
             self.refuse(f"{describe(value)} cannot be changed in compiled code")
         return value
 
-    def place_index(self, index: Scalar, length: int | Scalar, is_inside: bool = False) -> Scalar:
+    def place_index(
+        self, index: Scalar, length: int | Scalar, is_inside: bool = False, axis: int = 0
+    ) -> Scalar:
         """Return an index from 0 on for an index that may count from the end; fail if it is outside
-        the array."""
-        size = self.to_int(length)
+        of an axis of the array."""
+        size, given = self.to_int(length), index
         if index.low < 0 and not is_inside:
             negative = self.compare(ast.Lt(), index, 0)
             moved = self.emit.get(f"add i64 {index.text}, {size.text}")
@@ -234,7 +236,8 @@ class Memory(Arithmetic):
         fits = index.low >= 0 and index.high < size.low
         if self.is_checked and not is_inside and not fits:
             outside = self.emit.get(f"icmp uge i64 {index.text}, {size.text}")
-            self.fail_if(Scalar(Kind.BOOL, outside), OUT_OF_RANGE)
+            text = OUT_OF_RANGE.format(axis, length if isinstance(length, int) else "{1}")
+            self.fail_if(Scalar(Kind.BOOL, outside), text, given, size)
         return Scalar(Kind.INT, index.text, max(index.low, 0), index.high)
 
     def part(
@@ -260,7 +263,8 @@ class Memory(Arithmetic):
             elif isinstance(value, int) and isinstance(length, int) and -length <= value < length:
                 place = value % length
             else:
-                place = self.place_index(self.to_int(value), length, is_inside or not array.wraps)
+                is_within = is_inside or not array.wraps
+                place = self.place_index(self.to_int(value), length, is_within, k)
             pointer = self.offset(pointer, self._product(place, stride))
         part = replace(array, pointer=pointer, shape=tuple(shape), strides=tuple(strides))
         contiguous = array.is_contiguous and not has_gaps
@@ -355,7 +359,8 @@ class Memory(Arithmetic):
             return
         indices = index if isinstance(index, tuple) else (index,)
         if array.capacity is not None:
-            beyond = self.compare(ast.GtE(), indices[0], array.shape[0])
+            place = self.place_index(self.to_int(indices[0]), array.capacity, not array.wraps)
+            beyond = self.compare(ast.GtE(), place, array.shape[0])
             self.fail_if(beyond, "IndexError: only the first entities can have this component")
         found = self.part(array, indices)
         if found.shape:
