@@ -96,7 +96,7 @@ def test_what_cannot_be_expanded():
     for use in (envs.expand, envs.restore, envs.state_key):
         trusted = {} if use == envs.state_key else {"trusted": True}
         with pytest.raises(
-            ValueError, match="the snapshot is of (nine-rooms-13x13, and|a world with other)"
+            ValueError, match=r"the snapshot is of (nine-rooms-13x13, and|a world with other)"
         ):
             use(np.repeat(other.snapshot(), 6), **trusted)
 
