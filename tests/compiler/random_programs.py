@@ -32,7 +32,10 @@ ARGUMENTS = [
     *((-1, -3, 7.0), (1 << 40, 12, -1e-3), (100, -(1 << 62), 3.0), (5, 9, -7.5)),
     *((MOST, LEAST, 1e308), (LEAST, -1, 5e-324), (MOST, MOST, float("inf")), (12, 2, 1e16)),
 ]
-LOUD = ("OverflowError: an integer", "OverflowError: a float is no", "ValueError: a negative power")
+LOUD = (
+    *("OverflowError: an integer", "OverflowError: a float is no", "ValueError: a negative power"),
+    "ValueError: a negative number to a fractional power",
+)
 """Errors of compiled functions where Python goes on."""
 SHIFT = "ValueError: negative shift count"
 """Error of compiled functions where NumPy's numbers go on."""

@@ -283,9 +283,7 @@ class Compiler:
         self._kept: list[Any] = []
         self._count = 0
 
-    def compile(
-        self, function: FunctionType | Nested, arguments: Mapping[str, Any]
-    ) -> Compiled | None:
+    def compile(self, function: Any, arguments: Mapping[str, Any]) -> Compiled | None:
         """Return the version of a function for arguments of these forms, None while it is being
         compiled."""
         arguments = {name: forget_bounds(value) for name, value in arguments.items()}
