@@ -1,5 +1,4 @@
-"""Appearances of cells in compiled code: encoding them, and updating them with every write to a
-world's record.
+"""Appearances of cells in compiled code: updating them with every write to a world's record.
 
 An appearance is a uint32 with type, state, colour and an opaque bit, see `Layout.looks_dtype`.
 Importing this module registers implementations of these writes with Numba. Writes also update the
@@ -9,16 +8,13 @@ cell lists and distances of `cell_lists`.
 from __future__ import annotations
 
 import operator
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numpy.typing import NDArray
 
 from components.core import FLOOR
 from gv_engine.compiler.cell_lists import TYPES_UNKNOWN
-from gv_engine.compiler.intrinsics import emit_lanes, emit_repeated, owning_world, writable_view
+from gv_engine.compiler.intrinsics import owning_world, writable_view
 from gv_engine.compiler.method_registry import (
     LAYOUTS,
     is_omitted,
@@ -26,112 +22,13 @@ from gv_engine.compiler.method_registry import (
     register_method,
 )
 from gv_engine.compiler.numba_pipeline import (
-    cgutils,
     check_entity,
-    emit_as,
-    make_array,
     overload,
     types,
 )
 from gv_engine.compiler.records import EmptyGround, EntityColumn, ShownColumn, get_world_record
 from gv_engine.rules.component import AGENT, NOTHING
 from gv_engine.rules.errors import RuleError
-
-# ---- encoding ------------------------------------------------------------------------------------
-
-_BYTE, _INDEX = ir.IntType(8), ir.IntType(64)
-CHUNK = 64
-"""Number of cells that are encoded at once."""
-
-_CELLS = ir.VectorType(_BYTE, CHUNK)
-
-CODE_STEP = np.dtype([(name, np.uint8) for name in ("of_color", "low", "count", "rise", "wrong")])
-"""Record of the `count` types (colours if `of_color`) from index `low` on: it adds `rise` (modulo
-256) to their evenly spaced codes, or says that they have no code if `wrong`."""
-
-
-def make_code_steps(
-    of_color: bool, numbers: NDArray[Any], stride: int, unlisted: int
-) -> NDArray[Any]:
-    """Return (n,) records `CODE_STEP`, by which `encode_cells` computes codes without reading a
-    table: for ranges of types (of colours if `of_color`) the difference between the code in the
-    table `numbers` and index * `stride`, or that they are `unlisted`.
-
-    Args:
-        of_color: the table has the codes of colours, not of types.
-        numbers: (256,) codes of all types or colours; the first is 0.
-        stride: distance of two codes that are evenly spaced.
-        unlisted: value in `numbers` for a type or colour without a code.
-    """
-    listed = np.flatnonzero(numbers != unlisted)
-    more = numbers[listed].astype(np.int64) - stride * listed
-    records = [
-        (of_color, low, 256 - low, (after - before) % 256, 0)
-        for low, (before, after) in zip(listed[1:].tolist(), pairwise(more.tolist()))
-        if after != before
-    ]
-    records += [
-        (of_color, low + 1, high - low - 1, 0, 1)
-        for low, high in pairwise([*listed.tolist(), 256])
-        if high - low > 1
-    ]
-    return np.array(records, CODE_STEP)
-
-
-def encode_cells(cells: Any, steps: Any, stride: int, out: Any) -> bool:
-    """Write the code of each of the (M, 3) uint8 `cells` (type, state, colour) into (M,) uint8
-    `out`; return True if a cell has a type or colour without a code. `stride` and `steps` are the
-    argument and the result of `make_code_steps`.
-
-    Only whole chunks of 64 cells are encoded; the caller encodes the rest.
-    """
-    has_unlisted = False
-    for start in range(0, len(cells) - CHUNK + 1, CHUNK):
-        has_unlisted |= _encode_chunk(cells, start, steps, stride, out)
-    return has_unlisted
-
-
-@emit_as(
-    lambda cells, start, steps, stride, out: types.boolean(
-        cells, types.intp, steps, types.intp, out
-    )
-)
-def _encode_chunk(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Emit LLVM IR of the Numba intrinsic `_encode_chunk(cells, start, steps, stride, out)`, which
-    does the work of `encode_cells` for the 64 cells from index `start` on."""
-    cells, steps, out = (
-        make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 2, 4)
-    )
-    first, even_stride = arguments[1], arguments[3]
-    wide = ir.VectorType(_BYTE, 3 * CHUNK)
-    source = builder.gep(cells.data, [builder.mul(first, _INDEX(3))])
-    shown = builder.load(builder.bitcast(source, wide.as_pointer()), align=1)
-    kind, state, color = (
-        emit_lanes(builder, shown, range(channel, 3 * CHUNK, 3)) for channel in range(3)
-    )
-    stride_of_all = emit_repeated(builder, builder.trunc(even_stride, _BYTE), CHUNK)
-    number = builder.add(builder.mul(stride_of_all, builder.add(kind, state)), color)
-    numbers = cgutils.alloca_once_value(builder, number)
-    wrong = cgutils.alloca_once_value(builder, ir.Constant(_CELLS, [0] * CHUNK))
-    with cgutils.for_range(builder, builder.extract_value(steps.shape, 0)) as loop:
-        step = builder.bitcast(builder.gep(steps.data, [loop.index]), _BYTE.as_pointer())
-        of_color, low, count, rise, is_wrong = (
-            builder.load(builder.gep(step, [_INDEX(field.offset)]))
-            for field in signature.args[2].dtype.fields.values()
-        )
-        value = builder.select(builder.icmp_unsigned("!=", of_color, _BYTE(0)), color, kind)
-        above = builder.sub(value, emit_repeated(builder, low, CHUNK))
-        within = builder.icmp_unsigned("<", above, emit_repeated(builder, count, CHUNK))
-        within = builder.sext(within, _CELLS)
-        joined = (numbers, rise, builder.add), (wrong, is_wrong, builder.or_)
-        for accumulator, of_step, join in joined:
-            part = builder.and_(within, emit_repeated(builder, of_step, CHUNK))
-            builder.store(join(builder.load(accumulator), part), accumulator)
-    goal = builder.bitcast(builder.gep(out.data, [first]), _CELLS.as_pointer())
-    builder.store(builder.load(numbers), goal, align=1)
-    whole = ir.IntType(8 * CHUNK)
-    return builder.icmp_unsigned("!=", builder.bitcast(builder.load(wrong), whole), whole(0))
-
 
 # ---- look methods --------------------------------------------------------------------------------
 

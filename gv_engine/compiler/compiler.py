@@ -10,8 +10,6 @@ import platform
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from functools import cache
 from itertools import chain
 from types import FunctionType
 from typing import Any, NamedTuple
@@ -35,19 +33,16 @@ from gv_engine.compiler import (
     rng,
     spawn_remove,
 )
-from gv_engine.compiler.function_cache import jit_cached
+from gv_engine.compiler.language.wasm import WASM_TRIPLE
 from gv_engine.compiler.loop import BatchLoop, link_loop
-from gv_engine.compiler.numba_pipeline import njit
 from gv_engine.compiler.object_loader import describe_processor
 from gv_engine.compiler.parameters import Dtypes
-from gv_engine.compiler.program_cache import CachedProgram, use_temporary_cache, warn_not_cached
-from gv_engine.compiler.wasm import WASM_TRIPLE
+from gv_engine.compiler.program_cache import CachedProgram
 from gv_engine.rules.errors import (
     BuiltInDoesNotCompileError,
     CapacityError,
     DoesNotCompileError,
     RuleError,
-    complain,
 )
 from gv_engine.rules.world import VERBS
 from gv_engine.scenario.scenario import Scenario
@@ -205,22 +200,6 @@ def _describe_unknown_name(name: object, functions: Iterable[FunctionType]) -> s
     return f"a rule cannot be compiled: it uses {name!r}, which is not defined"
 
 
-@cache
-def compile_function(function: FunctionType) -> Any:
-    """Return the compiled version of a Python function of numbers and arrays. Its first call loads
-    it from the cache or compiles it."""
-    functions = program_cache.find_functions([function])
-    return _jit_cached(function, function_cache_key(function), functions, function.__name__)
-
-
-def function_cache_key(function: FunctionType) -> str:
-    """Return the cache key of a compiled function: a digest of its code and of the functions that
-    generate LLVM IR for it."""
-    uses = chain.from_iterable(program_cache.find_functions([function]).values())
-    generators = [numba_pipeline.get_generator(used) for _, used in uses]
-    return program_cache.program_digest([function, *generators], *compiler_settings())
-
-
 def compiler_settings() -> Iterator[str]:
     """Yield versions and settings that change the machine code, for the cache key; the processor is
     in Numba's own key."""
@@ -228,29 +207,6 @@ def compiler_settings() -> Iterator[str]:
     if numba_pipeline.compiles_to_wasm():
         yield WASM_TRIPLE
     yield from (f"{name}={getattr(numba.config, name, None)}" for name in _SETTINGS)
-
-
-def _jit_cached(
-    function: FunctionType, key: str, functions: Iterable[FunctionType], name: str
-) -> Any:
-    """Return the Numba-compiled version of `function`. Its first call loads it from the cache
-    folder named `key`, or compiles it and shows a message with `name`."""
-
-    def on_miss() -> None:
-        """Announce the compilation and register the functions that it calls."""
-        complain(f"compiling {name} for this machine, once; later runs load it")
-        numba_pipeline.register_parts(functions)
-
-    arguments = function, key, on_miss, warn_not_cached
-    try:
-        return jit_cached(*arguments)
-    except OSError as error:
-        warn_not_cached(error)
-    with suppress(OSError):  # no room for a temporary cache either
-        use_temporary_cache()
-        return jit_cached(*arguments)
-    on_miss()
-    return njit(nogil=True)(function)
 
 
 def _collect_errors(functions: Iterable[FunctionType]) -> dict[int, RuleError]:

@@ -530,23 +530,6 @@ def _make_cast(make_type: Callable[[Any], Any], description: Any) -> Callable[[i
     return cast_address
 
 
-@emit_as(lambda loop, address, start, stop, mode: types.int64(*[types.int64] * 5))
-def call_program(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Emit LLVM IR of the Numba intrinsic `call_program(loop, address, start, stop, mode)`, which
-    calls the function of a program at the address `loop`, see `object_loader.Loaded`."""
-    kind = ir.FunctionType(_INDEX, [_INDEX] * 4)
-    return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
-
-
-@emit_as(lambda target, source, size: types.void(types.intp, types.intp, types.intp))
-def copy_bytes(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Emit LLVM IR of the Numba intrinsic `copy_bytes(target, source, size)`, which copies `size`
-    bytes from the address `source` to the address `target`."""
-    target, source = (builder.inttoptr(each, _BYTE.as_pointer()) for each in arguments[:2])
-    cgutils.raw_memcpy(builder, target, source, arguments[2], 1)
-    return context.get_dummy_value()
-
-
 @emit_as(lambda record: types.intp(record))
 def get_address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Emit LLVM IR of the Numba intrinsic `get_address(record)`, which returns the memory address

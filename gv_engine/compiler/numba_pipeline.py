@@ -1,5 +1,5 @@
-"""All uses of Numba's private interfaces in the engine, except those of its disk cache, which are
-in `function_cache`; also re-exports Numba's modules that have no type hints.
+"""All uses of Numba's private interfaces in the engine; also re-exports its modules without type
+hints.
 
 Numba compiles every function to machine code, although only the whole program runs. A function
 compiled with `PART_OPTIONS` is optimised and compiled only as part of the program it is linked
@@ -46,7 +46,7 @@ from numba.core.typing import context as typing_context
 from numba.core.typing.templates import _OverloadFunctionTemplate
 from numba.np import arrayobj
 
-from gv_engine.compiler.wasm import WASM_TRIPLE, make_wasm_machine
+from gv_engine.compiler.language.wasm import WASM_TRIPLE, make_wasm_machine
 from gv_engine.rules.errors import OutOfBoundsError
 from gv_engine.rules.objects import is_rule_module
 

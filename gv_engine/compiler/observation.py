@@ -1,11 +1,9 @@
-"""Observations in compiled code: cutting the view out of the grid, writing it, and blitting
-tiles."""
+"""Observations in compiled code: cutting the view out of the grid, and writing it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
-from types import FunctionType
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -574,52 +572,3 @@ _BY_CELLS = cut_cells, cover_cells, *_CLEAR_BITS, set_seen_cells
 BIT_VIEW_METHODS: Methods = dict(zip(_NAMES, (*_BY_BITS, write_seen_cells), strict=True))
 CELL_VIEW_METHODS: Methods = dict(zip(_NAMES, (*_BY_CELLS, write_seen_cells), strict=True))
 ENTITY_VIEW_METHODS = CELL_VIEW_METHODS | {"cut": cut_entities, "cover": cover_entities}
-
-
-# ---- tiles ---------------------------------------------------------------------------------------
-
-
-def _make_byte_copy(count: int) -> Callable[[Any, int, Any, int], None]:
-    """Return an intrinsic `(source, start, goal, place)` that copies `count` bytes from index
-    `start` of the array `source` to index `place` of the array `goal`."""
-
-    @emit_as(lambda source, start, goal, place: types.none(source, types.intp, goal, types.intp))
-    def move(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        """Emit LLVM IR that copies the bytes by memcpy."""
-        arrays = (make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 2))
-        at, to = (builder.gep(a.data, [i]) for a, i in zip(arrays, arguments[1::2], strict=True))
-        cgutils.raw_memcpy(builder, to, at, _WORD(count), 1)
-        return context.get_dummy_value()
-
-    # the name is part of program digests
-    move.__name__ = f"move {count}"
-    return move
-
-
-@cache
-def make_tile_blit(run: int) -> FunctionType:
-    """Return the function `paint(codes, cells, out)`, to be compiled, which draws images from
-    tiles. Each pixel line of a tile has `run` bytes."""
-    move = _make_byte_copy(run)
-
-    def paint(codes: Any, cells: Any, out: Any) -> None:
-        """Draw images into `out` by copying the tile of each cell.
-
-        Args:
-            codes: (N, h, w) tile number of each cell.
-            cells: (n, planes, side, run) uint8 tiles.
-            out: (N, planes, h, side, w * run) uint8 to fill.
-        """
-        many, height, width = codes.shape
-        planes, side = cells.shape[1:3]
-        place = 0
-        for i in range(many):
-            for plane in range(planes):
-                for y in range(height):
-                    for line in range(side):
-                        for x in range(width):
-                            picture = (codes[i, y, x] * planes + plane) * side + line
-                            move(cells, picture * run, out, place)
-                            place += run
-
-    return paint  # type: ignore[return-value]  # mypy does not know it as a FunctionType

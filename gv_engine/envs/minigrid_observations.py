@@ -107,7 +107,7 @@ class MiniGridEncoder(representations.ObservationEncoder):
         kinds = np.resize(self._types, (256, 2)).astype(np.uint32)
         colors = np.resize(_COLORS, 256).astype(np.uint32)
         self._codes = kinds[:, 0] + (kinds[:, 1] << 8), colors << 8
-        self._cells = np.arange(height * width, dtype=np.uint64).reshape(height, width).T.ravel()
+        self._cells = np.arange(height * width).reshape(height, width).T.ravel()
         self._agent_cell_index = x * height + y if self._agent_cell else -1
 
     @property
@@ -165,7 +165,7 @@ def paint_images(
     item: NDArray[np.uint8],
     type_codes: NDArray[np.uint32],
     color_codes: NDArray[np.uint32],
-    cells: NDArray[np.uint64],
+    cells: NDArray[np.int64],
     agent: int,
     out: NDArray[np.uint8],
 ) -> None:

@@ -8,7 +8,7 @@ Box(0, 255, (63, 63, 3), uint8)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from inspect import signature
 from itertools import pairwise
 from pkgutil import resolve_name
@@ -243,8 +243,6 @@ class PixelView(ObservationEncoder):
         lines = out["pixels"].reshape(len(codes), planes, height, side, width * run)
         cells = lines.reshape(*lines.shape[:4], width, run)
         if self._representation.is_compiled:
-            from gv_engine.compiler.observation import make_tile_blit
-
             representations.get_compiled(make_tile_blit(run))(codes, self._cell_pictures, lines)
         else:
             cells[...] = self._cell_pictures[codes].transpose(0, 3, 1, 4, 2, 5)
@@ -255,6 +253,37 @@ class PixelView(ObservationEncoder):
             who = np.flatnonzero(held[:, 0] != NONE_GRID_OBJECT)
             items = self._representation.codes(held[who])[:, 0]
             cells[:, :, y, side - half :, x, run - line :][who] = self._items[items]
+
+
+@cache
+def make_tile_blit(run: int) -> Callable[..., None]:
+    """Return the function `paint(codes, cells, out)`, to be compiled, which draws images from
+    tiles. Each pixel line of a tile has `run` bytes."""
+    from gv_engine.compiler.addresses import make_byte_copy
+
+    copy = make_byte_copy(run)
+
+    def paint(codes: Any, cells: Any, out: Any) -> None:
+        """Draw images into `out` by copying the tile of each cell.
+
+        Args:
+            codes: (N, h, w) tile number of each cell.
+            cells: (n, planes, side, run) uint8 tiles.
+            out: (N, planes, h, side, w * run) uint8 to fill.
+        """
+        many, height, width = codes.shape
+        planes, side = cells.shape[1:3]
+        place = 0
+        for i in range(many):
+            for plane in range(planes):
+                for y in range(height):
+                    for line in range(side):
+                        for x in range(width):
+                            picture = (codes[i, y, x] * planes + plane) * side + line
+                            copy(cells, picture * run, out, place)
+                            place += run
+
+    return paint
 
 
 class TextView(ObservationEncoder):

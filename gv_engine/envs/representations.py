@@ -268,22 +268,19 @@ class Representation:
     def _encode_compiled(self, cells: NDArray[np.uint8], out: NDArray[Any]) -> bool:
         """Write the code numbers of (M, 3) `cells` into (M, channels) `out` by compiled code;
         return True if a type or colour is not in the space."""
-        from gv_engine.compiler.compiler import compile_function
+        from gv_engine.compiler import cell_codes
+        from gv_engine.compiler.functions import compile_function
 
         has_unlisted = False
         if self._stride and out.dtype == np.uint8:
-            from gv_engine.compiler import appearance_cache
-
             if self._byte_table is None:
                 numbered = (False, self._types, self._stride), (True, self._colors, 1)
-                parts = [
-                    appearance_cache.make_code_steps(*each, self._unlisted) for each in numbered
-                ]
+                parts = [cell_codes.make_code_steps(*each, self._unlisted) for each in numbered]
                 self._byte_table = np.concatenate(parts)
-            has_unlisted = compile_function(appearance_cache.encode_cells)(
+            has_unlisted = compile_function(cell_codes.encode_cells)(
                 cells, self._byte_table, self._stride, out[:, 0]
             )
-            num_encoded = len(cells) // appearance_cache.CHUNK * appearance_cache.CHUNK
+            num_encoded = len(cells) // cell_codes.CHUNK * cell_codes.CHUNK
             cells, out = cells[num_encoded:], out[num_encoded:]
         tables = self._types, self._first_states, self._colors, self._unlisted, self._stride
         return compile_function(look_up_codes)(cells, *tables, out) or has_unlisted
@@ -482,7 +479,7 @@ class ObservationEncoder:
 
 
 def get_compiled(function: Any) -> Any:
-    """Return the version of `function` that Numba compiles; each function is compiled only once."""
-    from gv_engine.compiler.compiler import compile_function
+    """Return the compiled version of `function`; each function is compiled only once."""
+    from gv_engine.compiler.functions import compile_function
 
     return compile_function(function)

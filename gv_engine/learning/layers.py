@@ -171,7 +171,7 @@ def sum_rows(table: Tensor, indices: Tensor) -> Tensor:
 class EmbeddingBag(torch.autograd.Function):
     """Autograd function of `sum_rows` on the CPU.
 
-    The backward pass is compiled with Numba; the backward pass of
+    The backward pass is compiled; the backward pass of
     `torch.nn.functional.embedding_bag` sorts the indices and takes five times as long.
     """
 

@@ -44,8 +44,8 @@ def compute_ppo_loss(
 
 
 class PPOLoss(torch.autograd.Function):
-    """Autograd function of `compute_ppo_loss` on the CPU. Its gradient is compiled by Numba, which
-    takes a fraction of the time."""
+    """Autograd function of `compute_ppo_loss` on the CPU. Its gradient is compiled, which takes a
+    fraction of the time."""
 
     @staticmethod
     def forward(

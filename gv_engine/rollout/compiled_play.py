@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gv_engine.compiler.intrinsics import call_program, copy_bytes
+from gv_engine.compiler.addresses import call_program, copy_bytes
 from gv_engine.compiler.rng import random
 from gv_engine.world.simulation import DISABLED
 

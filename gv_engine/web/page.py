@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine import __version__
+from gv_engine.compiler.language.wasm import STACK_TOP
 from gv_engine.compiler.parameters import address_record_dtype
 from gv_engine.compiler.program_cache import CachedProgram
-from gv_engine.compiler.wasm import STACK_TOP, link_module
+from gv_engine.compiler.wasm import link_module
 from gv_engine.domains.grid.episode import GridEpisode, list_guards
 from gv_engine.domains.grid.input_map import Steering, has_relative_moves, is_blocking
 from gv_engine.rules.frame import AgentMark

@@ -331,7 +331,7 @@ def observe(m: Memory, grid: Any, item: Any, neighbours: Any, queue: Any) -> Non
         apply_action(m, item, neighbours)
     m.idle += 1
     merge_view(m, grid)
-    if m.changed and m.clauses[:, PLACE::4].any():
+    if m.changed and (m.clauses[:, PLACE].any() or m.clauses[:, 4 + PLACE].any()):
         find_room(m, neighbours, queue)
     # an action that completes the first side may complete the second one at once
     if m.action >= 0 and verify_side(m, held_before, neighbours):

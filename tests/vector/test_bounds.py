@@ -7,13 +7,11 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 
 from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
 from gv_engine.compiler import programs
-from gv_engine.compiler.compiler import compile_function
 from gv_engine.domains.grid import hooks as grid_domain
 from gv_engine.rollout.policy import load_policy
 from gv_engine.rollout.rollout import rollout
@@ -422,17 +420,6 @@ except RuleError as error:
 def test_no_variable_of_numbas_takes_the_checks_away(folder):
     run = run_program(AGAIN, folder, env={**os.environ, "NUMBA_BOUNDSCHECK": "0"})
     assert run.stdout == f"world 0: {place_of(folder, 'stray')}: {BEYOND}\n"
-
-
-@pytest.mark.parametrize("setting", ["BOUNDSCHECK", "DISABLE_JIT", "OPT", "FULL_TRACEBACKS"])
-def test_what_changes_machine_code_has_a_cache_of_its_own(monkeypatch, setting):
-    def folder_of_program() -> str:
-        return str(compile_function.__wrapped__(place_of)._cache.cache_path)
-
-    before = folder_of_program()
-    assert folder_of_program() == before
-    monkeypatch.setattr(numba.config, setting, 1)
-    assert folder_of_program() != before
 
 
 def test_check_and_the_game_tell_of_it(folder, outside):

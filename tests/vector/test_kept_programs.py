@@ -12,12 +12,10 @@ from functools import partial
 from types import BuiltinFunctionType
 from typing import NamedTuple
 
-import numpy as np
 import pytest
 
 from gv_engine import GridVectorEnv, Scenario
 from gv_engine.compiler import link_units, program_cache, programs
-from gv_engine.compiler.compiler import compile_function
 from gv_engine.compiler.program_cache import CachedProgram
 from gv_engine.rules.errors import CapacityError, RuleError
 from gv_engine.vector.backend import make_batch
@@ -229,14 +227,11 @@ def test_all_that_is_made_is_for_this_user_alone(tmp_path, monkeypatch):
         program_cache.write_unit("k", None, b"")
         with program_cache.compile_lock("k"):
             pass
-        compile_function.cache_clear()
-        compile_function(add_up)(np.ones(3, np.uint64))
     finally:
         os.umask(before)
     modes = {path: path.stat().st_mode & 0o7777 for path in (tmp_path / "a").rglob("*")}
     assert {mode for path, mode in modes.items() if path.is_dir()} == {0o700}
     assert {mode for path, mode in modes.items() if path.is_file()} == {0o600}
-    assert len([path for path in modes if path.suffix in (".nbi", ".nbc")]) == 2
 
 
 def opened(path):
@@ -345,28 +340,6 @@ def test_a_folder_open_to_all_may_lie_above_if_it_is_sticky(tmp_path, monkeypatc
     above.chmod(0o1777)
     (above / "cache").chmod(0o1777)
     assert program_cache.find_foreign_access(above / "cache")
-
-
-@posix
-def test_numbas_pickles_that_others_can_write_are_not_read(cache, capsys):
-    compile_function.cache_clear()
-    compile_function(add_up)(np.ones(3, np.uint64))
-    assert "compiling add_up" in capsys.readouterr().err
-    (index,) = cache.rglob("*.nbi")
-    for open_up, again in ((False, ""), (True, "compiling add_up")):
-        if open_up:
-            index.chmod(0o666)
-        compile_function.cache_clear()
-        compile_function(add_up)(np.ones(3, np.uint64))
-        assert again in capsys.readouterr().err
-        assert index.stat().st_mode & 0o777 == 0o600
-
-
-def add_up(numbers):
-    total = 0
-    for number in numbers:
-        total += number
-    return total
 
 
 # ---- what programs share is compiled once -------------------------------------------------------

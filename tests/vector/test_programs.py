@@ -7,7 +7,6 @@ import operator
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,13 +22,12 @@ from numba.core.typing.templates import _OverloadFunctionTemplate, builtin_regis
 import gv_engine
 from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, Scenario
 from gv_engine.compiler import compiler, link_units, numba_pipeline, program_cache, programs
-from gv_engine.compiler.numba_pipeline import intrinsic
 from gv_engine.rules import component
 from gv_engine.scenario import layout
 from gv_engine.validation.differential import run_differential_test
 from gv_engine.world import simulation
 from tests.caches import own_cache
-from tests.processes import FINDS_TESTS, run_program, run_python
+from tests.processes import FINDS_TESTS, run_program
 
 pytestmark = pytest.mark.compiled
 
@@ -241,58 +239,6 @@ def test_a_digest_changes_with_all_that_a_rule_is_made_of():
     assert program_cache.program_digest([], "1.0") != program_cache.program_digest([], "1.1")
 
 
-TINY = """
-from llvmlite import ir
-from numba import njit, types
-from gv_engine.compiler.function_cache import CompiledFunctionCache
-
-def double(x):
-    return 2 * x
-
-compiled = njit(double)
-compiled._cache = CompiledFunctionCache(double, "tiny", lambda: print("compiling"), print)
-print(compiled(21))
-"""
-
-
-@pytest.mark.thorough
-def test_a_cache_that_several_processes_fill_at_once(tmp_path):
-    folder = tmp_path / "tiny.py"
-    folder.write_text(TINY)  # numba keeps only what stands in a file
-    run = f"import runpy; runpy.run_path({str(folder)!r}, run_name='tiny')"
-    environment = own_cache(tmp_path / "cache")
-    for said, _ in processes_with(run, environment, number=3):
-        assert said.split()[-1] == "42"
-    assert processes_with(run, environment)[0][0] == "42\n"
-    for file in (tmp_path / "cache").rglob("*.nb*"):
-        file.write_bytes(file.read_bytes()[:100])  # as a full disk leaves it
-    assert processes_with(run, environment)[0][0] == "compiling\n42\n"
-    assert processes_with(run, environment)[0][0] == "42\n"
-
-
-def triple(x):
-    return 3 * x
-
-
-def tripled(number):
-    function: Any = triple
-    return compiler._jit_cached(function, "triple", [function], "triple")(number)
-
-
-def test_where_nothing_can_be_kept_it_is_until_the_process_ends(tmp_path, monkeypatch, capsys):
-    (tmp_path / "file").write_text("no folder")
-    monkeypatch.setenv("GV_ENGINE_CACHE_DIR", str(tmp_path / "file"))
-    monkeypatch.setattr(program_cache, "_REPLACEMENT_FOLDERS", {})
-    with pytest.warns(RuntimeWarning, match="cannot be kept .*Set GV_ENGINE_CACHE_DIR"):
-        assert tripled(14) == 42
-    assert tripled(14) == 42
-    assert capsys.readouterr().err.count("compiling triple") == 1
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
-    monkeypatch.setattr(program_cache, "_REPLACEMENT_FOLDERS", {})
-    with pytest.warns(RuntimeWarning, match="cannot be kept"):
-        assert tripled(14) == 42
-
-
 ANY_PYTHON = """
 import json
 from gv_engine import TRANSITION, system
@@ -373,44 +319,6 @@ def test_rules_compile_whatever_was_imported_first(tmp_path):
         "GridEnv('keydoor-5x5', world='compiled').reset()\n"
     )
     run_program(program, env=own_cache(tmp_path) | FINDS_TESTS)
-
-
-def test_numbas_settings_are_not_those_of_the_current_folder(tmp_path):
-    settings = "opt: '0'\ncache_locator_classes: stranger.Locator\n"
-    (tmp_path / ".numba_config.yaml").write_text(settings)
-    (tmp_path / "stranger.py").write_text("raise SystemExit('it ran')")
-    program = (
-        "import numba, sys\n"
-        "from gv_engine.compiler.function_cache import CompiledFunctionCache\n"
-        "numba.config.reload_config()\n"
-        "print(int(numba.config.OPT), numba.config.SLP_VECTORIZE)\n"
-        "sys.path.insert(0, '')\n"
-        "numba.config.CACHE_LOCATOR_CLASSES = 'stranger.Locator'\n"
-        "from colorsys import rgb_to_hsv\n"
-        "CompiledFunctionCache(rgb_to_hsv, 'k', print, print)\n"
-    )
-    environment = own_cache(tmp_path / "cache") | FINDS_TESTS | {"NUMBA_SLP_VECTORIZE": "1"}
-    done = run_python("-P", "-c", program, cwd=tmp_path, env=environment, check=False)
-    assert (done.stdout, done.stderr) == ("3 1\n", "")
-
-
-def test_what_emits_code_for_a_function_is_a_part_of_it():
-    def emitting(value: int) -> Any:
-        @intrinsic
-        def number(typing_context: Any) -> Any:
-            def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-                return context.get_constant(types.intp, value)
-
-            return types.intp(), generate
-
-        def told() -> Any:
-            return number()
-
-        return told
-
-    keys = [compiler.function_cache_key(emitting(value)) for value in (1, 2, 1)]
-    assert keys[0] == keys[2] != keys[1]
-    assert compiler.compile_function(emitting(2))() == 2
 
 
 def further(number):

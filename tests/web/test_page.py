@@ -15,7 +15,7 @@ from components.core import FLOOR
 from components.objects import built_in_types
 from gv_engine import Scenario
 from gv_engine.cli import main
-from gv_engine.compiler.wasm import STACK_TOP
+from gv_engine.compiler.language.wasm import STACK_TOP
 from gv_engine.domains.grid.board import Board
 from gv_engine.rules.errors import DoesNotCompileError
 from gv_engine.rules.geometry import LEFT

@@ -15,16 +15,22 @@ from gv_engine.compiler.language.values import Kind, Scalar
 
 NOTHING_MORE = "!0"
 """Empty metadata."""
+BURN = "gv_engine_burn"
+"""Function that stops a program whose loops have taken too many turns."""
 
 
 class Emitter:
     """Instructions of one function, block by block.
 
+    Args:
+        guards_loops: call `BURN` in each turn of a loop.
+
     Attributes:
         block: label of the block that instructions go into; None after a branch.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, guards_loops: bool = False) -> None:
+        self._guards_loops, self._started = guards_loops, set[str]()
         self._lines: dict[str, list[str]] = {"entry": []}
         self._count = 0
         self._dead: set[str] = set()
@@ -41,6 +47,7 @@ class Emitter:
     def start(self, label: str) -> None:
         """Let the next instructions go into a block."""
         self.block = label
+        self._started.add(label)
 
     def start_dead(self) -> None:
         """Let the next instructions go into a block that is never reached."""
@@ -75,6 +82,8 @@ class Emitter:
 
     def jump(self, label: str) -> None:
         """End the block with a jump."""
+        if self._guards_loops and label in self._started:
+            self.do(f"call void @{BURN}()")
         self.end(f"br label %{label}")
 
     def branch(self, condition: str, then: str, otherwise: str) -> None:
@@ -122,7 +131,13 @@ _DEFINED, _CALLED = re.compile(r'^define [^@]*@"([^"]+)"'), re.compile(r'call [^
 
 
 class Module:
-    """Functions, constant arrays and declarations of one LLVM module."""
+    """Functions, constant arrays and declarations of one LLVM module.
+
+    Attributes:
+        guards_loops: True to call `BURN`, which the module does not define, in each turn of a loop.
+    """
+
+    guards_loops = False
 
     def __init__(self) -> None:
         self.functions: list[str] = []
@@ -159,6 +174,8 @@ class Module:
             else text
             for text in self.functions
         ]
+        if self.guards_loops:
+            functions.append(f"declare void @{BURN}() nounwind")
         kind = "private unnamed_addr constant"
         arrays = [f"{name} = {kind} {text}" for text, name in self._tables.items()]
         for (_, data), name in self._arrays.items():

@@ -335,7 +335,7 @@ class FunctionBody(Lists):
         )
         self.library, self.names = compiler.library, self.source.names
         self.grown = self.source.grown
-        self.emit = Emitter()
+        self.emit = Emitter(self.module.guards_loops)
         self.node = self.source.node
         self._hints = hints
         self._variables: dict[str, _Variable] = {}

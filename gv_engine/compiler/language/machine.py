@@ -16,11 +16,30 @@ def _initialize() -> None:
             prepare()
 
 
+class _PyMethodDef(ctypes.Structure):
+    """C structure `PyMethodDef` of a function."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+        ("convention", ctypes.c_int),
+        ("text", ctypes.c_char_p),
+    )
+
+
+_METH_FASTCALL = 0x80
+"""Calling convention METH_FASTCALL: self, argument array, number of arguments."""
+
+_new_function = ctypes.PYFUNCTYPE(
+    ctypes.py_object, ctypes.POINTER(_PyMethodDef), ctypes.py_object, ctypes.c_void_p
+)(("PyCFunction_NewEx", ctypes.pythonapi))
+
+
 class MachineCode:
     """Machine code of a module, in memory as long as this object lives."""
 
-    def __init__(self, text: str) -> None:
-        """Compile the text of a module."""
+    def __init__(self, text: str, level: int = 1) -> None:
+        """Compile the text of a module, with LLVM's level of optimization."""
         _initialize()
         target = binding.Target.from_default_triple()
         machine = target.create_target_machine(
@@ -32,7 +51,7 @@ class MachineCode:
         head += f'target datalayout = "{machine.target_data}"\n'
         module = binding.parse_assembly(head + text)
         module.verify()
-        options = binding.create_pipeline_tuning_options(speed_level=1)
+        options = binding.create_pipeline_tuning_options(speed_level=level)
         passes = binding.create_pass_builder(machine, options)
         passes.getModulePassManager().run(module, passes)
         self._engine = binding.create_mcjit_compiler(module, machine)
@@ -42,3 +61,10 @@ class MachineCode:
         """Return a function of the program as a ctypes function, which runs without the GIL."""
         address = self._engine.get_function_address(name)
         return ctypes.CFUNCTYPE(result, *arguments)(address)
+
+    def python_function(self, name: str, *kept: Any) -> Any:
+        """Return a function of the program, with the calling convention METH_FASTCALL, as a Python
+        function, which keeps this object and the objects `kept`."""
+        address = self._engine.get_function_address(name)
+        method = _PyMethodDef(name.encode(), address, _METH_FASTCALL, None)
+        return _new_function(method, (self, method, kept), None)

@@ -420,6 +420,9 @@ class Memory(Arithmetic):
                 if is_number(value)
                 else self.refuse(f"found {describe(value)} in place of a number or an array")
             )
+            if len(array.shape) > 1 and array.is_contiguous:  # one loop is faster
+                size = self.read_array_attribute(array, "size")
+                array = replace(array, shape=(size,), strides=(array.dtype.itemsize,))
         elif len(value.shape) != len(array.shape):
             self.refuse("both arrays need the same number of axes")
         elif value.is_writable:  # they may overlap

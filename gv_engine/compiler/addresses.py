@@ -1,0 +1,58 @@
+"""Copies between addresses, and calls of programs, for compiled functions of the engine. Nothing
+here tests bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gv_engine.compiler.language.expressions import Expressions, emits
+from gv_engine.compiler.language.values import ArrayValue, Kind, Scalar
+
+
+def call_program(loop: int, address: int, start: int, stop: int, mode: int) -> int:
+    """Call the function of a program at the address `loop`; return what it returns."""
+    raise NotImplementedError
+
+
+@emits(call_program)
+def _call_program(body: Expressions, loop: Any, *values: Any) -> Scalar:
+    function = body.emit.get(f"inttoptr i64 {body.to_int(loop).text} to ptr")
+    arguments = ", ".join(f"i64 {body.to_int(value).text}" for value in values)
+    return Scalar(Kind.INT, body.emit.get(f"call i64 {function}({arguments})"))
+
+
+def copy_bytes(target: int, source: int, size: int) -> None:
+    """Copy `size` bytes from the address `source` to the address `target`."""
+    raise NotImplementedError
+
+
+@emits(copy_bytes)
+def _copy_bytes(body: Expressions, target: Any, source: Any, size: Any) -> None:
+    to, at = (
+        body.emit.get(f"inttoptr i64 {body.to_int(each).text} to ptr") for each in (target, source)
+    )
+    _copy(body, to, at, body.to_int(size).text)
+
+
+def make_byte_copy(count: int) -> Callable[[Any, int, Any, int], None]:
+    """Return a function `(source, start, goal, place)` of compiled code that copies `count` bytes
+    from index `start` of the bytes of an array to index `place` of those of another one."""
+
+    def copy(source: Any, start: int, goal: Any, place: int) -> None:
+        """Copy the bytes; replaced by `emit`."""
+        raise NotImplementedError
+
+    @emits(copy)
+    def emit(
+        body: Expressions, source: ArrayValue, start: Any, goal: ArrayValue, place: Any
+    ) -> None:
+        at = body.offset(source.pointer, body.to_int(start).text)
+        _copy(body, body.offset(goal.pointer, body.to_int(place).text), at, str(count))
+
+    return copy
+
+
+def _copy(body: Expressions, target: str, source: str, size: str) -> None:
+    copy = body.module.declare("llvm.memcpy.p0.p0.i64", "void", "ptr, ptr, i64, i1")
+    body.emit.do(f"call void {copy}(ptr {target}, ptr {source}, i64 {size}, i1 0)")

@@ -1,0 +1,235 @@
+"""LLVM modules as one WebAssembly module, which runs in a browser without Python.
+
+The programs are text of LLVM IR that names no processor. LLVM alone links the programs of one page:
+the object file of a single module already is a WebAssembly module, apart from the list of exports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+from llvmlite import binding
+
+from gv_engine.compiler.language.emitter import BURN
+from gv_engine.rules.errors import DoesNotCompileError
+
+WASM_TRIPLE = "wasm32-unknown-unknown"
+"""LLVM's name of the target."""
+STACK_TOP = 2**20
+"""Address below which a module's constants and its stack lie; all other memory is the host's."""
+START = "gv_engine_start"
+"""Exported function that the host calls before each run."""
+
+_MAX_CONSTANTS = STACK_TOP // 2  # bytes
+_FEATURES = "+simd128,+bulk-memory,+sign-ext,+nontrapping-fptoint,+mutable-globals"
+MATH = {
+    *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "exp"),
+    *("expm1", "fmod", "log", "log10", "log1p", "log2", "pow", "sin", "sinh", "tan", "tanh"),
+}
+"""Functions of the C library that the page imports: `fmod`, and functions that JavaScript's `Math`
+has under the same name. All but `fmod` may differ in the last digit between browsers."""
+_TURNS = 1 << 28
+"""Turns of all loops in one run, at most, where loops are guarded."""
+_RUNTIME = f"""
+; the first constant, so that nothing has the address 0
+@null = global [64 x i8] zeroinitializer
+@fuel = internal global i64 0
+
+define void @{START}() {{
+  store i64 {_TURNS}, ptr @fuel
+  ret void
+}}
+
+define void @{BURN}() {{
+  %left = load i64, ptr @fuel
+  %less = sub i64 %left, 1
+  store i64 %less, ptr @fuel
+  %is_empty = icmp slt i64 %less, 0
+  br i1 %is_empty, label %stop, label %go_on
+stop:
+  call void @llvm.trap()
+  unreachable
+go_on:
+  ret void
+}}
+
+declare void @llvm.trap()
+
+; LLVM calls it for products of 128 bits
+define void @__multi3(ptr %out, i64 %a, i64 %a_high, i64 %b, i64 %b_high) {{
+  %a0 = and i64 %a, 4294967295
+  %a1 = lshr i64 %a, 32
+  %b0 = and i64 %b, 4294967295
+  %b1 = lshr i64 %b, 32
+  %low = mul i64 %a0, %b0
+  %low_high = lshr i64 %low, 32
+  %one = mul i64 %a1, %b0
+  %middle = add i64 %one, %low_high
+  %middle_low = and i64 %middle, 4294967295
+  %middle_high = lshr i64 %middle, 32
+  %other = mul i64 %a0, %b1
+  %sum = add i64 %other, %middle_low
+  %sum_high = lshr i64 %sum, 32
+  %high = mul i64 %a1, %b1
+  %high_1 = add i64 %high, %middle_high
+  %high_2 = add i64 %high_1, %sum_high
+  %cross_1 = mul i64 %a, %b_high
+  %cross_2 = mul i64 %a_high, %b
+  %high_3 = add i64 %high_2, %cross_1
+  %high_4 = add i64 %high_3, %cross_2
+  %whole = mul i64 %a, %b
+  store i64 %whole, ptr %out
+  %above = getelementptr i8, ptr %out, i32 8
+  store i64 %high_4, ptr %above
+  ret void
+}}
+"""
+
+
+def make_wasm_machine() -> Any:
+    """Return LLVM's target machine for WebAssembly, with the features that all browsers of today
+    have."""
+    with suppress(RuntimeError):  # newer versions of llvmlite initialise themselves
+        binding.initialize()
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    return binding.Target.from_triple(WASM_TRIPLE).create_target_machine(opt=2, features=_FEATURES)
+
+
+# ---- modules -------------------------------------------------------------------------------------
+
+
+def link_texts(texts: Sequence[str], entries: Sequence[str]) -> bytes:
+    """Link modules, given as LLVM IR, and return them as one WebAssembly module.
+
+    It exports the functions `entries` of each module with the index of the module behind their
+    names, such as `run0`, and `gv_engine_start`, to be called before each run: where loops are
+    guarded, a run stops with a trap after too many turns of them. It imports its memory, and
+    functions of the C library such as `log` by name.
+
+    Raises:
+        DoesNotCompileError: a rule uses a function that browsers do not have, or the constants do
+            not fit into the memory kept for them.
+    """
+    machine = make_wasm_machine()
+    head = f'target datalayout = "{machine.target_data}"\ntarget triple = "{WASM_TRIPLE}"\n'
+    whole, exports = binding.parse_assembly(head + _RUNTIME), [START]
+    for number, text in enumerate(texts):
+        module = binding.parse_assembly(head + text)
+        for name in entries:
+            exports.append(f"{name}{number}")
+            module.get_function(name).name = exports[-1]
+        options = binding.create_pipeline_tuning_options(speed_level=1)
+        passes = binding.create_pass_builder(machine, options)
+        passes.getModulePassManager().run(module, passes)
+        whole.link_in(module)
+    declared = [part.name for part in whole.functions if part.is_declaration]
+    missing = {name for name in declared if not name.startswith("llvm.")} - MATH
+    if missing:
+        raise DoesNotCompileError(f"browsers have no function {', '.join(sorted(missing))}")
+    return add_exports(machine.emit_object(whole), exports)
+
+
+_DATA, _EXPORT, _CUSTOM, _FUNCTION_EXPORT = 11, 7, 0, b"\0"
+_ORDER = [1, 2, 3, 4, 5, 13, 6, 7, 8, 9, 12, 10, 11]
+"""Section numbers of a WebAssembly module in their required order."""
+_UNDEFINED, _EXPLICIT_NAME = 0x10, 0x40
+
+
+def add_exports(code: bytes, names: Sequence[str]) -> bytes:
+    """Return LLVM's object file `code` as a module that exports the functions `names`, without the
+    sections for linkers.
+
+    The indices and addresses in an object file are provisional, as a linker may move them. As
+    nothing else is linked in, they are final here.
+
+    Source: the WebAssembly Core Specification, 5.5, and its tool conventions, "Linking".
+    """
+    sections = [*_read_sections(code)]
+    known: dict[str, int] = {}
+    for kind, body in sections:
+        if kind == _CUSTOM:
+            length, start = _read_number(body, 0)
+            if body[start : start + length] == b"linking":
+                known = _find_functions(body[start + length :])
+        elif kind == _DATA and len(body) > _MAX_CONSTANTS:
+            raise DoesNotCompileError(f"{len(body)} bytes of constants, at most {_MAX_CONSTANTS}")
+    listed = (
+        _encode(len(name)) + name.encode() + _FUNCTION_EXPORT + _encode(known[name])
+        for name in names
+    )
+    kept = [(kind, body) for kind, body in sections if kind != _CUSTOM]
+    kept.append((_EXPORT, _encode(len(names)) + b"".join(listed)))
+    kept.sort(key=lambda section: _ORDER.index(section[0]))
+    return code[:8] + b"".join(bytes([kind]) + _encode(len(body)) + body for kind, body in kept)
+
+
+def _read_sections(code: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the (number, contents) of each section of a module."""
+    at = 8
+    while at < len(code):
+        size, start = _read_number(code, at + 1)
+        yield code[at], code[start : start + size]
+        at = start + size
+
+
+def _find_functions(linking: bytes) -> dict[str, int]:
+    """Return the indices of the functions that a module defines, by name, read from the contents of
+    its section `linking`."""
+    found: dict[str, int] = {}
+    _, at = _read_number(linking, 0)
+    while at < len(linking):
+        kind = linking[at]
+        size, start = _read_number(linking, at + 1)
+        at = start + size
+        if kind == _SYMBOL_TABLE:
+            found.update(_read_symbols(linking, start))
+    return found
+
+
+_SYMBOL_TABLE = 8
+_FUNCTION_SYMBOL, _DATA_SYMBOL, _SECTION_SYMBOL = 0, 1, 3
+
+
+def _read_symbols(linking: bytes, at: int) -> Iterator[tuple[str, int]]:
+    """Yield the (name, index) of each function that is defined, from the symbol table at `at`."""
+    count, at = _read_number(linking, at)
+    for _ in range(count):
+        kind = linking[at]
+        flags, at = _read_number(linking, at + 1)
+        index, name = 0, ""
+        is_defined = not flags & _UNDEFINED
+        if kind != _DATA_SYMBOL:
+            index, at = _read_number(linking, at)
+        if kind == _DATA_SYMBOL or (
+            kind != _SECTION_SYMBOL and (is_defined or flags & _EXPLICIT_NAME)
+        ):
+            length, at = _read_number(linking, at)
+            name, at = linking[at : at + length].decode(), at + length
+        if kind == _DATA_SYMBOL and is_defined:
+            for _ in range(3):  # segment, offset and size
+                _, at = _read_number(linking, at)
+        if kind == _FUNCTION_SYMBOL and is_defined:
+            yield name, index
+
+
+def _read_number(data: bytes, at: int) -> tuple[int, int]:
+    """Return the unsigned LEB128 number at index `at`, and the index of the byte after it."""
+    value = shift = 0
+    while True:
+        value |= (data[at] & 127) << shift
+        shift += 7
+        at += 1
+        if data[at - 1] < 128:
+            return value, at
+
+
+def _encode(value: int) -> bytes:
+    """Return a non-negative number as unsigned LEB128 bytes."""
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*out, value])

@@ -1,0 +1,158 @@
+"""Modules of the compiled language as WebAssembly: the results of machine code, byte for byte."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from gv_engine import load_scenario
+from gv_engine.compiler.language.functions import Compiler
+from gv_engine.compiler.language.library import LIBRARY
+from gv_engine.compiler.language.memory import ARENA_HEAD
+from gv_engine.compiler.language.values import Kind, Scalar
+from gv_engine.compiler.language.wasm import STACK_TOP, link_texts
+from gv_engine.compiler.parameters import address_record_dtype
+from gv_engine.rules.errors import DoesNotCompileError
+from gv_engine.vector.native_backend import ARENA_SIZE, NativeBatch
+from gv_engine.vector.seeding import make_seeded_generators
+from gv_engine.world.simulation import DISABLED, RESTART
+
+SCENARIOS = [
+    *("keydoor-9x9", "crafter", "pogema-8x8-4a", "sokoban", "2048", "hunt", "shutters"),
+    *("MiniGrid-ObstructedMaze-Full-v1", "BabyAI-PutNextLocalS5N3-v0", "warehouse-tiny-2ag"),
+    *("teleport-7x7", "foraging-8x8-2p-3f", "BabyAI-BossLevel-v0", "MiniGrid-Fetch-8x8-N3-v0"),
+]
+STEPS = 20
+NODE = shutil.which("node")
+pytestmark = pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
+
+Call = dict[str, Any]
+
+
+def run_in_node(module: bytes, image: bytes, calls: list[Call]) -> list[list[Any]]:
+    """Run calls of a module whose memory begins with `image`, with an arena behind it. Return for
+    each call the result, or the text of an exception, and the bytes that it reads."""
+    assert NODE is not None
+    data = {
+        "module": encode(module),
+        "image": encode(image),
+        "start": STACK_TOP,
+        "size": len(image) + ARENA_SIZE,
+        "calls": calls,
+    }
+    script = str(Path(__file__).with_name("run_wasm.js"))
+    done = subprocess.run(
+        [NODE, script], input=json.dumps(data), capture_output=True, text=True, check=True
+    )
+    results: list[list[Any]] = json.loads(done.stdout)
+    return [[first, *map(base64.b64decode, rest)] for first, *rest in results]
+
+
+def encode(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def place(arrays: Mapping[str, NDArray[Any]]) -> tuple[bytes, dict[str, int]]:
+    """Return the start of a memory with arrays and the record of their addresses, and all these
+    addresses by name; the arena lies behind them."""
+    image, places = b"", {}
+    for name, array in arrays.items():
+        if name != "arena":
+            places[name] = STACK_TOP + len(image)
+            image += array.tobytes() + bytes(array.itemsize + -(array.nbytes + array.itemsize) % 64)
+    record = np.zeros((), address_record_dtype(arrays))
+    places["addresses"] = STACK_TOP + len(image)
+    places["arena"] = places["addresses"] + record.nbytes + -record.nbytes % 64
+    for name, array in arrays.items():
+        record[name] = places[name], len(array)
+    return image + record.tobytes() + bytes(-record.nbytes % 64), places
+
+
+@pytest.mark.compiled
+@pytest.mark.sample("keydoor-9x9", "pogema-8x8-4a", "sokoban")
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_all_arrays_are_those_of_machine_code(name: str) -> None:
+    scenario: Any = load_scenario(name)
+    batch, rng = NativeBatch(scenario, 1), np.random.default_rng(1)
+    batch.prepare()
+    batch.set_generators(np.arange(1), make_seeded_generators([7]))
+    arrays = {key: each for key, each in batch._lanes[0].arrays.items() if key != "addresses"}
+    read = [key for key in arrays if key not in ("arena", "failures")]
+    image, places = place(arrays)
+    given = [places["addresses"], 0, 1, DISABLED]
+    calls, expected = [], []
+    for k in range(STEPS):
+        taken = rng.integers(0, len(scenario.actions), scenario.layout.agents)
+        arrays["actions"][:] = RESTART if k == 0 else taken
+        writes = [
+            [places["actions"], encode(arrays["actions"].tobytes())],
+            [places["arena"], encode(np.array([ARENA_HEAD, ARENA_SIZE]).tobytes())],
+        ]
+        reads = [[places[key], arrays[key].nbytes] for key in read]
+        calls.append({"name": "run0", "args": given, "writes": writes, "reads": reads})
+        failed = batch.program.run(batch._lanes[0].address, 0, 1, DISABLED)
+        expected.append([failed, *(arrays[key].tobytes() for key in read)])
+    results = run_in_node(link_texts([batch.program.text()], ["run"]), image, calls)
+    differing = [
+        (k, key)
+        for k, pair in enumerate(zip(results, expected, strict=True))
+        for key, *values in zip(["failed", *read], *pair, strict=True)
+        if values[0] != values[1]
+    ]
+    assert differing == []
+
+
+def spin(a: Any) -> Any:
+    while a > 0:
+        a = a + 1 if a < 5 else 1
+    return a
+
+
+def count(a: Any) -> Any:
+    total = 0
+    for k in range(a):
+        total += k % 7
+    return total
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [(spin, "RuntimeError: unreachable"), (count, sum(k % 7 for k in range(1000)))],
+)
+def test_guarded_loops_end(function: Any, expected: Any) -> None:
+    compiler = Compiler(LIBRARY)
+    compiler.module.guards_loops = True
+    version = compiler.compile(function, {"a": Scalar(Kind.INT, "")})
+    assert version is not None
+    returned = "{i32, i64} %r, 1" if version.fails else ""
+    lines = [
+        "define i64 @run(i64 %arena, i64 %a) {",
+        "%place = inttoptr i64 %arena to ptr",
+        f'%r = call {version.llvm} @"{version.name}"(ptr %place, i64 %a)',
+        f"%n = extractvalue {returned}" if returned else "%n = add i64 %r, 0",
+        "ret i64 %n",
+        "}",
+    ]
+    module = link_texts(["\n".join([compiler.module.write(), *lines])], ["run"])
+    image = np.array([ARENA_HEAD, ARENA_SIZE]).tobytes()
+    calls = [{"name": "run0", "args": [STACK_TOP, 1000], "writes": [], "reads": []}]
+    assert run_in_node(module, image, calls) == [[expected]]
+
+
+def test_functions_that_browsers_lack_are_refused() -> None:
+    text = """declare double @lgamma(double) nobuiltin
+    define double @run(double %a) {
+      %r = call double @lgamma(double %a)
+      ret double %r
+    }"""
+    with pytest.raises(DoesNotCompileError, match="browsers have no function lgamma"):
+        link_texts([text], ["run"])
