@@ -22,7 +22,7 @@ from gv_engine.rollout import episode_folder
 from gv_engine.rollout.episode_folder import EpisodeFolder
 from gv_engine.rollout.rollout import describe_step_arrays
 from gv_engine.rules.errors import MissingExtraError, shorten
-from gv_engine.scenario.files import parse_json, read_bytes
+from gv_engine.scenario.files import make_write_error, parse_json, read_bytes
 from gv_engine.scenario.loading import (
     check_reference,
     load_reference,
@@ -264,15 +264,17 @@ def to_folder(
 def _new_folder(path: Path) -> Iterator[Path]:
     """Context manager that yields the path of a folder to create and fill, which becomes `path` at
     the end of the block. An error removes it."""
-    with TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as drafts:
-        draft = Path(drafts, path.name)
-        try:
+    try:
+        with TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as drafts:
+            draft = Path(drafts, path.name)
             yield draft
             if path.exists():
                 path.rmdir()  # it is empty
             draft.rename(path)
-        except OSError as error:
-            raise OSError(str(error).replace(str(draft), str(path))) from None
+    except OSError as error:
+        if error.errno:
+            raise make_write_error(path, error) from None
+        raise OSError(str(error).replace(str(draft), str(path))) from None
 
 
 def _convert(array: NDArray[Any], dtype: Any, where: str) -> NDArray[Any]:

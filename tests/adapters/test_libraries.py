@@ -471,13 +471,15 @@ def test_a_failed_import_leaves_nothing(minari, monkeypatch, capsys):
     before, to = {*Path().iterdir()}, ["minari", "doors/some-v0", "--to", "again"]
     module = importlib.import_module("gv_engine.adapters.minari")
 
-    def fail(*_: Any) -> None:
+    def fail(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
         patch.setattr(module.EpisodeFolder, "close", fail)
-        assert main(to) == 1
+        assert main(to) == 2
     assert "again cannot be written: No space left on device" in capsys.readouterr().err
+    assert main([*to[:-1], "nowhere/again"]) == 2
+    assert "again cannot be written: there is no folder nowhere" in capsys.readouterr().err
     with monkeypatch.context() as patch:
         patch.setattr(module.EpisodeFolder, "extend", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
@@ -493,7 +495,7 @@ def test_a_failed_import_leaves_nothing(minari, monkeypatch, capsys):
     Path("again").mkdir()
     assert main(to) == 0
     assert files("again") == files("demos")
-    assert main(to) == 1
+    assert main(to) == 2
     assert "again is there already" in capsys.readouterr().err
 
 
