@@ -38,7 +38,7 @@ from gv_engine.compiler.language.values import (
     rebuild,
 )
 
-ARENA = 1 << 16
+ARENA_BYTES = 1 << 16
 """Bytes for the arrays of a function, on the stack."""
 _OTHER = object()
 """Result of machine code for arguments of another form."""
@@ -189,9 +189,9 @@ class _Entry:
             emit.start(none)
             emit.end("ret ptr null")
             emit.start(more)
-        arena = emit.slot(f"[{ARENA} x i8], align 16")
+        arena = emit.slot(f"[{ARENA_BYTES} x i8], align 16")
         emit.do(f"store i64 {ARENA_HEAD}, ptr {arena}")
-        emit.do(f"store i64 {ARENA}, ptr {self._at(arena, 8)}")
+        emit.do(f"store i64 {ARENA_BYTES}, ptr {self._at(arena, 8)}")
         state = emit.get(f"call ptr {_address('PyEval_SaveThread')}()")
         parts = chain.from_iterable(leaves(value) for value in values)
         texts = [f"ptr {arena}", *(f"{leaf.llvm} {leaf.text}" for leaf in parts)]

@@ -23,7 +23,7 @@ from gv_engine.compiler.cells import (
     write_at,
     write_ground,
 )
-from gv_engine.compiler.language.engine import copy_bytes, raw, zero_bytes
+from gv_engine.compiler.language.engine import copy_constant, raw, zero_bytes
 from gv_engine.compiler.language.expressions import Expressions
 from gv_engine.compiler.language.library import LIBRARY
 from gv_engine.compiler.language.values import Kind, RecordType, Scalar
@@ -298,7 +298,7 @@ def clear(w: Any) -> None:
     w.capacity = w.layout.capacity
     w.free = w.layout.first_object
     if w.tables.cleared is not None:
-        copy_bytes(w, w.tables.start, w.tables.cleared)
+        copy_constant(w, w.tables.start, w.tables.cleared)
         return
     if w.is_checked or w.damaged != 0:  # rules of authors may have written what lists do not have
         wipe(w)

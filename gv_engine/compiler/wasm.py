@@ -14,7 +14,7 @@ from pathlib import Path
 from llvmlite import binding
 
 from gv_engine.compiler.language.wasm import (
-    MATH,
+    C_MATH,
     WASM_TRIPLE,
     add_exports,
     make_wasm_machine,
@@ -59,7 +59,7 @@ def link_module(programs: Sequence[CachedProgram], guarded: Container[int] = ())
         builder.getModulePassManager().run(module, builder)
         whole.link_in(module)
     declared = [part.name for part in whole.functions if part.is_declaration]
-    missing = {name for name in declared if not name.startswith("llvm.")} - MATH
+    missing = {name for name in declared if not name.startswith("llvm.")} - C_MATH
     if missing:
         raise DoesNotCompileError(f"browsers have no function {', '.join(sorted(missing))}")
     return add_exports(machine.emit_object(whole), [*entries, _HEAP])

@@ -75,9 +75,9 @@ def copy_row(columns: Any, world: int, row: int) -> None:
         world, row: indices.
     """
     for k in range(len(columns)):
-        source, source_step, target, world_step, size = columns[k]
-        source += world * source_step
-        target += world * world_step + row * size
+        size = columns[k, 4]
+        source = columns[k, 0] + world * columns[k, 1]
+        target = columns[k, 2] + world * columns[k, 3] + row * size
         if size == 1:  # a constant size needs no call
             copy_bytes(target, source, 1)
         elif size == 8:

@@ -126,12 +126,12 @@ def _tabulate(body: Any, count: int, function: Callable[..., Any], *values: Any)
     return TupleList(columns, version.result)
 
 
-def copy_bytes(record: Any, start: int, values: Any) -> None:
+def copy_constant(record: Any, start: int, values: Any) -> None:
     """Copy a known array of bytes into a record, from an offset on."""
 
 
-@emits(copy_bytes)
-def _copy_bytes(body: Expressions, record: Record, start: int, values: Any) -> None:
+@emits(copy_constant)
+def _copy_constant(body: Expressions, record: Record, start: int, values: Any) -> None:
     source, place = body.constant_array(values), body.offset(record.pointer, start)
     copy = body.module.declare("llvm.memcpy.p0.p0.i64", "void", "ptr, ptr, i64, i1")
     body.emit.do(f"call void {copy}(ptr {place}, ptr {source.pointer}, i64 {len(values)}, i1 0)")

@@ -19,12 +19,12 @@ WASM_TRIPLE = "wasm32-unknown-unknown"
 """LLVM's name of the target."""
 STACK_TOP = 2**20
 """Address below which a module's constants and its stack lie; all other memory is the host's."""
-START = "gv_engine_start"
+START_FUNCTION = "gv_engine_start"
 """Exported function that the host calls before each run."""
 
 _MAX_CONSTANTS = STACK_TOP // 2  # bytes
 _FEATURES = "+simd128,+bulk-memory,+sign-ext,+nontrapping-fptoint,+mutable-globals"
-MATH = {
+C_MATH = {
     *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "exp"),
     *("expm1", "fmod", "log", "log10", "log1p", "log2", "pow", "sin", "sinh", "tan", "tanh"),
 }
@@ -37,7 +37,7 @@ _RUNTIME = f"""
 @null = global [64 x i8] zeroinitializer
 @fuel = internal global i64 0
 
-define void @{START}() {{
+define void @{START_FUNCTION}() {{
   store i64 {_TURNS}, ptr @fuel
   ret void
 }}
@@ -115,7 +115,7 @@ def link_texts(texts: Sequence[str], entries: Sequence[str]) -> bytes:
     """
     machine = make_wasm_machine()
     head = f'target datalayout = "{machine.target_data}"\ntarget triple = "{WASM_TRIPLE}"\n'
-    whole, exports = binding.parse_assembly(head + _RUNTIME), [START]
+    whole, exports = binding.parse_assembly(head + _RUNTIME), [START_FUNCTION]
     for number, text in enumerate(texts):
         module = binding.parse_assembly(head + text)
         for name in entries:
@@ -126,7 +126,7 @@ def link_texts(texts: Sequence[str], entries: Sequence[str]) -> bytes:
         passes.getModulePassManager().run(module, passes)
         whole.link_in(module)
     declared = [part.name for part in whole.functions if part.is_declaration]
-    missing = {name for name in declared if not name.startswith("llvm.")} - MATH
+    missing = {name for name in declared if not name.startswith("llvm.")} - C_MATH
     if missing:
         raise DoesNotCompileError(f"browsers have no function {', '.join(sorted(missing))}")
     return add_exports(machine.emit_object(whole), exports)
