@@ -81,7 +81,11 @@ class ScenarioEnv(RenderedEnv, gymnasium.Env[_Observation, np.int64]):
         except TypeError:
             number = -1
             if isinstance(action, float | np.floating):
-                raise ValueError(f"action {action!r}: expected a whole number") from None
+                last = self.num_actions - 1
+                raise ValueError(
+                    f"action {action!r}: expected a whole number; allowed are 0 to {last}, "
+                    f"{self._action_legend}"
+                ) from None
         if not 0 <= number < self.num_actions:
             shown, last = shorten(repr(action), 100), self.num_actions - 1
             raise ValueError(f"action {shown}: allowed are 0 to {last}, {self._action_legend}")

@@ -287,7 +287,7 @@ def test_cells_are_ordered_as_in_sets():
     [
         ({"values": [20]}, "found 1 values; expected 9, of O, OO, OOO, T, OT, OOT, TT, OTT, TTT"),
         ({"times": [0] * 9}, "allowed are whole numbers from 1 to 1000"),
-        ({"times": [2.5] * 9}, "allowed are whole numbers from 1 to 1000"),
+        ({"times": [2.5] * 9}, "found 2.5, expected a whole number"),
         ({"extra": 4}, "extra=4: allowed are whole numbers from 0 to 3"),
         ({"helping": 2.0}, "helping=2.0: allowed are numbers from 0 to 1"),
     ],

@@ -258,10 +258,10 @@ def test_problems_of_names_and_parameters(folder, old, new, expected):
 
 
 def test_parameters_by_annotation(folder):
-    new = 'checked", bonus: 9, on: no, why: yes, sizes: [1, [2.5, true]]'
+    new = 'checked", bonus: 9, on: no, why: yes, sizes: [1, 2.5]'
     (folder / "rules.py").write_text(RULES.replace("1 / bonus", '""'))
     (call,) = load(folder, 'collected", each: 3', new).calls(REWARD)
-    assert call.arguments == {"bonus": 9, "on": False, "why": "yes", "sizes": (1, (2.5, True))}
+    assert call.arguments == {"bonus": 9, "on": False, "why": "yes", "sizes": (1, 2.5)}
 
 
 @pytest.mark.parametrize(
