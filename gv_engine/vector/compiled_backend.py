@@ -120,23 +120,7 @@ class CompiledBatch(Backend):
 
         scenario, num_threads = self.scenario, self.num_threads
         programs.check_compilable(scenario)
-        # one spare row, as views read past the end of the last grid row
-        whole = np.zeros(num_worlds + 1, scenario.layout.looks_dtype)[:-1]
-        self.rows = np.ndarray(num_worlds, scenario.layout.dtype, whole, strides=whole.strides)
-        self._words = np.ndarray(
-            (num_worlds, self.rows.itemsize // 8), np.uint64, whole, strides=(*whole.strides, 8)
-        )
-        self.rows[:] = scenario.layout.defaults()
-        self.derived_rows, self.looks, self._stale = whole, whole["looks"], whole["stale"]
-        self._damaged = whole["damaged"]
-        for name in scenario.layout.look_arrays:
-            whole[name] = FLOOR
-        # a state of zeros would sample the same number for ever
-        generator_to_row(np.random.default_rng(0), self.rows["rng"])
-        self._seats = scenario.layout.agents
-        self._actions = np.zeros(num_worlds * self._seats, np.int64)
-        self._first_actions = self._actions[:: self._seats]  # (N,) actions of the first agents
-        self._members = np.zeros(num_worlds, np.int16)
+        whole = self._make_rows(num_worlds)
         turns = np.zeros(num_worlds if scenario.mixture else 1, np.int64)
         drawing = np.zeros(num_worlds if len(self.levels) else 1, RNG)
         tables: dict[Program, tuple[Scenario, NDArray[Any]]] = {}
@@ -173,7 +157,7 @@ class CompiledBatch(Backend):
             tables.setdefault(program, (member, records))[1][number] = records[number]
         self.programs = tuple(tables)
         # each thread has its own views
-        self._lanes: list[list[Lane]] = []
+        self._lanes: list[list[Any]] = []
         for _ in range(num_threads):
             lanes = []
             for program, (member, records) in tables.items():
@@ -193,11 +177,39 @@ class CompiledBatch(Backend):
         self.can_switch_outputs = not scenario.mixture
         self._errors: dict[int, Exception] = {}
         self._mirror: Simulation | None = None
-        # several chunks per thread, so that fast threads take over work
-        pieces = _CHUNKS_PER_THREAD * num_threads if num_threads > 1 else 1
+        self._set_chunks(num_worlds, len(tables))
+
+    def _set_chunks(self, num_worlds: int, num_programs: int) -> None:
+        """Set the number of worlds that a thread takes at once: several chunks per thread, so that
+        fast threads take over work."""
+        pieces = _CHUNKS_PER_THREAD * self.num_threads if self.num_threads > 1 else 1
         self._chunk = max(_MIN_CHUNK, -(-num_worlds // pieces))
-        self._single_chunk = len(tables) == 1 and (num_threads == 1 or num_worlds <= self._chunk)
-        self.can_run_loop = len(tables) == num_threads == self._seats == 1
+        fits = self.num_threads == 1 or num_worlds <= self._chunk
+        self._single_chunk = num_programs == 1 and fits
+        self.can_run_loop = num_programs == self.num_threads == self._seats == 1
+
+    def _make_rows(self, num_worlds: int) -> NDArray[Any]:
+        """Allocate the records and actions of `num_worlds` worlds; return the records with their
+        derived fields."""
+        scenario = self.scenario
+        # one spare row, as views read past the end of the last grid row
+        whole = np.zeros(num_worlds + 1, scenario.layout.looks_dtype)[:-1]
+        self.rows = np.ndarray(num_worlds, scenario.layout.dtype, whole, strides=whole.strides)
+        self._words = np.ndarray(
+            (num_worlds, self.rows.itemsize // 8), np.uint64, whole, strides=(*whole.strides, 8)
+        )
+        self.rows[:] = scenario.layout.defaults()
+        self.derived_rows, self.looks, self._stale = whole, whole["looks"], whole["stale"]
+        self._damaged = whole["damaged"]
+        for name in scenario.layout.look_arrays:
+            whole[name] = FLOOR
+        # a state of zeros would sample the same number for ever
+        generator_to_row(np.random.default_rng(0), self.rows["rng"])
+        self._seats = scenario.layout.agents
+        self._actions = np.full(num_worlds * self._seats, KEEP)
+        self._first_actions = self._actions[:: self._seats]  # (N,) actions of the first agents
+        self._members = np.zeros(num_worlds, np.int16)
+        return whole
 
     def write_into(self, outputs: StepArrays) -> None:
         """Write the results of later steps into `outputs`; see `Backend.write_into`."""
@@ -209,7 +221,7 @@ class CompiledBatch(Backend):
             self._lanes_by_outputs[id(outputs)] = outputs, self._lanes
 
     @property
-    def lanes(self) -> list[Lane]:
+    def lanes(self) -> list[Any]:
         """Programs with their arrays, in the order in which a step of one thread runs them."""
         return self._lanes[0]
 

@@ -3,46 +3,22 @@ code. It takes the place of `compiled_backend` once all tests pass on it."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
-from functools import cache
-from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from components.core import FLOOR
 from gv_engine.compiler import parameters
 from gv_engine.rules.errors import RuleError
-from gv_engine.rules.frame import Frame
-from gv_engine.rules.system import RENDERING
 from gv_engine.scenario.layout import RNG
 from gv_engine.scenario.rule_modules import make_system_error
-from gv_engine.vector.backend import Backend, StepArrays, view_as_words
-from gv_engine.world.columns import RowWorld
-from gv_engine.world.rng import generator_to_row
-from gv_engine.world.simulation import KEEP, LOOK, NEXT_STEP, Simulation, WorldIndex
+from gv_engine.vector.backend import StepArrays
+from gv_engine.vector.compiled_backend import CompiledBatch
+from gv_engine.world.simulation import Simulation
 
 ARENA_SIZE = 1 << 22
 """Bytes of memory for the arrays of the rules of one world, in one step."""
-
-_MIN_CHUNK = 512
-"""Worlds that take less time to step than waking another thread."""
-
-_CHUNKS_PER_THREAD = 8
-"""Chunks per thread, if there are several threads; more chunks balance the load."""
-
-_MAX_SINGLE_WORLDS = 32
-"""Worlds up to which `show_worlds` runs them one by one instead of scanning all."""
-
-
-@cache
-def _get_thread_pool(size: int, process: int) -> ThreadPoolExecutor:
-    """Return the pool of `size` worker threads of the process with the id `process`, which is part
-    of the cache key because a forked process needs its own pool."""
-    return ThreadPoolExecutor(size, "gv-engine")
 
 
 class NativeLane(NamedTuple):
@@ -79,23 +55,12 @@ class NativeLane(NamedTuple):
         return NativeLane(addresses.ctypes.data, arrays | {"addresses": addresses})
 
 
-class NativeBatch(Backend):
-    """N worlds as rows of one array, stepped by compiled code.
-
-    Programs with rules of authors test indices, overflow and other errors, also in the engine's own
-    functions. Results do not depend on the number of threads; masks take a tenth of the time.
+class NativeBatch(CompiledBatch):
+    """Worlds of `CompiledBatch` with one program for all members of a mixture.
 
     Attributes:
-        rows: (N,) records of `scenario.layout.dtype`, for example `rows["door"]["status"]` is (N,
-            E). Read-only for callers; write by `restore`.
-        derived_rows: (N,) records of `scenario.layout.looks_dtype`: the rows with their derived
-            fields.
-        looks: (N, H + 1, W + 1) uint32 look of each cell.
         program: compiled by `prepare`.
     """
-
-    world = "compiled"
-    uses_compiled_code = True
 
     def make_worlds(self, num_worlds: int) -> None:
         """Allocate the records of `num_worlds` worlds, and the arrays that the program gets."""
@@ -103,22 +68,7 @@ class NativeBatch(Backend):
 
         scenario, num_threads = self.scenario, self.num_threads
         programs.check_compilable(scenario)
-        # one spare row, as views read past the end of the last grid row
-        whole = np.zeros(num_worlds + 1, scenario.layout.looks_dtype)[:-1]
-        self.rows = np.ndarray(num_worlds, scenario.layout.dtype, whole, strides=whole.strides)
-        self._words = np.ndarray(
-            (num_worlds, self.rows.itemsize // 8), np.uint64, whole, strides=(*whole.strides, 8)
-        )
-        self.rows[:] = scenario.layout.defaults()
-        self.derived_rows, self.looks, self._stale = whole, whole["looks"], whole["stale"]
-        self._damaged = whole["damaged"]
-        for name in scenario.layout.look_arrays:
-            whole[name] = FLOOR
-        # a state of zeros would sample the same number for ever
-        generator_to_row(np.random.default_rng(0), self.rows["rng"])
-        self._seats = scenario.layout.agents
-        self._actions = np.full(num_worlds * self._seats, KEEP)
-        self._first_actions = self._actions[:: self._seats]  # (N,) actions of the first agents
+        whole = self._make_rows(num_worlds)
         shown: dict[str, NDArray[Any]] = vars(self.outputs)
         unused = self.outputs.unused_names
         arrays = {"rows": whole, "actions": self._actions}
@@ -133,120 +83,33 @@ class NativeBatch(Backend):
         self.program, records = batch_program.get_batch_program(
             scenario, own, self.masks, self.checked
         )
-        self._lanes = [NativeLane.over(arrays | records) for _ in range(num_threads)]
+        self._lanes = [[NativeLane.over(arrays | records)] for _ in range(num_threads)]
         self._lanes_by_outputs = {id(self.outputs): (self.outputs, self._lanes)}
         # the reward terms of a mixture are not all written in every step
         self.can_switch_outputs = not scenario.mixture
         self._mirror: Simulation | None = None
-        # several chunks per thread, so that fast threads take over work
-        pieces = _CHUNKS_PER_THREAD * num_threads if num_threads > 1 else 1
-        self._chunk = max(_MIN_CHUNK, -(-num_worlds // pieces))
-        self._single_chunk = num_threads == 1 or num_worlds <= self._chunk
-        self.can_run_loop = num_threads == self._seats == 1
-
-    def write_into(self, outputs: StepArrays) -> None:
-        """Write the results of later steps into `outputs`; see `Backend.write_into`."""
-        try:
-            self.outputs, self._lanes = self._lanes_by_outputs[id(outputs)]
-        except KeyError:
-            self._lanes = [lane.write_into(outputs) for lane in self._lanes]
-            self.outputs = outputs
-            self._lanes_by_outputs[id(outputs)] = outputs, self._lanes
-
-    @property
-    def lane(self) -> NativeLane:
-        """Arrays that the program gets in a step of one thread."""
-        return self._lanes[0]
+        self._set_chunks(num_worlds, 1)
 
     def prepare(self) -> None:
         """Compile the program, unless an equal one is compiled already."""
         self.program.prepare()
 
-    def __len__(self) -> int:
-        """Return the number of worlds."""
-        return len(self.rows)
-
-    def step(self, actions: NDArray[np.int64], mode: int) -> None:
-        """Apply the actions to all worlds by the compiled programs; `mode` is the autoreset mode.
-        See `Backend.step`."""
-        self._actions[:] = actions
-        if self._single_chunk:
-            failed = self.program.run(self._lanes[0].address, 0, len(self.rows), mode)
-        else:
-            failed = self._run_in_chunks(mode)
-        if failed:
-            self._raise_error(np.flatnonzero(actions[:: self._seats] != KEEP))
-
-    def reset(self, mask: NDArray[np.bool_]) -> None:
-        """Start a new episode in each world that `mask` marks; see `Backend.reset`."""
-        self._stale[mask] = 0  # nothing of their rows is read, which may be damaged
-        super().reset(mask)
-
     def run_loop(self, play: Callable[[int, int, NDArray[np.int64]], tuple[int, int, int]]) -> None:
-        """Step worlds of one agent in a loop of compiled code, which `play` calls; results are in
-        `outputs` as after `step`.
-
-        Args:
-            play: function that gets the address of the program (`Program.run`) and of its arrays,
-                and the (N,) actions, which are KEEP; the program sets them to KEEP again. It
-                returns (number of failed worlds, start, stop) of the last call of the program; a
-                failure has ended the loop.
-
-        Raises:
-            RuleError: as for `step`.
-        """
-        failed, start, stop = play(self.program.address, self._lanes[0].address, self._actions)
+        """Step worlds in a loop of compiled code, see `CompiledBatch.run_loop`; `play` gets the
+        address of the program and returns the number of failed worlds."""
+        failed, start, stop = play(self.program.address, self._lanes[0][0].address, self._actions)
         if failed:
             self._raise_error(np.arange(start, stop))
 
-    def show_worlds(self, worlds: WorldIndex) -> None:
-        """Write the observations and action masks of `worlds` into `outputs` without a step: one
-        call of the program per world if they are few, else one call for all."""
-        chosen = np.atleast_1d(worlds)
-        if chosen.size > _MAX_SINGLE_WORLDS:
-            super().show_worlds(worlds)
-            return
-        self._first_actions[chosen] = LOOK
-        run, address = self.program.run, self._lanes[0].address
-        if sum(run(address, i, i + 1, NEXT_STEP) for i in sorted(chosen.tolist())):
-            self._raise_error(np.sort(chosen))
-
-    def _run_in_chunks(self, mode: int) -> int:
-        """Run the program on all worlds in autoreset `mode`, with several threads that take chunks
-        of worlds; return how many worlds failed."""
-        num_worlds, chunk = len(self.rows), self._chunk
-        starts = count(0, chunk)
-
-        def work(thread: int) -> int:
-            """Run chunks of worlds in thread number `thread` until no chunk is left; return how
-            many worlds failed."""
-            failed = 0
-            while (start := next(starts)) < num_worlds:
-                stop = min(start + chunk, num_worlds)
-                failed += self.program.run(self._lanes[thread].address, start, stop, mode)
-            return failed
-
-        size = min(self.num_threads, -(-num_worlds // chunk))
-        others = [
-            _get_thread_pool(self.num_threads - 1, os.getpid()).submit(work, thread)
-            for thread in range(1, size)
-        ]
-        try:
-            failed = work(0)
-        finally:
-            wait(others)  # no thread may write after an exception here
-        return failed + sum(other.result() for other in others)
+    def _run_program(self, lane: Any, start: int, stop: int, mode: int) -> int:
+        return int(self.program.run(lane.address, start, stop, mode))
 
     def _raise_error(self, acted: NDArray[np.int64]) -> None:
-        """Raise the error of the first world that failed in this step, with a list of all failed
-        worlds; `acted` has the indices of the worlds that ran.
-
-        Args:
-            acted: (n,) indices of the worlds that ran.
-        """
+        """Raise the error of the first world that failed among `acted`, (n,) indices of the worlds
+        that ran."""
         failed = acted[self.rows["error"][acted] != 0].tolist()
         self._damaged[failed] = 1
-        failures = [lane.arrays["failures"][0] for lane in self._lanes]
+        failures = [lane.arrays["failures"][0] for (lane,) in self._lanes]
         row = self.rows[failed[0]]
         (first,) = (each for each in failures if each["world"] == failed[0])
         error = self.program.make_error(int(row["error"]), first, int(row["member"]))
@@ -254,38 +117,3 @@ class NativeBatch(Backend):
             each["world"] = -1
         rule_error = error if isinstance(error, RuleError) else make_system_error(error)
         raise RuleError.in_worlds(failed, rule_error) from error
-
-    def snapshot(self, worlds: WorldIndex) -> NDArray[Any]:
-        """Return a record (row) of the state of each of `worlds`; shape () for one world number,
-        (K,) for several."""
-        rows: NDArray[Any] = self._words[np.atleast_1d(worlds)].view(self.rows.dtype)
-        return rows.reshape(np.shape(worlds))
-
-    def set_rows(self, worlds: WorldIndex, rows: NDArray[Any]) -> None:
-        """Set `worlds` to the states in `rows`; the cached appearances of their cells are updated
-        in the next step."""
-        self._words[worlds] = view_as_words(rows)
-        self._stale[worlds] = self._damaged[worlds] = 1
-
-    def set_generators(self, worlds: WorldIndex, records: NDArray[Any]) -> None:
-        """Set the random generators of `worlds` to the states in `records`: a single record, (),
-        for all of them, or (K,) records."""
-        self.rows["rng"][worlds] = records
-
-    def render(self, i: int, show: Callable[[Frame], None]) -> None:
-        """Draw world number `i` with the scenario's rendering systems; the finished frame is passed
-        to `show`."""
-        scenario, seat = self.scenario, i * self._seats
-        shown, terms = self.outputs.grid[seat], self.outputs.terms[seat].tolist()
-        calls = scenario.members[int(self.rows["member"][i])].calls(RENDERING)
-        if all(call.system.rows for call in calls):
-            world = RowWorld(scenario.layout, self.rows[i : i + 1].reshape(()))
-            canvas = scenario.canvas(world, show, shown, terms)
-            for call in calls:
-                call.system.function(world, canvas.agent, canvas, *call.bind_arguments())
-        else:  # a rendering system may read any part of a world
-            if self._mirror is None:
-                self._mirror = Simulation(scenario)
-            self._mirror.world.restore(self.snapshot(i))
-            self._mirror.set_terms(1, terms)
-            self._mirror.render(show, shown)

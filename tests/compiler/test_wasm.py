@@ -85,7 +85,7 @@ def test_all_arrays_are_those_of_machine_code(name: str) -> None:
     batch, rng = NativeBatch(scenario, 1), np.random.default_rng(1)
     batch.prepare()
     batch.set_generators(np.arange(1), make_seeded_generators([7]))
-    arrays = {key: each for key, each in batch._lanes[0].arrays.items() if key != "addresses"}
+    arrays = {key: each for key, each in batch.lanes[0].arrays.items() if key != "addresses"}
     read = [key for key in arrays if key not in ("arena", "failures")]
     image, places = place(arrays)
     given = [places["addresses"], 0, 1, DISABLED]
@@ -99,7 +99,7 @@ def test_all_arrays_are_those_of_machine_code(name: str) -> None:
         ]
         reads = [[places[key], arrays[key].nbytes] for key in read]
         calls.append({"name": "run0", "args": given, "writes": writes, "reads": reads})
-        failed = batch.program.run(batch._lanes[0].address, 0, 1, DISABLED)
+        failed = batch.program.run(batch.lanes[0].address, 0, 1, DISABLED)
         expected.append([failed, *(arrays[key].tobytes() for key in read)])
     results = run_in_node(link_texts([batch.program.text()], ["run"]), image, calls)
     differing = [
