@@ -52,7 +52,7 @@ AHEAD = 4
 FAILURE = np.dtype(
     [("blame", np.int64), ("numbers", np.int64, (ARENA_HEAD - BLAME) // 8 - 1), ("world", np.int64)]
 )
-"""First failure of a call of the program: the mark of the system, the numbers in the text of the
+"""Failure of the first world of a step: the mark of the system, the numbers in the text of the
 error, and the index of the world, -1 for none."""
 
 
@@ -72,7 +72,7 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class BatchPlan:
-    """What the loop over worlds knows while it is compiled.
+    """Facts that the loop over worlds knows while it is compiled.
 
     Attributes:
         groups: groups of members.
@@ -123,8 +123,9 @@ def make_batch_type(layout: Layout, elements: Elements, is_checked: bool) -> Rec
 
 
 def run_worlds(b: Any, plan: Any, start: int, stop: int, mode: int) -> int:
-    """Reset, step or show the worlds from `start` to `stop` - 1 as their actions say, in an
-    autoreset mode; return the number of worlds with an error."""
+    """Step the worlds from `start` to `stop` - 1 in an autoreset mode, and write what they show;
+    those whose first agent's action is RESTART start an episode, those with LOOK only write, and
+    those with KEEP stay. Return how many worlds failed; their codes are in `b.rows`."""
     failed = 0
     for i in range(start, stop):
         for place in plan.prefetched:
@@ -135,7 +136,7 @@ def run_worlds(b: Any, plan: Any, start: int, stop: int, mode: int) -> int:
             b.rows[i].error = code
             if code != 0:
                 failed += 1
-                if b.failures[0].world < 0:
+                if b.failures[0].world < 0 or i < b.failures[0].world:
                     save_failure(b.failures[0])
                     b.failures[0].world = i
     return failed
@@ -146,7 +147,7 @@ def run_world(b: Any, plan: Any, i: int, mode: int) -> None:
     w, seat = b.rows[i], i * plan.agents
     if w.stale != 0:
         w.stale = 0
-        w.look_everywhere()
+        w.update_looks()
     action = b.actions[seat]
     if starts_episode(action, mode, w.terminated != 0 or w.truncated != 0):
         action = RESTART

@@ -1,5 +1,5 @@
-"""What compiled worlds derive from their cells and keep up with every write: appearances, and on
-large grids the lists of cells by object type, the cells that block, and path lengths.
+"""Fields that compiled worlds derive from their cells and update with every write: appearances, and
+on large grids the lists of cells by object type, the cells that block, and path lengths.
 
 `Layout.looks_dtype` describes the fields. The functions here are methods of worlds; those whose
 names begin with `write` are the writers of arrays, see `RecordType.writers`.
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from components.core import FLOOR
-from gv_engine.compiler.language.engine import count_trailing_zeros, prefetch, raw
+from gv_engine.compiler.language.engine import count_trailing_zeros, prefetch, without_writer
 from gv_engine.compiler.vectors import find_typed_cells
 from gv_engine.rules.component import AGENT, NOTHING, column_name
 from gv_engine.rules.errors import ColumnError, OutOfBoundsError, RuleError
@@ -46,18 +46,18 @@ def look_beneath(w: Any, y: int, x: int) -> Any:
     return w.look_of(w.ground[y, x])
 
 
-def look_again(w: Any, e: int) -> None:
-    """Update the appearance of the cell that shows an entity, after the entity has changed."""
+def update_look(w: Any, e: int) -> None:
+    """Update the appearance of the cell of an entity after its components have changed."""
     y, x = w.position.y[e], w.position.x[e]
     if y >= 0 and w.at[y, x] == e:
         w.at[y, x] = e
     elif "ground" in w.layout.layers and y >= 0 and w.ground[y, x] == e != NOTHING:
         w.ground[y, x] = e
     elif e != NOTHING and e != AGENT:  # held, or with no valid position
-        w.look_everywhere_for(e)
+        w.update_looks_of(e)
 
 
-def look_everywhere_for(w: Any, e: int) -> None:
+def update_looks_of(w: Any, e: int) -> None:
     """Update the appearances of all cells with an entity."""
     for y in range(w.height):
         for x in range(w.width):
@@ -67,7 +67,7 @@ def look_everywhere_for(w: Any, e: int) -> None:
                 w.ground[y, x] = e
 
 
-def look_everywhere(w: Any) -> None:
+def update_looks(w: Any) -> None:
     """Derive everything from the cells and columns of a row."""
     w.changed_types = ALL_TYPES
     if w.layout.is_large:
@@ -94,7 +94,7 @@ def write_at(w: Any, cell: int, e: int) -> None:
     """Put an entity into a cell, above the ground."""
     if w.is_checked:
         require_entity(w, e)
-    at, looks = raw(w.at).ravel(), w.looks.ravel()
+    at, looks = without_writer(w.at).ravel(), w.looks.ravel()
     if w.layout.is_large and at[cell] != NOTHING:
         w.unlist(cell, looks[cell] & 255)
     at[cell] = e
@@ -113,7 +113,7 @@ def write_ground(w: Any, cell: int, e: int) -> None:
     """Put an entity into a cell, on the ground."""
     if w.is_checked:
         require_entity(w, e)
-    ground = raw(w.ground).ravel()
+    ground = without_writer(w.ground).ravel()
     is_kept = "beneath" in w.layout.look_arrays
     if w.layout.is_large and ground[cell] != NOTHING:
         w.unlist(cell, (w.beneath.ravel()[cell] if is_kept else w.look_of(ground[cell])) & 255)
@@ -125,7 +125,7 @@ def write_ground(w: Any, cell: int, e: int) -> None:
 
 def show_layers(w: Any, cell: int) -> None:
     """Update the appearance of a cell with two layers."""
-    above, below = raw(w.at).ravel()[cell], raw(w.ground).ravel()[cell]
+    above, below = without_writer(w.at).ravel()[cell], without_writer(w.ground).ravel()[cell]
     is_kept = "beneath" in w.layout.look_arrays
     beneath = w.beneath.ravel()[cell] if is_kept else w.look_of(below)
     # the upper object shows, else the ground; the cell is opaque if either is
@@ -155,7 +155,7 @@ def make_column_writer(
         return None
 
     def write(w: Any, place: int, value: Any) -> None:
-        values = raw(w[name][field])
+        values = without_writer(w[name][field])
         e = place if len(values.shape) == 1 else place // values.shape[1]
         if is_checked:
             if is_entity:
@@ -166,7 +166,7 @@ def make_column_writer(
         if is_shown:
             if is_kind:
                 w.add_changed_type(value)
-            w.look_again(e)
+            w.update_look(e)
 
     return write
 
@@ -215,7 +215,7 @@ def block(w: Any, cell: int, blocks: Any) -> None:
 def forget_cells(w: Any, lifts: bool) -> None:
     """Empty the lists of cells and show the listed cells as floor; `lifts` also removes the
     entities from them."""
-    at, looks = raw(w.at).ravel(), w.looks.ravel()
+    at, looks = without_writer(w.at).ravel(), w.looks.ravel()
     has_ground, is_kept = "ground" in w.layout.layers, "beneath" in w.layout.look_arrays
     for k in range(w.filled.shape[0]):
         for j in range(w.filled.shape[1]):
@@ -235,7 +235,7 @@ def forget_cells(w: Any, lifts: bool) -> None:
                     if is_kept:
                         w.beneath.ravel()[cell] = FLOOR
                     if has_ground and lifts:
-                        raw(w.ground).ravel()[cell] = NOTHING
+                        without_writer(w.ground).ravel()[cell] = NOTHING
     for i in range(len(w.blocked)):
         w.blocked[i] = np.uint64(0)
     w.ways_from = np.uint64(0)
@@ -405,7 +405,7 @@ def steps_from(w: Any, y: int, x: int) -> Any:
 CELL_METHODS: dict[str, Callable[..., Any]] = {
     method.__name__: method
     for method in (
-        *(look_of, look_beneath, look_again, look_everywhere_for, look_everywhere, enlist, unlist),
+        *(look_of, look_beneath, update_look, update_looks_of, update_looks, enlist, unlist),
         *(block, forget_cells, add_changed_type, find_changed_types, having, of_type, steps_from),
     )
 }

@@ -23,7 +23,7 @@ from gv_engine.compiler.cells import (
     write_at,
     write_ground,
 )
-from gv_engine.compiler.language.engine import copy_constant, raw, zero_bytes
+from gv_engine.compiler.language.engine import copy_constant, without_writer, zero_bytes
 from gv_engine.compiler.language.expressions import Expressions
 from gv_engine.compiler.language.library import LIBRARY
 from gv_engine.compiler.language.values import Kind, RecordType, Scalar
@@ -45,7 +45,7 @@ Table = tuple[str, str, NDArray[Any]]
 
 
 class Tables:
-    """What a layout determines, in the form in which methods read it.
+    """Tables of a layout, which methods of its worlds read.
 
     Prefabs (sets of components with values) are numbered: those of the object types by type index,
     then an empty one, then those of the entities that every level begins with.
@@ -176,7 +176,7 @@ LIBRARY[fail] = _emit_fail
 def write_fields(w: Any, e: int, number: int, tables: Any) -> None:
     """Write the values of set number `number` into fields of an entity."""
     for column, field, table in tables:
-        values = raw(w[column][field])
+        values = without_writer(w[column][field])
         if e >= values.shape[0]:
             continue  # the column ends before, and the entity has its defaults
         if table.ndim == 1 and len(values.shape) == 2:
@@ -267,7 +267,7 @@ def set_state(w: Any, e: int, state: int) -> None:
             number = numbers[kind, state]
             if number >= 0 and (number > 0) != w[column].has[e]:
                 write_fields(w, e, number, tables)
-                w.look_again(e)
+                w.update_look(e)
 
 
 def add(w: Any, e: int, column: str) -> None:
@@ -277,14 +277,14 @@ def add(w: Any, e: int, column: str) -> None:
         w.fail(NOT_OF_OBJECTS)
     write_fields(w, e, 1, tables)
     w.add_changed_type(w.kind.value[e])
-    w.look_again(e)
+    w.update_look(e)
 
 
 def take(w: Any, e: int, column: str) -> None:
     tables, _ = w.tables.components[column]
     check_changeable(w, e)
     write_fields(w, e, 0, tables)
-    w.look_again(e)
+    w.update_look(e)
 
 
 def check_changeable(w: Any, e: int) -> None:
@@ -320,7 +320,7 @@ def wipe(w: Any) -> None:
 def fill_columns(w: Any, stop: int) -> None:
     """Give the entities before `stop` the defaults of all columns."""
     for column, field, table in w.tables.prefabs:
-        values, default = raw(w[column][field]), table[w.tables.empty]
+        values, default = without_writer(w[column][field]), table[w.tables.empty]
         for e in range(min(stop, values.shape[0])):
             values[e] = default
 

@@ -1,5 +1,5 @@
-"""What an agent sees, in compiled code: the view is cut out of the grid, rules of visibility mark
-what is seen, and the seen cells are written into the arrays of observations.
+"""Observations in compiled code: the view is cut out of the grid, rules of visibility mark the
+cells that are seen, and these are written into the arrays of observations.
 
 A view by rows stores a bit for each cell, bit j for column j; a view by cells stores a number.
 """
@@ -68,7 +68,7 @@ def cut_view(w: Any, agent: int, view: Any) -> None:
     if view.with_entities:
         copy_entities(w, view, ahead_x != 0, line, next_line, cell, next_cell)
     if w.layout.agents > 1:
-        cover_other_agents(w, agent, view)
+        draw_other_agents(w, agent, view)
 
 
 def copy_entities(
@@ -85,8 +85,9 @@ def copy_entities(
             view.entity[i, j] = e
 
 
-def cover_other_agents(w: Any, agent: int, view: Any) -> None:
-    """Draw the other agents into a view; of several in a cell, the one with the lowest number."""
+def draw_other_agents(w: Any, agent: int, view: Any) -> None:
+    """Draw the other agents into a view. If several are in a cell, the one with the lowest number
+    is drawn."""
     # read once: a write to the view might change these fields
     facing = up_in_view(w, agent, view.turns)
     ahead_y, ahead_x = step_y(facing), step_x(facing)
@@ -100,10 +101,10 @@ def cover_other_agents(w: Any, agent: int, view: Any) -> None:
         if within & (other != agent) & (y + dy >= 0):
             way = to_relative(w.agent.facing[other], facing)
             look = w.kind.value[other] & 255 | way << 8 | (w.color.value[other] & 255) << 16
-            cover_cell(view, i, j, other, look | (w.blocks_vision(other) != 0) << 31)
+            draw_entity(view, i, j, other, look | (w.blocks_vision(other) != 0) << 31)
 
 
-def cover_cell(view: Any, i: int, j: int, e: int, look: int) -> None:
+def draw_entity(view: Any, i: int, j: int, e: int, look: int) -> None:
     """Draw the appearance of an entity into a cell of a view."""
     view.looks[i, j] = look
     if view.with_entities:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gv_engine.compiler.language.engine import blame, call_if, new_record, tabulate
+from gv_engine.compiler.language.engine import call_marked, call_or_zeros, new_record, tabulate
 from gv_engine.compiler.parameters import is_data, iter_calls, list_call_fields
 from gv_engine.compiler.program_cache import uses_name
 from gv_engine.compiler.sight import cut_view, make_view_type, write_ground_seen, write_seen
@@ -224,7 +224,9 @@ def holds(w: Any, p: Any, call: Any, helper: Any, agent: int, action: int) -> bo
 def measure_call(w: Any, p: Any, call: Any, agent: int) -> Any:
     """Return what a call and the calls nested in it remember of the world before the step."""
     return (
-        blame(call.mark, measure_own, w, p, call, agent) if call.remember is not None else None,
+        call_marked(call.mark, measure_own, w, p, call, agent)
+        if call.remember is not None
+        else None,
         tuple(measure_argument(w, p, each, agent) for each in call.arguments),
     )
 
@@ -249,13 +251,13 @@ def run_call(w: Any, p: Any, call: Any, agent: int, past: Any) -> Any:
     if call.agent_mask and not call.agent_mask[agent]:
         return call.otherwise
     if call.until is not None:
-        return blame(call.mark, run_until, w, p, call, agent)
-    if call.when is not None and not blame(
+        return call_marked(call.mark, run_until, w, p, call, agent)
+    if call.when is not None and not call_marked(
         call.mark, holds, w, p, call, call.when, agent, w.action[agent]
     ):
         return None
     before = w.ended_by[agent]
-    found = blame(call.mark, call_function, w, p, call, agent, past)
+    found = call_marked(call.mark, call_function, w, p, call, agent, past)
     if call.number:
         return note_end(w, call, agent, found, before)
     return found if call.result is None else call.result(found)
@@ -372,7 +374,7 @@ def step_alone(w: Any, p: Any, plan: Any, terms: Any) -> None:
 def measure_agent(k: int, w: Any, p: Any, call: Any) -> Any:
     """Return what a call remembers for the agent with index `k`, zeros for one that does not take
     part."""
-    return call_if(w.live[k + 1] != 0, measure_call, w, p, call, k + 1)
+    return call_or_zeros(w.live[k + 1] != 0, measure_call, w, p, call, k + 1)
 
 
 def step_together(w: Any, p: Any, plan: Any, terms: Any) -> None:
@@ -419,7 +421,7 @@ def acts(w: Any, p: Any, call: Any, agent: int, action: int) -> Any:
     inside = nested_acts(w, p, call, agent, action) if call.is_spontaneous else True
     if call.when is None:
         return inside
-    return inside and blame(call.mark, holds, w, p, call, call.when, agent, action)
+    return inside and call_marked(call.mark, holds, w, p, call, call.when, agent, action)
 
 
 def nested_acts(w: Any, p: Any, call: Any, agent: int, action: int) -> Any:
@@ -442,7 +444,7 @@ def answers(w: Any, p: Any, call: Any, agent: int, action: int) -> Any:
         return False
     found = False
     if call.answers is not None:
-        found = blame(call.mark, holds, w, p, call, call.answers, agent, action)
+        found = call_marked(call.mark, holds, w, p, call, call.answers, agent, action)
     for part in call.nested:
         found = found or answers(w, p, part, agent, action)
     return found
@@ -471,10 +473,10 @@ def look(w: Any, p: Any, plan: Any, agent: int, grid: Any, item: Any, ground: An
     `ground`."""
     view = new_record(plan.view)
     cut_view(w, agent, view)
-    blame(plan.visibility.mark, run_visibility, w, p, plan.visibility, agent, view)
+    call_marked(plan.visibility.mark, run_visibility, w, p, plan.visibility, agent, view)
     write_seen(w, agent, view, grid, item)
     for call in plan.observations:
-        blame(call.mark, run_observation, w, p, call, agent, view, grid, item)
+        call_marked(call.mark, run_observation, w, p, call, agent, view, grid, item)
     if ground is not None:
         write_ground_seen(w, agent, view, grid, ground)
 

@@ -144,7 +144,7 @@ def run_rule(scenario: Any, function: Any) -> tuple[Any, Any, list[str]]:
     record = Record("", make_row_type(layout))
 
     def run(w: Any) -> Any:
-        w.look_everywhere()  # the row has no appearances yet
+        w.update_looks()  # the row has no appearances yet
         return function(w)
 
     root: Any = run

@@ -1,8 +1,8 @@
 """From Python functions to LLVM IR: the language that rules are written in.
 
 Nothing here knows worlds or scenarios; `rows.py` and `stepping.py` beside this package do. Read
-`values.py` first, then `functions.py`, `expressions.py`, `memory.py`, `arithmetic.py`,
-`library.py`.
+`values.py` first, then `source.py`, `functions.py`, `statements.py`, `variables.py`,
+`expressions.py`, `lists.py`, `memory.py`, `arithmetic.py`, `library.py`.
 
 **Compile time is evaluation.** The AST of a function is evaluated. A value is a Python object that
 is known while compiling (a number, text, tuple, function, dtype, an object of the engine), or has

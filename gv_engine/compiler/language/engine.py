@@ -25,12 +25,13 @@ _KINDS = {kind.llvm: kind for kind in (Kind.BOOL, Kind.FLOAT, Kind.INT)}
 _ZEROS = {"i1": "false", "double": "0.0", "i64": "0", "ptr": "null"}
 
 
-def raw(array: Any) -> Any:
-    """Return an array whose elements are written without the function that writes them."""
+def without_writer(array: Any) -> Any:
+    """Return the same array for plain writes of elements, which `RecordType.writers` does not see:
+    the caller keeps what depends on them up to date."""
 
 
-@emits(raw)
-def _raw(body: Expressions, array: Any) -> Any:
+@emits(without_writer)
+def _without_writer(body: Expressions, array: Any) -> Any:
     return replace(array, writer=None) if isinstance(array, ArrayValue) else array
 
 
@@ -51,8 +52,8 @@ def _attempt(body: Expressions, function: Callable[..., Any], *values: Any) -> A
 
 
 def save_failure(record: Any) -> None:
-    """Copy the number that `blame` has left and the numbers of the last error into a record of
-    them."""
+    """Copy the mark that `call_marked` has stored and the numbers of the last error into a record
+    of them."""
 
 
 @emits(save_failure)
@@ -62,14 +63,13 @@ def _save_failure(body: Expressions, record: Record) -> None:
     body.emit.do(f"call void {copy}(ptr {record.pointer}, ptr {place}, i64 {size}, i1 0)")
 
 
-def blame(number: int, function: Callable[..., Any], *values: Any) -> Any:
-    """Return the result of a function; if it fails, and no call within it has left its number,
-    leave `number`
-    in the arena."""
+def call_marked(mark: int, function: Callable[..., Any], *values: Any) -> Any:
+    """Return `function(*values)`. If it fails, the caller fails with the same error, and `mark` is
+    stored in the arena's head, unless a call inside has stored its own."""
 
 
-@emits(blame)
-def _blame(body: Expressions, number: int, function: Callable[..., Any], *values: Any) -> Any:
+@emits(call_marked)
+def _call_marked(body: Expressions, mark: int, function: Callable[..., Any], *values: Any) -> Any:
     if body.library.get(function) is not None:
         return body.call_function(function, *values)
     result, code = body.call_version(function, *values)
@@ -78,7 +78,7 @@ def _blame(body: Expressions, number: int, function: Callable[..., Any], *values
         place = body.offset("%arena", BLAME)
         before = body.emit.get(f"load i64, ptr {place}")
         none = body.emit.get(f"icmp eq i64 {before}, 0")
-        after = body.emit.get(f"select i1 {none}, i64 {number}, i64 {before}")
+        after = body.emit.get(f"select i1 {none}, i64 {mark}, i64 {before}")
         body.emit.do(f"store i64 {after}, ptr {place}")
 
     if code is not None:
@@ -86,12 +86,13 @@ def _blame(body: Expressions, number: int, function: Callable[..., Any], *values
     return result
 
 
-def call_if(condition: bool, function: Callable[..., Any], *values: Any) -> Any:
-    """Return the result of a function if a condition holds, else zeros of the same form."""
+def call_or_zeros(condition: bool, function: Callable[..., Any], *values: Any) -> Any:
+    """Return `function(*values)` if a condition is true; else do not call it, and return zeros in
+    place of its numbers."""
 
 
-@emits(call_if)
-def _call_if(body: Any, condition: Any, function: Callable[..., Any], *values: Any) -> Any:
+@emits(call_or_zeros)
+def _call_or_zeros(body: Any, condition: Any, function: Callable[..., Any], *values: Any) -> Any:
     found: list[Any] = []
 
     def call() -> Any:
@@ -105,8 +106,8 @@ def _call_if(body: Any, condition: Any, function: Callable[..., Any], *values: A
 
 
 def tabulate(count: int, function: Callable[..., Any], *values: Any) -> list[Any]:
-    """Return the results of `function(k, *values)` for k from 0 to `count` - 1, numbers or tuples
-    of them."""
+    """Return `[function(k, *values) for k in range(count)]`; the results may be nested tuples of
+    numbers, which a comprehension does not take in compiled code."""
     raise NotImplementedError
 
 

@@ -31,7 +31,7 @@ OUT_OF_RANGE = "IndexError: index {{0}} is out of bounds for axis {} with size {
 ARENA = "MemoryError: the arrays of a rule need more than the arena"
 ALIGN = 16
 BLAME = 16
-"""Place in an arena, behind its two sizes, of the number that `engine.blame` leaves."""
+"""Place in an arena, behind its two sizes, of the number that `engine.call_marked` leaves."""
 NUMBERS = 24
 """Place in an arena of the numbers of an error."""
 ERROR_NUMBERS = 5

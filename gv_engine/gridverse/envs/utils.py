@@ -1,4 +1,4 @@
-"""Where actions lead."""
+"""Cells that actions lead to."""
 
 from gv_engine.gridverse.action import Action
 from gv_engine.gridverse.geometry import Orientation, Position

@@ -1,0 +1,363 @@
+"""Statements of a function: branches, loops, assignments, returns and exceptions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from gv_engine.compiler.language.expressions import Iterated, Unknown
+from gv_engine.compiler.language.lists import list_grown
+from gv_engine.compiler.language.memory import ERROR_NUMBERS, NUMBERS
+from gv_engine.compiler.language.source import assigned_names, count_reads
+from gv_engine.compiler.language.values import (
+    ArrayValue,
+    GrowingList,
+    Kind,
+    Method,
+    Record,
+    Scalar,
+    TupleList,
+    describe,
+    is_known,
+    is_list,
+)
+from gv_engine.compiler.language.variables import Hints, Variables, VariableState
+
+
+class Statements(Variables):
+    """Compiles statements."""
+
+    def __init__(self, hints: Hints) -> None:
+        """Start outside of loops. `hints` are from earlier tries."""
+        super().__init__(hints)
+        self._loops: list[_Loop] = []
+        self._returns: list[tuple[str, Any]] = []
+
+    def run(self, statements: list[ast.stmt]) -> None:
+        """Compile statements, up to one that leaves the block."""
+        for statement in statements:
+            if not self.emit.is_open():
+                return
+            self.node = statement
+            loops = len(self._loops)
+            try:
+                self.visit(statement)
+            except Unknown:
+                del self._loops[loops:]
+                self.emit.start_dead()
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        if not isinstance(node.value, ast.Constant):
+            self.evaluate(node.value)
+
+    def visit_Pass(self, node: ast.Pass) -> None:
+        """Emit nothing."""
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        value = self.evaluate(node.value)
+        has_new_list = isinstance(node.value, ast.List | ast.ListComp | ast.BinOp | ast.Call)
+        for target in node.targets if not has_new_list or len(node.targets) > 1 else ():
+            names = [each for each in ast.walk(target) if isinstance(each, ast.Name)]
+            if any(each.id in self.grown for each in names) and _has_list(value):
+                self.refuse("a list that is changed has one name, and begins as a new list")
+        for target in node.targets:
+            self.assign(target, value)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self.assign(node.target, self.evaluate(node.value))
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        match node.target:
+            case ast.Name():
+                before = self.visit_Name(ast.Name(node.target.id, ast.Load()))
+                value = self.binary(node.op, before, self.evaluate(node.value))
+                if isinstance(before, ArrayValue):  # NumPy changes the array itself
+                    self.write_array(before, slice(None), value)
+                else:
+                    self.assign_name(node.target.id, value)
+            case ast.Subscript():
+                owner = self.to_array(self.evaluate(node.target.value))
+                index = self.evaluate(node.target.slice)
+                before = self.read_array(owner, index)
+                value = self.binary(node.op, before, self.evaluate(node.value))
+                self.write_array(owner, index, value)
+            case ast.Attribute():
+                record = self.evaluate(node.target.value)
+                if not isinstance(record, Record):
+                    self.refuse(f"{describe(record)} cannot be changed in compiled code")
+                before = self.read_field(record, node.target.attr)
+                value = self.binary(node.op, before, self.evaluate(node.value))
+                self.write_field(record, node.target.attr, value)
+
+    def visit_Return(self, node: ast.Return) -> None:
+        value = None if node.value is None else self.evaluate(node.value)
+        if self.emit.is_open() and self.emit.block is not None:
+            self._returns.append((self.emit.block, value))
+            self.emit.block = None
+
+    def visit_Raise(self, node: ast.Raise) -> None:
+        if node.exc is None:
+            self.refuse("`raise` needs an exception in compiled code")
+        value = self._evaluate_exception(node.exc)
+        value = value() if isinstance(value, type) and issubclass(value, Exception) else value
+        if not isinstance(value, Exception):
+            self.refuse(f"found {describe(value)} in place of an exception")
+        self.fail_if(True, f"{type(value).__name__}: {value}")
+
+    def _evaluate_exception(self, node: ast.expr) -> Any:
+        """Return an exception. Its arguments that are not known are numbers, which the program
+        writes into the arena: the exception then has their LLVM names in place of them."""
+        if isinstance(node, ast.Call) and not node.keywords:
+            values = tuple(self._values(node.args))
+            cls = self.evaluate(node.func)
+            if isinstance(cls, type) and not is_known(values):
+                for k, value in enumerate(values[:ERROR_NUMBERS]):
+                    if not is_known(value):
+                        place = self.offset("%arena", NUMBERS + 8 * k)
+                        self.emit.do(f"store i64 {self.to_int(value).text}, ptr {place}")
+                return cls(
+                    *(each if is_known(each) else f"{{{k}}}" for k, each in enumerate(values))
+                )
+        return self.evaluate(node)
+
+    def visit_Assert(self, node: ast.Assert) -> None:
+        text = "" if node.msg is None else self.evaluate(node.msg)
+        self.fail_if(self.negate(self.condition(node.test)), f"AssertionError: {text}")
+
+    def visit_If(self, node: ast.If) -> None:
+        test = self.condition(node.test)
+        if isinstance(test, bool):
+            self.run(node.body if test else node.orelse)
+            return
+        with self._branching(node.body, node.orelse):
+            then, otherwise, end = (self.emit.new_block() for _ in range(3))
+            self.emit.branch(test.text, then, otherwise)
+            with self.forking() as fork:
+                for label, statements in ((then, node.body), (otherwise, node.orelse)):
+                    fork.begin()
+                    self.emit.start(label)
+                    self.run(statements)
+                    if self.emit.is_open():
+                        fork.end()
+                        self.emit.jump(end)
+            if fork.after:
+                self.emit.start(end)
+
+    def visit_While(self, node: ast.While) -> None:
+        with self._branching([node.test], node.body, node.orelse):
+            self._forget_known([node.test, *node.body])
+            head, body, otherwise, end = (self.emit.new_block() for _ in range(4))
+            loop = _Loop(self.emit.new_block(), end)
+            self._loops.append(loop)
+            with self._releasing(loop, [node.test, *node.body], self._variables.copy()):
+                self.emit.jump(head)
+                self.emit.start(head)
+                test = self.condition(node.test)
+                if isinstance(test, bool):
+                    self.emit.jump(body if test else otherwise)
+                else:
+                    self.emit.branch(test.text, body, otherwise)
+                before = self._state()
+                if test is not False:
+                    self._run_body(body, node.body, loop)
+            self.emit.jump(head)
+            self._go_on([before, *loop.turned])
+            self._forget_known([node.test, *node.body])
+            self._end_loop(loop, otherwise, node.orelse, is_reached=test is not True)
+
+    def _run_body(self, label: str, statements: list[ast.stmt], loop: _Loop) -> None:
+        """Compile the body of a loop."""
+        self.emit.start(label)
+        self.run(statements)
+        if self.emit.is_open():
+            loop.turned.append(self._state())
+            self.emit.jump(loop.step)
+
+    @contextmanager
+    def _releasing(
+        self, loop: _Loop, nodes: Sequence[ast.AST], before: Container[str]
+    ) -> Iterator[None]:
+        """Behind the code of a loop's turn, start its end: free the arrays that the turn has made,
+        unless a variable brings one out of it.
+
+        Args:
+            nodes: code of the turn.
+            before: variables before the loop.
+        """
+        mark, outer = self.emit.get("load i64, ptr %arena"), self.has_arrays
+        self.has_arrays = False
+        yield
+        self.emit.start(loop.step)
+        if self.has_arrays and not self._brings_arrays(nodes, before):
+            self.emit.do(f"store i64 {mark}, ptr %arena")
+        self.has_arrays |= outer
+
+    def _brings_arrays(self, nodes: Sequence[ast.AST], before: Container[str]) -> bool:
+        """Return True if code behind a turn of a loop can read an array of the turn."""
+        inside = count_reads(nodes)
+        return any(
+            _has_array(self._forms[name])
+            and (name in before or name in self._carried or inside[name] < self.source.loads[name])
+            for name in (assigned_names(nodes) | list_grown(nodes)) & self._forms.keys()
+        )
+
+    def _end_loop(
+        self, loop: _Loop, otherwise: str, statements: list[ast.stmt], is_reached: bool = True
+    ) -> None:
+        """Compile the `else` of a loop, and go on behind the loop."""
+        self._loops.pop()
+        if is_reached:
+            self.emit.start(otherwise)
+            self.run(statements)
+            if self.emit.is_open():
+                loop.left.append(self._state())
+                self.emit.jump(loop.end)
+        if loop.left:
+            self.emit.start(loop.end)
+            self._go_on(loop.left)
+
+    def visit_For(self, node: ast.For) -> None:
+        items = self._read_items(node)
+        if isinstance(items, tuple):
+            self._unroll(node, items)
+        else:
+            self._loop_over(node, items)
+
+    def _read_items(self, node: ast.For) -> tuple[Any, ...] | Iterated:
+        """Return the items of a loop; those that the loop appends to its own list follow."""
+        if isinstance(node.iter, ast.Name) and node.iter.id in self.grown:
+            values = self.read_variable(node.iter.id)
+            if isinstance(values, GrowingList) and values.kinds is not None:
+                return self.iterate_list(values)
+        both = list_grown(node.body) & count_reads([node.iter]).keys()
+        for name in both & self._forms.keys():
+            if isinstance(self._forms[name], GrowingList):
+                self.refuse(f"a loop changes {name!r}, whose items it takes: loop over it alone")
+        return self.iterate(self.evaluate(node.iter))
+
+    def _loop_over(self, node: ast.For, items: Iterated) -> None:
+        """Compile a loop over items that are not known."""
+        with self._branching([node.target], node.body, node.orelse):
+            before = self._state()
+            self._forget_known([node.target, *node.body])
+            otherwise, end = self.emit.new_block(), self.emit.new_block()
+            loop = _Loop(self.emit.new_block(), end)
+            self._loops.append(loop)
+
+            def turn(k: Scalar) -> None:
+                self.assign(node.target, items.read(k))
+                inside = self.emit.new_block()
+                self.emit.jump(inside)
+                self._run_body(inside, node.body, loop)
+
+            self._count(items.length, turn, loop, otherwise, [node.target, *node.body])
+            self._go_on([before, *loop.turned])
+            self._forget_known([node.target, *node.body])
+            self._end_loop(loop, otherwise, node.orelse)
+
+    def loop(
+        self, count: int | Scalar, body: Callable[[Scalar], None], nodes: Sequence[ast.AST] = ()
+    ) -> None:
+        before, loop = self._state(), _Loop(self.emit.new_block(), self.emit.new_block())
+
+        def turn(k: Scalar) -> None:
+            body(k)
+            if self.emit.is_open():
+                self.emit.jump(loop.step)
+
+        self._count(count, turn, loop, loop.end, nodes)
+        self._go_on([before, self._state()])
+        self.emit.start(loop.end)
+
+    def _count(
+        self,
+        count: Any,
+        turn: Callable[[Scalar], None],
+        loop: _Loop,
+        end: str,
+        nodes: Sequence[ast.AST],
+    ) -> None:
+        """Call `turn` with a counter from 0 to `count` - 1; go on at `end`."""
+        counter, number = self.emit.slot("i64"), None if callable(count) else self.to_int(count)
+        head, body = (self.emit.new_block() for _ in range(2))
+        self.emit.do(f"store i64 0, ptr {counter}")
+        with self._releasing(loop, nodes, self._variables.copy()):
+            self.emit.jump(head)
+            self.emit.start(head)
+            k = self.emit.get(f"load i64, ptr {counter}")
+            number = number or self.to_int(count())
+            self.emit.branch(self.emit.get(f"icmp slt i64 {k}, {number.text}"), body, end)
+            self.emit.start(body)
+            turn(Scalar(Kind.INT, k, 0, max(number.high - 1, 0)))
+        after = self.emit.get(f"add i64 {k}, 1")
+        self.emit.do(f"store i64 {after}, ptr {counter}")
+        self.emit.jump(head)
+
+    def _unroll(self, node: ast.For, items: tuple[Any, ...]) -> None:
+        """Compile the body of a loop once for each item, which is known while compiling."""
+        nodes = [node.target, *node.body]
+        with self._branching([node.target], node.body, node.orelse):
+            loop, before, is_reached = _Loop("", self.emit.new_block()), self._state()[1], True
+            self._loops.append(loop)
+            for item in items:
+                loop.step, loop.turned = self.emit.new_block(), []
+                self._forget_known(nodes, is_unrolled=True)
+                with self._releasing(loop, nodes, before):
+                    self.assign(node.target, item)
+                    inside = self.emit.new_block()
+                    self.emit.jump(inside)
+                    self._run_body(inside, node.body, loop)
+                self._go_on(loop.turned)
+                if not loop.turned:
+                    self.emit.end("unreachable")
+                    is_reached = False
+                    break
+            otherwise = self.emit.new_block()
+            if is_reached:
+                self._forget_known(nodes, is_unrolled=True)
+                self.emit.jump(otherwise)
+            self._end_loop(loop, otherwise, node.orelse, is_reached)
+
+    def visit_Break(self, node: ast.Break) -> None:
+        self._loops[-1].left.append(self._state())
+        self.emit.jump(self._loops[-1].end)
+
+    def visit_Continue(self, node: ast.Continue) -> None:
+        self._loops[-1].turned.append(self._state())
+        self.emit.jump(self._loops[-1].step)
+
+
+@dataclass
+class _Loop:
+    """A loop.
+
+    Attributes:
+        step, end: where `continue` and `break` jump to.
+        turned, left: the variables at the ends of a turn, and of the loop.
+    """
+
+    step: str
+    end: str
+    turned: list[VariableState] = field(default_factory=list)
+    left: list[VariableState] = field(default_factory=list)
+
+
+def _has_array(value: Any) -> bool:
+    """Return True if a value has arrays among its parts."""
+    if isinstance(value, Method):
+        return _has_array(value.record)
+    if isinstance(value, tuple):
+        return any(map(_has_array, value))
+    return isinstance(value, ArrayValue | TupleList | GrowingList | Iterated)
+
+
+def _has_list(value: Any) -> bool:
+    """Return True for lists, and tuples with them."""
+    if isinstance(value, tuple) and not is_list(value):
+        return any(map(_has_list, value))
+    is_array = isinstance(value, ArrayValue) and value.is_list
+    return is_array or is_list(value) or isinstance(value, TupleList)
