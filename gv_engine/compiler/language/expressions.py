@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import reduce
 from types import FunctionType
@@ -91,7 +91,7 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
 
     node: ast.AST
     names: Mapping[str, Any]
-    grown: frozenset[str]
+    grown: Set[str]
     library: Mapping[Any, Callable[..., Any]]
 
     def read_variable(self, name: str) -> Any:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,21 +20,8 @@ from gv_engine.compiler.language.values import (
     kind_of,
 )
 
-METHODS = ("append", "pop", "clear")
-"""Methods of lists."""
 HEAD = 16
 """Bytes before the addresses of a list's columns: the number of items, and of places."""
-
-
-def list_grown(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return the variables whose lists code changes."""
-    changed = set()
-    for each in (each for node in nodes for each in ast.walk(node)):
-        is_method = isinstance(each, ast.Attribute) and each.attr in METHODS
-        is_item = isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store)
-        if (is_method or is_item) and isinstance(each.value, ast.Name):  # type: ignore[attr-defined]
-            changed.add(each.value.id)  # type: ignore[attr-defined]
-    return changed
 
 
 class Lists(Expressions):

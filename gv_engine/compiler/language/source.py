@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import linecache
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cache
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
-from gv_engine.compiler.language.lists import list_grown
 from gv_engine.rules.errors import DoesNotCompileError
 
 
@@ -24,30 +24,12 @@ class Source:
     file: str
     assigned: Counter[str]
     loads: Counter[str]
-    walrus: frozenset[str]
-    grown: frozenset[str]
+    walrus: Set[str]
+    grown: Set[str]
 
 
-_Index = dict[tuple[str, int], list[ast.FunctionDef | ast.Lambda]]
-_INDICES: dict[str, tuple[list[str], _Index]] = {}
-"""Lines and functions of files, by name."""
-
-
-def _index_file(file: str) -> _Index:
-    """Return the functions of a file by (name, line of the first decorator or of `def`)."""
-    lines = linecache.getlines(file)
-    known, found = _INDICES.get(file, (None, {}))
-    if known is lines:
-        return found
-    found = {}
-    for node in ast.walk(_Scopes().visit(ast.parse("".join(lines)))):
-        if isinstance(node, ast.FunctionDef):
-            line = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-            found.setdefault((node.name, line), []).append(node)
-        elif isinstance(node, ast.Lambda):
-            found.setdefault(("<lambda>", node.lineno), []).append(node)
-    _INDICES[file] = lines, found
-    return found
+_INDICES: dict[str, tuple[list[str], dict[int, list[ast.Lambda]]]] = {}
+"""Lines of files, and their lambdas by line, by name of the file."""
 
 
 def read_source(function: FunctionType) -> Source:
@@ -56,26 +38,74 @@ def read_source(function: FunctionType) -> Source:
     Raises:
         DoesNotCompileError: the source is not at hand.
     """
-    code = function.__code__
-    nodes = _index_file(code.co_filename).get((code.co_name, code.co_firstlineno), [])
+    code, names = function.__code__, function.__globals__
+    if function.__closure__:
+        cells = (cell.cell_contents for cell in function.__closure__)
+        names = {**names, **dict(zip(code.co_freevars, cells))}
+    return Source(names=names, file=code.co_filename, **_analyze_source(code))
+
+
+@cache
+def _analyze_source(code: CodeType) -> dict[str, Any]:
+    """Return what `analyze_code` tells about the source of a function."""
+    nodes = _find_lambdas(code) if code.co_name == "<lambda>" else _find_definition(code)
     if len(nodes) != 1:
         reason = "its source is not at hand" if not nodes else "another one stands in its line"
         raise DoesNotCompileError(
             f"{code.co_filename}:{code.co_firstlineno}: {code.co_name} does not compile: {reason}"
         )
-    cells = [cell.cell_contents for cell in function.__closure__ or ()]
-    names = {**function.__globals__, **dict(zip(code.co_freevars, cells))}
-    return Source(names=names, file=code.co_filename, **analyze_code(nodes[0]))
+    return analyze_code(nodes[0])
 
 
-@cache
+def _find_lambdas(code: CodeType) -> Sequence[ast.Lambda]:
+    """Return the lambdas in the line of a lambda."""
+    lines = linecache.getlines(code.co_filename)
+    known, found = _INDICES.get(code.co_filename, (None, {}))
+    if known is not lines:
+        found, tree = {}, ast.parse("".join(lines))
+        _name_scopes(tree, {})
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Lambda):
+                found.setdefault(node.lineno, []).append(node)
+        _INDICES[code.co_filename] = lines, found
+    return found.get(code.co_firstlineno, [])
+
+
+def _find_definition(code: CodeType) -> Sequence[ast.FunctionDef]:
+    """Return the definition of a function, parsed without the rest of its file; () if the file has
+    another one in its place."""
+    lines, first = linecache.getlines(code.co_filename), code.co_firstlineno
+    if first > len(lines):
+        return ()
+    depth = _count_spaces(lines[first - 1])
+    before = "\n" * (first - 2) + "if 1:\n" if depth else "\n" * (first - 1)
+    for stop in range(first, len(lines) + 1):
+        # a line on the left may be part of a text or of the parameters, too
+        line = lines[stop].rstrip() if stop < len(lines) else "end"
+        if not line or line.lstrip().startswith("#") or _count_spaces(line) > depth:
+            continue
+        with suppress(SyntaxError):
+            (node,) = ast.parse(before + "".join(lines[first - 1 : stop])).body
+            node = node.body[0] if isinstance(node, ast.If) else node
+            if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+                _name_scopes(node, {})
+                return (node,)
+            return ()
+    return ()
+
+
+def _count_spaces(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
 def analyze_code(node: ast.FunctionDef | ast.Lambda) -> dict[str, Any]:
     """Return what a `Source` tells about the code of a function."""
-    walrus = (each.target.id for each in _walk_body(node) if isinstance(each, ast.NamedExpr))
-    reads = [node.body] if isinstance(node, ast.Lambda) else node.body
-    analysis: dict[str, Any] = {"node": node, "walrus": frozenset(walrus)}
-    analysis["grown"] = frozenset(list_grown(reads))
-    return analysis | {"assigned": count_assignments(node), "loads": count_reads(reads)}
+    usage = find_usage(node.body) if isinstance(node, ast.Lambda) else find_usage(*node.body)
+    arguments = [each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)]
+    return {
+        **{"node": node, "assigned": usage.stores + Counter(arguments), "loads": usage.reads},
+        **{"walrus": usage.walrus, "grown": usage.grown},
+    }
 
 
 def make_name(name: str, place: ast.AST) -> ast.Name:
@@ -83,86 +113,92 @@ def make_name(name: str, place: ast.AST) -> ast.Name:
     return ast.copy_location(ast.Name(name, ast.Load()), place)
 
 
-class _Scopes(ast.NodeTransformer):
-    """Gives variables of comprehensions names of their own, as Python gives them a scope."""
+def _list_children(node: ast.AST) -> list[ast.AST]:
+    """Return the nodes directly below a node that have parts."""
+    found = []
+    for name in node._fields:
+        value = getattr(node, name)
+        for child in value if isinstance(value, list) else (value,):
+            if isinstance(child, ast.AST) and child._fields:
+                found.append(child)
+    return found
 
-    def __init__(self) -> None:
-        self._renamed: dict[str, str] = {}
 
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        node.id = self._renamed.get(node.id, node.id)
-        return node
-
-    def visit_ListComp(self, node: Any) -> Any:
-        outer = self._renamed
-        node.generators[0].iter = self.visit(node.generators[0].iter)
-        targets = {
-            each.id
-            for generator in node.generators
-            for each in ast.walk(generator.target)
-            if isinstance(each, ast.Name)
-        }
+def _name_scopes(node: ast.AST, renamed: dict[str, str]) -> None:
+    """Give variables of comprehensions names of their own, as Python gives them a scope."""
+    if isinstance(node, ast.Name):
+        node.id = renamed.get(node.id, node.id)
+    elif isinstance(node, ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp):
+        first = node.generators[0]
+        _name_scopes(first.iter, renamed)
         place = f"@{node.lineno}:{node.col_offset}"
-        self._renamed = outer | {name: name + place for name in targets}
-        first = node.generators[0].iter
-        node.generators[0].iter = ast.Constant(None)
-        self.generic_visit(node)
-        node.generators[0].iter = first
-        self._renamed = outer
-        return node
-
-    visit_GeneratorExp = visit_SetComp = visit_DictComp = visit_ListComp
-
-
-def count_assignments(node: ast.FunctionDef | ast.Lambda) -> Counter[str]:
-    """Return how often the code of a function assigns each variable; comprehensions count too."""
-    stores = [
-        each.id
-        for each in _walk_body(node)
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
-    ]
-    again = [
-        each.target.id
-        for each in _walk_body(node)
-        if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name)
-    ]
-    arguments = [each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)]
-    nested = [each.name for each in _walk_body(node) if isinstance(each, ast.FunctionDef)]
-    return Counter([*stores, *again, *arguments, *nested])
+        for part in (part for each in node.generators for part in ast.walk(each.target)):
+            if isinstance(part, ast.Name):
+                renamed = renamed | {part.id: part.id + place}
+        for child in (*_list_children(node), *_list_children(first)):
+            if child is not first and child is not first.iter:
+                _name_scopes(child, renamed)
+    else:
+        for child in _list_children(node):
+            _name_scopes(child, renamed)
 
 
-def count_reads(nodes: Iterable[ast.AST]) -> Counter[str]:
-    """Return how often code reads each name."""
-    return sum(map(_count_reads, nodes), Counter())
+LIST_METHODS = ("append", "pop", "clear")
+"""Methods that change lists."""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Variables in a part of a function.
+
+    Attributes:
+        stores: how often each is assigned, by `+=` and the like twice. Variables of comprehensions
+            and names of nested functions count, the variables of nested functions do not.
+        reads: how often each name is read, also by nested functions.
+        grown: variables whose lists are changed.
+        walrus: variables that `:=` assigns.
+    """
+
+    stores: Counter[str] = field(default_factory=Counter)
+    reads: Counter[str] = field(default_factory=Counter)
+    grown: set[str] = field(default_factory=set)
+    walrus: set[str] = field(default_factory=set)
+
+    def add(self, node: ast.AST) -> None:
+        """Add the variables of a node and of what is below it."""
+        match node:
+            case ast.Name(name, ast.Load()):
+                self.reads[name] += 1
+            case ast.Name(name):
+                self.stores[name] += 1
+            case ast.AugAssign(ast.Name(name)):
+                self.stores[name] += 1
+                self.reads[name] += 1
+            case ast.NamedExpr(ast.Name(name)):
+                self.walrus.add(name)
+            case ast.Attribute(ast.Name(name), method) if method in LIST_METHODS:
+                self.grown.add(name)
+            case ast.Subscript(ast.Name(name), _, ast.Store()):
+                self.grown.add(name)
+            case ast.FunctionDef():
+                self.stores[node.name] += 1
+        is_nested = isinstance(node, ast.FunctionDef | ast.Lambda)
+        inner = Usage(reads=self.reads, grown=self.grown) if is_nested else self
+        for child in _list_children(node):
+            inner.merge(find_usage(child)) if isinstance(child, ast.stmt) else inner.add(child)
+
+    def merge(self, other: Usage) -> None:
+        """Add the variables of another part."""
+        self.stores.update(other.stores)
+        self.reads.update(other.reads)
+        self.grown.update(other.grown)
+        self.walrus.update(other.walrus)
 
 
 @cache
-def _count_reads(node: ast.AST) -> Counter[str]:
-    read: Counter[str] = Counter()
-    for each in ast.walk(node):
-        if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name):
-            read[each.target.id] += 1
-        elif isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
-            read[each.id] += 1
-    return read
-
-
-def _walk_body(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a function or of statements, without those of nested functions."""
-    for child in ast.iter_child_nodes(node):
-        yield child
-        if not isinstance(child, ast.FunctionDef | ast.Lambda):
-            yield from _walk_body(child)
-
-
-@cache
-def _list_assigned(node: ast.AST) -> frozenset[str]:
-    parts = (node, *_walk_body(node))
-    nested = {each.name for each in parts if isinstance(each, ast.FunctionDef)}
-    names = (each for each in parts if isinstance(each, ast.Name))
-    return frozenset({each.id for each in names if isinstance(each.ctx, ast.Store)} | nested)
-
-
-def assigned_names(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return the variables that statements and targets assign."""
-    return set().union(*map(_list_assigned, nodes))
+def find_usage(*nodes: ast.AST) -> Usage:
+    """Return the variables in the code of some nodes."""
+    usage = Usage()
+    for node in nodes:
+        usage.add(node)
+    return usage

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gv_engine.compiler.language.expressions import Iterated, Unknown
-from gv_engine.compiler.language.lists import list_grown
 from gv_engine.compiler.language.memory import ERROR_NUMBERS, NUMBERS
-from gv_engine.compiler.language.source import assigned_names, count_reads
+from gv_engine.compiler.language.source import find_usage
 from gv_engine.compiler.language.values import (
     ArrayValue,
     GrowingList,
@@ -198,11 +197,15 @@ class Statements(Variables):
 
     def _brings_arrays(self, nodes: Sequence[ast.AST], before: Container[str]) -> bool:
         """Return True if code behind a turn of a loop can read an array of the turn."""
-        inside = count_reads(nodes)
+        usage = find_usage(*nodes)
         return any(
             _has_array(self._forms[name])
-            and (name in before or name in self._carried or inside[name] < self.source.loads[name])
-            for name in (assigned_names(nodes) | list_grown(nodes)) & self._forms.keys()
+            and (
+                name in before
+                or name in self._carried
+                or usage.reads[name] < self.source.loads[name]
+            )
+            for name in (usage.stores.keys() | usage.grown) & self._forms.keys()
         )
 
     def _end_loop(
@@ -233,7 +236,7 @@ class Statements(Variables):
             values = self.read_variable(node.iter.id)
             if isinstance(values, GrowingList) and values.kinds is not None:
                 return self.iterate_list(values)
-        both = list_grown(node.body) & count_reads([node.iter]).keys()
+        both = find_usage(*node.body).grown & find_usage(node.iter).reads.keys()
         for name in both & self._forms.keys():
             if isinstance(self._forms[name], GrowingList):
                 self.refuse(f"a loop changes {name!r}, whose items it takes: loop over it alone")

@@ -10,7 +10,7 @@ from typing import Any
 
 from gv_engine.compiler.language.expressions import Unknown
 from gv_engine.compiler.language.lists import Lists
-from gv_engine.compiler.language.source import Source, assigned_names
+from gv_engine.compiler.language.source import Source, find_usage
 from gv_engine.compiler.language.values import (
     ArrayValue,
     GrowingList,
@@ -210,7 +210,8 @@ class Variables(Lists):
     def _forget_known(self, nodes: Iterable[ast.AST], is_unrolled: bool = False) -> None:
         """Forget known values of variables that a loop assigns: they may change
         between its turns."""
-        for name in assigned_names(nodes) & set(self._variables) - set(self._shared):
+        stores = find_usage(*nodes).stores
+        for name in stores.keys() & self._variables.keys() - self._shared.keys():
             variable = self._variables[name]
             if is_unrolled or (self.source.assigned[name] > 1 and not variable.slots):
                 self._variables[name] = LocalVariable(_Mixed(variable.form, "another"), [])
@@ -219,8 +220,8 @@ class Variables(Lists):
     def _branching(self, *statements: Iterable[ast.AST]) -> Iterator[None]:
         """Note for variables that these statements may set that they are not set yet."""
         if self.is_checked:
-            names = assigned_names(part for group in statements for part in group)
-            for name in sorted(names - self._set - set(self._flags)):
+            names = find_usage(*(part for group in statements for part in group)).stores.keys()
+            for name in sorted(names - self._set - self._flags.keys()):
                 self._flags[name] = self.emit.slot("i1")
                 self.emit.do(f"store i1 false, ptr {self._flags[name]}")
         yield
