@@ -31,7 +31,7 @@ def add_options(parser: cli.CommandParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command `rules`: print all entries of the reference as a list or as Markdown, or one
-    entry, or a list of the entries that mention a word; return 0."""
+    entry, and return 0; or the entries that mention a word which is no name, and return 1."""
     from gv_engine.scenario.reference_docs import list_chapters
 
     all_chapters = list_chapters()
@@ -52,6 +52,7 @@ def run(options: argparse.Namespace) -> int:
                 _print_topic(title, entry)
     elif mentions := [*_find_mentions(name, all_chapters)]:
         cli.print_table(("", ""), mentions, f"nothing is called {name!r}; these mention it")
+        return 1
     else:
         raise cli.UsageError(
             f"nothing is called {options.name!r}, and no topic mentions it"

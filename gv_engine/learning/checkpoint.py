@@ -11,9 +11,8 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from torch import Tensor
-
 from gv_engine.learning.ppo import Learner
+from gv_engine.learning.torch_library import Tensor
 from gv_engine.scenario.array_files import ArrayError
 
 

@@ -13,12 +13,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from gv_engine.compiler.program_cache import find_functions
 from gv_engine.envs.representations import Arrays
+from gv_engine.learning.torch_library import Tensor, torch
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import RENDERING, RESET, Call
 from gv_engine.scenario.scenario import Scenario

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import torch
-from torch import Tensor
-
 from gv_engine.learning.rollout_buffer import TrainingBatch
+from gv_engine.learning.torch_library import Tensor, torch
 
 
 def record_graphs(

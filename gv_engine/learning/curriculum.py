@@ -14,9 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from gv_engine.envs.level_sets import (
     LevelsError,
@@ -28,6 +26,7 @@ from gv_engine.envs.level_sets import (
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.learning.config import Hyperparameters
 from gv_engine.learning.level_edits import LevelEditor
+from gv_engine.learning.torch_library import Tensor, torch
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.seeding import derive_seeds
 

@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from gv_engine.envs.representations import MISSION, STATE
 from gv_engine.learning.network_spec import UNKNOWN_CODE, cells_to_codes, codes_by_cell
 from gv_engine.learning.policy_file import RunError
 from gv_engine.learning.ppo import Learner
+from gv_engine.learning.torch_library import Tensor, torch
 from gv_engine.rules.errors import shorten
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.seeding import make_rng

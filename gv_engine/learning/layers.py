@@ -8,12 +8,10 @@ from __future__ import annotations
 from typing import Any, cast
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
-from torch.nn import functional
 
 from gv_engine.envs.representations import get_compiled
+from gv_engine.learning.torch_library import Tensor, functional, nn, torch
 
 _MAX_ONE_HOT = 2048
 """Rows of a table up to which one-hot codes are faster on a GPU than sorting."""

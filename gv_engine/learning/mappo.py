@@ -12,16 +12,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
-from torch.nn import functional
 
 from gv_engine.learning.config import Hyperparameters
 from gv_engine.learning.layers import sum_rows
 from gv_engine.learning.network import ActorCritic, make_linear
 from gv_engine.learning.network_spec import NetworkSpec
 from gv_engine.learning.ppo import Learner
+from gv_engine.learning.torch_library import Tensor, functional, nn, torch
 
 
 class CentralCriticNet(ActorCritic):

@@ -9,14 +9,11 @@ import math
 from collections.abc import Callable
 from functools import partial
 
-import torch
-from torch import Tensor, nn
-from torch.nn import functional
-
 from gv_engine.learning.config import CNN, MLP, Hyperparameters
 from gv_engine.learning.layers import linear, select_codes, sum_rows, unroll_gru
 from gv_engine.learning.network_spec import NetworkSpec
 from gv_engine.learning.numpy_net import NUM_HEADS
+from gv_engine.learning.torch_library import Tensor, functional, nn, torch
 
 CNN_CHANNELS = 32
 """Channels of the convolutions of an encoder "cnn"."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-from torch import Tensor, nn
+from gv_engine.learning.torch_library import Tensor, nn, torch
 
 
 class Adam:

@@ -13,9 +13,7 @@ from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.vector_environment import GridVectorEnv
@@ -24,6 +22,7 @@ from gv_engine.learning.config import ConfigError, Hyperparameters
 from gv_engine.learning.network_spec import NetworkSpec
 from gv_engine.learning.numpy_net import NumpyNet
 from gv_engine.learning.policy_file import RunError
+from gv_engine.learning.torch_library import Tensor, torch
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.seeding import derive_seeds
 

@@ -13,15 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
-from torch import Tensor, nn
-
 from gv_engine.envs.representations import MISSION, STATE
 from gv_engine.learning.config import CNN, EMBEDDING, MLP, Hyperparameters
 from gv_engine.learning.network import ActorCritic
 from gv_engine.learning.network_spec import BINS_PER_UNIT, StateCodes, codes_by_cell
 from gv_engine.learning.policy_file import PolicyFile, TrainedPolicy
 from gv_engine.learning.pqn import QNetwork
+from gv_engine.learning.torch_library import Tensor, nn, torch
 from gv_engine.scenario.files import atomic_write, to_path
 from gv_engine.scenario.plugin import ONNX_PACKAGE
 

@@ -21,9 +21,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from gv_engine.envs.environment import resolve_grid_scenario
 from gv_engine.envs.multi_agent import EachAgentVectorEnv
@@ -41,6 +39,7 @@ from gv_engine.learning.ppo_loss import compute_ppo_loss
 from gv_engine.learning.reward_scaler import RewardScaler
 from gv_engine.learning.rollout_buffer import RolloutBuffer, TrainingBatch
 from gv_engine.learning.survival_estimate import SurvivalEstimator, TrainingMetrics
+from gv_engine.learning.torch_library import Tensor, torch
 from gv_engine.rules.turns import ANY
 from gv_engine.vector.seeding import derive_seeds
 

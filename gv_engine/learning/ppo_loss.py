@@ -7,13 +7,12 @@ import math
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from gv_engine.envs.representations import get_compiled
 from gv_engine.learning.config import Hyperparameters
 from gv_engine.learning.network import find_log_probs
+from gv_engine.learning.torch_library import Tensor, torch
 
 
 def compute_ppo_loss(

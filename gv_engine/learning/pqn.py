@@ -9,15 +9,12 @@ paper uses RAdam, this file Adam.
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor
-from torch.nn import functional
-
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.learning.config import Hyperparameters
 from gv_engine.learning.network import ActorCritic, find_excluded
 from gv_engine.learning.ppo import Learner
 from gv_engine.learning.rollout_buffer import TrainingBatch
+from gv_engine.learning.torch_library import Tensor, functional, torch
 
 
 class QNetwork(ActorCritic):

@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
+
+from gv_engine.learning.torch_library import torch
 
 
 class RewardScaler:

@@ -11,10 +11,7 @@ import math
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
-from torch.nn import functional
 
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.learning.config import Hyperparameters
@@ -24,6 +21,7 @@ from gv_engine.learning.network_spec import NetworkSpec
 from gv_engine.learning.ppo import Learner
 from gv_engine.learning.reward_scaler import RewardScaler
 from gv_engine.learning.rollout_buffer import TrainingBatch
+from gv_engine.learning.torch_library import Tensor, functional, nn, torch
 
 CodeRows = NDArray[np.int32]
 Errors = NDArray[np.float32]

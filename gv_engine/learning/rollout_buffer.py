@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.learning.network_spec import NetworkSpec
+from gv_engine.learning.torch_library import Tensor, torch
 
 
 class RolloutBuffer:

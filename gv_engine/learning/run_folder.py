@@ -27,8 +27,6 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_STORED, ZipFile
 
-import torch
-
 from gv_engine.envs.level_sets import LevelSet, check_level_seeds
 from gv_engine.learning.checkpoint import check_checkpoint
 from gv_engine.learning.config import Hyperparameters, StopCondition
@@ -36,6 +34,7 @@ from gv_engine.learning.network_spec import ScenarioSpec
 from gv_engine.learning.policy_file import POLICY_FILE, PolicyFile, RunError, damaged_file_error
 from gv_engine.learning.ppo import Learner
 from gv_engine.learning.survival_estimate import TrainingMetrics
+from gv_engine.learning.torch_library import torch
 from gv_engine.rules.errors import shorten
 from gv_engine.scenario.array_files import ArrayError
 from gv_engine.scenario.files import (

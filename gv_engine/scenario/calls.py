@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from difflib import get_close_matches
 from functools import partial
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
@@ -212,6 +211,10 @@ def find_value_kind(parameter: Parameter) -> ValueKind:
     return _BY_TYPE.get(kind, _OTHER)
 
 
+_IGNORED_PARAMETERS = {("teleport", "random_agent")}
+"""(function, parameter) that files of GridVerse have and no function reads."""
+
+
 class CallReader:
     """Reader of the function lists of a scenario file, such as `reward_functions`; returns `Call`s
     and collects errors and warnings.
@@ -305,18 +308,13 @@ class CallReader:
             return system.make_tables(self.area) if self.area is not None else {}
 
     def _report_unknown(self, system: System, key: str, node: YamlNode, allowed: list[str]) -> None:
-        """Report that the parameter `key` at `node` is none of `allowed`; if `system` is built in
-        and no allowed name is similar, only warn."""
-        message = f"{system.name} takes no {key!r}"
-        allowed_names = describe_allowed(key, allowed)
-        is_built_in = system in (
-            REGISTRIES[system.phase][name] for name in REGISTRIES[system.phase]
-        )
-        if is_built_in and not get_close_matches(key, allowed, 1):
-            # scenarios of GridVerse pass an unused parameter to `teleport`
-            self.warnings.append((node, f"{message}{allowed_names}; ignored"))
+        """Report that the parameter `key` at `node` is none of `allowed`; only warn if files of
+        GridVerse have it."""
+        message = f"{system.name} takes no {key!r}{describe_allowed(key, allowed)}"
+        if (system.name, key) in _IGNORED_PARAMETERS:
+            self.warnings.append((node, f"{message}; ignored"))
         else:
-            self._problems.add(node, message + allowed_names)
+            self._problems.add(node, message)
 
     def _run_check(self, call: Call, node: YamlNode, entries: dict[str, YamlNode]) -> None:
         """Run the argument check of the call's system, and report its error message: at the

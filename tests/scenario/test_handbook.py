@@ -81,7 +81,7 @@ def test_the_command_tells_one(capsys):
 
 
 def test_the_command_finds_what_tells_of_a_word(capsys):
-    assert main(["rules", "ice"]) == 0
+    assert main(["rules", "ice"]) == 1  # no topic of this name
     said = capsys.readouterr().out
     assert "\nslide\t" in said
     assert "gallery/ice.yaml" in said.replace("\\", "/")

@@ -182,13 +182,16 @@ def test_parameters_are_converted():
     assert isinstance(third.arguments["reward"], float)
 
 
-def test_what_means_nothing_to_a_built_in_function_is_ignored_with_a_warning():
+def test_a_parameter_that_files_of_gridverse_have_in_vain_is_ignored_with_a_warning():
     functions = ["move_agent", {"name": "turn_agent", "quickly": True}]
-    with pytest.warns(UserWarning, match="turn_agent takes no 'quickly'; ignored"):
-        scenario = load(transition_functions=functions)
-    assert scenario.warnings == (
-        "<mapping>: transition_functions[1].quickly: turn_agent takes no 'quickly'; ignored",
-    )
+    with pytest.raises(ScenarioError, match=r"\[1\].quickly: turn_agent takes no 'quickly'$"):
+        load(transition_functions=functions)
+    level = {"name": "teleport", "shape": [5, 5], "random_agent": True}
+    with pytest.warns(UserWarning, match="teleport takes no 'random_agent' .*; ignored"):
+        scenario = Scenario.load({**RULES, "reset_function": level})
+    assert len(scenario.warnings) == 1
+    with pytest.raises(ScenarioError, match="teleport takes no 'random_exit'"):
+        Scenario.load({**RULES, "reset_function": {**level, "random_exit": True}})
 
 
 REST = yaml.safe_dump({key: value for key, value in RULES.items() if key != "reward_functions"})
