@@ -274,6 +274,8 @@ def choose_ground(b: Any, plan: Any, seat: int, is_shown: bool) -> Any:
 # ---- programs ------------------------------------------------------------------------------------
 
 
+_INLINED_FOR_WEB = 600, 5000
+"""Lengths for `Module.inlined` at which modules are small, and LLVM takes little time."""
 TRUSTED = frozenset({__name__, ScenarioPlan.__module__})
 """Modules whose indices need no tests."""
 
@@ -331,11 +333,17 @@ def key_of(value: Any) -> Any:
 
 
 def compile_batch(
-    layout: Layout, plan: BatchPlan, elements: Elements, is_checked: bool
+    layout: Layout, plan: BatchPlan, elements: Elements, is_checked: bool, for_web: bool = False
 ) -> tuple[Compiler, str]:
     """Compile the loop over worlds; return the compiler, and the text of the module with the
-    function `run`, (address of the batch's record, start, stop, mode) → number of failed worlds."""
+    function `run`, (address of the batch's record, start, stop, mode) → number of failed worlds.
+
+    For web pages (`language.wasm`), the code is smaller, and checked rules end.
+    """
     compiler = Compiler(LIBRARY, is_checked, TRUSTED)
+    if for_web:
+        compiler.module.guards_loops = is_checked
+        compiler.module.inlined = _INLINED_FOR_WEB
     kind = make_batch_type(layout, elements, is_checked)
     numbers = {name: Scalar(Kind.INT, "") for name in ("start", "stop", "mode")}
     root: Any = run_worlds

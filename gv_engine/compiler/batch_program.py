@@ -30,6 +30,7 @@ class BatchProgram:
         run: (address of the batch's record, start, stop, mode) → number of failed worlds; None
             before `prepare`.
         address: address of `run`, for other compiled code.
+        plan: systems of the scenario and of its members.
     """
 
     def __init__(
@@ -39,7 +40,8 @@ class BatchProgram:
         self.run: Any = None
         self.address = 0
         self._source = scenario.layout, plan, elements, checked
-        self._plan, self._failure = plan, ""
+        self.plan = plan
+        self._failure: DoesNotCompileError | None = None
         self._failures: Mapping[int, Failure] = {}
         self._lock = threading.Lock()
         self._is_built_in = scenario.runs_engine_rules_only
@@ -54,29 +56,33 @@ class BatchProgram:
         with self._lock:
             if self.run is None and not self._failure:
                 try:
-                    self._compile()
+                    text, self._failures = self._write()
                 except DoesNotCompileError as error:
-                    self._failure = str(error)
-            if self._failure and self._is_built_in:
-                raise BuiltInDoesNotCompileError(f"{self._failure}; {_FAULT}")
+                    self._failure = error
+                else:
+                    self._code = MachineCode(text)
+                    self.run = self._code.function("run", ctypes.c_int64, *[ctypes.c_int64] * 4)
+                    self.address = ctypes.cast(self.run, ctypes.c_void_p).value or 0
             if self._failure:
-                raise DoesNotCompileError(f"{self._failure}; see docs/compiling.md")
+                raise self._failure.with_traceback(None)
 
-    def _compile(self) -> None:
-        compiler, text = compile_batch(*self._source)
-        self._code = MachineCode(text)
-        self.run = self._code.function("run", ctypes.c_int64, *[ctypes.c_int64] * 4)
-        self.address = ctypes.cast(self.run, ctypes.c_void_p).value or 0
-        self._failures = compiler.failures
-
-    def text(self) -> str:
-        """Return the program as LLVM IR, without compiling it for this machine.
+    def write_for_web(self) -> tuple[str, Mapping[int, Failure]]:
+        """Return the program as LLVM IR for `link_texts`, and the errors that it can end with, by
+        code.
 
         Raises:
             DoesNotCompileError: as for `prepare`.
         """
-        _, text = compile_batch(*self._source)
-        return text
+        return self._write(for_web=True)
+
+    def _write(self, for_web: bool = False) -> tuple[str, Mapping[int, Failure]]:
+        try:
+            compiler, text = compile_batch(*self._source, for_web)
+        except DoesNotCompileError as error:
+            if self._is_built_in:
+                raise BuiltInDoesNotCompileError(f"{error}; {_FAULT}") from error
+            raise DoesNotCompileError(f"{error}; see docs/compiling.md") from error
+        return text, compiler.failures
 
     def make_error(self, code: int, failure: np.void, member: int) -> Exception:
         """Return the exception for an error code of a row, with the system that failed attached to
@@ -94,7 +100,7 @@ class BatchProgram:
 
     def _find_system(self, mark: int, member: int) -> System | None:
         """Return the system whose call has a mark in a member's plan."""
-        marked = self._plan.groups[self._plan.group_of[member]].plan.marked
+        marked = self.plan.groups[self.plan.group_of[member]].plan.marked
         return marked[mark - 1] if mark else None
 
 

@@ -2,13 +2,14 @@
 // that are Python elsewhere. This file does not use the DOM: tests run it in Node.
 "use strict";
 
-const STACK_TOP = 2 ** 20; // as gv_engine.compiler.wasm has it
-const HEAP_BYTES = 2 ** 22;
+const STACK_TOP = 2 ** 20; // as gv_engine.compiler.language.wasm has it
+const ARENA_HEAD = 64n, BLAME = 16, NUMBERS = 24; // as gv_engine.compiler.language.memory has them
+const ARENA_BYTES = 2 ** 22;
 const RESTART = -1, LOOK = -2; // in place of action indices, see gv_engine.world.simulation
 const HIDDEN = 1, FLOOR = 2; // object types, see components.core
 const WAIT = 255, WAIT_IN_DIGESTS = 8; // see gv_engine.rules.geometry and gv_engine.session.replay
 const DISABLED = 2n; // autoreset mode
-const PAGE_FORMAT = "GV Engine page 1", FORMAT = "GV Engine replay 2";
+const PAGE_FORMAT = "GV Engine page 2", FORMAT = "GV Engine replay 2";
 const LINE_BEGINS = "gv:";
 const LARGEST_GAME = 2 ** 22; // bytes, as gv_engine.session.replay has it
 const SEPARATOR = " | "; // as gv_engine.session.episode.ACTION_SEPARATOR
@@ -137,6 +138,13 @@ const stepY = (way) => [-1, 1, 0, 0][way]; // of the directions forward, backwar
 const stepX = (way) => [0, 0, -1, 1][way];
 const multiplyAll = (numbers) => numbers.reduce((a, b) => a * b, 1);
 
+/** Return the compiled rules of a page, and for each of their programs the messages by codes of errors.
+ * @typedef {{ code: WebAssembly.Module, errors: Record<string, string>[] }} Rules @returns {Promise<Rules>} */
+async function loadRules({ wasm, errors }) {
+  const messages = JSON.parse(new TextDecoder().decode(await unpack(errors)));
+  return { code: await WebAssembly.compile(await unpack(wasm)), errors: messages };
+}
+
 /** Error of a rule: its message for the player. */
 class RuleFailed extends Error {}
 const READ = {
@@ -148,12 +156,12 @@ const READ = {
 class World {
   /** Create the world of a level of a page; call `reset` before any other method.
    * @param {any} level as gv_engine.web.page describes it
-   * @param {any} module compiled WebAssembly @param {Uint8Array} image start of memory
-   * @param {Record<string, string>} errors message by code of an error */
-  constructor(level, module, image, errors) {
+   * @param {Rules} rules of the page @param {Uint8Array} image start of memory */
+  constructor(level, rules, image) {
     this.level = level;
-    this.errors = errors;
-    const pages = Math.ceil((STACK_TOP + image.length + HEAP_BYTES) / 65536);
+    this.errors = rules.errors[level.program];
+    this.arena = STACK_TOP + image.length;
+    const pages = Math.ceil((this.arena + ARENA_BYTES) / 65536);
     const memory = new WebAssembly.Memory({ initial: pages });
     this.bytes = new Uint8Array(memory.buffer);
     this.view = new DataView(memory.buffer);
@@ -164,11 +172,10 @@ class World {
       __stack_pointer: this.stack,
       __indirect_function_table: new WebAssembly.Table({ element: "anyfunc", initial: 64 }),
     };
-    for (const { name, kind } of WebAssembly.Module.imports(module))
+    for (const { name, kind } of WebAssembly.Module.imports(rules.code))
       if (kind === "function") env[name] = name === "fmod" ? (a, b) => a % b : Math[name];
     /** @type {any} */
-    this.code = new WebAssembly.Instance(module, { env }).exports;
-    this.heap = BigInt(STACK_TOP + ((image.length + 4095) & ~4095));
+    this.code = new WebAssembly.Instance(rules.code, { env }).exports;
     this.agents = level.agents.length;
   }
 
@@ -244,7 +251,6 @@ class World {
   /** Load a snapshot of the world, without new observations: `output` does not change. */
   load(row) {
     this.bytes.set(row, this.level.row[0]);
-    this.view.setInt16(this.level.arrays.playing[0], this.value("member"), true);
   }
 
   /** Load a snapshot of the world, and compute its observations for `output`. */
@@ -255,28 +261,32 @@ class World {
   }
 
   _run(actions) {
-    const [at] = this.level.arrays.actions, wait = this.level.actions.length; // see make_parameters
-    actions.forEach((action, k) => this.view.setBigInt64(at + 8 * k, BigInt(action ?? wait), true));
-    this.level.lanes.forEach(([entry, address], lane) => {
-      this.code.gv_engine_set_heap(this.heap);
-      let failed;
-      try {
-        failed = this.code[`run${entry}`](BigInt(address), 0n, 1n, DISABLED);
-      } catch {
-        this.stack.value = STACK_TOP;
-        throw new RuleFailed(`The rule ${this._runningRule(lane)} does not end, or needs too much memory`);
-      }
-      if (failed < 0n) throw new RuleFailed(`The rule ${this._runningRule(lane)} failed`);
-      if (failed) throw new RuleFailed(this.errors[this.value("error")] ?? "A rule failed");
-    });
+    const { level, view, code } = this, [at] = level.arrays.actions, wait = level.actions.length; // see ScenarioPlan
+    actions.forEach((action, k) => view.setBigInt64(at + 8 * k, BigInt(action ?? wait), true));
+    view.setBigInt64(this.arena, ARENA_HEAD, true);
+    view.setBigInt64(this.arena + 8, BigInt(ARENA_BYTES), true);
+    code.gv_engine_start();
+    let failed;
+    try {
+      failed = code[`run${level.program}`](BigInt(STACK_TOP), 0n, 1n, DISABLED);
+    } catch {
+      this.stack.value = STACK_TOP;
+      throw new RuleFailed(`The rule ${this._failedRule()} does not end`);
+    }
+    if (failed) throw new RuleFailed(this._describeFailure());
   }
 
-  /** Return the name of the rule that a program with checks ran last. */
-  _runningRule(lane) {
-    if (!this.level.running) return "";
-    const member = this.value("member"), [addresses, calls] = this.level.running[lane];
-    const [places, names] = calls[this.view.getUint32(addresses[member], true)] ?? [];
-    return places ? names[this.view.getUint32(places[member], true)] : "";
+  /** Return the name of the rule that has failed, or ran when the program stopped. */
+  _failedRule() {
+    const { rules, groups } = this.level, mark = Number(this.view.getBigInt64(this.arena + BLAME, true));
+    return rules[groups[this.value("member")]]?.[mark - 1] ?? "of this level";
+  }
+
+  /** Return the message for the error that has ended the last run. */
+  _describeFailure() {
+    const read = (_, k) => String(this.view.getBigInt64(this.arena + NUMBERS + 8 * k, true));
+    const message = this.errors[this.value("error")] ?? "A rule failed";
+    return message.replace("{rule}", this._failedRule()).replace(/\{(\d)\}/g, read);
   }
 
   /** Return height and width of the grid, and the (type, state, colour) of the topmost object and

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine import __version__
-from gv_engine.compiler.language.wasm import STACK_TOP
+from gv_engine.compiler.language.functions import Failure
+from gv_engine.compiler.language.wasm import STACK_TOP, link_texts
 from gv_engine.compiler.parameters import address_record_dtype
-from gv_engine.compiler.program_cache import CachedProgram
-from gv_engine.compiler.wasm import link_module
 from gv_engine.domains.grid.episode import GridEpisode, list_guards
 from gv_engine.domains.grid.input_map import Steering, has_relative_moves, is_blocking
+from gv_engine.rules import errors
 from gv_engine.rules.frame import AgentMark
 from gv_engine.rules.objects import COLORS, ObjectType
 from gv_engine.rules.system import TERMINATING
@@ -34,11 +34,10 @@ from gv_engine.scenario.scenario import Scenario
 from gv_engine.session import sprite_paths, tones
 from gv_engine.ui.colors import PALETTES, THEMES
 from gv_engine.ui.input.bindings import GROUPS
-from gv_engine.vector.compiled_backend import CompiledBatch, Lane
+from gv_engine.vector.native_backend import NativeBatch
 from gv_engine.web.policies import describe_policy
-from gv_engine.web.programs import get_wasm_programs
 
-FORMAT = "GV Engine page 1"
+FORMAT = "GV Engine page 2"
 """Version of the data in a page, which `engine.js` checks."""
 SCRIPTS = "engine.js", "policy.js", "wall.js", "player.js"
 """Files of a page's program, in order."""
@@ -46,7 +45,7 @@ SCRIPTS = "engine.js", "policy.js", "wall.js", "player.js"
 _ALIGNMENT = 64  # bytes
 _MAX_WORDS = 1000  # values of a mission field that are listed as words
 OUTPUTS = (
-    *("actions", "playing", "grid", "item", "mission", "state", "mask", "terms", "rewards"),
+    *("actions", "grid", "item", "mission", "state", "mask", "terms", "rewards"),
     *("terminated", "truncated", "success"),
 )
 """Arrays of a batch that the page reads or writes."""
@@ -197,19 +196,9 @@ def _describe_page(
     title: str, levels: Sequence[Scenario], seed: int, style: PageStyle
 ) -> dict[str, Any]:
     """Return the data of a page, for JSON."""
-    batches = [CompiledBatch(level, 1) for level in levels]  # refuses what is any Python
-    entries: dict[str, int] = {}
-    programs: list[CachedProgram] = []
-    guarded: set[int] = set()  # rules of the engine always end
-    for batch in batches:
-        keys = [program.key for program in batch.programs]
-        if new := [k for k, key in enumerate(keys) if key not in entries]:
-            compiled = get_wasm_programs(batch)
-            for k in new:
-                entries[keys[k]] = len(programs)
-                programs.append(compiled[k])
-                guarded |= {entries[keys[k]]} if batch.checked else set()
-    errors = {code: str(error) for program in programs for code, error in program.errors.items()}
+    batches = [NativeBatch(level, 1) for level in levels]  # refuses what is any Python
+    programs = [*dict.fromkeys(batch.program for batch in batches)]
+    texts, failures = zip(*[program.write_for_web() for program in programs], strict=True)
     types = {kind.index: kind for level in levels for kind in level.types}
     return {
         "format": FORMAT,
@@ -218,11 +207,16 @@ def _describe_page(
         "seed": str(seed),
         "theme": style.theme,
         "embedded": style.embedded,
-        "wasm": _pack(link_module(programs, guarded)),
+        "wasm": _pack(link_texts(texts, ["run"])),
         "levels": [
-            {"number": k, **_describe_level(batch, entries)} for k, batch in enumerate(batches, 1)
+            {
+                "number": number,
+                **_describe_level(batch),
+                "program": programs.index(batch.program),
+            }
+            for number, batch in enumerate(batches, 1)
         ],
-        "errors": dict(sorted(errors.items())),
+        "errors": _pack(json.dumps([*map(_describe_failures, failures)]).encode()),
         "sprites": dict(_read_sprites(levels, [*types.values()])),
         "otherAgents": sprite_paths.OTHER_AGENTS,
         "covered": {
@@ -240,45 +234,26 @@ def _describe_page(
 # ---- memory --------------------------------------------------------------------------------------
 
 
-class MemoryImage:
-    """Initial content of the WebAssembly memory of a world, from the address `STACK_TOP` on.
-
-    Attributes:
-        addresses: address of each array, by its address and length in this process.
-    """
-
-    def __init__(self) -> None:
-        self._bytes = bytearray()
-        self.addresses: dict[tuple[int, int], int] = {}
-
-    def add(self, array: NDArray[Any]) -> int:
-        """Copy the array into the memory, unless it is there already, and return its address."""
-        key = array.ctypes.data, array.nbytes  # lanes have views of the same arrays
-        if key not in self.addresses:
+def lay_out(arrays: Mapping[str, NDArray[Any]]) -> tuple[bytes, NDArray[Any]]:
+    """Return the start of a world's memory, from the address `STACK_TOP` on, and the record of the
+    addresses and lengths of `arrays`, which comes first in it. The array "arena" follows behind it,
+    where memory is empty."""
+    record = np.zeros((), address_record_dtype(arrays))
+    memory = bytearray(_pad(record.nbytes))
+    for name, array in sorted(arrays.items(), key=lambda item: item[0] == "arena"):
+        record[name] = STACK_TOP + len(memory), len(array)
+        if name != "arena":
             # field by field: what lies between the fields of a record is memory of this process
             copied = np.zeros(array.shape, array.dtype)
             copied[...] = array
-            self._bytes += bytes(-len(self._bytes) % _ALIGNMENT)
-            self.addresses[key] = STACK_TOP + len(self._bytes)
             # a spare row, as views read past the end of the last grid row
-            self._bytes += copied.tobytes() + bytes(array.itemsize)
-        return self.addresses[key]
+            memory += copied.tobytes().ljust(_pad(array.nbytes + array.itemsize), b"\0")
+    memory[: record.nbytes] = record.tobytes()
+    return bytes(memory), record
 
-    def add_lane(self, lane: Lane) -> int:
-        """Add all arrays of a lane, the arguments of a compiled program, and return the address of
-        the record that lists their addresses."""
-        arrays = {name: array for name, array in lane.inputs.items() if name != "addresses"}
-        record = np.zeros((), address_record_dtype(arrays))
-        for name, array in arrays.items():
-            record[name] = self.add(array), len(array)
-        self._bytes += bytes(-len(self._bytes) % _ALIGNMENT)
-        address = STACK_TOP + len(self._bytes)
-        self._bytes += record.tobytes()
-        return address
 
-    def to_bytes(self) -> bytes:
-        """Return the content of the memory."""
-        return bytes(self._bytes)
+def _pad(size: int) -> int:
+    return size + -size % _ALIGNMENT
 
 
 def _pack(data: bytes) -> str:
@@ -308,13 +283,12 @@ def _locate_fields(dtype: np.dtype[Any], address: int, prefix: str = "") -> dict
 # ---- levels --------------------------------------------------------------------------------------
 
 
-def _describe_level(batch: CompiledBatch, entries: Mapping[str, int]) -> dict[str, Any]:
-    """Return the data of a level, for JSON. `entries` maps the key of each program to its index in
-    the WebAssembly module."""
-    level, memory, lanes = batch.scenario, MemoryImage(), batch.lanes
-    addresses = {id(lane): memory.add_lane(lane) for lane in lanes}
-    arrays = lanes[0].inputs
-    row, area, layout = memory.add(arrays["rows"]), level.area, level.layout
+def _describe_level(batch: NativeBatch) -> dict[str, Any]:
+    """Return the data of a level, for JSON."""
+    level, (lane,), plan = batch.scenario, batch.lanes, batch.program.plan
+    arrays = {name: array for name, array in lane.arrays.items() if name != "addresses"}
+    image, places = lay_out(arrays)
+    row, area, layout = int(places["rows"]["address"]), level.area, level.layout
     episode = GridEpisode(level)
     commands, group = episode.commands, level.agent_group
     marks = [AgentMark(name, *group.team_of(k), (-1, -1)) for k, name in enumerate(group.names, 1)]
@@ -326,15 +300,15 @@ def _describe_level(batch: CompiledBatch, entries: Mapping[str, int]) -> dict[st
         "identity": level.identity._asdict(),
         "settings": dict(level.document.settings),
         "variant": level.document.variant,
-        "lanes": [[entries[lane.program.key], addresses[id(lane)]] for lane in lanes],
         "arrays": {
-            name: _locate(memory.add(array), np.dtype((array.dtype, array.shape)))
+            name: _locate(int(places[name]["address"]), np.dtype((array.dtype, array.shape)))
             for name, array in arrays.items()
             if name in OUTPUTS
         },
         "row": [row, arrays["rows"].itemsize],
         "fields": _locate_fields(layout.dtype, row),
-        "running": batch.checked and [_locate_current_rule(memory, lane) for lane in lanes],
+        "rules": [[system.name for system in group.plan.marked] for group in plan.groups],
+        "groups": plan.group_of,
         "types": {kind.index: _describe_type(kind, level) for kind in level.types},
         "colors": [color.lower() for color in COLORS],
         "agents": list(level.agent_group.names),
@@ -355,7 +329,7 @@ def _describe_level(batch: CompiledBatch, entries: Mapping[str, int]) -> dict[st
         "guards": [list_guards(member) for member in level.members],
         "missions": _describe_missions(level.missions) if level.missions else None,
         "state": _describe_state(level),
-        "image": _pack(memory.to_bytes()),
+        "image": _pack(image),
     }
 
 
@@ -369,31 +343,16 @@ def _describe_pack_level(level: Scenario) -> dict[str, Any]:
     return {"number": number, "title": own.title or level.name, "says": own.says, "par": own.par}
 
 
-def _find_field(memory: MemoryImage, lane: Lane, name: str) -> list[int]:
-    """Return the addresses of the field `name` in the parameter records of a lane; there is one
-    record for each scenario of a mixture."""
-    records = lane.inputs["parameters"]
-    assert records.dtype.fields
-    start = memory.add(records) + records.dtype.fields[name][1]
-    return [start + number * records.itemsize for number in range(len(records))]
-
-
-def _locate_current_rule(memory: MemoryImage, lane: Lane) -> list[Any]:
-    """Return [call addresses, calls] of a program with bounds checks, from which `engine.js` names
-    the rule that failed. All addresses are listed by scenario of the mixture.
-
-    The call addresses are where the id of the current call is stored. `calls` has by this id
-    [rule addresses, names]: where the id of the current rule of that call is stored, and the rules'
-    names by id.
-    """
-    calls = {
-        number: [
-            _find_field(memory, lane, field),
-            {part: system.name for part, system in systems.items()},
-        ]
-        for number, (field, systems) in lane.systems.items()
-    }
-    return [_find_field(memory, lane, "running"), calls]
+def _describe_failures(failures: Mapping[int, Failure]) -> dict[int, str]:
+    """Return the messages for the players by the codes of errors; {rule} stands for the name of the
+    rule, and {0} for the first number that the program has left."""
+    messages = {}
+    for code, failure in sorted(failures.items()):
+        kind, _, text = failure.text.partition(": ")
+        place = f"{Path(failure.file).name}:{failure.line}"
+        is_complete = issubclass(getattr(errors, kind, IndexError), errors.RuleError)
+        messages[code] = text if is_complete else f"The rule {{rule}} failed: {text} ({place})"
+    return messages
 
 
 def _describe_type(kind: ObjectType, level: Scenario) -> dict[str, Any]:

@@ -248,10 +248,10 @@ class Player {
   isRunning = false; // whether the policy acts
   due = 0; // steps of the policy
 
-  /** @param {any} code compiled WebAssembly @param {Policy | null} policy */
-  constructor(data, code, policy) {
+  /** @param {Rules} rules @param {Policy | null} policy */
+  constructor(data, rules, policy) {
     this.data = data;
-    this.code = code;
+    this.rules = rules;
     this.policy = policy;
     this.sprites = new Sprites(data, () => this.draw());
     this.prepare();
@@ -366,7 +366,7 @@ class Player {
 
   /** Return a new world of a level whose memory is unpacked. */
   makeWorld(number) {
-    return new World(this.data.levels[number], this.code, this.images.get(number), this.data.errors);
+    return new World(this.data.levels[number], this.rules, this.images.get(number));
   }
 
   /** Return what `act` returns; if it fails, stop the policy, say why, and return null. */
@@ -977,7 +977,7 @@ async function main() {
     const data = JSON.parse(element.textContent);
     if (data.format !== PAGE_FORMAT) throw new Error("This page is of another version of GV Engine: export it again.");
     const policy = data.policy && await Policy.load(data.policy);
-    const player = new Player(data, await WebAssembly.compile(await unpack(data.wasm)), policy);
+    const player = new Player(data, await loadRules(data), policy);
     if (!(await player.openAddress())) throw new Error(get("message").textContent);
     get("failure").hidden = true;
     Object.assign(window, { player });

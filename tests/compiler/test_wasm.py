@@ -6,13 +6,11 @@ import base64
 import json
 import shutil
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from gv_engine import load_scenario
 from gv_engine.compiler.language.functions import Compiler
@@ -20,10 +18,10 @@ from gv_engine.compiler.language.library import LIBRARY
 from gv_engine.compiler.language.memory import ARENA_HEAD
 from gv_engine.compiler.language.values import Kind, Scalar
 from gv_engine.compiler.language.wasm import STACK_TOP, link_texts
-from gv_engine.compiler.parameters import address_record_dtype
 from gv_engine.rules.errors import DoesNotCompileError
 from gv_engine.vector.native_backend import ARENA_SIZE, NativeBatch
 from gv_engine.vector.seeding import make_seeded_generators
+from gv_engine.web.page import lay_out
 from gv_engine.world.simulation import DISABLED, RESTART
 
 SCENARIOS = [
@@ -61,22 +59,6 @@ def encode(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def place(arrays: Mapping[str, NDArray[Any]]) -> tuple[bytes, dict[str, int]]:
-    """Return the start of a memory with arrays and the record of their addresses, and all these
-    addresses by name; the arena lies behind them."""
-    image, places = b"", {}
-    for name, array in arrays.items():
-        if name != "arena":
-            places[name] = STACK_TOP + len(image)
-            image += array.tobytes() + bytes(array.itemsize + -(array.nbytes + array.itemsize) % 64)
-    record = np.zeros((), address_record_dtype(arrays))
-    places["addresses"] = STACK_TOP + len(image)
-    places["arena"] = places["addresses"] + record.nbytes + -record.nbytes % 64
-    for name, array in arrays.items():
-        record[name] = places[name], len(array)
-    return image + record.tobytes() + bytes(-record.nbytes % 64), places
-
-
 @pytest.mark.compiled
 @pytest.mark.sample("keydoor-9x9", "pogema-8x8-4a", "sokoban")
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -87,8 +69,9 @@ def test_all_arrays_are_those_of_machine_code(name: str) -> None:
     batch.set_generators(np.arange(1), make_seeded_generators([7]))
     arrays = {key: each for key, each in batch.lanes[0].arrays.items() if key != "addresses"}
     read = [key for key in arrays if key not in ("arena", "failures")]
-    image, places = place(arrays)
-    given = [places["addresses"], 0, 1, DISABLED]
+    image, record = lay_out(arrays)
+    places = {key: int(record[key]["address"]) for key in arrays}
+    given = [STACK_TOP, 0, 1, DISABLED]
     calls, expected = [], []
     for k in range(STEPS):
         taken = rng.integers(0, len(scenario.actions), scenario.layout.agents)
@@ -101,7 +84,7 @@ def test_all_arrays_are_those_of_machine_code(name: str) -> None:
         calls.append({"name": "run0", "args": given, "writes": writes, "reads": reads})
         failed = batch.program.run(batch.lanes[0].address, 0, 1, DISABLED)
         expected.append([failed, *(arrays[key].tobytes() for key in read)])
-    results = run_in_node(link_texts([batch.program.text()], ["run"]), image, calls)
+    results = run_in_node(link_texts([batch.program.write_for_web()[0]], ["run"]), image, calls)
     differing = [
         (k, key)
         for k, pair in enumerate(zip(results, expected, strict=True))

@@ -1,4 +1,5 @@
-// Play the games of a file in the worlds of a page, and print a checksum of all bytes after each step.
+// Play the games of a file in the worlds of a page, and print a checksum of all bytes and the digest
+// after each step.
 // usage: node compare.js PAGE GAMES: GAMES is JSON, a list of [level, seed, list of joint actions]
 "use strict";
 const fs = require("fs");
@@ -27,19 +28,19 @@ function checksum(world) {
 async function main() {
   const page = fs.readFileSync(process.argv[2], "utf-8");
   const data = JSON.parse(/id="data"[^>]*>([^<]*)</.exec(page)[1]);
-  const code = new WebAssembly.Module(await unpack(data.wasm));
+  const rules = await loadRules(data);
   const games = JSON.parse(fs.readFileSync(process.argv[3], "utf-8"));
   const worlds = new Map();
   for (const [number, seed, actions] of games) {
     if (!worlds.has(number)) {
       const level = data.levels[number];
-      worlds.set(number, new World(level, code, await unpack(level.image), data.errors));
+      worlds.set(number, new World(level, rules, await unpack(level.image)));
     }
     const world = worlds.get(number);
     world.reset(BigInt(seed));
-    const sums = [checksum(world)];
-    for (const action of actions) world.step(action), sums.push(checksum(world));
-    console.log(JSON.stringify([sums, world.digest()]));
+    const state = () => [checksum(world), world.digest()], states = [state()];
+    for (const action of actions) world.step(action), states.push(state());
+    console.log(JSON.stringify(states));
   }
 }
 

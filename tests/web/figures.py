@@ -2,15 +2,13 @@
 
     python -m tests.web.figures [LEVEL ...]
 
-Each level is exported twice by the command line, with an empty and with a filled cache of compiled
-programs. Steps are random actions in one world, and finished episodes begin again: `World.step` in
-node and in Chromium, and `gymnasium.make` in Python.
+Each level is exported by the command line. Steps are random actions in one world, and finished
+episodes begin again: `World.step` in node and in Chromium, and `gymnasium.make` in Python.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -23,7 +21,7 @@ import gymnasium
 from gv_engine import Scenario
 from gv_engine.cli.check import find_levels
 from tests.web.browser import CHROMIUM, Browser, chromium
-from tests.web.games import data_of, run_script
+from tests.web.games import run_on_page
 
 LEVELS = (
     *(
@@ -56,13 +54,13 @@ COUNT = f"""(world) => {{
 """JavaScript function that returns the steps a second of a world."""
 
 
-def export(level: str, file: Path, cache: Path) -> float:
-    """Write the page of a level; return the seconds that the command took."""
+def export(level: str, file: Path) -> float:
+    """Write the page of a level; return the seconds of CPU time that the command took."""
     command = [sys.executable, "-m", "gv_engine", "export", level, "--html", str(file)]
-    start = time.perf_counter()
-    environment = {**os.environ, "GV_ENGINE_CACHE_DIR": str(cache)}
-    subprocess.run(command, check=True, capture_output=True, env=environment)
-    return time.perf_counter() - start
+    start = os.times()
+    subprocess.run(command, check=True, capture_output=True)
+    end = os.times()
+    return end.children_user + end.children_system - start.children_user - start.children_system
 
 
 def step_in_python(level: str) -> float:
@@ -92,24 +90,14 @@ def step_in_python(level: str) -> float:
 def step_in_node(page: str) -> float:
     """Return the steps a second of the first level of a page in node."""
     return float(
-        run_script(
-            f"""
-            const data = {json.dumps(data_of(page))};
-            (async () => {{
-              const code = new WebAssembly.Module(await unpack(data.wasm)), level = data.levels[0];
-              const world = new World(level, code, await unpack(level.image), data.errors);
-              world.reset(0n);
-              console.log(JSON.stringify(({COUNT})(world)));
-            }})();
-            """
-        )[0]
+        run_on_page(page, f"world.reset(0n); console.log(JSON.stringify(({COUNT})(world)));")[0]
     )
 
 
 def measure(level: str, folder: Path, browser: Browser) -> list[str]:
     """Return the cells of the row of a level."""
-    file, cache = folder / f"{level}.html", folder / f"{level}-cache"
-    empty, filled = (export(level, file, cache) for _ in range(2))
+    file = folder / f"{level}.html"
+    spent = export(level, file)
     browser.open(file)
     browser.wait("document.getElementById('state').width !== 300 && !player.willDraw")
     paint = browser.run("performance.getEntriesByName('first-contentful-paint')[0].startTime")
@@ -117,7 +105,7 @@ def measure(level: str, folder: Path, browser: Browser) -> list[str]:
     in_browser = browser.run(f"({COUNT})(player.world)")
     node = step_in_node(file.read_text(encoding="utf-8"))
     return [
-        *(level, f"{file.stat().st_size / 1024:.0f}", f"{empty:.1f}", f"{filled:.1f}"),
+        *(level, f"{file.stat().st_size / 1024:.0f}", f"{spent:.1f}"),
         *(f"{paint:.0f}", f"{drawn:.0f}", f"{node:,.0f}", f"{in_browser:,.0f}"),
         f"{step_in_python(level):,.0f}",
     ]
@@ -129,9 +117,9 @@ def main() -> None:
     parser.add_argument("levels", metavar="LEVEL", nargs="*", default=LEVELS)
     options = parser.parse_args()
     assert CHROMIUM, "needs Chromium: apt install chromium"
-    times = "empty cache, s | filled cache, s | text, ms | boards, ms"
+    times = "export, CPU s | text, ms | boards, ms"
     print(f"level | KiB | {times} | node | Chromium | Python")
-    print("--- | --: | --: | --: | --: | --: | --: | --: | --:")
+    print("--- | --: | --: | --: | --: | --: | --: | --:")
     with tempfile.TemporaryDirectory() as name, chromium(Path(name, "browser")) as browser:
         for level in options.levels:
             print(" | ".join(measure(level, Path(name), browser)), flush=True)

@@ -1,4 +1,4 @@
-"""Games of exported levels, played in Python and in node, and compared byte by byte.
+"""Games of exported levels, played in object worlds, in compiled worlds and in node, and compared.
 
     python -m tests.web.games [LEVEL ...] [--seeds 20] [--steps 200]
 
@@ -27,7 +27,8 @@ from gv_engine.rules.errors import GVEngineError
 from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_grids
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.replay import row_digest
-from gv_engine.vector.compiled_backend import CompiledBatch
+from gv_engine.vector.native_backend import NativeBatch
+from gv_engine.vector.object_backend import ObjectBatch
 from gv_engine.web.page import OUTPUTS, SCRIPTS, make_page
 from gv_engine.world.simulation import DISABLED
 from tests import ROOT
@@ -39,37 +40,41 @@ Game = tuple[int, int, list[list[int]]]
 
 
 class Player:
-    """One world in Python that tells checksums as `compare.js` does."""
+    """An object world and a compiled world, which tell their states as `compare.js` does."""
 
     def __init__(self, level: Scenario) -> None:
         self.level = level
-        self.batch = CompiledBatch(level, 1)
-        self.batch.prepare()
+        self.compiled, self.objects = NativeBatch(level, 1), ObjectBatch(level, 1)
+        self.compiled.prepare()
 
-    def checksum(self) -> int:
-        """Return the CRC-32 of the row and of all outputs that the page has."""
-        rows, arrays = self.batch.derived_rows, self.batch.lanes[0].inputs
+    def state(self) -> list[Any]:
+        """Return the CRC-32 of the compiled row and of all outputs that the page has, or the names
+        of those that the object world has not; and the digest of the object world."""
+        rows, arrays = self.compiled.derived_rows, self.compiled.lanes[0].arrays
         value = zlib.crc32(np.ndarray(rows.itemsize, np.uint8, rows).tobytes())
-        for name in sorted(name for name in OUTPUTS if name in arrays):
+        names = sorted(name for name in OUTPUTS if name in arrays)
+        for name in names:
             value = zlib.crc32(arrays[name].tobytes(), value)
-        return value
+        shown = vars(self.objects.outputs)
+        others = [n for n in names if n in shown and shown[n].tobytes() != arrays[n].tobytes()]
+        return [others or value, row_digest(self.objects.snapshot(0), self.level.types)]
 
-    def play(self, seed: int, steps: int) -> tuple[list[list[int]], list[int], str]:
-        """Play random actions until the episode ends; return them, the checksum of the beginning
-        and after each step, and the digest at the end."""
-        batch, rng = self.batch, np.random.default_rng([seed, 1])
-        batch.set_generator(0, np.random.default_rng(seed))
-        batch.reset(np.ones(1, np.bool_))
+    def play(self, seed: int, steps: int) -> tuple[list[list[int]], list[Any]]:
+        """Play random actions until the episode ends; return them, and the state at the beginning
+        and after each step."""
+        rng, rows = np.random.default_rng([seed, 1]), self.compiled.rows
+        for batch in (self.compiled, self.objects):
+            batch.set_generator(0, np.random.default_rng(seed))
+            batch.reset(np.ones(1, np.bool_))
         actions: list[list[int]] = []
-        sums = [self.checksum()]
-        while len(actions) < steps and not (
-            batch.rows["terminated"][0] or batch.rows["truncated"][0]
-        ):
+        states = [self.state()]
+        while len(actions) < steps and not (rows["terminated"][0] or rows["truncated"][0]):
             chosen = rng.integers(0, len(self.level.actions), self.level.layout.agents)
-            batch.step(chosen, DISABLED)
+            for batch in (self.compiled, self.objects):
+                batch.step(chosen, DISABLED)
             actions.append(chosen.tolist())
-            sums.append(self.checksum())
-        return actions, sums, row_digest(batch.snapshot(0), self.level.types)
+            states.append(self.state())
+        return actions, states
 
 
 def run_script(code: str) -> list[Any]:
@@ -93,8 +98,23 @@ def data_of(page: str) -> Any:
     return json.loads(found[1])
 
 
+def run_on_page(page: str, code: str) -> list[Any]:
+    """Return what JavaScript prints beside `data`, the data of a page, `rules` and a `world` of its
+    first level."""
+    return run_script(
+        f"""
+        const data = {json.dumps(data_of(page))};
+        (async () => {{
+          const rules = await loadRules(data), level = data.levels[0];
+          const world = new World(level, rules, await unpack(level.image));
+          {code}
+        }})();
+        """
+    )
+
+
 def run_in_node(page: str, games: Sequence[Game]) -> Iterator[Any]:
-    """Yield for each of these games on a page [checksums, digest at the end], as node has them."""
+    """Yield for each of these games on a page its states, as node has them."""
     assert NODE, "node is missing"
     with tempfile.TemporaryDirectory() as folder:
         files = Path(folder, "page.html"), Path(folder, "games.json")
@@ -110,23 +130,18 @@ def run_in_node(page: str, games: Sequence[Game]) -> Iterator[Any]:
 
 def compare(page: str, levels: Sequence[Scenario], seeds: int, steps: int) -> tuple[int, int]:
     """Play games of all levels of a page in Python and in node; return the number of states, and
-    of those that differ in any byte."""
+    of those that differ."""
     games: list[Game] = []
-    expected = []
+    expected: list[Any] = []
     for number, level in enumerate(levels):
         player = Player(level)
         for seed in range(seeds):
-            actions, sums, digest = player.play(seed, steps)
+            actions, states = player.play(seed, steps)
             games.append((number, seed, actions))
-            expected.append([[*sums, digest]])
-    found = [[[*sums, digest]] for sums, digest in run_in_node(page, games)]
-    assert len(found) == len(expected)
-    pairs = [
-        pair
-        for (ours,), (theirs,) in zip(expected, found, strict=True)
-        for pair in zip(ours, theirs, strict=True)
-    ]
-    return len(pairs), sum(ours != theirs for ours, theirs in pairs)
+            expected += states
+    found = [state for states in run_in_node(page, games) for state in states]
+    pairs = zip(found, expected, strict=True)
+    return len(found), sum(ours != theirs for ours, theirs in pairs)
 
 
 def main() -> int:

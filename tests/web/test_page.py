@@ -25,9 +25,9 @@ from gv_engine.session.session import Session
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
 from gv_engine.web.page import (
     Link,
-    MemoryImage,
     PageStyle,
     _describe_type,
+    lay_out,
     make_index,
     make_page,
 )
@@ -36,7 +36,7 @@ from gv_engine.world.simulation import Simulation
 from tests import ROOT
 from tests.boards import scenario
 from tests.domains.test_grid_stage import GUARDED
-from tests.web.games import NODE, compare, data_of, run_script
+from tests.web.games import NODE, compare, data_of, run_on_page, run_script
 
 needs_node = pytest.mark.skipif(not NODE, reason="needs node: apt install nodejs")
 
@@ -64,7 +64,7 @@ def test_a_page_plays_the_worlds_of_python(name: str):
 def test_levels_of_a_pack_share_their_code():
     levels = [Scenario.load(f"sokoban#{k}") for k in (1, 2, 3)]
     page = make_page("sokoban", levels)
-    assert {entry for level in data_of(page)["levels"] for entry, _ in level["lanes"]} == {0}
+    assert {level["program"] for level in data_of(page)["levels"]} == {0}
     assert not compare(page, levels, seeds=2, steps=60)[1]
 
 
@@ -74,22 +74,18 @@ def test_levels_of_a_pack_share_their_code():
 def test_a_game_is_one_line_for_page_and_window():
     level = Scenario.load("keydoor-5x5")
     page = make_page("keydoor", [level])
-    (line,) = run_script(
-        f"""
-        const data = {json.dumps(data_of(page))};
-        (async () => {{
-          const code = new WebAssembly.Module(await unpack(data.wasm)), level = data.levels[0];
-          const world = new World(level, code, await unpack(level.image), data.errors);
-          const game = new Game(world, 2n ** 70n, data.engine);
-          for (const action of [0, 4, 0, 6, 7, 5, 0]) game.step([action]);
-          game.seek(5);
-          game.step([4]);
-          const line = await game.toLine();
-          const again = playReplay(world, await readLine(line), data.engine);
-          if (again.total !== game.total) throw new Error("another game");
-          console.log(JSON.stringify(line));
-        }})();
+    (line,) = run_on_page(
+        page,
         """
+        const game = new Game(world, 2n ** 70n, data.engine);
+        for (const action of [0, 4, 0, 6, 7, 5, 0]) game.step([action]);
+        game.seek(5);
+        game.step([4]);
+        const line = await game.toLine();
+        const again = playReplay(world, await readLine(line), data.engine);
+        if (again.total !== game.total) throw new Error("another game");
+        console.log(JSON.stringify(line));
+        """,
     )
     replay = Replay.from_line(line)
     assert (replay.seed, len(replay.steps)) == (2**70, 6)
@@ -205,12 +201,12 @@ def test_a_page_and_an_index_allow_their_own_code_alone():
 
 def test_memory_has_nothing_of_this_process_between_the_fields():
     record = np.dtype({"names": ["a", "b"], "formats": ["u1", "f8"], "offsets": [0, 16]})
-    array = np.frombuffer(b"\xaa" * record.itemsize, record)
-    memory = MemoryImage()
-    assert memory.add(array) == memory.add(array[:]) == STACK_TOP
-    content = memory.to_bytes()
-    assert content[:1] == b"\xaa"
-    assert not any(content[1:16])
+    array, arena = np.frombuffer(b"\xaa" * record.itemsize, record), np.ones(2**20, np.uint8)
+    content, places = lay_out({"arena": arena, "rows": array})
+    start = int(places["rows"]["address"]) - STACK_TOP
+    assert content[start : start + 1] == b"\xaa"
+    assert not any(content[start + 1 : start + 16])
+    assert places["arena"].tolist() == (STACK_TOP + len(content), 2**20)
 
 
 PROCESSOR = """
@@ -293,27 +289,24 @@ def test_a_rule_that_fails_says_so_and_the_world_is_as_before(
         encoding="utf-8",
     )
     page = make_page("level", [Scenario.load("level.yaml")])
-    messages = run_script(
-        f"""
-        const data = {json.dumps(data_of(page))};
-        (async () => {{
-          const code = new WebAssembly.Module(await unpack(data.wasm)), level = data.levels[0];
-          const world = new World(level, code, await unpack(level.image), data.errors);
-          world.reset(3n);
-          const before = world.digest();
-          for (const action of [1, 4, 5, 5]) {{
-            try {{ world.step([action]); }}
-            catch (error) {{
-              console.log(JSON.stringify([error.message, world.digest() === before]));
-            }}
-          }}
-        }})();
+    messages = run_on_page(
+        page,
         """
+        world.reset(3n);
+        const before = world.digest();
+        for (const action of [1, 4, 5, 5]) {
+          try { world.step([action]); }
+          catch (error) {
+            console.log(JSON.stringify([error.message, world.digest() === before]));
+          }
+        }
+        """,
     )
-    endless = "The rule quake does not end, or needs too much memory"
+    outside = "index 104 is out of bounds for axis 0 with size 10"
     assert messages == [
-        *(["nobody may go back", True], ["The rule quake failed", True]),
-        *([endless, True], [endless, True]),
+        ["nobody may go back", True],
+        [f"The rule quake failed: {outside} (rules.py:11)", True],
+        *[["The rule quake does not end", True]] * 2,
     ]
 
 
@@ -358,17 +351,13 @@ def test_an_agent_waits_also_if_all_actions_are_taken_by_others(
         "extends: hold-plates\naction_space: [MOVE_FORWARD]\n", encoding="utf-8"
     )
     level = Scenario.load("level.yaml")
-    (line,) = run_script(
-        f"""
-        const data = {json.dumps(data_of(make_page("level", [level])))};
-        (async () => {{
-          const code = new WebAssembly.Module(await unpack(data.wasm)), level = data.levels[0];
-          const world = new World(level, code, await unpack(level.image), data.errors);
-          const game = new Game(world, 0n, data.engine);
-          for (const actions of [[0, null], [null, 0], [null, null], [0, 0]]) game.step(actions);
-          console.log(JSON.stringify(await game.toLine()));
-        }})();
+    (line,) = run_on_page(
+        make_page("level", [level]),
         """
+        const game = new Game(world, 0n, data.engine);
+        for (const actions of [[0, null], [null, 0], [null, null], [0, 0]]) game.step(actions);
+        console.log(JSON.stringify(await game.toLine()));
+        """,
     )
     replay = Replay.from_line(line)
     ann, bob = level.agent_group.names
@@ -385,19 +374,15 @@ def test_an_agent_waits_also_if_all_actions_are_taken_by_others(
 @pytest.mark.parametrize("name", ["keydoor-5x5", "BabyAI-GoToSeq-v0", "sokoban#3"])
 def test_a_page_has_the_step_limit_of_the_episode_and_the_number_in_the_pack(name: str):
     level = Scenario.load(name)
-    page = data_of(make_page("level", [level]))
-    limits = run_script(
-        f"""
-        const data = {json.dumps(page)};
-        (async () => {{
-          const code = new WebAssembly.Module(await unpack(data.wasm)), level = data.levels[0];
-          const world = new World(level, code, await unpack(level.image), data.errors);
-          for (const seed of [0n, 1n, 2n]) {{
-            world.reset(seed);
-            console.log(world.stepLimit);
-          }}
-        }})();
+    page = make_page("level", [level])
+    limits = run_on_page(
+        page,
         """
+        for (const seed of [0n, 1n, 2n]) {
+          world.reset(seed);
+          console.log(world.stepLimit);
+        }
+        """,
     )
     simulation = Simulation(level)
     expected = []
@@ -405,7 +390,7 @@ def test_a_page_has_the_step_limit_of_the_episode_and_the_number_in_the_pack(nam
         simulation.reset(np.random.default_rng(seed))
         expected.append(level.step_limit(simulation.world) or 0)
     assert limits == expected
-    assert page["levels"][0]["number"] == (3 if "#" in name else 1)
+    assert data_of(page)["levels"][0]["number"] == (3 if "#" in name else 1)
 
 
 @needs_node
@@ -414,21 +399,17 @@ def test_a_page_has_the_step_limit_of_the_episode_and_the_number_in_the_pack(nam
 @pytest.mark.parametrize("source", ["patrol", GUARDED], ids=["patrol", "guarded"])
 def test_guards_see_the_cells_that_they_see_in_the_window(source: str | dict[str, Any]):
     level, steps = Scenario.load(source), 6
-    found = run_script(
+    found = run_on_page(
+        make_page("level", [level]),
         f"""
-        const data = {json.dumps(data_of(make_page("level", [level])))};
-        (async () => {{
-          const code = new WebAssembly.Module(await unpack(data.wasm)), level = data.levels[0];
-          const world = new World(level, code, await unpack(level.image), data.errors);
-          for (const seed of [0n, 1n, 2n]) {{
-            world.reset(seed);
-            for (let k = 0; k < {steps}; k++) {{
-              console.log(JSON.stringify([...world.watched()]));
-              world.step([{level.action_names.index("TURN_LEFT")}]);
-            }}
+        for (const seed of [0n, 1n, 2n]) {{
+          world.reset(seed);
+          for (let k = 0; k < {steps}; k++) {{
+            console.log(JSON.stringify([...world.watched()]));
+            world.step([{level.action_names.index("TURN_LEFT")}]);
           }}
-        }})();
-        """
+        }}
+        """,
     )
     expected = []
     for seed in (0, 1, 2):

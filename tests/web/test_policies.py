@@ -1,6 +1,5 @@
 """Policies on web pages: the same actions as in Python, in node."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +12,10 @@ from gv_engine.session.autoplay import PolicyAutoplayer
 from gv_engine.session.session import Session
 from gv_engine.web.page import make_page
 from tests.learning.drawn import drawn
-from tests.web.games import NODE, data_of, run_script
+from tests.web.games import NODE, run_on_page
 
 MEMORY = {"memory": True}
 needs_node = pytest.mark.skipif(not NODE, reason="needs node: apt install nodejs")
-ACT = """
-(async () => {
-  const data = %s, code = new WebAssembly.Module(await unpack(data.wasm)), level = data.levels[0];
-  const world = new World(level, code, await unpack(level.image), data.errors);
-  const policy = await Policy.load(data.policy);
-  %s
-})();
-"""
 PLAY = """
 for (const seed of [0n, 1n, 2n ** 40n]) {
   const game = new Game(world, seed, data.engine);
@@ -39,8 +30,8 @@ for (const seed of [0n, 1n, 2n ** 40n]) {
 
 def act_on_page(level: Scenario, policy: str, code: str) -> list[Any]:
     """Return what JavaScript prints beside a page's `world` and `policy`."""
-    page = data_of(make_page(level.name, [level], policy=policy))
-    return run_script(ACT % (json.dumps(page), code))
+    page = make_page(level.name, [level], policy=policy)
+    return run_on_page(page, f"const policy = await Policy.load(data.policy); {code}")
 
 
 @needs_node

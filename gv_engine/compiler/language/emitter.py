@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 from collections import Counter
@@ -135,9 +136,12 @@ class Module:
 
     Attributes:
         guards_loops: True to call `BURN`, which the module does not define, in each turn of a loop.
+        inlined: length of the text of functions that become part of their callers; and of those
+            with one call.
     """
 
     guards_loops = False
+    inlined = (0.0, math.inf)
 
     def __init__(self) -> None:
         self.functions: list[str] = []
@@ -170,7 +174,7 @@ class Module:
         calls = Counter(_CALLED.findall("\n".join(self.functions)))
         functions = [
             text.replace(ATTRIBUTES, f"{ATTRIBUTES} alwaysinline", 1)
-            if calls[_DEFINED.findall(text)[0]] == 1
+            if len(text) < self.inlined[calls[_DEFINED.findall(text)[0]] == 1]
             else text
             for text in self.functions
         ]

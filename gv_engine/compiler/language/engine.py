@@ -65,17 +65,26 @@ def _save_failure(body: Expressions, record: Record) -> None:
 
 def call_marked(mark: int, function: Callable[..., Any], *values: Any) -> Any:
     """Return `function(*values)`. If it fails, the caller fails with the same error, and `mark` is
-    stored in the arena's head, unless a call inside has stored its own."""
+    stored in the arena's head, unless a call inside has stored its own. Where loops are guarded, it
+    is stored there while the call runs, so that it is known if a loop does not end."""
 
 
 @emits(call_marked)
 def _call_marked(body: Expressions, mark: int, function: Callable[..., Any], *values: Any) -> Any:
     if body.library.get(function) is not None:
         return body.call_function(function, *values)
+    place = body.offset("%arena", BLAME)
+    if body.module.guards_loops:
+        outer = body.emit.get(f"load i64, ptr {place}")
+        body.emit.do(f"store i64 {mark}, ptr {place}")
+        result, code = body.call_version(function, *values)
+        if code is not None:
+            body.pass_on(code)
+        body.emit.do(f"store i64 {outer}, ptr {place}")
+        return result
     result, code = body.call_version(function, *values)
 
     def note() -> None:
-        place = body.offset("%arena", BLAME)
         before = body.emit.get(f"load i64, ptr {place}")
         none = body.emit.get(f"icmp eq i64 {before}, 0")
         after = body.emit.get(f"select i1 {none}, i64 {mark}, i64 {before}")
