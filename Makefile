@@ -42,7 +42,7 @@ check: .venv/test-$(KEY)  ## lint, format, types, contracts of imports, and the 
 	.venv/bin/lint-imports --no-cache
 	$(PYTHON) -m tests.code_lines
 
-bench: .venv/play-$(KEY)  ## measure the speed (ARGS=--help says how else)
+bench: .venv/bench-$(KEY)  ## measure the speed (ARGS=--help says how else)
 	$(PYTHON) -m benchmarks $(ARGS)
 	$(PYTHON) -m benchmarks.pictures
 	$(PYTHON) -m benchmarks.algebra
@@ -105,6 +105,10 @@ clean:  ## remove all that was made here, .venv included
 
 .venv/docs-$(KEY): .venv/play-$(KEY)
 	$(PIP) install --prefer-binary --editable '.[docs]'
+	@touch $@
+
+.venv/bench-$(KEY): .venv/play-$(KEY)
+	$(PIP) install --prefer-binary --editable '.[kernel]'
 	@touch $@
 
 .venv/rl-$(KEY): .venv/test-$(KEY)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -16,7 +15,7 @@ from benchmarks.peers import ROOT, PeerError, python_for
 from benchmarks.roster import ROSTER, Entry
 
 TEN_MILLION = 10_000_000
-OWN = ("numba", "numpy")
+OWN = ("llvmlite", "numpy")
 """Packages in the engine's environment that affect its speed."""
 
 STARTS = 3
@@ -30,7 +29,6 @@ class Worker:
         entry: contestant.
         settings: arguments of its function.
         cores: number of cores to use; 0 for all.
-        variables: environment variables to add.
 
     Attributes:
         started: seconds from the start of the process to the end of its first step, as wall time
@@ -45,7 +43,6 @@ class Worker:
         entry: Entry,
         settings: dict[str, Any],
         cores: int = 0,
-        variables: dict[str, str] | None = None,
     ) -> None:
         python = python_for(entry.packages)
         task = (entry.function, json.dumps(settings), str(cores))
@@ -54,7 +51,6 @@ class Worker:
         self._process = subprocess.Popen(
             [python, "-m", "benchmarks.worker", *task],
             cwd=ROOT,
-            env=os.environ | (variables or {}),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -105,8 +101,8 @@ class Arena:
 
     Attributes:
         results: by name, a description ("task", "worlds", "versions") and measurements: "step" and
-            "reset", a pair per round: number per second of CPU time and of wall time; "start" and
-            "cold", seconds of wall time and CPU time; "memory", bytes of the process and of one
+            "reset", a pair per round: number per second of CPU time and of wall time; "start",
+            seconds of wall time and CPU time; "memory", bytes of the process and of one
             more world; "growth", bytes. Or "failed", the reason.
     """
 
@@ -131,7 +127,6 @@ class Arena:
             worker.close()
         if not steps_only:
             self._measure("start", min(self._rounds, STARTS))
-            self._measure("cold", 1)
 
     @contextlib.contextmanager
     def _guard(self, name: str, what: str) -> Iterator[None]:
@@ -169,10 +164,8 @@ class Arena:
 
     def _measure_once(self, name: str, what: str, *arguments: object) -> Any:
         """Return one measurement of a contestant; starts use a new process."""
-        if what not in ("start", "cold"):
+        if what != "start":
             return self._workers[name].ask(what, *arguments)
-        with tempfile.TemporaryDirectory() as empty:
-            variables = {"GV_ENGINE_CACHE_DIR": empty} if what == "cold" else {}
-            worker = Worker(ROSTER[name], self._settings[name], variables=variables)
-            worker.close()
-            return worker.started
+        worker = Worker(ROSTER[name], self._settings[name])
+        worker.close()
+        return worker.started

@@ -14,8 +14,8 @@ class Entry(NamedTuple):
         label: name in tables.
         function: function in `benchmarks.contestants`, or in another module, as in "uses.shown".
         settings: arguments of the function.
-        measures: "step", "reset", "start", "memory"; "cold" (a start with an empty compile cache)
-            and "growth" (of the process, within ten million steps).
+        measures: "step", "reset", "start", "memory" and "growth" (of the process, within
+            ten million steps).
         packages: packages to install, the peer itself first; none for what runs in the engine's own
             environment.
         batches: numbers of worlds, of which the fastest is chosen.
@@ -39,7 +39,7 @@ _GRIDVERSE = (
 )
 
 ROSTER = {
-    "gv-engine": Entry("GV Engine", "gv_vector", {}, (*_ALL, "cold", "growth")),
+    "gv-engine": Entry("GV Engine", "gv_vector", {}, (*_ALL, "growth")),
     "floor": Entry("hand-fused kernel", "floor", {}, ("step", "reset")),
     "gv-single": Entry("GV Engine, gymnasium.make", "gv_single", {}, _ALL),
     "gv-object": Entry("GV Engine, object world", "gv_single", {"world": "object"}, _ALL),
@@ -77,7 +77,6 @@ ROSTER = {
     "gv-2-threads": Entry(
         "two threads, 16,384 worlds", "gv_vector", {"threads": 2, "worlds": 16384}, cores=2
     ),
-    "gv-waiting": Entry("while it compiles", "gv_single", {"world": "auto"}, ("start", "cold")),
     "gv-cells": Entry("cells", "uses.shown", {"representation": "cells"}),
     "gv-pixels": Entry(
         "pixels, 63x63", "uses.shown", {"representation": {"name": "pixels", "cell": 9}}

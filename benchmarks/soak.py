@@ -1,8 +1,8 @@
 """`python -m benchmarks.soak`: memory growth of a process that creates and forks many environments.
 
-Ten levels take turns, in a process that has imported Numba and in one that need not. Each process
-measures before and after how many bytes are allocated and how many are resident, and the median CPU
-time of a fork. Bytes that are resident but not allocated are free again; the allocator keeps them.
+Ten levels take turns. The process measures before and after how many bytes are allocated and how
+many are resident, and the median CPU time of a fork. Bytes that are resident but not allocated are
+free again; the allocator keeps them.
 """
 
 from __future__ import annotations
@@ -28,27 +28,14 @@ MEMORY, FORK = 1024, 3
 
 
 def main() -> None:
-    """Measure in two processes and print lines; exit with 1 if a limit is exceeded."""
+    """Measure and print a line; exit with 1 if a limit is exceeded."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description=__doc__)
     parser.add_argument("--number", type=int, default=2000, help="of environments; default 2000")
-    parser.add_argument("--in-process", choices=["with", "without"], help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.in_process:
-        sys.exit(_run_soak(options.number, options.in_process))
-    command = [sys.executable, "-m", __spec__.name, "--number", str(options.number)]
-    # the first process compiles what is not cached yet
-    environ = os.environ | {"PYTHONMALLOC": "malloc"}  # so that C's malloc knows of every byte
-    codes = [
-        subprocess.run([*command, "--in-process", numba], check=False, env=environ).returncode
-        for numba in ("with", "without")
-    ]
-    sys.exit(max(codes))
-
-
-def _run_soak(number: int, numba: str) -> int:
-    """Measure in this process and print a line; return 1 if a limit is exceeded."""
-    if numba == "with":
-        import numba as _  # noqa: F401  # as in a program that uses Numba itself
+    number = parser.parse_args().number
+    if os.environ.get("PYTHONMALLOC") != "malloc":  # so that C's malloc knows of every byte
+        command = [sys.executable, "-m", __spec__.name, "--number", str(number)]
+        environ = os.environ | {"PYTHONMALLOC": "malloc"}
+        sys.exit(subprocess.run(command, check=False, env=environ).returncode)
     _make_and_fork(4 * len(LEVELS))  # both environments of each level, twice
     before = _measure_memory()
     forks = _make_and_fork(number)
@@ -56,12 +43,11 @@ def _run_soak(number: int, numba: str) -> int:
         after - start for after, start in zip(_measure_memory(), before, strict=True)
     )
     fork = 1000 * median(forks)
-    imported = "imported" if "numba" in sys.modules else "not imported"
     print(
-        f"Numba {imported}: {number} made and forked, {allocated} KiB more allocated, "
+        f"{number} made and forked, {allocated} KiB more allocated, "
         f"{resident} KiB more resident, {fork:.2f} ms a fork"
     )
-    return int(allocated > MEMORY or fork > FORK)
+    sys.exit(allocated > MEMORY or fork > FORK)
 
 
 def _make_and_fork(number: int) -> list[float]:

@@ -254,7 +254,7 @@ def main() -> int:
         except PeerError as error:
             print(entry.label, f"cannot take part: {error}", sep="\t")
     about = {
-        name: worker.ask("about", CONTESTANTS[name].packages[:1] or ("numba",))
+        name: worker.ask("about", CONTESTANTS[name].packages[:1] or ("llvmlite",))
         for name, worker in workers.items()
     }
     rounds = [

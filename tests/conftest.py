@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import signal
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
@@ -13,9 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from gv_engine.compiler.program_cache import CachedProgram
 from gv_engine.vector.compiled_backend import CompiledBatch
-from gv_engine.vector.object_backend import DeferredBackend
 from tests.boards import Session, scenario
 from tests.desk import home
 from tests.screen import Screen, virtual_screen
@@ -34,9 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep compiled programs with pytest's own cache, out of the user's."""
-    folder = Path(config.rootpath, ".pytest_cache", "gv_engine")
-    os.environ.setdefault("GV_ENGINE_CACHE_DIR", str(folder))
+    """Register what the options ask for."""
     # shells let what runs in the background ignore Ctrl-C, and so would the processes of tests
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.option.markexpr:
@@ -139,36 +134,6 @@ def _nothing_compiles(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
     """Whoever compiles says so: `make quick` leaves that out."""
     if not any(map(request.node.get_closest_marker, ("compiled", "window", "slow"))):
         monkeypatch.setattr(CompiledBatch, "__init__", _refuse)
-
-
-@pytest.fixture(autouse=True)
-def _programs_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that what a test sees does not depend on what is kept; test_at_once.py takes it back."""
-    monkeypatch.setattr(DeferredBackend, "_start_compilation", lambda worlds, compiled: None)
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _compiled_objects_are_collected_once() -> Iterator[None]:
-    """Free the garbage of a compilation, and keep what remains of it out of later collections.
-
-    Compiling leaves 400,000 objects, three in four of them in cycles. Frozen as they were, they
-    took 7 GB in a process that ran all tests.
-    """
-    from gv_engine.compiler import compiler
-
-    def compiling(linked: compiler.LinkedProgram) -> CachedProgram:
-        gc.disable()
-        try:
-            return compile_linked(linked)
-        finally:
-            gc.collect(0)  # all that is younger than the compilation
-            gc.freeze()
-            gc.enable()
-
-    compile_linked = compiler.compile_linked
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiler, "compile_linked", compiling)
-        yield
 
 
 def _refuse(*_: Any) -> None:

@@ -27,7 +27,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -57,11 +56,11 @@ COMPILED = ("tests/vector/", "tests/rollout/", "tests/session/", "tests/world/")
 MARKS = "not (thorough or window or slow)"
 
 FOLDER = ROOT / "build" / "mutants"
-TREE, CACHE, LINES = FOLDER / "tree", FOLDER / "cache", FOLDER / "lines"
+TREE, LINES = FOLDER / "tree", FOLDER / "lines"
 SECONDS, NOTICED = FOLDER / "seconds.json", FOLDER / "noticed.json"
 
 COMPILER = "gv_engine/compiler/"
-"""Files of which compiled programs are made: kept programs are known by their text."""
+"""Files of the compiler."""
 MEMORY = 12 << 30
 """Bytes of address space of a process with a change."""
 
@@ -169,7 +168,7 @@ def survey() -> None:
     command = [sys.executable, "-m", "coverage", "run", "-a", f"--data-file={LINES}"]
     command += ["--source=gv_engine", "-m", "pytest", "-p", "tests.mutant_sample"]
     command += ["-p", "no:xdist", "-q", "-m", MARKS, *fresh]
-    subprocess.run(command, cwd=TREE, env={**_environment(CACHE), "FOUND": str(found)})
+    subprocess.run(command, cwd=TREE, env={**_environment(), "FOUND": str(found)})
     gone = tuple(f"{file}::" for file in fresh)
     kept = {test: time for test, time in known["tests"].items() if not test.startswith(gone)}
     known["tests"] = {**kept, **json.loads(found.read_text())}
@@ -230,8 +229,8 @@ def copy_repository() -> None:
             shutil.copy2(ROOT / name, TREE / name)
 
 
-def _environment(cache: Path) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(TREE), "GV_ENGINE_CACHE_DIR": str(cache)}
+def _environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(TREE)}
 
 
 def noticed_by(room: str, mutant: Mutant, tests: list[str], patience: float) -> str:
@@ -240,30 +239,26 @@ def noticed_by(room: str, mutant: Mutant, tests: list[str], patience: float) -> 
     listed.write_text("\n".join(tests))
     command = [sys.executable, "-m", "pytest", "-q", "-x", "--tb=no", "-p", "no:xdist"]
     command += ["-p", "no:cacheprovider", "-m", MARKS, f"@{listed}"]
-    with tempfile.TemporaryDirectory() as empty:
-        cache = CACHE
-        if room in ("vector", "compiler"):  # a changed compiler must not leave anything for others
-            cache = Path(shutil.copytree(CACHE, Path(empty, "cache")))
-        place.write_text(mutant.source, encoding="utf-8")
-        process = subprocess.Popen(
-            ["/bin/sh", "-c", f'ulimit -v {MEMORY >> 10}; exec "$@"', "sh", *command],
-            cwd=TREE,
-            env={**_environment(cache), "PYTHONDONTWRITEBYTECODE": "1"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            stdin=subprocess.DEVNULL,
-            text=True,
-            start_new_session=True,
-        )
-        try:
-            said, _ = process.communicate(timeout=60 + 5 * patience)
-        except subprocess.TimeoutExpired:
-            said = "did not end"
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            shutil.copy2(ROOT / mutant.file, place)
+    place.write_text(mutant.source, encoding="utf-8")
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", f'ulimit -v {MEMORY >> 10}; exec "$@"', "sh", *command],
+        cwd=TREE,
+        env={**_environment(), "PYTHONDONTWRITEBYTECODE": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        said, _ = process.communicate(timeout=60 + 5 * patience)
+    except subprocess.TimeoutExpired:
+        said = "did not end"
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        shutil.copy2(ROOT / mutant.file, place)
     if process.returncode == 0:
         return ""
     for line in said.splitlines():
@@ -357,10 +352,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--rooms", nargs="+", default=ROOMS, choices=ROOMS)
     options = parser.parse_args(arguments)
     FOLDER.mkdir(parents=True, exist_ok=True)
-    CACHE.mkdir(exist_ok=True)
     copy_repository()
     survey()
-    os.environ["GV_ENGINE_CACHE_DIR"] = str(CACHE)
     failed: list[bool] = []
     hunt = Quick(lambda quick: failed.append(_hunt(options, quick)))
     tests = [file for file, _ in _tests()]

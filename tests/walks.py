@@ -64,7 +64,6 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         home(Path(folder), patch)
-        patch.setenv("GV_ENGINE_CACHE_DIR", folder)
         for name, walk in make_walks(Desk()).items():
             files = files_called(walk)
             print(f"{name}: {len(files)} files")

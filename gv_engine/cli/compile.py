@@ -1,18 +1,17 @@
-"""Compile scenarios and cache their programs.
+"""Compile scenarios, and print how long it takes.
 
 examples:
   gv-engine compile keydoor-9x9 cave
   gv-engine compile --all
 
-Environments load cached programs; without one they step the slower object world while they compile.
-The cache is a folder of the user, or GV_ENGINE_CACHE_DIR. Compile before many processes start.
+Compiled programs last as long as the process: each environment compiles its own, or uses that of
+an equal scenario. The exit code is 1 if a rule does not compile.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-import warnings
 
 from gv_engine.cli import options as cli
 from gv_engine.cli.check import find_compilable_sources
@@ -33,8 +32,8 @@ def add_options(parser: cli.CommandParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command `compile`: compile the named scenarios ahead of use, print a table of
-    results, and return 1 if one fails."""
+    """Run the command `compile`: compile the named scenarios, print a table of results, and return
+    1 if one fails."""
     if bool(options.scenarios) == options.all:
         found = "both" if options.all else "neither"
         raise cli.UsageError(f"name scenarios, or use --all; found {found}")
@@ -43,13 +42,12 @@ def run(options: argparse.Namespace) -> int:
     sources = [source for name in names for source in find_compilable_sources(name)]
     scenarios = [load_scenario(source, **cli.scenario_options(options)) for source in sources]
     rows, code = [], 0
-    with cli.progress("programs", len(scenarios)) as advance, warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)  # raised if a program cannot be cached
+    with cli.progress("programs", len(scenarios)) as advance:
         for scenario in scenarios:
             start = time.perf_counter()
             try:
                 outcome = get_plugin(scenario).compile_scenario(scenario)
-            except (DoesNotCompileError, RuntimeWarning) as error:
+            except DoesNotCompileError as error:
                 cli.complain(f"{scenario.name}: {error}")
                 outcome, code = "failed", 1
             rows.append((scenario.name, outcome, f"{time.perf_counter() - start:.1f}"))

@@ -1,1 +1,1 @@
-"""Compiler: a scenario's rules as one program for many worlds, with Numba and LLVM."""
+"""Compiler: a scenario's rules as one program for many worlds, in machine code by LLVM."""

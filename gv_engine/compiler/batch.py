@@ -19,7 +19,6 @@ from gv_engine.compiler.language.library import LIBRARY
 from gv_engine.compiler.language.memory import ARENA_HEAD, BLAME
 from gv_engine.compiler.language.values import Kind, Record, RecordType, Scalar
 from gv_engine.compiler.parameters import address_record_dtype
-from gv_engine.compiler.program_cache import find_functions
 from gv_engine.compiler.rows import GENERATOR, make_parameter_type, make_row_type
 from gv_engine.compiler.sight import cut_view, hide_all, write_seen, write_whole
 from gv_engine.compiler.stepping import (
@@ -30,6 +29,7 @@ from gv_engine.compiler.stepping import (
     write_mask,
     write_numbers,
 )
+from gv_engine.rules.functions import find_functions, names_of
 from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, Phase, System
 from gv_engine.rules.world import VERBS
 from gv_engine.scenario.layout import RNG, Layout
@@ -215,7 +215,10 @@ def act(b: Any, plan: Any, group: Any, i: int, w: Any) -> None:
     """Step a world with the actions of its agents, and write the results."""
     seat, p = i * plan.agents, b[group.parameters][w.member]
     for k in plan.seats:
-        w.action[k + 1] = group.plan.actions[b.actions[seat + k]]
+        number = b.actions[seat + k]
+        if w.is_checked and not 0 <= number < len(group.plan.actions):
+            raise IndexError("there is no such action")
+        w.action[k + 1] = group.plan.actions[number]
     terms = b.terms[seat : seat + plan.agents]
     if plan.agents > 1 or plan.is_mixture:
         clear_terms(terms)
@@ -301,7 +304,7 @@ def find_prefetched(scenario: Scenario) -> tuple[int, ...]:
     of each column that step rules name, and in small rows of all cells."""
     rules = scenario.walk_functions(TRANSITION, REWARD, TERMINATING)
     functions = find_functions([*rules, *VERBS.values(), cut_view, write_seen])
-    names = {name for function in functions for name in function.__code__.co_names}
+    names = {name for function in functions for name in names_of(function).attributes}
     layout = scenario.layout
     parts = RecordType(layout.looks_dtype).fields
     offsets = set(range(0, parts["at" if layout.is_large else "placed"][1], CACHE_LINE))

@@ -17,10 +17,39 @@ from gv_engine.compiler.language.machine import MachineCode
 from gv_engine.compiler.parameters import make_parameters
 from gv_engine.rules import errors
 from gv_engine.rules.errors import BuiltInDoesNotCompileError, DoesNotCompileError
-from gv_engine.rules.system import System
+from gv_engine.rules.functions import uses_name
+from gv_engine.rules.system import Phase, System
 from gv_engine.scenario.scenario import Scenario
 
+_MAX_WIDTH = 62
+"""Columns of a view whose bits fit into an int64, with room for a carry."""
+
 _FAULT = 'a fault of the engine or of its installation; world="object" runs without compiling'
+
+
+def check_compilable(scenario: Scenario) -> None:
+    """Refuse systems that are arbitrary Python, and views that are too wide for their visibility.
+
+    Raises:
+        DoesNotCompileError: with the name of the system.
+    """
+    calls = (c for member in scenario.members for phase in Phase for c in member.calls(phase))
+    for system in (part.system for call in calls for part in call.walk()):
+        if system.is_processor:
+            raise DoesNotCompileError(
+                f"{system.name} is an esper.Processor and runs in object worlds only"
+            )
+        if system.objects is not None:
+            where = ":".join(map(str, system.place))
+            raise DoesNotCompileError(
+                f"{system.name} ({where}) is a function of states or grids, which is any Python"
+            )
+    width = scenario.area.shape[1]
+    if width > _MAX_WIDTH and uses_name(scenario.visibility.system.function, "clear_row"):
+        raise DoesNotCompileError(
+            f"{scenario.visibility.name} takes views by rows of bits and compiles for up to "
+            f"{_MAX_WIDTH} columns; the observation area has {width}"
+        )
 
 
 class BatchProgram:

@@ -12,9 +12,9 @@ from typing import Any
 
 from gv_engine.compiler.language.engine import call_marked, call_or_zeros, new_record, tabulate
 from gv_engine.compiler.parameters import is_data, iter_calls, list_call_fields
-from gv_engine.compiler.program_cache import uses_name
 from gv_engine.compiler.sight import cut_view, make_view_type, write_ground_seen, write_seen
 from gv_engine.rules.component import AGENT, NOTHING
+from gv_engine.rules.functions import uses_name
 from gv_engine.rules.geometry import WAIT, Action
 from gv_engine.rules.system import Call, Phase, System, has_parameter, is_nested_call
 from gv_engine.rules.turns import (

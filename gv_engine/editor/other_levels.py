@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 from components.core import FLOOR
 from components.objects import WALL
-from gv_engine.compiler.program_cache import find_functions
 from gv_engine.editor.document import EditorDocument, check_domain
 from gv_engine.editor.map_model import iter_nested
 from gv_engine.editor.rules import RULE_PARTS, Rule, RulePart
 from gv_engine.editor.text_buffer import EditError, TextBuffer
 from gv_engine.rules.component import column_name, to_snake_case
+from gv_engine.rules.functions import find_functions, names_of
 from gv_engine.rules.geometry import ACTIONS, TURN_RIGHT, USUAL_ACTIONS
 from gv_engine.rules.objects import COLORS, USUAL_COLORS
 from gv_engine.scenario.files import path_exists, read_bytes, write_file
@@ -126,9 +126,10 @@ def _find_types(rule: Rule, document: EditorDocument) -> list[str]:
     if named := [kind.name for kind in kinds if kind.name in texts]:
         return named
     functions = rule.system.functions if rule.system else ()
-    codes = [getattr(function, "__code__", None) for function in functions]
-    used = {name for code in codes if code for name in code.co_names} - _COMMON_COLUMNS
-    return [kind.name for kind in kinds if used & {*map(column_name, kind.component_classes)}]
+    used = [names_of(function) for function in functions]
+    columns = {name for kind in kinds for name in map(column_name, kind.component_classes)}
+    columns = {name for name in columns - _COMMON_COLUMNS if any(name in each for each in used)}
+    return [kind.name for kind in kinds if columns & {*map(column_name, kind.component_classes)}]
 
 
 def _iter_texts(value: Any) -> Iterator[str]:

@@ -17,9 +17,9 @@ The sets are equal on every machine and in every backend.
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dis import get_instructions
 from functools import partial
 from itertools import count, islice
 from pathlib import Path
@@ -29,9 +29,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.compiler.program_cache import find_functions, iter_code
 from gv_engine.rules import errors
 from gv_engine.rules.component import AGENT, column_name, fields_of
+from gv_engine.rules.functions import find_functions, names_of
 from gv_engine.rules.system import RENDERING, RESET, Phase
 from gv_engine.scenario.document import read_file
 from gv_engine.scenario.files import parse_json, read_bytes, write_file
@@ -67,16 +67,21 @@ def find_values_read_by_rules(scenario: Scenario) -> NDArray[np.bool_]:
 def _find_read_indices(function: FunctionType) -> Iterator[int]:
     """Yield each k for which the code of a function reads `w.drawn[k]`, a random value of the
     level; `_ANY` where it computes k."""
-    for code in iter_code(function.__code__):
-        has_name = "drawn" in code.co_names or "drawn" in code.co_consts
-        code_lines = [*get_instructions(code)] if has_name else []
-        for name, index, subscript in zip(code_lines, code_lines[1:], code_lines[2:], strict=False):
-            if name.opname in ("LOAD_ATTR", "LOAD_CONST") and name.argval == "drawn":
-                constants = function.__globals__ if index.opname == "LOAD_GLOBAL" else {}
-                value = constants.get(index.argval, index.argval)
-                # BINARY_SUBSCR before Python 3.14
-                is_subscript = subscript.opname == "BINARY_SUBSCR" or subscript.argrepr == "[]"
-                yield value if is_subscript and isinstance(value, int) else _ANY
+    names = names_of(function)
+    if not names.is_known:
+        yield _ANY
+    parts = [part for node in names.body for part in ast.walk(node)]
+    indexed = {id(part.value): part.slice for part in parts if isinstance(part, ast.Subscript)}
+    for part in parts:
+        match part:
+            case ast.Attribute(_, "drawn") | ast.Subscript(_, ast.Constant("drawn")):
+                match indexed.get(id(part)):
+                    case ast.Constant(int(k)):
+                        yield k
+                    case ast.Name(name) if isinstance(function.__globals__.get(name), int):
+                        yield function.__globals__[name]
+                    case _:
+                        yield _ANY
 
 
 # ---- level sets ----------------------------------------------------------------------------------

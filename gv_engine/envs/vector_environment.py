@@ -176,7 +176,7 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         own_reward = self._reward_dtype == batch.outputs.rewards.dtype
         if not (batch.can_run_loop and own_reward and own.issuperset(map(id, arrays.values()))):
             return {}
-        arrays |= {"action": batch.lanes[0].inputs["actions"], "reward": batch.outputs.rewards}
+        arrays |= {"action": batch.lane.arrays["actions"], "reward": batch.outputs.rewards}
         arrays |= {"reward_terms": batch.outputs.terms, "action_mask": batch.outputs.mask}
         flags = batch.outputs.terminated, batch.outputs.truncated
         return arrays | dict(zip(("terminated", "truncated"), flags, strict=True))

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.compiler.program_cache import find_functions
 from gv_engine.envs.representations import Arrays
 from gv_engine.learning.torch_library import Tensor, torch
+from gv_engine.rules.functions import find_functions, names_of
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import RENDERING, RESET, Call
 from gv_engine.scenario.scenario import Scenario
@@ -45,7 +45,7 @@ def interchangeable_colors(scenario: Scenario) -> tuple[int, ...]:
         for call in calls
         if call.system.phase not in (RESET, RENDERING)
         for function, _ in _reached_functions(call)
-        if "color" in function.__code__.co_names
+        if "color" in names_of(function)
     }
     if len(sampled) > 1 or names.intersection(COLORS[1:]) or color_functions - {same_color}:
         return ()

@@ -12,7 +12,6 @@ from gv_engine.rollout import policy as policies
 from gv_engine.rollout.episode_folder import episode_rows
 from gv_engine.rollout.episode_stats import EpisodeValues
 from gv_engine.rollout.rollout import FinishedEpisode, describe_step_arrays, rollout
-from gv_engine.rules.errors import BuiltInDoesNotCompileError, DoesNotCompileError
 from gv_engine.scenario.plugin import AnyScenario, get_plugin
 
 
@@ -114,14 +113,6 @@ class ShardPlayer:
 
     @cached_property
     def _env_and_policy(self) -> tuple[Any, policies.Policy]:
-        """Environment and policy of this process, made on first use after the scenario has been
-        compiled."""
-        job = self.job
-        try:  # no object worlds in the meantime, as nothing waits for first steps
-            get_plugin(job.scenario).compile_scenario(job.scenario)
-        except BuiltInDoesNotCompileError:
-            raise
-        except DoesNotCompileError:
-            pass
-        env = job.make_env(job.num_envs)
-        return env, job.make_policy(env)
+        """Environment and policy of this process, made on first use."""
+        env = self.job.make_env(self.job.num_envs)
+        return env, self.job.make_policy(env)

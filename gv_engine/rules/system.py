@@ -16,11 +16,9 @@ The same function runs on the object world and, compiled, on the rows of a batch
 
 from __future__ import annotations
 
-import dis
 import enum
 import functools
 import inspect
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import ModuleType
@@ -30,6 +28,7 @@ import numpy as np
 
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.frame import TreeNode
+from gv_engine.rules.functions import names_of
 from gv_engine.rules.geometry import Area
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
 
@@ -138,10 +137,9 @@ class System:
         """True for a visibility function that reads neither the world nor the agent."""
         if self.objects:
             return False
-        code = " ".join(each.argrepr for each in dis.get_instructions(self.function))
-        names = [*inspect.signature(self.function).parameters][:3]
-        reads = [bool(re.search(rf"\b{name}\b", code)) for name in names]
-        return reads == [False, False, True]  # w, agent, view
+        names, parameters = names_of(self.function), [*inspect.signature(self.function).parameters]
+        reads = [name in names.variables for name in parameters[:3]]
+        return names.is_known and reads == [False, False, True]  # w, agent, view
 
     @property
     def place(self) -> tuple[str, int]:

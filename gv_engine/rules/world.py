@@ -334,7 +334,8 @@ class World(Protocol):
             self.fail("w.pave: the type is no terrain; spawn an object and w.place it")
         else:
             if before != NOTHING:
-                self.placed[self.kind.value[before]] -= 1
+                old = self.kind.value[before]
+                self.placed[old] = max(self.placed[old] - 1, 0)  # a rule may have changed the type
             self.ground[y, x] = e
             if e != NOTHING:
                 self.placed[kind] += 1
@@ -418,7 +419,7 @@ class World(Protocol):
             self.at[y, self.position.x[e]] = NOTHING
         self.position.y[e] = -1
         self.position.x[e] = -1
-        self.placed[kind] -= 1
+        self.placed[kind] = max(self.placed[kind] - 1, 0)  # a rule may have changed the type
 
     @verb
     def use_up(self, e: int) -> None:

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from string import Formatter, digits
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 from components.core import NONE, Mission, Phrase, join_phrases, list_longest_phrases
 from gv_engine.rules.component import Field, column_name, fields_of, is_component, to_snake_case
 from gv_engine.rules.errors import describe_allowed
+from gv_engine.rules.functions import uses_name
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import Call, System, get_system
 from gv_engine.rules.turns import reaches_mission_limit, reaches_step_limit
@@ -495,21 +495,11 @@ def reads_mission(system: System, component: type = Mission) -> bool:
 def uses_any_name(system: System, *names: str) -> bool:
     """Return True if `system`, or a function that it calls, uses one of `names`, for example as an
     attribute of the world."""
-    functions: set[FunctionType] = set()
-    for function in system.functions:
-        _collect_functions(function, functions)
-    return any(name in f.__code__.co_names for f in functions for name in names)
+    functions = [system.objects] if system.objects else system.functions
+    return any(uses_name(function, *names) for function in functions)
 
 
 def needs_clauses(system: System) -> bool:
     """Return True if `system` is a rule that works only with missions of clauses (BabyAI's
     instructions)."""
     return system.function.__module__ == Instruction.__module__
-
-
-def _collect_functions(function: Any, functions: set[FunctionType]) -> None:
-    """Add `function`, and all functions that its code calls by name, to the set `functions`."""
-    if isinstance(function, FunctionType) and function not in functions:
-        functions.add(function)
-        for name in function.__code__.co_names:
-            _collect_functions(function.__globals__.get(name), functions)

@@ -177,8 +177,8 @@ class DomainPlugin(Protocol):
         """
 
     def compile_scenario(self, scenario: Any) -> str:
-        """Compile the scenario's rules into the disk cache and return a short message, such as
-        "compiled", or "nothing to compile" for a domain without compiled rules.
+        """Compile the scenario's rules and return a short message: "compiled", or "nothing to
+        compile" for a domain without compiled rules.
 
         Raises:
             DoesNotCompileError: a rule cannot be compiled.

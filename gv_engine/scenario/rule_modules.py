@@ -16,7 +16,7 @@ from hashlib import sha256
 from importlib import machinery
 from importlib.abc import Loader, MetaPathFinder
 from importlib.metadata import entry_points
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib.util import decode_source, module_from_spec, spec_from_file_location
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from types import FrameType, ModuleType
 from typing import Any, TypedDict, Unpack, cast
@@ -27,6 +27,7 @@ import esper
 from gv_engine.rules import errors, objects
 from gv_engine.rules.component import fields_of, is_component
 from gv_engine.rules.objects import RULE_MODULE_PREFIX, SEPARATOR, is_engine_module, is_rule_module
+from gv_engine.rules.source import SOURCE_LINES, SourceLines
 from gv_engine.rules.system import Parameter, Phase, System, read_type_hints, system_of
 from gv_engine.rules.world import World
 from gv_engine.scenario.files import read_bytes
@@ -282,8 +283,10 @@ _replaced_modules: dict[str, dict[str, ModuleType]] = {}
 
 
 class _SourceLoader(machinery.SourceFileLoader):
-    """Module loader that neither reads nor writes bytecode, and records the source file in
-    `_loaded`."""
+    """Module loader that neither reads nor writes bytecode, records the source file in `_loaded`,
+    and keeps its lines in the module."""
+
+    _lines = SourceLines()
 
     def path_stats(self, path: Any) -> Any:
         raise OSError("no bytecode")
@@ -293,9 +296,12 @@ class _SourceLoader(machinery.SourceFileLoader):
         `exec_module`."""
         data = super().get_data(path)
         self._source = SourceFile.of(Path(path), data)
+        with suppress(SyntaxError, UnicodeDecodeError):  # importing it tells
+            self._lines[:] = decode_source(data).splitlines(keepends=True)
         return data
 
     def exec_module(self, module: ModuleType) -> None:
+        vars(module)[SOURCE_LINES] = self._lines = SourceLines()
         super().exec_module(module)
         _loaded[module.__name__] = self._source
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from components.core import FLOOR
 from components.objects import WALL
-from gv_engine.compiler.program_cache import find_functions, find_strings
 from gv_engine.rules.component import column_name
 from gv_engine.rules.errors import ProblemPlace, describe_allowed, format_cell
+from gv_engine.rules.functions import find_functions, names_of
 from gv_engine.rules.geometry import ACTIONS, DROP, PICK_UP, TOGGLE, Action
 from gv_engine.rules.objects import COLORS, ObjectTypes, is_engine_module
 from gv_engine.rules.system import Call, Phase, get_system, is_nested_call, source_location
@@ -92,9 +92,9 @@ def _used_names(call: Call) -> Iterator[str]:
     called = _called_functions(call)
     values = [*call.arguments.values(), *(value for uses in called.values() for _, value in uses)]
     yield from (action.name for value in values for action in _actions_in(value))
-    yield from find_strings(called)
     for function in called:
-        yield from function.__code__.co_names
+        names = names_of(function)
+        yield from names.strings | names.attributes | names.variables
 
 
 # ---- levels --------------------------------------------------------------------------------------
@@ -535,6 +535,6 @@ def _columns_used(call: Call, types: ObjectTypes) -> set[str]:
     system = call.system
     if not is_engine_module(system.function.__module__):
         return set()
-    codes = [getattr(function, "__code__", None) for function in system.functions]
+    used = [names_of(function) for function in system.functions]
     columns = {column_name(cls) for kind in types for cls in kind.component_classes}
-    return columns & {name for code in codes if code for name in code.co_names}
+    return {name for name in columns if any(name in each for each in used)}

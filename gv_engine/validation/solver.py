@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.compiler.program_cache import uses_name
 from gv_engine.rules import errors
 from gv_engine.rules.component import AGENT
+from gv_engine.rules.functions import uses_name
 from gv_engine.rules.geometry import MOVE_BACKWARD, MOVE_FORWARD, MOVE_LEFT, MOVE_RIGHT
 from gv_engine.rules.system import OBSERVATION, REGISTRIES, VISIBILITY, Call
 from gv_engine.rules.turns import ANY
@@ -26,7 +26,6 @@ from gv_engine.scenario.worker_process import start_worker
 from gv_engine.session.autoplay import SolutionPath
 from gv_engine.vector import backend
 from gv_engine.vector.backend import Backend, make_batch, view_as_words
-from gv_engine.vector.compiled_backend import CompiledBatch
 from gv_engine.world.simulation import Simulation
 
 if TYPE_CHECKING:
@@ -452,16 +451,11 @@ def _trace_back(layers: list[list[Any]], state: int) -> Iterator[int]:
 
 
 def _make_worlds(scenario: Scenario, checked: bool) -> Backend:
-    """Return compiled worlds for the search, with bounds checks if `checked`, or if the cache holds
-    only the program with checks; object worlds if a user-defined rule does not compile."""
+    """Return compiled worlds for the search, with bounds checks if `checked`; object worlds if a
+    user-defined rule does not compile."""
     try:
         size = backend.get_expansion_size(scenario)
-        worlds = CompiledBatch(scenario, size, checked=checked)
-        if not (checked or worlds.load()):
-            cached = CompiledBatch(scenario, size, checked=True)
-            worlds = cached if cached.load() else worlds
-        worlds.prepare()
-        return worlds
+        return make_batch(scenario, size, "compiled", checked=checked)
     except errors.BuiltInDoesNotCompileError:
         raise
     except errors.DoesNotCompileError:

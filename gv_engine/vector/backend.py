@@ -6,6 +6,7 @@ the same values into the same arrays (`StepArrays`), so callers need not know wh
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping
 from copy import copy
 from functools import cache
@@ -16,9 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.compiler.program_cache import uses_name
-from gv_engine.rules.errors import RuleError
+from gv_engine.rules.errors import BuiltInDoesNotCompileError, DoesNotCompileError, RuleError
 from gv_engine.rules.frame import Frame
+from gv_engine.rules.functions import uses_name
 from gv_engine.rules.system import SUCCESS, TERMINATING, TRANSITION
 from gv_engine.rules.turns import ROTATING
 from gv_engine.scenario.layout import RNG
@@ -198,8 +199,7 @@ class Backend:
         """Make the worlds; called last by the constructor."""
 
     def prepare(self) -> None:
-        """Make the worlds ready for their first step; if their rules must be compiled, this may
-        take a minute or more.
+        """Make the worlds ready for their first step: compile their rules, if they must be.
 
         Raises:
             DoesNotCompileError: the backend cannot run a rule of the scenario.
@@ -210,12 +210,6 @@ class Backend:
         """Settings with which an equal backend can be made: the constructor's arguments from
         `num_threads` to `levels`."""
         return self.num_threads, self.masks, self.checked, self.more, self.levels
-
-    @property
-    def resolved(self) -> Backend:
-        """Backend that runs the worlds: this one, or the one to which a `DeferredBackend` has
-        switched for good."""
-        return self
 
     def __len__(self) -> int:
         raise NotImplementedError
@@ -381,9 +375,6 @@ BACKENDS = {
 }
 """Class path of each backend, by the name that `world=` takes; imported when needed."""
 
-_DEFERRED_BACKEND = "gv_engine.vector.object_backend:DeferredBackend"
-"""Class path of the backend for "auto": objects at first, compiled later."""
-
 
 def make_batch(
     scenario: Scenario, num_worlds: int, world: str = "auto", *settings: Any, **more_settings: Any
@@ -392,8 +383,8 @@ def make_batch(
     or Python objects.
 
     Args:
-        world: a name in `BACKENDS`, or "auto": compiled if possible, and objects until the program
-            is compiled. If an author's rule does not compile, objects and a warning.
+        world: a name in `BACKENDS`, or "auto": compiled, or if a rule of an author does not
+            compile, objects and a warning.
         settings, more_settings: further arguments of `Backend`: num_threads, masks, checked, more,
             levels.
 
@@ -405,10 +396,18 @@ def make_batch(
     if world not in ("auto", *BACKENDS):
         *names, last = map(repr, ("auto", *BACKENDS))
         raise ValueError(f"world={world!r}: allowed are {', '.join(names)} and {last}")
-    class_path = _DEFERRED_BACKEND if world == "auto" else BACKENDS[world]
-    backend: Backend = resolve_name(class_path)(scenario, num_worlds, *settings, **more_settings)
-    backend.prepare()
-    return backend.resolved
+    arguments = scenario, num_worlds, *settings
+    name = "compiled" if world == "auto" else world
+    try:
+        backend: Backend = resolve_name(BACKENDS[name])(*arguments, **more_settings)
+        backend.prepare()
+    except DoesNotCompileError as error:
+        if world != "auto" or isinstance(error, BuiltInDoesNotCompileError):
+            raise
+        message = f"{scenario.name}: {error}; stepping object worlds instead"
+        warnings.warn(message, RuntimeWarning, stacklevel=4)
+        return make_batch(scenario, num_worlds, "object", *settings, **more_settings)
+    return backend
 
 
 _CACHE_BYTES = 1 << 21

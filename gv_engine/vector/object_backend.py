@@ -1,22 +1,20 @@
-"""Backend of object worlds, and the backend that steps them while the program compiles in the
-background."""
+"""Backend of object worlds."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from copy import copy
 from struct import Struct
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.rules.errors import BuiltInDoesNotCompileError, DoesNotCompileError, RuleError
+from gv_engine.rules.errors import RuleError
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import WAIT
 from gv_engine.scenario.rule_modules import make_system_error
-from gv_engine.vector.backend import Backend, StepArrays
+from gv_engine.vector.backend import Backend
 from gv_engine.world.rng import generator_from_row
 from gv_engine.world.simulation import (
     KEEP,
@@ -30,13 +28,6 @@ from gv_engine.world.simulation import (
 )
 from gv_engine.world.view import write_object_cells
 from gv_engine.world.world import ObjectWorld
-
-if TYPE_CHECKING:
-    from gv_engine.vector.background_compile import Compilation
-    from gv_engine.vector.compiled_backend import CompiledBatch
-
-
-# ---- objects -------------------------------------------------------------------------------------
 
 
 class ObjectBatch(Backend):
@@ -200,131 +191,3 @@ class ObjectBatch(Backend):
         seat = i * self.scenario.layout.agents
         self.simulations[i].set_terms(1, self.outputs.terms[seat].tolist())
         self.simulations[i].render(show, self.outputs.grid[seat])
-
-
-# ---- deferred compilation ------------------------------------------------------------------------
-
-
-class DeferredBackend(Backend):
-    """N worlds that are compiled if their program is in the cache; else Python objects until a
-    background process has compiled it.
-
-    The switch happens between two steps and changes no result. If an author's rule does not
-    compile, the worlds stay objects, with a warning.
-
-    Attributes:
-        current: backend that runs the worlds now.
-    """
-
-    current: Backend
-    _pending: tuple[CompiledBatch, Compilation] | None = None
-
-    def make_worlds(self, num_worlds: int) -> None:
-        """Make `num_worlds` compiled worlds if their programs are in the cache. Otherwise make
-        worlds of Python objects, and compile in the background."""
-        from gv_engine.vector.compiled_backend import CompiledBatch
-
-        arguments = self.scenario, num_worlds, *self.settings, self.outputs
-        self._pending = None
-        try:
-            compiled = CompiledBatch(*arguments)
-            self._pending = self._start_compilation(compiled)
-            if not self._pending:
-                compiled.prepare()
-        except DoesNotCompileError as error:
-            self._warn_not_compilable(error)
-            self._use(ObjectBatch(*arguments))
-        else:
-            self._use(ObjectBatch(*arguments) if self._pending else compiled)
-
-    @property
-    def can_switch_outputs(self) -> bool:  # type: ignore[override]  # an attribute there
-        """True if the worlds are compiled for good and `write_into` has an effect."""
-        return not self._pending and self.current.can_switch_outputs
-
-    def write_into(self, outputs: StepArrays) -> None:
-        """Let the current backend write the results of later steps into `outputs`."""
-        self.outputs = outputs
-        self.current.write_into(outputs)
-
-    def _start_compilation(
-        self, compiled: CompiledBatch
-    ) -> tuple[CompiledBatch, Compilation] | None:
-        """Start to compile the programs of `compiled` in the background, and return both; None if
-        they are in the cache, or must be compiled in this process."""
-        if compiled.load():
-            return None
-        from gv_engine.vector.background_compile import get_compilation
-
-        try:
-            return compiled, get_compilation(compiled)
-        except Exception:  # cannot be pickled: compile in this process
-            return None
-
-    @property
-    def resolved(self) -> Backend:
-        """Return the current backend if it will not change any more, else this one."""
-        return self if self._pending else self.current
-
-    def _use(self, worlds: Backend) -> None:
-        """Let `worlds` be the backend that runs all steps from now on."""
-        self.current, self.world = worlds, worlds.world
-        self.uses_compiled_code = worlds.uses_compiled_code
-        self.requested_levels = worlds.requested_levels
-
-    def _switch_to_compiled(self, compiled: CompiledBatch, compilation: Compilation) -> None:
-        """Continue with the worlds `compiled` from the present states, if the finished
-        `compilation` was successful; else warn and continue with objects."""
-        self._pending = None
-        for program in compiled.programs:
-            program.failure = (compilation.failures or {}).get(program.key, program.failure)
-        try:
-            compiled.prepare()
-        except DoesNotCompileError as error:
-            self._warn_not_compilable(error)
-            return
-        every = np.arange(len(self))
-        compiled.set_rows(every, self.current.snapshot(every))
-        compiled.requested_levels[:] = self.requested_levels
-        self._use(compiled)
-        compilation.announce()
-
-    def _warn_not_compilable(self, error: DoesNotCompileError) -> None:
-        """Warn that the worlds stay Python objects, which are slow, since a rule of an author does
-        not compile; `error` tells why.
-
-        Raises:
-            BuiltInDoesNotCompileError: all rules are built-in, so that it is a fault of the engine.
-        """
-        if isinstance(error, BuiltInDoesNotCompileError):
-            raise error
-        message = f"{self.scenario.name}: {error}; stepping object worlds instead"
-        warnings.warn(message, RuntimeWarning, stacklevel=6)
-
-    def __len__(self) -> int:
-        """Return the number of worlds."""
-        return len(self.current)
-
-    def step(self, actions: NDArray[np.int64], mode: int) -> None:
-        """Switch to the compiled worlds if they are ready now, then apply the actions; `mode` is
-        the autoreset mode. See `Backend.step`."""
-        if self._pending and self._pending[1].is_over():
-            self._switch_to_compiled(*self._pending)
-        self.current.step(actions, mode)
-
-    def snapshot(self, worlds: WorldIndex) -> NDArray[Any]:
-        """Return the states of `worlds` in the current backend as records (rows)."""
-        return self.current.snapshot(worlds)
-
-    def set_rows(self, worlds: WorldIndex, rows: NDArray[Any]) -> None:
-        """Set `worlds` of the current backend to the states in `rows`."""
-        self.current.set_rows(worlds, rows)
-
-    def set_generators(self, worlds: WorldIndex, rows: NDArray[Any]) -> None:
-        """Set the random number generators of `worlds` of the current backend to the states in
-        `rows`."""
-        self.current.set_generators(worlds, rows)
-
-    def render(self, i: int, show: Callable[[Frame], None]) -> None:
-        """Render world i of the current backend."""
-        self.current.render(i, show)

@@ -34,7 +34,7 @@ from gv_engine.scenario.scenario import Scenario
 from gv_engine.session import sprite_paths, tones
 from gv_engine.ui.colors import PALETTES, THEMES
 from gv_engine.ui.input.bindings import GROUPS
-from gv_engine.vector.native_backend import NativeBatch
+from gv_engine.vector.compiled_backend import CompiledBatch
 from gv_engine.web.policies import describe_policy
 
 FORMAT = "GV Engine page 2"
@@ -196,7 +196,7 @@ def _describe_page(
     title: str, levels: Sequence[Scenario], seed: int, style: PageStyle
 ) -> dict[str, Any]:
     """Return the data of a page, for JSON."""
-    batches = [NativeBatch(level, 1) for level in levels]  # refuses what is any Python
+    batches = [CompiledBatch(level, 1) for level in levels]  # refuses what is any Python
     programs = [*dict.fromkeys(batch.program for batch in batches)]
     texts, failures = zip(*[program.write_for_web() for program in programs], strict=True)
     types = {kind.index: kind for level in levels for kind in level.types}
@@ -283,9 +283,9 @@ def _locate_fields(dtype: np.dtype[Any], address: int, prefix: str = "") -> dict
 # ---- levels --------------------------------------------------------------------------------------
 
 
-def _describe_level(batch: NativeBatch) -> dict[str, Any]:
+def _describe_level(batch: CompiledBatch) -> dict[str, Any]:
     """Return the data of a level, for JSON."""
-    level, (lane,), plan = batch.scenario, batch.lanes, batch.program.plan
+    level, lane, plan = batch.scenario, batch.lane, batch.program.plan
     arrays = {name: array for name, array in lane.arrays.items() if name != "addresses"}
     image, places = lay_out(arrays)
     row, area, layout = int(places["rows"]["address"]), level.area, level.layout

@@ -537,10 +537,8 @@ def make_level(scenario: Scenario, seed: int) -> ObjectWorld:
 NEXT_STEP, SAME_STEP, DISABLED = range(3)
 """Autoreset modes with the meaning of `gymnasium.vector.AutoresetMode`."""
 
-RESTART, LOOK, KEEP, BEGIN, BUSY = -1, -2, -3, -4, -5
-"""Values in place of an action: start a new episode, only show the world, or leave it unchanged.
-The last two are for kernels: BEGIN starts an episode of a mixture's sampled member, and BUSY marks
-the world that is running."""
+RESTART, LOOK, KEEP = -1, -2, -3
+"""Values in place of an action: start a new episode, only show the world, or leave it unchanged."""
 RANDOM_LEVEL = -1
 """Value in place of the index of a listed level: a random one."""
 

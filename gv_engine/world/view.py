@@ -3,7 +3,7 @@ the agent looks up."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import chain
 from operator import attrgetter
@@ -239,42 +239,3 @@ def _unpack_bits(bits: int, from_right: int, width: int) -> list[int]:
 def get_view_tile_size(shape: tuple[int, ...]) -> int:
     """Return the side, 8 or 16 cells, of the square tiles in which compiled code reads a view."""
     return 8 if max(shape) <= 8 else 16
-
-
-def parse_view_sizes(names: Iterable[str]) -> dict[str, int]:
-    """Return `VIEW_SIZES` of a view by name, parsed from the field `names` of its compiled record;
-    {} if the record is no view."""
-    field = next((name for name in names if name.startswith("view_")), "")
-    return dict(zip(VIEW_SIZES, map(int, field.split("_")[1:]), strict=False))
-
-
-def make_view_record(area: Area, by_rows: bool, with_entities: bool) -> np.ndarray[Any, Any]:
-    """Return a new (1,) array, the record by which compiled code represents an `ObjectView` (what
-    an agent sees) of `area`, with its sizes filled in.
-
-    Args:
-        area: part of the grid that is seen.
-        by_rows: if True, store a bit mask for each row instead of a number for each cell.
-        with_entities: if True, include the entity in each cell.
-    """
-    tile = get_view_tile_size(area.shape)
-    whole = [-(-size // tile) * tile for size in area.shape]
-    height, width = area.shape
-    sizes = height, width, *area.observer, int(area.turns)
-    fields: list[Any] = [(name, np.int64) for name in VIEW_SIZES]
-    # constants of compiled code are part of the type
-    fields.append(("_".join(map(str, ("view", *sizes))), np.uint8))
-    fields.append(("looks", np.uint32, whole))
-    if by_rows:
-        fields += [(name, np.int64, whole[:1]) for name in ("clear_rows", "clear_from_right")]
-        fields += [(name, np.int64, area.shape[:1]) for name in ("seen_rows", "seen_from_right")]
-    else:
-        fields += [("entity", np.int32, area.shape)] * with_entities
-        fields += [("lit", np.int32, height * width)]
-        fields += [(name, np.uint8, area.shape) for name in ("opaque", "seen")]
-        # spare bytes: rows are read and written in whole tiles
-        fields += [("spare", np.uint8, (whole[0] - height + 1) * width + tile)]
-    record = np.zeros(1, np.dtype(fields, align=True))
-    for name, size in zip(VIEW_SIZES, sizes, strict=True):
-        record[name] = size
-    return record

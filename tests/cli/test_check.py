@@ -9,7 +9,7 @@ import pytest
 from gv_engine import Scenario
 from gv_engine.cli import main
 from gv_engine.cli.check import _sample_levels, find_levels, find_sources
-from gv_engine.compiler import programs
+from gv_engine.compiler import batch_program
 from gv_engine.rules.errors import DoesNotCompileError
 from tests.cli.shell import RULE, write
 from tests.games import LINE, write_counter
@@ -64,7 +64,7 @@ def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(scenario: Scenario) -> None:
         raise DoesNotCompileError("not here")
 
-    monkeypatch.setattr(programs, "check_compilable", refuse)
+    monkeypatch.setattr(batch_program, "check_compilable", refuse)
 
 
 @pytest.fixture(params=["object", "compiled"])

@@ -236,10 +236,10 @@ from gv_engine.scenario.plugin import Domain, list_playable_scenarios
 list_playable_scenarios()  # which is kept
 Domain.playable = property(lambda domain: [*domain.built_in()][:1])
 assert main(["list"]) == 0
-assert not {"numba", "pygame", "rich", "imageio"} & set(sys.modules)
+assert not {"llvmlite", "pygame", "rich", "imageio"} & set(sys.modules)
 assert main(["play"]) == 2
 main(["play", "empty-4x4", "--policy", "valid", "--terminal"])
-assert "numba" not in sys.modules
+assert "llvmlite" not in sys.modules
 assert main(["record", "empty-4x4", sys.argv[1]]) == 0
 """
 ROLLOUT = """

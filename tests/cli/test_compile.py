@@ -1,7 +1,6 @@
 """`gv-engine compile`."""
 
 import re
-import warnings
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +9,7 @@ import pytest
 
 from gv_engine.cli import main
 from gv_engine.domains.grid import hooks
+from gv_engine.rules.errors import DoesNotCompileError
 from tests.games import write_counter
 
 pytestmark = pytest.mark.slow
@@ -26,9 +26,9 @@ def test_compile(here: Path, capsys):
     assert main(["compile", "empty-4x4", "two.yaml", "odd"]) == 1
     out, said = capsys.readouterr()
     rows = [line.split("\t")[:2] for line in out.splitlines()[1:]]
-    kept = ["empty-4x4", "two", "two-small", "two-large"]
-    assert rows == [*([name, "kept already"] for name in kept), ["odd", "failed"]]
-    assert re.search(r"gv-engine: odd: a rule cannot be compiled \(.*rules\.py, line", said)
+    compiled = ["empty-4x4", "two", "two-small", "two-large"]
+    assert rows == [*([name, "compiled"] for name in compiled), ["odd", "failed"]]
+    assert re.search(r"gv-engine: odd: .*rules\.py:\d+: in ", said)
 
 
 @pytest.mark.parametrize(("words", "found"), [([], "neither"), (["empty-4x4", "--all"], "both")])
@@ -41,7 +41,7 @@ def test_compile_wants_scenarios_or_all(words: list[str], found: str, capsys):
 def test_compile_all(capsys, monkeypatch):
     def compile(scenario: Any) -> str:
         if scenario.name == "empty-8x8":
-            warnings.warn("compiled programs cannot be kept", RuntimeWarning, stacklevel=1)
+            raise DoesNotCompileError("a loop over a set")
         return "compiled"
 
     names = ["empty-4x4", "empty-8x8", "mathy-poly-simplify-easy"]
@@ -52,4 +52,4 @@ def test_compile_all(capsys, monkeypatch):
     out, said = capsys.readouterr()
     assert [line.split("\t")[0] for line in out.splitlines()[1:]] == names
     assert out.count("\tfailed\t") == 1
-    assert said == "gv-engine: empty-8x8: compiled programs cannot be kept\n"
+    assert said == "gv-engine: empty-8x8: a loop over a set\n"

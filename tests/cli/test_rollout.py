@@ -10,7 +10,7 @@ import pytest
 
 from gv_engine import GridVectorEnv
 from gv_engine.cli import main, rollout
-from gv_engine.compiler.programs import Program
+from gv_engine.compiler.batch_program import BatchProgram
 from gv_engine.rollout import episode_folder
 from gv_engine.rollout.episode_folder import EpisodeFolder
 from gv_engine.rollout.episode_stats import EpisodeStats
@@ -249,7 +249,7 @@ def test_ctrl_c_while_compiling(here: Path, capsys, monkeypatch):
     def interrupted(*_):
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(Program, "prepare", interrupted)
+    monkeypatch.setattr(BatchProgram, "prepare", interrupted)
     assert main(["rollout", "empty-4x4", "--out", "a"]) == 130
     assert capsys.readouterr().err == "gv-engine: interrupted\n"
     assert not (here / "a").exists()

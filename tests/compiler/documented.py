@@ -1,4 +1,4 @@
-"""An example for each line of the tables in `gv_engine/compiler/language/README.md`.
+"""An example for each line of the tables in `docs/compiling.md`.
 
 `EXAMPLES` has a function by the code in the first cell of a line; `REFUSED` has a function that
 does not compile, with a part of its error. Each function takes two numbers.
@@ -452,6 +452,7 @@ def use_arrays(a: Any, b: Any) -> Any:
 
 @shows("array.sum(), min(), max()", "array.argmin(), argmax()", "array.any(), all()")
 @shows("array.copy(), ravel(), tolist()", "array.fill(a)", "np.sort(array)", "for x in array")
+@shows("np.take(table, indices)")
 def use_array_methods(a: Any, b: Any) -> Any:
     values = np.array([a % 9, b % 9, 4, a % 5])
     grid = np.zeros((2, 3), np.int64)
@@ -462,6 +463,8 @@ def use_array_methods(a: Any, b: Any) -> Any:
     for x in values:
         total = total * 10 + int(x)
     ordered = np.sort(values)
+    taken = np.take(values, np.array([3, a % 4, -1]))
+    total = total * 10 + int(taken[1]) + int(taken[2])
     found = int(values.sum()), int(values.min()), int(values.max()), int(np.argmax(values))
     tests = bool(values.any()), bool(np.all(values)), int(values.argmin())
     return total, found, tests, int(ordered[0]), int(grid.sum()), sum(flat.tolist())
@@ -493,7 +496,7 @@ def use_narrow_arrays(a: Any, b: Any) -> Any:
 # ---- refused -------------------------------------------------------------------------------------
 
 
-@refused("try, with, match, del, global, yield, class", "Try does not compile")
+@refused("try, with, match, del, global, yield, class", "`try` does not compile")
 def use_try(a: Any, b: Any) -> Any:
     try:
         return a

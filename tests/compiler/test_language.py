@@ -639,8 +639,8 @@ def add_fractions(a: int) -> Any:
 REFUSED = {
     recurse: "recurse calls itself",
     use_set: "a set has no order",
-    use_with: "With does not compile",
-    use_try: "Try does not compile",
+    use_with: "`with` does not compile",
+    use_try: "`try` does not compile",
     use_text: "comparison of an integer with 'DROP'",
     use_none: "'best' is an integer or None",
     use_undefined: "the name 'undefined' is not defined",
@@ -709,7 +709,8 @@ def test_source_of_a_function_ends_where_python_ends_it(tmp_path: Path) -> None:
     file = tmp_path / "rules.py"
     file.write_text(FILE)
     source = read_source(runpy.run_path(str(file))["make"](3))
-    lines = [FILE.splitlines()[node.lineno - 1] for node in source.node.body]
+    body: Any = source.node.body
+    lines = [FILE.splitlines()[node.lineno - 1] for node in body]
     assert [line.split()[0] for line in lines] == ["text", "values", "return"]
     assert source.node.lineno == 4
     assert source.names["step"] == 3
@@ -718,6 +719,7 @@ def test_source_of_a_function_ends_where_python_ends_it(tmp_path: Path) -> None:
 
 def test_lambdas_of_one_line_have_no_source() -> None:
     """Both begin in that line, so neither can be told from the other."""
+    one: Any
     one, other = (lambda a: a + 1), (lambda a: a + 2)
     with pytest.raises(DoesNotCompileError, match="another one stands in its line"):
         read_source(one)

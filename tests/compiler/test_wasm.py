@@ -19,7 +19,7 @@ from gv_engine.compiler.language.memory import ARENA_HEAD
 from gv_engine.compiler.language.values import Kind, Scalar
 from gv_engine.compiler.language.wasm import STACK_TOP, link_texts
 from gv_engine.rules.errors import DoesNotCompileError
-from gv_engine.vector.native_backend import ARENA_SIZE, NativeBatch
+from gv_engine.vector.compiled_backend import ARENA_SIZE, CompiledBatch
 from gv_engine.vector.seeding import make_seeded_generators
 from gv_engine.web.page import lay_out
 from gv_engine.world.simulation import DISABLED, RESTART
@@ -64,10 +64,10 @@ def encode(data: bytes) -> str:
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_all_arrays_are_those_of_machine_code(name: str) -> None:
     scenario: Any = load_scenario(name)
-    batch, rng = NativeBatch(scenario, 1), np.random.default_rng(1)
+    batch, rng = CompiledBatch(scenario, 1), np.random.default_rng(1)
     batch.prepare()
     batch.set_generators(np.arange(1), make_seeded_generators([7]))
-    arrays = {key: each for key, each in batch.lanes[0].arrays.items() if key != "addresses"}
+    arrays = {key: each for key, each in batch.lane.arrays.items() if key != "addresses"}
     read = [key for key in arrays if key not in ("arena", "failures")]
     image, record = lay_out(arrays)
     places = {key: int(record[key]["address"]) for key in arrays}
@@ -82,7 +82,7 @@ def test_all_arrays_are_those_of_machine_code(name: str) -> None:
         ]
         reads = [[places[key], arrays[key].nbytes] for key in read]
         calls.append({"name": "run0", "args": given, "writes": writes, "reads": reads})
-        failed = batch.program.run(batch.lanes[0].address, 0, 1, DISABLED)
+        failed = batch.program.run(batch.lane.address, 0, 1, DISABLED)
         expected.append([failed, *(arrays[key].tobytes() for key in read)])
     results = run_in_node(link_texts([batch.program.write_for_web()[0]], ["run"]), image, calls)
     differing = [

@@ -10,21 +10,16 @@ import base64
 import gzip
 import io
 import json
-import os
-import pickle
 import re
 import shutil
-import subprocess
-import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
-from unittest import mock
 
 import gymnasium
 import numpy as np
@@ -32,15 +27,13 @@ import yaml
 
 import gv_engine
 from gv_engine import GridEnv, GridVectorEnv
-from gv_engine.compiler import program_cache
-from gv_engine.compiler.program_cache import CachedProgram
 from gv_engine.learning.policy_file import POLICY_FILE, RunError
 from gv_engine.rollout import episode_folder, snapshots
 from gv_engine.rollout.episode_folder import EpisodeFolder, RolloutError
 from gv_engine.rollout.policy import load_policy
 from gv_engine.rollout.rollout import rollout
 from gv_engine.rollout.snapshots import SnapshotError
-from gv_engine.rules.errors import CapacityError, GVEngineError, RuleError, ScenarioError
+from gv_engine.rules.errors import GVEngineError, RuleError, ScenarioError
 from gv_engine.scenario.loading import load_scenario, make_reference
 from gv_engine.scenario.plugin import get_plugin
 from gv_engine.scenario.resources import SCENARIOS
@@ -73,7 +66,6 @@ _OF_ROWS = (
 """Levels whose rows are damaged: several agents, a ground, a mixture, missions, boxes, states."""
 _ROWS = 12
 _STEPS_OF_ROWS = 10
-_CACHED = "compiled/k/program", "units/k.unit"
 
 
 class Kind(NamedTuple):
@@ -330,13 +322,6 @@ def as_zip(members: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes
 
 # ---- rows ----------------------------------------------------------------------------------------
 
-_COMPILE = """
-import sys
-from gv_engine import Scenario
-from gv_engine.vector.backend import make_batch
-make_batch(Scenario.load(sys.argv[1]), 1, "compiled")
-"""
-
 
 class Rows:
     """Snapshots of damaged rows: refused, or played the same in both worlds."""
@@ -349,8 +334,6 @@ class Rows:
         """Rows of a level, and worlds of it of either kind; it is compiled when it is asked for."""
         if name not in self._known:
             scenario: Any = load_scenario(name)
-            # in a process of its own, as compiling takes more memory than any case may
-            subprocess.run([sys.executable, "-c", _COMPILE, name], check=True, capture_output=True)
             pair = [make_batch(scenario, _ROWS, world) for world in ("object", "compiled")]
             played, agents, chance = pair[0], scenario.layout.agents, np.random.default_rng(0)
             for i in range(_ROWS):
@@ -443,73 +426,6 @@ def same_arrays(some: list[Any], others: list[Any]) -> bool:
         np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
         for one, other in zip(some, others, strict=True)
     )
-
-
-# ---- caches --------------------------------------------------------------------------------------
-
-
-class Caches:
-    """Caches of compiled programs that are damaged, planted, or open to others: nothing is read."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder / "cache"
-        program_cache.make_private_folder(self._folder)
-        errors = {1: RuleError("no"), 7: CapacityError("full")}
-        self._kept = CachedProgram("made", bytes(range(256)), ("a", "b"), ("c",), errors)
-        with self._in_place():
-            program_cache.write_program("k", self._kept)
-            program_cache.write_unit("k", ["int64", "bool"], self._kept.code)
-        self._files = {name: (self._folder / name).read_bytes() for name in _CACHED}
-
-    def make(self, rng: Random) -> Case:
-        data = dict(self._files)
-        name = rng.choice(_CACHED)
-        how = rng.random()
-        if how < 0.6:
-            data[name] = damaged(rng, data[name])
-        elif how < 0.7:
-            data[name] = pickle.dumps(Planted(self._folder / "ran"))
-        elif how < 0.75:
-            data[name] = data[rng.choice(_CACHED)]
-        modes = {}
-        for place in (".", "compiled", "compiled/k", "units", *_CACHED):
-            modes[place] = rng.choice((0o700, 0o755)) if rng.random() < 0.9 else 0o777
-        program, unit = data.values()
-        return {"program": program, "unit": unit, "modes.json": json.dumps(modes).encode()}
-
-    def run(self, folder: Path) -> None:
-        data = dict(zip(_CACHED, (folder / name for name in ("program", "unit")), strict=True))
-        modes = json.loads((folder / "modes.json").read_text())
-        for name, file in data.items():
-            (self._folder / name).unlink(missing_ok=True)
-            shutil.copy(file, self._folder / name)
-        for name, mode in modes.items():
-            (self._folder / name).chmod(mode)
-        with self._in_place():
-            program, unit = program_cache.read_program("k"), program_cache.read_unit("k")
-        for name, found in zip(_CACHED, (program, unit), strict=True):
-            way = (".", name, *(str(parent) for parent in Path(name).parents))
-            whole = data[name].read_bytes() == self._files[name]
-            sound = whole and all(modes[place] != 0o777 for place in way)
-            assert (found is not None) == sound, name
-        assert program is None or program[:4] == self._kept[:4]
-        assert unit in (None, (["int64", "bool"], self._kept.code))
-        assert not (self._folder / "ran").exists()
-
-    @contextmanager
-    def _in_place(self) -> Iterator[None]:
-        with mock.patch.dict(os.environ, GV_ENGINE_CACHE_DIR=str(self._folder)):
-            yield
-
-
-class Planted:
-    """Makes a file when it is unpickled."""
-
-    def __init__(self, file: Path) -> None:
-        self._file = file
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Path.touch, (self._file,)
 
 
 # ---- rollouts ------------------------------------------------------------------------------------
@@ -675,7 +591,7 @@ def kinds(folder: Path, levels: int) -> dict[str, Kind]:
     scenarios, replays, rollouts = Scenarios(), Replays(), Rollouts(folder)
     saved, learned = Snapshots(folder), Policies(folder)
     chosen, actions, packs = Preferences(), Actions(), Packs()
-    rows, caches = Rows(levels), Caches(folder)
+    rows = Rows(levels)
     grids = ScenarioError, RuleError, GVEngineError
     of_torch: dict[str, Kind] = {}
     if find_spec("torch"):
@@ -690,7 +606,6 @@ def kinds(folder: Path, levels: int) -> dict[str, Kind]:
         "replays": Kind(replays.make, "a.gvreplay", replays.run, (ReplayError, OSError)),
         "snapshots": Kind(saved.make, "a.npz", saved.run, (SnapshotError, ScenarioError)),
         "rows": Kind(rows.make, "a.npz", rows.run, (SnapshotError,)),
-        "caches": Kind(caches.make, "program", caches.run, ()),
         "rollouts": Kind(rollouts.make, "rollout.json", rollouts.run, (RolloutError,)),
         "policies": Kind(learned.make, POLICY_FILE, learned.run, (RunError,)),
         "settings": Kind(chosen.make, "settings.toml", chosen.run, ()),

@@ -22,12 +22,12 @@ MOST_CPU = 2.0
 """Seconds that a case may take of a processor."""
 MOST_MEMORY = 300 * 2**20
 """Bytes that the process may have had at its largest."""
-_NUMBA = 200 * 2**20
-"""Bytes beside these where Numba is imported, as some of the levels whose rows are damaged do."""
+_COMPILER = 200 * 2**20
+"""Bytes beside these where the compiler is imported, as for damaged rows."""
 _LONGEST_MESSAGE = 5000
 _SHRINK_FOR = 30.0
 _SHARES = {
-    "scenarios": 4, "packs": 1, "replays": 1, "snapshots": 1, "rows": 1, "caches": 1,
+    "scenarios": 4, "packs": 1, "replays": 1, "snapshots": 1, "rows": 1,
     "rollouts": 1, "policies": 1, "settings": 1, "actions": 1, "checkpoints": 1,
 }  # fmt: skip
 """How often a kind has its turn, if what it needs is installed."""
@@ -59,7 +59,7 @@ def main(
     sys.dont_write_bytecode = True
     here = folder / "case"
     canary(folder / "outside.py", folder / "has run")
-    ear, sandbox = Ear(here), Sandbox(here, folder / "cache")  # where `Caches` lays them
+    ear, sandbox = Ear(here), Sandbox(here)
     if hostile:
         from tests.fuzz.hostile import hostile_kinds  # opens the app, and what reads datasets
 
@@ -82,7 +82,7 @@ def main(
         peak = _peak()
         if failure is None and took > MOST_CPU:
             failure = Failure("slow", f"{took:.1f} s of CPU")
-        most = MOST_MEMORY + at_first + ("numba" in sys.modules) * _NUMBA
+        most = MOST_MEMORY + at_first + ("llvmlite" in sys.modules) * _COMPILER
         if failure is None and peak > most:
             failure = Failure("large", f"{peak >> 20} MiB at its largest")
         if failure is not None:

@@ -73,7 +73,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setattr(backend, "_DEFERRED_BACKEND", backend.BACKENDS["object"])
+    monkeypatch.setitem(backend.BACKENDS, "compiled", backend.BACKENDS["object"])
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)

@@ -102,7 +102,7 @@ def modules_after(*programs):
 
 ALLOWED = {"esper", "gymnasium", "lazy_loader", "numpy", "yaml"}
 """What the package itself imports beyond Python's own library, and what that brings along."""
-COMPILER = {"numba", "llvmlite"}
+COMPILER = {"llvmlite"}
 WINDOW = {"pygame", "imageio"}
 
 

@@ -12,16 +12,6 @@ from gv_engine.scenario.plugin import DomainPlugin
 
 ENGINE = Path(gv_engine.__file__).parent
 NAMED_ELSEWHERE = ("gridverse", "mathy_envs", "cli/starter")
-REPLACED = tuple(
-    f"{name}.py"
-    for name in (
-        *("compiler/observation", "compiler/step", "compiler/loop", "compiler/intrinsics"),
-        *("compiler/exceptions", "compiler/appearance_cache", "compiler/cell_lists"),
-        *("compiler/spawn_remove", "compiler/compiler", "compiler/programs", "compiler/link_units"),
-        "vector/compiled_backend",
-    )
-)
-"""Modules of the compiler that the one of our own will replace, with equal names."""
 ROLES = {*vars(DomainPlugin), "DOMAIN", "FORMAT", "add_options", "run", "main"}
 """What every domain or command has under the same name."""
 
@@ -48,7 +38,7 @@ def public_names(module: ast.Module) -> Iterator[str]:
 def test_no_name_is_defined_in_two_modules(modules: dict[str, ast.Module]):
     homes = defaultdict(set)
     for place, module in modules.items():
-        if not place.startswith((*NAMED_ELSEWHERE, *REPLACED)):
+        if not place.startswith(NAMED_ELSEWHERE):
             for name in public_names(module):
                 homes[name].add(place)
     assert len(homes) > 500

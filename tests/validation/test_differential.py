@@ -95,7 +95,7 @@ def pay(w: World, agent: int) -> float:
 @pytest.mark.parametrize(
     ("returned", "fault"),
     [
-        ("w.steps == 2", ""),  # a truth value, which Numba's `float` refuses
+        ("w.steps == 2", ""),  # a truth value, compiled as a number
         ("math.nan if w.steps == 2 else 0.0", "pay returned nan; a reward is a finite number"),
         ("math.inf if w.steps == 2 else 0.0", "pay returned inf; a reward is a finite number"),
     ],

@@ -17,7 +17,6 @@ from gv_engine.session.session import Session
 from gv_engine.validation import solver
 from gv_engine.validation.solver import Solution, Solver, Survey, Verdict
 from gv_engine.vector.backend import make_batch
-from gv_engine.vector.compiled_backend import CompiledBatch
 from tests import DATA
 from tests.boards import RULES, distances, scenario
 from tests.games import ruled
@@ -165,13 +164,6 @@ def test_all_levels_share_one_limit_of_seconds(monkeypatch):
     survey = Survey(Scenario.load("keydoor-5x5"), range(9), seconds=1e-9)
     assert list(survey.solutions) == [0]
     assert survey.extent.startswith("1 of 9 levels, within 200,000 states of each and 1e-09 s")
-
-
-def test_what_check_has_compiled_is_used_again(monkeypatch):
-    monkeypatch.setattr(CompiledBatch, "prepare", lambda batch: None)
-    for kept in (True, False):
-        monkeypatch.setattr(CompiledBatch, "load", lambda batch: batch.checked == kept)  # noqa: B023
-        assert Solver(Scenario.load("keydoor-5x5"))._worlds.checked == kept
 
 
 @pytest.mark.thorough

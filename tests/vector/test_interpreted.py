@@ -8,13 +8,11 @@ import pytest
 
 from components.core import HIDDEN
 from gv_engine import AGENT, Simulation
-from gv_engine.compiler import observation as sight
-from gv_engine.compiler import rng
+from gv_engine.compiler import rng, sight
 from gv_engine.rules.geometry import Area
 from gv_engine.scenario.layout import RNG
 from gv_engine.world.columns import RowWorld
 from gv_engine.world.rng import generator_to_row, sample_member
-from gv_engine.world.view import make_view_record
 from systems import queries, visibility
 from tests.boards import scenario
 
@@ -24,8 +22,10 @@ from tests.boards import scenario
 class Row(RowWorld):
     """A row with what observations ask of it."""
 
-    def in_line(self):
-        return self.at.ravel()
+    tables, layout = SimpleNamespace(turned=()), SimpleNamespace(agents=1)
+
+    def inside(self, y, x):
+        return 0 <= y < self.height and 0 <= x < self.width
 
     def blocks_vision(self, e):
         return queries.blocks_vision(self, e)
@@ -73,15 +73,14 @@ def no_vectors(monkeypatch):
 
 def view_of(area, by_bits):
     """The record of a view with the methods that compiled code gives it."""
-    (record,) = make_view_record(area, by_bits, with_entities=True).view(np.recarray)
+    kind = sight.make_view_type(area, by_bits, with_entities=not by_bits)
+    (record,) = np.zeros(1, kind.dtype).view(np.recarray)
     for name in record.dtype.names:
         if record.dtype[name].shape:
             record[name].fill(7)  # whatever was looked at before
     view = SimpleNamespace(**{name: record[name] for name in record.dtype.names})
-    for name, function in (
-        sight.BIT_VIEW_METHODS if by_bits else sight.ENTITY_VIEW_METHODS
-    ).items():
-        setattr(view, name, partial(function, view))
+    for name, value in kind.attributes.items():
+        setattr(view, name, partial(value, view) if callable(value) else value)
     return view
 
 
@@ -124,7 +123,7 @@ def test_from_anywhere_it_is_the_view_of_the_object_world(visible, by_bits, area
             grid, item = np.full(shape, 9, np.uint8), np.full(3, 9, np.uint8)
             sight.cut_view(row, AGENT, view)
             played.visibility.system.function(row, AGENT, view)
-            sight.write_view(row, AGENT, view, grid, item)
+            sight.write_seen(row, AGENT, view, grid, item)
             expected, held = np.zeros(shape, np.uint8), np.zeros(3, np.uint8)
             simulation.observe(expected, held)
             np.testing.assert_array_equal(grid, expected)

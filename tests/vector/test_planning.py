@@ -207,12 +207,8 @@ def test_a_restore_of_some_worlds_runs_over_these_alone(level, few, monkeypatch)
         spans.append((start, stop))
         return run(address, start, stop, mode)
 
-    for _outputs, threads in envs._batch._lanes_by_outputs.values():
-        lanes = threads[0]
-        for k, lane in enumerate(lanes):
-            program = copy.copy(lane.program)
-            program.run = partial(noted, program.run)
-            lanes[k] = lane._replace(program=program)
+    program = envs._batch.program = copy.copy(envs._batch.program)
+    program.run = partial(noted, program.run)
     assert same(envs.restore(rows, [30, 2, 17]), others.restore(rows, [30, 2, 17], trusted=True))
     assert (set(spans) == {(30, 31), (2, 3), (17, 18)}) == bool(few)
     assert np.array_equal(envs.snapshot(), others.snapshot())

@@ -27,7 +27,7 @@ from gv_engine.rules.errors import GVEngineError
 from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_grids
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.replay import row_digest
-from gv_engine.vector.native_backend import NativeBatch
+from gv_engine.vector.compiled_backend import CompiledBatch
 from gv_engine.vector.object_backend import ObjectBatch
 from gv_engine.web.page import OUTPUTS, SCRIPTS, make_page
 from gv_engine.world.simulation import DISABLED
@@ -44,13 +44,13 @@ class Player:
 
     def __init__(self, level: Scenario) -> None:
         self.level = level
-        self.compiled, self.objects = NativeBatch(level, 1), ObjectBatch(level, 1)
+        self.compiled, self.objects = CompiledBatch(level, 1), ObjectBatch(level, 1)
         self.compiled.prepare()
 
     def state(self) -> list[Any]:
         """Return the CRC-32 of the compiled row and of all outputs that the page has, or the names
         of those that the object world has not; and the digest of the object world."""
-        rows, arrays = self.compiled.derived_rows, self.compiled.lanes[0].arrays
+        rows, arrays = self.compiled.derived_rows, self.compiled.lane.arrays
         value = zlib.crc32(np.ndarray(rows.itemsize, np.uint8, rows).tobytes())
         names = sorted(name for name in OUTPUTS if name in arrays)
         for name in names:

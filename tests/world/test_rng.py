@@ -2,52 +2,70 @@
 
 from __future__ import annotations
 
-from types import FunctionType
+from collections.abc import Iterator
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba.extending import register_jitable
 
-from gv_engine.compiler import (
-    method_registry,  # noqa: F401  # registers the methods of `w.rng`
-    rng,
-)
-from gv_engine.compiler.intrinsics import make_batch_cast
-from gv_engine.compiler.parameters import make_address_record
+from gv_engine import DoesNotCompileError
+from gv_engine.compiler import functions
+from gv_engine.compiler.functions import compile_function
+from gv_engine.compiler.rows import GENERATOR
 from gv_engine.scenario.layout import RNG
 from gv_engine.world.rng import generator_from_row, generator_to_row
 
 pytestmark = pytest.mark.compiled
 
-# a scenario's program marks what it reaches
-for kernel in vars(rng).values():
-    if isinstance(kernel, FunctionType):
-        register_jitable(kernel)
+
+@pytest.fixture(autouse=True, scope="module")
+def _records_are_generators() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(functions, "RecordType", lambda dtype: GENERATOR)
+        patch.setattr(functions, "ARENA_BYTES", 1 << 20)
+        yield
 
 
-def compiled(draw):
-    """A function of a generator and numbers, compiled for a generator's row."""
-    inner, batch = register_jitable(draw), make_batch_cast({"rows": RNG})
-
-    @numba.njit
-    def run(address, *arguments):
-        return inner(batch(address).rows[0], *arguments)
-
-    def draw_from(row, *arguments):
-        places = make_address_record({"rows": np.atleast_1d(row)})
-        return run(places.ctypes.data, *arguments)
-
-    return draw_from
+def draw_integer(rs: Any, out: Any, n: int) -> int:
+    return int(rs[0].integers(n))
 
 
-def shuffled(r, n):
+def draw_between(rs: Any, out: Any, low: int, high: int) -> int:
+    return int(rs[0].integers(low, high))
+
+
+def choose(rs: Any, out: Any, n: int) -> int:
+    return int(rs[0].choice(n))
+
+
+def choose_several(rs: Any, out: Any, n: int, k: int) -> None:
+    out[:k] = rs[0].choice(n, size=k)
+
+
+def choose_different(rs: Any, out: Any, n: int, k: int) -> None:
+    out[:k] = rs[0].choice(n, size=k, replace=False)
+
+
+def shuffle(rs: Any, out: Any, n: int) -> None:
     values = np.arange(n)
-    r.shuffle(values)
-    return values
+    rs[0].shuffle(values)
+    out[:n] = values
+
+
+def draw_fraction(rs: Any, out: Any) -> float:
+    return float(rs[0].random())
+
+
+def draw_grid(rs: Any, out: Any, height: int, width: int) -> None:
+    found = rs[0].random((height, width))
+    for y in range(height):
+        out[y * width : (y + 1) * width] = found[y]
+
+
+def draw_fractions(rs: Any, out: Any, n: int) -> None:
+    out[:n] = rs[0].random(n)
 
 
 small = st.integers(1, 40)
@@ -55,22 +73,21 @@ edges = [2**31, 2**31 + 1, 2**32 - 1, 2**32, 2**32 + 1, 2**62 + 1]
 ranges = st.one_of(small, st.integers(1, 2**32), st.integers(1, 2**62), st.sampled_from(edges))
 bounds = st.tuples(st.integers(-(2**61), 2**61), ranges).map(lambda pair: (pair[0], sum(pair)))
 part = st.tuples(st.integers(0, 30), st.integers(1, 300)).map(lambda p: (max(p), p[0]))
-DRAWS: dict[str, Any] = {
-    "integers(n)": (lambda r, n: r.integers(n), st.tuples(ranges)),
-    "integers(a, b)": (lambda r, a, b: r.integers(a, b), bounds),
-    "choice(n)": (lambda r, n: r.choice(n), st.tuples(ranges)),
-    "choice(n, k)": (lambda r, n, k: r.choice(n, size=k), st.tuples(small, st.integers(0, 30))),
-    "choice without replacement": (lambda r, n, k: r.choice(n, size=k, replace=False), part),
-    "shuffle": (shuffled, st.tuples(st.integers(0, 80))),
-    "random()": (lambda r: r.random(), st.just(())),
-    "random(shape)": (lambda r, h, w: r.random((h, w)), st.tuples(small, small)),
-    "random(n)": (lambda r, n: r.random(n), st.tuples(st.integers(0, 40))),
+DRAWS: dict[Any, Any] = {
+    draw_integer: st.tuples(ranges),
+    draw_between: bounds,
+    choose: st.tuples(ranges),
+    choose_several: st.tuples(small, st.integers(0, 30)),
+    choose_different: part,
+    shuffle: st.tuples(st.integers(0, 80)),
+    draw_fraction: st.just(()),
+    draw_grid: st.tuples(small, small),
+    draw_fractions: st.tuples(st.integers(0, 40)),
 }
-"""Functions of a generator, NumPy's or of a row, and strategies of their other arguments."""
-OURS = {name: compiled(draw) for name, (draw, _) in DRAWS.items()}
-draws = st.sampled_from(sorted(DRAWS)).flatmap(
-    lambda name: st.tuples(st.just(name), DRAWS[name][1])
-)
+"""Functions of [generator], NumPy's or of a row, of an array that they fill, and of numbers; and
+strategies of the numbers."""
+COMPILED = {draw: compile_function(draw) for draw in DRAWS}
+draws = st.sampled_from([*DRAWS]).flatmap(lambda draw: st.tuples(st.just(draw), DRAWS[draw]))
 
 
 def record_of(generator):
@@ -82,12 +99,13 @@ def record_of(generator):
 def assert_same_draws(seed, calls):
     generator = np.random.default_rng(seed)
     record = record_of(generator)
-    for name, arguments in calls:
-        found = OURS[name](record, *arguments)
-        expected = DRAWS[name][0](generator, *arguments)
-        np.testing.assert_array_equal(found, expected, err_msg=f"{name} {arguments}")
-        assert np.asarray(found).dtype == np.asarray(expected).dtype
-        assert record == record_of(generator), f"state after {name} {arguments}"
+    ours, theirs = np.zeros((2, 20_000))
+    for draw, numbers in calls:
+        found = COMPILED[draw](record, ours, *numbers)
+        expected = draw([generator], theirs, *numbers)
+        assert found == expected, f"{draw.__name__} {numbers}"
+        np.testing.assert_array_equal(ours, theirs, err_msg=f"{draw.__name__} {numbers}")
+        assert record == record_of(generator), f"state after {draw.__name__} {numbers}"
 
 
 @pytest.mark.thorough
@@ -101,17 +119,18 @@ def test_any_sequence_of_draws(seed, calls):
     [(10_000, 300), (10_001, 200), (10_001, 201), (10_001, 10_001), (20_000, 400), (20_000, 401)],
 )
 def test_large_populations(n, size):
-    calls = [("choice without replacement", (n, size)), ("random()", ())]
+    calls = [(choose_different, (n, size)), (draw_fraction, ())]
     assert_same_draws(n + size, calls)
-    assert_same_draws(n + size, [("integers(n)", (3,)), *calls])
+    assert_same_draws(n + size, [(draw_integer, (3,)), *calls])
 
 
 def test_a_range_of_one_draws_nothing():
-    record = record_of(np.random.default_rng(7))
+    record, out = record_of(np.random.default_rng(7)), np.ones(1)
     before = record.copy()
-    assert OURS["integers(n)"](record, 1) == OURS["choice(n)"](record, 1) == 0
-    assert OURS["integers(a, b)"](record, 5, 6) == 5
-    assert OURS["choice without replacement"](record, 1, 1).tolist() == [0]
+    assert COMPILED[draw_integer](record, out, 1) == COMPILED[choose](record, out, 1) == 0
+    assert COMPILED[draw_between](record, out, 5, 6) == 5
+    COMPILED[choose_different](record, out, 1, 1)
+    assert out.tolist() == [0]
     assert record == before
 
 
@@ -162,6 +181,8 @@ def test_only_pcg64_has_a_row():
 
 
 def test_a_population_must_be_a_number_in_compiled_rules():
-    from_array = compiled(lambda r: r.choice(np.arange(3)))
-    with pytest.raises(numba.TypingError, match=r"w\.rng\.choice\(n\) with an integer n"):
-        from_array(record_of(np.random.default_rng(0)))
+    def choose_of_array(rs: Any) -> Any:
+        return rs[0].choice(np.arange(3))
+
+    with pytest.raises(DoesNotCompileError, match="choice"):
+        compile_function(choose_of_array)(record_of(np.random.default_rng(0)))

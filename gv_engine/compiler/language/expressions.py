@@ -41,6 +41,7 @@ from gv_engine.compiler.language.values import (
     same_sequence,
     to_known,
 )
+from gv_engine.rules.functions import is_foreign
 
 _CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
 """Functions by the number of a conversion such as `!r` in a text."""
@@ -65,6 +66,23 @@ class Nested:
     @property
     def __name__(self) -> str:
         return getattr(self.source.node, "name", "<lambda>")
+
+
+REFUSED = {
+    "Try": "`try` does not compile: ask before, as in `if n != 0`",
+    "With": "`with` does not compile",
+    "Match": "`match` does not compile: use `if` and `elif`",
+    "Delete": "`del` does not compile",
+    "Global": "`global` does not compile: keep what changes in a column",
+    "Nonlocal": "`nonlocal` does not compile: return the value",
+    "ClassDef": "a class within a function does not compile: define it above",
+    "Import": "an import within a function does not compile: import above",
+    "ImportFrom": "an import within a function does not compile: import above",
+    "Yield": "`yield` does not compile: return a list",
+    "DictComp": "a dict with unknown keys does not compile: use an array",
+    "SetComp": "a set with unknown items does not compile: use an array",
+}
+"""Reasons why statements and expressions do not compile, by the names of their classes in `ast`."""
 
 
 class Unknown(Exception):
@@ -123,7 +141,8 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
 
     def generic_visit(self, node: ast.AST) -> Any:
         """Refuse what the language does not have."""
-        self.refuse(f"{type(node).__name__} does not compile")
+        name = type(node).__name__
+        self.refuse(REFUSED.get(name, f"{name} does not compile"))
 
     # ---- names and constants ---------------------------------------------------------------------
 
@@ -554,6 +573,9 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
             except (ArithmeticError, TypeError, ValueError) as error:
                 self.refuse(f"{describe(function)}: {error}")
         if isinstance(function, FunctionType):
+            if is_foreign(function):
+                name = f"{function.__module__}.{function.__name__}"
+                self.refuse(f"{name} is a function of another library, which does not compile")
             return self.call_function(function, *arguments, **keywords)
         owner = getattr(function, "__self__", None)
         if isinstance(owner, dict) and function == owner.get and len(arguments) == 2:

@@ -441,6 +441,19 @@ def _sort(body: Expressions, array: Any) -> ArrayValue:
     return copied
 
 
+@emits(np.take)
+def _take(body: Expressions, table: Any, indices: ArrayValue) -> ArrayValue:
+    found = body.new_array(indices.shape, table.dtype)
+    body.call_function(_take_all, table, body.ravel(indices), body.ravel(found))
+    return found
+
+
+def _take_all(table: Any, indices: Any, found: Any) -> None:
+    """Write the elements of a table at flat indices into `found`."""
+    for k in range(len(indices)):
+        found[k] = table[indices[k]]
+
+
 def _find_least(values: Any) -> int:
     """Return the index of the first least element."""
     best = 0

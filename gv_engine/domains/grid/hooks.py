@@ -32,7 +32,6 @@ from gv_engine.validation.solver import (
     check_solution,
 )
 from gv_engine.vector.backend import make_batch
-from gv_engine.vector.compiled_backend import CompiledBatch
 from gv_engine.world.simulation import make_level
 
 # ---- format --------------------------------------------------------------------------------------
@@ -104,12 +103,8 @@ def make_policy_mapper(
 
 
 def compile_scenario(scenario: Scenario) -> str:
-    """Compile a scenario's rules into the disk cache; return "compiled", or "kept already" if the
-    cache has them."""
-    worlds = CompiledBatch(scenario, 1)
-    if worlds.load():
-        return "kept already"
-    worlds.prepare()
+    """Compile a scenario's rules; return "compiled"."""
+    make_batch(scenario, 1, "compiled")
     return "compiled"
 
 

@@ -495,7 +495,7 @@ import sys
 import gv_engine
 assert not any("mathy" in name for name in sys.modules if "gv_engine" not in name)
 import gv_engine.domains.algebra
-heavy = {"numba", "pygame", "imageio", "rich"} & {name.partition(".")[0] for name in sys.modules}
+heavy = {"llvmlite", "pygame", "imageio", "rich"} & {name.partition(".")[0] for name in sys.modules}
 assert not heavy, heavy
 env = gv_engine.domains.algebra.ExpressionEnv("mathy-poly-simplify-easy")
 env.reset(seed=0)

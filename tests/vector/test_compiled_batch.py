@@ -1,4 +1,4 @@
-"""Batches of the engine's own compiler beside object worlds: the same outputs and rows."""
+"""Compiled worlds beside object worlds: the same outputs and rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from gv_engine import load_scenario
 from gv_engine.rules.errors import RuleError
 from gv_engine.vector.backend import Backend
-from gv_engine.vector.native_backend import NativeBatch
+from gv_engine.vector.compiled_backend import CompiledBatch
 from gv_engine.vector.object_backend import ObjectBatch
 from gv_engine.vector.seeding import make_seeded_generators
 from gv_engine.world.simulation import DISABLED, NEXT_STEP, SAME_STEP
@@ -28,16 +28,16 @@ def differing(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], name: str = "") 
     return [] if np.array_equal(a, b) else [name]
 
 
-def compare(native: Backend, objects: Backend, mode: int) -> list[str]:
+def compare(compiled: Backend, objects: Backend, mode: int) -> list[str]:
     """The names of the outputs and columns in which two batches differ."""
     left_out = ("error", *(("final_",) if mode != SAME_STEP else ()))
-    names = [name for name in vars(native.outputs) if not name.startswith(left_out)]
+    names = [name for name in vars(compiled.outputs) if not name.startswith(left_out)]
     outputs = [
         name
         for name in names
-        if not np.array_equal(getattr(native.outputs, name), getattr(objects.outputs, name))
+        if not np.array_equal(getattr(compiled.outputs, name), getattr(objects.outputs, name))
     ]
-    ours, theirs = (batch.snapshot(np.arange(len(batch))) for batch in (native, objects))
+    ours, theirs = (batch.snapshot(np.arange(len(batch))) for batch in (compiled, objects))
     found = differing(ours, theirs)
     return [*outputs, *(name for name in found if not name.startswith((".error", ".layout_")))]
 
@@ -57,19 +57,19 @@ def attempt(batch: Backend, actions: np.ndarray[Any, Any] | None, mode: int) -> 
 @pytest.mark.compiled
 @pytest.mark.sample("keydoor-9x9", "pogema-8x8-4a", "sokoban", "crafter", "teleport-7x7")
 @pytest.mark.parametrize("name", NOT_OF_GALLERY)
-def test_a_native_batch_equals_objects(name: str):
+def test_compiled_worlds_equal_objects(name: str):
     scenario: Any = load_scenario(name)
     mode = MODES.get(name, SAME_STEP)
-    native, objects = NativeBatch(scenario, WORLDS), ObjectBatch(scenario, WORLDS)
-    for batch in (native, objects):
+    compiled, objects = CompiledBatch(scenario, WORLDS), ObjectBatch(scenario, WORLDS)
+    for batch in (compiled, objects):
         batch.prepare()
         batch.set_generators(np.arange(WORLDS), make_seeded_generators([*range(WORLDS)]))
     rng = np.random.default_rng(0)
     seats = WORLDS * scenario.layout.agents
     choices = [None, *rng.integers(0, len(scenario.actions), (STEPS, seats))]
     for actions in choices:
-        errors = [attempt(batch, actions, mode) for batch in (native, objects)]
+        errors = [attempt(batch, actions, mode) for batch in (compiled, objects)]
         assert errors[0] == errors[1]
-        assert compare(native, objects, mode) == []
+        assert compare(compiled, objects, mode) == []
         if errors[0]:
             break

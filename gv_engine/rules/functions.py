@@ -1,0 +1,132 @@
+"""Functions that a rule can call, and the names in their code: one analysis of syntax trees, by
+which the compiler, checks, the solver and the editor know what a rule reads and writes."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from types import FunctionType, ModuleType
+from typing import Any
+
+from gv_engine.rules.source import find_nodes
+
+_FOREIGN_PACKAGES = {"numpy", "numba", "llvmlite", "esper"} | set(sys.stdlib_module_names)
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names in the code of a function, nested functions included.
+
+    Attributes:
+        variables: variables that are read.
+        assigned: parameters, and variables that are assigned.
+        attributes: attributes that are read or written, such as "door" of `w.door`.
+        strings: texts.
+        is_known: False if the source is not at hand; the function may use every name.
+        body: syntax tree of the body, () if the source is not at hand.
+    """
+
+    variables: frozenset[str] = frozenset()
+    assigned: frozenset[str] = frozenset()
+    attributes: frozenset[str] = frozenset()
+    strings: frozenset[str] = frozenset()
+    is_known: bool = False
+    body: tuple[ast.AST, ...] = ()
+
+    def __contains__(self, name: str) -> bool:
+        return not self.is_known or any(
+            name in names for names in (self.attributes, self.variables, self.strings)
+        )
+
+
+def is_foreign(function: FunctionType) -> bool:
+    """Return True for functions of Python's own library and of the libraries below the engine."""
+    return _is_foreign_module(function.__module__)
+
+
+def names_of(function: Any) -> Names:
+    """Return the names in the code of a function; of anything else none."""
+    if not isinstance(function, FunctionType):
+        return Names(is_known=True)
+    return _find_names(tuple(find_nodes(function)))
+
+
+def find_functions(roots: Iterable[Any]) -> dict[FunctionType, list[tuple[str, Any]]]:
+    """Return all functions of the engine or of authors that can be called from `roots`. Each is
+    mapped to the (name, value) pairs of the globals, closure cells and defaults that it uses."""
+    uses: dict[FunctionType, list[tuple[str, Any]]] = {}
+    waiting = [root for root in roots if isinstance(root, FunctionType)]
+    while waiting:
+        function = waiting.pop()
+        if function in uses or is_foreign(function):
+            continue
+        uses[function] = list(_iter_used_values(function))
+        for _, value in uses[function]:
+            waiting += [part for part in _iter_flat(value) if isinstance(part, FunctionType)]
+    return uses
+
+
+def uses_name(function: Any, *names: str) -> bool:
+    """Return True if `function`, or any function that it may call, uses one of some names: as a
+    variable, an attribute or a text."""
+    called = map(names_of, find_functions([function]))
+    return any(name in each for each in called for name in names)
+
+
+@cache
+def _find_names(nodes: tuple[ast.FunctionDef | ast.Lambda, ...]) -> Names:
+    if not nodes:
+        return Names()
+    body: list[ast.AST] = []
+    assigned: set[str] = set()
+    for node in nodes:
+        body += node.body if isinstance(node.body, list) else [node.body]
+        assigned |= {part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)}
+    found: dict[str, set[str]] = {"variables": set(), "attributes": set(), "strings": set()}
+    for part in (part for node in body for part in ast.walk(node)):
+        match part:
+            case ast.Name(name, ast.Load()):
+                found["variables"].add(name)
+            case ast.Name(name) | ast.arg(name):
+                assigned.add(name)
+            case ast.Attribute(_, name):
+                found["attributes"].add(name)
+            case ast.Constant(str(text)):
+                found["strings"].add(text)
+    sets = {key: frozenset(values) for key, values in found.items()}
+    return Names(**sets, assigned=frozenset(assigned), is_known=True, body=tuple(body))
+
+
+def _iter_used_values(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """Yield (name, value) of the globals, module attributes, closure cells and defaults that a
+    function uses; of all, if its source is not at hand."""
+    names = names_of(function)
+    wanted = names.variables - names.assigned if names.is_known else {*function.__globals__}
+    for name in sorted(wanted & function.__globals__.keys()):
+        value = function.__globals__[name]
+        yield name, value
+        if isinstance(value, ModuleType) and not _is_foreign_module(value.__name__):
+            for attribute in names.attributes:
+                if hasattr(value, attribute):
+                    short = value.__name__.rpartition(".")[2]
+                    yield f"{short}.{attribute}", getattr(value, attribute)
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        yield name, cell.cell_contents
+    for number, value in enumerate(function.__defaults__ or ()):
+        yield f"default {number}", value
+
+
+def _is_foreign_module(name: str) -> bool:
+    return name.partition(".")[0] in _FOREIGN_PACKAGES
+
+
+def _iter_flat(value: Any) -> Iterator[Any]:
+    """Yield all elements of nested tuples and lists, or `value` itself if it is neither."""
+    if isinstance(value, tuple | list):
+        for part in value:
+            yield from _iter_flat(part)
+    else:
+        yield value
