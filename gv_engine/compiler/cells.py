@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from components.core import FLOOR
+from gv_engine.compiler.field_values import differ_from
 from gv_engine.compiler.language.engine import count_trailing_zeros, prefetch, without_writer
 from gv_engine.compiler.vectors import find_typed_cells
 from gv_engine.rules.component import AGENT, NOTHING, column_name
@@ -254,9 +255,9 @@ def find_changed_types(w: Any) -> None:
 def has_changed(w: Any, e: int, number: int) -> bool:
     """Return True if an entity has other components than a prefab."""
     changed = False
-    for column, field, table in w.tables.prefabs:
-        if field == "has":
-            changed = changed | (w[column].has[e] != table[number])
+    for values in w.tables.presence:
+        # behind the end of a column entities have no such component, nor has NOTHING
+        changed = changed | differ_from(w, e if e < values.length else NOTHING, number, values)
     return changed
 
 

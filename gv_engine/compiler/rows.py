@@ -23,7 +23,14 @@ from gv_engine.compiler.cells import (
     write_at,
     write_ground,
 )
-from gv_engine.compiler.language.engine import copy_constant, without_writer, zero_bytes
+from gv_engine.compiler.field_values import (
+    FieldValues,
+    Table,
+    copy_values,
+    fill_values,
+    group_fields,
+)
+from gv_engine.compiler.language.engine import copy_constant, zero_bytes
 from gv_engine.compiler.language.expressions import Expressions
 from gv_engine.compiler.language.library import LIBRARY
 from gv_engine.compiler.language.values import Kind, RecordType, Scalar
@@ -40,12 +47,14 @@ from gv_engine.world.world import (
     UNKNOWN_TYPE,
 )
 
-Table = tuple[str, str, NDArray[Any]]
-"""Component, field, and the field's value by number of a prefab."""
-
 
 class Tables:
     """Tables of a layout, which methods of its worlds read.
+
+    Attributes:
+        prefabs: all component fields, with the value in each prefab.
+        spawned: those in which some object type differs from the empty prefab.
+        presence: the fields `has` among them.
 
     Prefabs (sets of components with values) are numbered: those of the object types by type index,
     then an empty one, then those of the entities that every level begins with.
@@ -65,33 +74,27 @@ class Tables:
         self.turned = tuple(kind for kind in layout.oriented if kind not in layout.agent_types)
         self.words = -(-(layout.height + 1) * (layout.width + 1) // 64)
 
-    @cached_property
-    def prefabs(self) -> tuple[Table, ...]:
-        """All component fields, with the value in each prefab."""
         prefabs = [
             dict(parts) for parts in (*self.layout.prefabs, (), *self.layout.initial_prefabs)
         ]
         tables: list[Table] = []
-        for cls in self.layout.components:
+        for cls in layout.components:
             column = column_name(cls)
             tables.append((column, "has", np.array([cls in parts for parts in prefabs])))
             for k, field in enumerate(fields_of(cls)):
                 values = [parts[cls][k] if cls in parts else field.default for parts in prefabs]
                 tables.append((column, field.name, np.array(values)))
-        return tuple(tables)
-
-    @cached_property
-    def spawned(self) -> tuple[Table, ...]:
-        """The component fields in which some object type differs from the empty prefab."""
+        self._row = RecordType(layout.looks_dtype)
+        self.prefabs = group_fields(self._row, tables)
         kinds = slice(self.empty)
-        return tuple(
-            (column, field, table)
-            for column, field, table in self.prefabs
-            if (table[kinds] != table[self.empty]).any()
+        self.spawned = group_fields(
+            self._row, [each for each in tables if (each[2][kinds] != each[2][self.empty]).any()]
         )
+        self.presence = group_fields(self._row, [each for each in tables if each[1] == "has"])
+        self._tables = tables
 
     @cached_property
-    def state_changes(self) -> tuple[tuple[str, NDArray[Any], tuple[Table, ...]], ...]:
+    def state_changes(self) -> tuple[tuple[str, NDArray[Any], tuple[FieldValues, ...]], ...]:
         """For each component that states add or remove: its column, the number of the set of values
         that a (type, state) gives it (0: none, -1: unchanged), and the values by this number."""
         layout, changes = self.layout, []
@@ -104,7 +107,8 @@ class Tables:
                     if cls in (parts := kind.component_changes(state)):
                         numbers[kind.index, state] = 0 if parts[cls] is None else len(sets)
                         sets.append(parts[cls])
-            changes.append((column_name(cls), numbers, _list_fields(cls, sets)))
+            values = group_fields(self._row, _list_fields(cls, sets))
+            changes.append((column_name(cls), numbers, values))
         return tuple(changes)
 
     @cached_property
@@ -132,16 +136,19 @@ class Tables:
             row[name] = FLOOR
         for e in range(1, layout.first_object):
             row["alive"][e] = 1
-            for column, field, table in self.prefabs:
+            for column, field, table in self._tables:
                 if e < len(row[column][field]):
                     row[column][field][e] = table[self.empty + e]
         return row.reshape(1).view(np.uint8)[self.start :]
 
     @cached_property
-    def components(self) -> Mapping[str, tuple[tuple[Table, ...], int]]:
+    def components(self) -> Mapping[str, tuple[tuple[FieldValues, ...], int]]:
         """By column, the values of a removed and a new component, and the column's length."""
         return {
-            column_name(cls): (_list_fields(cls, [None, ()]), self.layout.column_lengths[cls])
+            column_name(cls): (
+                group_fields(self._row, _list_fields(cls, [None, ()])),
+                self.layout.column_lengths[cls],
+            )
             for cls in self.layout.components
         }
 
@@ -173,20 +180,12 @@ def _emit_fail(body: Expressions, w: Any, message: Any) -> None:
 LIBRARY[fail] = _emit_fail
 
 
-def write_fields(w: Any, e: int, number: int, tables: Any) -> None:
-    """Write the values of set number `number` into fields of an entity."""
-    for column, field, table in tables:
-        values = without_writer(w[column][field])
-        if e >= values.shape[0]:
-            continue  # the column ends before, and the entity has its defaults
-        if table.ndim == 1 and len(values.shape) == 2:
-            for k in range(values.shape[1]):
-                values[e, k] = table[number]
-        elif table.ndim == 1:
-            values[e] = table[number]
-        else:
-            for k in range(table.shape[1]):
-                values[e, k] = table[number, k]
+def write_fields(w: Any, e: int, number: int, groups: tuple[FieldValues, ...]) -> None:
+    """Write set number `number` of values into fields of an entity. Behind the end of a column
+    entities have its defaults."""
+    for values in groups:
+        if 0 <= e < values.length:
+            copy_values(w, e, number, values)
 
 
 def spawn(w: Any, kind: int) -> Any:
@@ -216,6 +215,7 @@ def remove_entity(w: Any, e: int) -> None:
         w.fail(TERRAIN_IS_SHARED)
     elif e != NOTHING:
         w.lift(e)
+        check_entity(w, e)
         w.become_nothing(e)
         if e < w.free:
             w.free = e
@@ -272,7 +272,9 @@ def set_state(w: Any, e: int, state: int) -> None:
 
 def add(w: Any, e: int, column: str) -> None:
     tables, length = w.tables.components[column]
-    check_changeable(w, e)
+    check_entity(w, e)
+    if e == NOTHING:
+        w.fail(TO_NOTHING)
     if e >= length:
         w.fail(NOT_OF_OBJECTS)
     write_fields(w, e, 1, tables)
@@ -282,16 +284,16 @@ def add(w: Any, e: int, column: str) -> None:
 
 def take(w: Any, e: int, column: str) -> None:
     tables, _ = w.tables.components[column]
-    check_changeable(w, e)
+    check_entity(w, e)
+    if e == NOTHING:
+        w.fail(TO_NOTHING)
     write_fields(w, e, 0, tables)
     w.update_look(e)
 
 
-def check_changeable(w: Any, e: int) -> None:
+def check_entity(w: Any, e: int) -> None:
     if w.is_checked and not 0 <= e < w.layout.capacity:
         raise OutOfBoundsError(e, 0, w.layout.capacity)
-    if e == NOTHING:
-        w.fail(TO_NOTHING)
 
 
 def clear(w: Any) -> None:
@@ -314,15 +316,14 @@ def wipe(w: Any) -> None:
     zero_bytes(w, w.tables.start)
     for name in w.layout.look_arrays:
         w[name][:] = FLOOR
-    fill_columns(w, w.layout.capacity)
+    fill_columns(w, w.layout.capacity, True)
 
 
-def fill_columns(w: Any, stop: int) -> None:
-    """Give the entities before `stop` the defaults of all columns."""
-    for column, field, table in w.tables.prefabs:
-        values, default = without_writer(w[column][field]), table[w.tables.empty]
-        for e in range(min(stop, values.shape[0])):
-            values[e] = default
+def fill_columns(w: Any, stop: int, is_zeroed: bool) -> None:
+    """Give the entities before `stop` the defaults of all columns; those other than 0 if
+    `is_zeroed`."""
+    for values in w.tables.prefabs:
+        fill_values(w, min(stop, values.length), w.tables.empty, values, is_zeroed)
 
 
 def empty_lists(w: Any) -> None:
@@ -330,7 +331,7 @@ def empty_lists(w: Any) -> None:
     if w.layout.agents > 1:
         for agent in range(1, w.layout.agents + 1):
             w.stand(agent, -1, -1)
-    fill_columns(w, w.highest + 1)
+    fill_columns(w, w.highest + 1, False)
     if w.layout.drawn > 0:
         w.drawn[:] = 0
     w.alive[: w.highest + 1] = 0

@@ -7,6 +7,7 @@ import re
 import struct
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -69,10 +70,14 @@ class Emitter:
 
     def get(self, text: str) -> str:
         """Add an instruction; return the name of its result."""
-        self._count += 1
-        name = f"%v{self._count}"
+        name = self.new_name()
         self.do(f"{name} = {text}")
         return name
+
+    def new_name(self) -> str:
+        """Return a name for the result of an instruction."""
+        self._count += 1
+        return f"%v{self._count}"
 
     def slot(self, llvm: str) -> str:
         """Return the address of new memory for one value, for the whole run of the function."""
@@ -128,6 +133,8 @@ def constant(value: bool | int | float | np.uint64) -> Scalar:
 
 ATTRIBUTES = "nounwind"
 """Attributes of functions, behind their arguments."""
+LARGEST = 1500
+"""Lines of a function, with those that become part of it, that becomes part of its only caller."""
 _DEFINED, _CALLED = re.compile(r'^define [^@]*@"([^"]+)"'), re.compile(r'call [^@\n]*@"([^"]+)"')
 
 
@@ -169,15 +176,22 @@ class Module:
         """Return the text of the module.
 
         A function with one call becomes part of its caller before LLVM simplifies any code. Else it
-        would be simplified again with every caller around it, which takes three times as long.
+        would be simplified again with every caller around it, which takes three times as long. Only
+        large ones stay apart: the time for a function grows faster than its size.
         """
-        calls = Counter(_CALLED.findall("\n".join(self.functions)))
-        functions = [
-            text.replace(ATTRIBUTES, f"{ATTRIBUTES} alwaysinline", 1)
-            if len(text) < self.inlined[calls[_DEFINED.findall(text)[0]] == 1]
-            else text
-            for text in self.functions
-        ]
+        called = {text: _CALLED.findall(text) for text in self.functions}
+        calls = Counter(chain.from_iterable(called.values()))
+        sizes: dict[str, int] = {}
+        functions = []
+        for text, names in called.items():  # callers follow what they call
+            name = _DEFINED.findall(text)[0]
+            size = text.count("\n") + sum(sizes.get(each, 0) for each in names)
+            if len(text) < self.inlined[calls[name] == 1]:
+                word = "noinline" if size > LARGEST else "alwaysinline"
+                text = text.replace(ATTRIBUTES, f"{ATTRIBUTES} {word}", 1)
+                if size <= LARGEST:
+                    sizes[name] = size
+            functions.append(text)
         if self.guards_loops:
             functions.append(f"declare void @{BURN}() nounwind")
         kind = "private unnamed_addr constant"

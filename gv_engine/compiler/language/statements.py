@@ -285,19 +285,19 @@ class Statements(Variables):
         nodes: Sequence[ast.AST],
     ) -> None:
         """Call `turn` with a counter from 0 to `count` - 1; go on at `end`."""
-        counter, number = self.emit.slot("i64"), None if callable(count) else self.to_int(count)
+        number = None if callable(count) else self.to_int(count)
         head, body = (self.emit.new_block() for _ in range(2))
-        self.emit.do(f"store i64 0, ptr {counter}")
+        after = self.emit.new_name()
         with self._releasing(loop, nodes, self._variables.copy()):
+            before = str(self.emit.block)
             self.emit.jump(head)
             self.emit.start(head)
-            k = self.emit.get(f"load i64, ptr {counter}")
+            k = self.emit.phi("i64", [("0", before), (after, loop.step)])
             number = number or self.to_int(count())
             self.emit.branch(self.emit.get(f"icmp slt i64 {k}, {number.text}"), body, end)
             self.emit.start(body)
             turn(Scalar(Kind.INT, k, 0, max(number.high - 1, 0)))
-        after = self.emit.get(f"add i64 {k}, 1")
-        self.emit.do(f"store i64 {after}, ptr {counter}")
+        self.emit.do(f"{after} = add i64 {k}, 1")
         self.emit.jump(head)
 
     def _unroll(self, node: ast.For, items: tuple[Any, ...]) -> None:

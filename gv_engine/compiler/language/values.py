@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
 from types import FunctionType
 from typing import Any
 
@@ -85,7 +86,7 @@ class RecordType:
     )
     outer: tuple[RecordType, int] | None = None
 
-    @property
+    @cached_property
     def fields(self) -> Mapping[str, tuple[np.dtype[Any], int]]:
         """(dtype, offset in bytes) of each field by name."""
         places: Mapping[str, Any] = self.dtype.fields or {}

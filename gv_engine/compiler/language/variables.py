@@ -42,20 +42,31 @@ class Hints:
     Attributes:
         forms: forms of variables that are assigned in several places.
         shared: further variables that need memory for all their values.
+        stored: variables that are read where not every way to the place assigns them, so that their
+            value stays in memory.
         items: kinds of the numbers in lists that grow, by variable; with None behind for tuples.
     """
 
     forms: dict[str, Any] = field(default_factory=dict)
     shared: set[str] = field(default_factory=set)
+    stored: set[str] = field(default_factory=set)
     items: dict[str, tuple[Any, ...]] = field(default_factory=dict)
 
 
 @dataclass
 class LocalVariable:
-    """A local variable: the form of its value, and memory for each LLVM value of it."""
+    """A local variable: the form of its value, and memory for each LLVM value of it.
+
+    Without memory, the form is the value itself.
+    """
 
     form: Any
     slots: list[str]
+
+    @property
+    def is_known(self) -> bool:
+        """True if nothing of the value depends on the running program."""
+        return not any(True for _ in leaves(self.form))
 
 
 VariableState = tuple[set[str], "dict[str, LocalVariable]"]
@@ -102,6 +113,11 @@ class Variables(Lists):
                 self.refuse(f"{name!r} is {variable.form}: it needs one value while compiling")
             self._hints.shared.add(name)
             raise CompileAgain
+        if not variable.slots:
+            if name not in self._set and not variable.is_known:
+                self._hints.stored.add(name)
+                raise CompileAgain
+            return variable.form
         texts = [
             self.emit.get(f"load {leaf.llvm}, ptr {slot}")
             for leaf, slot in zip(leaves(variable.form), variable.slots)
@@ -119,10 +135,13 @@ class Variables(Lists):
         is_shared = self.source.assigned[name] > 1 or name in self._hints.shared
         if is_shared and (name in self._shared or _has_numbers(value)):
             variable = self._share(name, value)
-        else:
+        elif name in self._hints.stored:
             variable = self._variables[name] = self._new_variable(value)
-        for leaf, slot in zip(leaves(self.fit(value, variable.form)), variable.slots):
-            self.emit.do(f"store {leaf.llvm} {leaf.text}, ptr {slot}")
+        else:
+            variable = self._variables[name] = LocalVariable(value, [])
+        if variable.slots:
+            for leaf, slot in zip(leaves(self.fit(value, variable.form)), variable.slots):
+                self.emit.do(f"store {leaf.llvm} {leaf.text}, ptr {slot}")
         if name in self._flags:
             self.emit.do(f"store i1 true, ptr {self._flags[name]}")
         self._set.add(name)
@@ -213,7 +232,7 @@ class Variables(Lists):
         stores = find_usage(*nodes).stores
         for name in stores.keys() & self._variables.keys() - self._shared.keys():
             variable = self._variables[name]
-            if is_unrolled or (self.source.assigned[name] > 1 and not variable.slots):
+            if is_unrolled or (self.source.assigned[name] > 1 and variable.is_known):
                 self._variables[name] = LocalVariable(_Mixed(variable.form, "another"), [])
 
     @contextmanager
@@ -274,7 +293,8 @@ def _merge_variables(branches: Sequence[dict[str, LocalVariable]]) -> dict[str, 
     for name, variable in (pair for branch in branches[1:] for pair in branch.items()):
         other = merged.setdefault(name, variable)
         if other is not variable and (
-            other.slots or variable.slots or form_of(other.form) != form_of(variable.form)
+            not (other.is_known and variable.is_known)
+            or form_of(other.form) != form_of(variable.form)
         ):
             merged[name] = LocalVariable(_Mixed(other.form, variable.form), [])
     return merged
