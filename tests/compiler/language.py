@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gv_engine.compiler.language.functions import Compiled, Compiler
 from gv_engine.compiler.language.library import LIBRARY
@@ -19,6 +20,8 @@ from gv_engine.world.simulation import NUMPY_ERRORS, Simulation
 
 ARENA = 1 << 16
 """Bytes for the arrays of a function."""
+RESULTS = 64
+"""Numbers that a result has at most."""
 KINDS = {bool: Kind.BOOL, int: Kind.INT, float: Kind.FLOAT, np.uint64: Kind.UINT}
 """Kinds of numbers by the type of an argument."""
 
@@ -34,6 +37,21 @@ def compile_functions(
     A compiled function returns its result, or the text of the error that it fails with. Functions
     that do not compile are appended to `refused`, with the error, if it is given.
     """
+    compiler, text, versions = write_functions(functions, is_checked, refused)
+    program = MachineCode(text)
+    return {
+        (function, kinds): _make_caller(compiler, program, name, version, kinds)
+        for (function, kinds), (name, version) in versions.items()
+    }
+
+
+def write_functions(
+    functions: Iterable[tuple[Any, Sequence[type]]],
+    is_checked: bool = True,
+    refused: list[tuple[Any, str]] | None = None,
+) -> tuple[Compiler, str, dict[Any, tuple[str, Compiled]]]:
+    """Return the compiler of functions, their module as text, and by function and types the name
+    of the entry and the version; see `compile_functions`."""
     compiler = Compiler(LIBRARY, is_checked)
     versions, entries = {}, []
     for number, (function, kinds) in enumerate(functions):
@@ -47,13 +65,9 @@ def compile_functions(
             refused.append((function, str(error)))
             continue
         assert version is not None
-        versions[function, tuple(kinds)] = f"entry{number}", version
-        entries.append(_write_entry(f"entry{number}", version, numbers))
-    program = MachineCode("\n".join([compiler.module.write(), *entries]))
-    return {
-        (function, kinds): _make_caller(compiler, program, name, version, kinds)
-        for (function, kinds), (name, version) in versions.items()
-    }
+        versions[function, tuple(kinds)] = f"entry{number}_", version
+        entries.append(_write_entry(f"entry{number}_", version, numbers))
+    return compiler, "\n".join([compiler.module.write(), *entries]), versions
 
 
 def _write_entry(name: str, version: Compiled, numbers: Sequence[Any]) -> str:
@@ -84,30 +98,44 @@ def _write_entry(name: str, version: Compiled, numbers: Sequence[Any]) -> str:
             lines.append(f"%z{k} = zext i1 {part} to i64")
         stored = f"i64 %z{k}" if leaf.llvm == "i1" else f"{leaf.llvm} {part}"
         lines.append(f"store {stored}, ptr %o{k}")
-    body = "\n".join([*lines, f"ret i32 {code}"])
-    return f"define i32 @{name}(ptr %arena, ptr %input, ptr %output) {{\n{body}\n}}"
+    starts = [f"%{each} = inttoptr i64 %{each}_at to ptr" for each in ("arena", "input", "output")]
+    body = "\n".join([*starts, *lines, f"%code = zext i32 {code} to i64", "ret i64 %code"])
+    head = f"define i64 @{name}(i64 %arena_at, i64 %input_at, i64 %output_at)"
+    return f"{head} {{\n{body}\n}}"
 
 
 def _make_caller(
     compiler: Compiler, program: MachineCode, name: str, version: Compiled, kinds: Sequence[type]
 ) -> Callable[..., Any]:
     """Return a function that calls the entry `name` of a program."""
-    run = program.function(name, ctypes.c_uint32, *[ctypes.c_void_p] * 3)
+    run = program.function(name, ctypes.c_int64, *[ctypes.c_int64] * 3)
     arena = np.zeros(ARENA, np.uint8)
 
     def call(*values: Any, kept: MachineCode = program) -> Any:
         arena[:16].view(np.int64)[:] = ARENA_HEAD, ARENA
-        given, taken = np.zeros(max(len(values), 1), np.int64), np.zeros(64, np.int64)
-        for k, (value, kind) in enumerate(zip(values, kinds, strict=True)):
-            number = value.ctypes.data if kind is np.ndarray else value
-            given.view(np.float64 if kind is float else np.int64)[k] = number
+        given, taken = pack(values, kinds), np.zeros(RESULTS, np.int64)
         code = run(arena.ctypes.data, given.ctypes.data, taken.ctypes.data)
-        if code:
-            numbers = arena[NUMBERS:ARENA_HEAD].view(np.int64).tolist()
-            return compiler.failures[code].fill_in(numbers)
-        return to_python(version.result, iter(taken))
+        return read_result(compiler, version, code, taken, arena[NUMBERS:ARENA_HEAD])
 
     return call
+
+
+def read_result(compiler: Compiler, version: Compiled, code: Any, taken: Any, numbers: Any) -> Any:
+    """Return the result of an entry, or the text of its error."""
+    if isinstance(code, str):  # what stopped it
+        return code
+    if code:
+        return compiler.failures[code].fill_in(numbers.view(np.int64).tolist())
+    return to_python(version.result, iter(taken.view(np.int64)))
+
+
+def pack(values: Sequence[Any], kinds: Sequence[type]) -> NDArray[np.int64]:
+    """Return arguments as they stand in memory."""
+    given = np.zeros(max(len(values), 1), np.int64)
+    for k, (value, kind) in enumerate(zip(values, kinds, strict=True)):
+        number = value.ctypes.data if kind is np.ndarray else value
+        given.view(np.float64 if kind is float else np.int64)[k] = number
+    return given
 
 
 def to_python(form: Any, values: Iterator[np.int64]) -> Any:

@@ -1,6 +1,7 @@
 """Random functions in the compiled language, run by Python and compiled.
 
     python -m tests.compiler.random_programs --count 10000 --seed 0
+    python -m tests.compiler.random_programs --count 1000 --wasm
 
 Each function takes two integers and a float. The results have to be equal, or the errors of the
 same class; a compiled function may fail instead where an integer needs more than 64 bits. A
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import faulthandler
 import importlib.util
+import inspect
 import random
 import sys
 import tempfile
@@ -22,8 +24,10 @@ from typing import Any
 
 import numpy as np
 
+from gv_engine.compiler.language.wasm import C_MATH
 from gv_engine.world.simulation import NUMPY_ERRORS
 from tests.compiler.language import compile_functions, run_python
+from tests.compiler.node import run_in_wasm
 from tests.compiler.test_language import is_same
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
@@ -441,6 +445,29 @@ def load_functions(count: int, seed: int, folder: Path) -> list[Any]:
     return [getattr(module, f"rule{k}") for k in range(count)]
 
 
+def uses_math_of_browser(function: Any) -> bool:
+    """Return True for functions that call what may differ in the last digit, see `C_MATH`."""
+    code = inspect.getsource(function)
+    return "**" in code or any(f"math.{name}(" in code for name in C_MATH - {"fmod"})
+
+
+def compare_in_wasm(functions: Sequence[Any], seen: Counter[str]) -> list[str]:
+    """Run functions as machine code and in Node.js; return descriptions of results that differ."""
+    kinds, different = (int, int, float), []
+    versions = compile_functions([(each, kinds) for each in functions], refused=[])
+    for function, results in run_in_wasm(functions, kinds, ARGUMENTS).items():
+        for arguments, found in zip(ARGUMENTS, results, strict=True):
+            wanted = versions[function, kinds](*arguments)
+            if is_same(found, wanted):
+                seen["equal errors" if isinstance(found, str) else "equal results"] += 1
+            elif uses_math_of_browser(function):
+                seen["different, by a function of the browser"] += 1
+            else:
+                place = f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
+                different.append(f"{place} {arguments}: {found}, machine code {wanted}")
+    return different
+
+
 def compare(functions: Sequence[Any], seen: Counter[str], is_checked: bool = True) -> list[str]:
     """Run functions in both ways; return descriptions of the results that differ. `seen` counts
     the results by kind, and the errors of functions that do not compile."""
@@ -476,6 +503,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=1000, help="functions")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--wasm", action="store_true", help="compare machine code with Node.js")
     parser.add_argument("--folder", type=Path, help="for the functions, by default a new one")
     options = parser.parse_args()
     folder = options.folder or Path(tempfile.mkdtemp())
@@ -485,7 +513,7 @@ def main() -> int:
         faulthandler.dump_traceback_later(600, exit=True)
         count = min(BATCH, options.count - start)
         functions = load_functions(count, options.seed * 100_003 + start, folder)
-        found = compare(functions, seen)
+        found = (compare_in_wasm if options.wasm else compare)(functions, seen)
         different += found
         print("\n".join(found[:5]), end="\n" if found else "", flush=True)
     for reason, number in seen.most_common():

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
-import shutil
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +18,7 @@ from gv_engine.vector.compiled_backend import ARENA_SIZE, CompiledBatch
 from gv_engine.vector.seeding import make_seeded_generators
 from gv_engine.web.page import lay_out
 from gv_engine.world.simulation import DISABLED, RESTART
+from tests.compiler.node import NODE, encode, run_in_node
 
 SCENARIOS = [
     *("keydoor-9x9", "crafter", "pogema-8x8-4a", "sokoban", "2048", "hunt", "shutters"),
@@ -30,33 +26,7 @@ SCENARIOS = [
     *("teleport-7x7", "foraging-8x8-2p-3f", "BabyAI-BossLevel-v0", "MiniGrid-Fetch-8x8-N3-v0"),
 ]
 STEPS = 20
-NODE = shutil.which("node")
 pytestmark = pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
-
-Call = dict[str, Any]
-
-
-def run_in_node(module: bytes, image: bytes, calls: list[Call]) -> list[list[Any]]:
-    """Run calls of a module whose memory begins with `image`, with an arena behind it. Return for
-    each call the result, or the text of an exception, and the bytes that it reads."""
-    assert NODE is not None
-    data = {
-        "module": encode(module),
-        "image": encode(image),
-        "start": STACK_TOP,
-        "size": len(image) + ARENA_SIZE,
-        "calls": calls,
-    }
-    script = str(Path(__file__).with_name("run_wasm.js"))
-    done = subprocess.run(
-        [NODE, script], input=json.dumps(data), capture_output=True, text=True, check=True
-    )
-    results: list[list[Any]] = json.loads(done.stdout)
-    return [[first, *map(base64.b64decode, rest)] for first, *rest in results]
-
-
-def encode(data: bytes) -> str:
-    return base64.b64encode(data).decode()
 
 
 @pytest.mark.compiled
