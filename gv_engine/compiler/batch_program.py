@@ -86,10 +86,12 @@ class BatchProgram:
             if self.run is None and not self._failure:
                 try:
                     text, self._failures = self._write()
+                    self._code = MachineCode(text)
                 except DoesNotCompileError as error:
                     self._failure = error
+                except RuntimeError as error:  # LLVM refuses the module
+                    self._failure = DoesNotCompileError(f"LLVM: {error}; {_FAULT}")
                 else:
-                    self._code = MachineCode(text)
                     self.run = self._code.function("run", ctypes.c_int64, *[ctypes.c_int64] * 4)
                     self.address = ctypes.cast(self.run, ctypes.c_void_p).value or 0
             if self._failure:
@@ -119,9 +121,13 @@ class BatchProgram:
         plays."""
         found = self._failures[code]
         kind, _, message = found.fill_in(failure["numbers"].tolist()).partition(": ")
-        # its constructor takes the parts of the message
-        cls = IndexError if kind == "OutOfBoundsError" else getattr(errors, kind, None)
-        error: Exception = (cls or getattr(builtins, kind))(message)
+        # the constructor of OutOfBoundsError takes the parts of the message
+        found_cls = getattr(errors, kind, None) or getattr(builtins, kind, None)
+        cls: Any = IndexError if kind == "OutOfBoundsError" else found_cls
+        try:
+            error: Exception = cls(message)
+        except TypeError:  # a class of the rule's file, or one that takes other arguments
+            error = type(kind, (Exception,), {})(message)
         system = self._find_system(int(failure["blame"]), member)
         if system is not None:
             system.attach_to_error(error)

@@ -496,6 +496,19 @@ def use_narrow_arrays(a: Any, b: Any) -> Any:
 # ---- refused -------------------------------------------------------------------------------------
 
 
+@refused("pairs = zip(a, b)", "an iterator has no name")
+def name_iterator(a: Any, b: Any) -> Any:
+    pairs = zip((a, 1), (b, 2))
+    return sum(x * y for x, y in pairs)
+
+
+@refused("values[0] = values.pop()", "one statement changes 'values' and reads it")
+def read_changed_list(a: Any, b: Any) -> Any:
+    values = [a, b]
+    values[0] = values.pop()
+    return values[0]
+
+
 @refused("try, with, match, del, global, yield, class", "`try` does not compile")
 def use_try(a: Any, b: Any) -> Any:
     try:

@@ -549,6 +549,9 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
                         self.refuse(f"`{method}` takes no keywords in compiled code")
                     return self.change_list(method, values, [*self._values(node.args)])
         function = self.evaluate(node.func)
+        is_compiled = isinstance(function, FunctionType | Nested | Method)
+        if is_compiled and any(map(self.is_iterator, node.args)):
+            self.refuse("an iterator is no argument in compiled code: use a list")
         if function in (any, all, sum) and isinstance(node.args[0], ast.GeneratorExp):
             return self._reduce(function, node.args[0], [*self._values(node.args[1:])])
         arguments = [*self._values(node.args)]
@@ -558,6 +561,12 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
                 self.refuse("`**values` does not compile")
             keywords[keyword.arg] = self.evaluate(keyword.value)
         return self.call(function, arguments, keywords)
+
+    def is_iterator(self, node: ast.expr) -> bool:
+        """Return True for generators, `zip(…)` and so on, whose items Python gives out once."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            return self.evaluate(node.func) in (enumerate, reversed, zip)
+        return isinstance(node, ast.GeneratorExp)
 
     def call(self, function: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         """Return the result of a call."""

@@ -31,6 +31,9 @@ from gv_engine.compiler.language.values import (
 from gv_engine.compiler.language.variables import CompileAgain, Hints
 from gv_engine.rules.errors import DoesNotCompileError
 
+_MAX_DEPTH = 20
+"""Versions of a function that are being compiled at once, as each calls the next one."""
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -96,13 +99,17 @@ class Compiler:
         self._compiled: dict[Any, Compiled | None] = {}
         self._kept: list[Any] = []
         self._count = 0
+        self._depths: Counter[Any] = Counter()
 
     def compile(self, function: Any, arguments: Mapping[str, Any]) -> Compiled | None:
-        """Return the version of a function for arguments of these forms, None while it is being
-        compiled."""
+        """Return the version of a function for arguments of these forms; None while it is being
+        compiled, or many of its versions that call each other."""
         arguments = {name: forget_bounds(value) for name, value in arguments.items()}
         key = function, tuple(map(form_of, arguments.values()))
+        if self._depths[function] > _MAX_DEPTH:
+            return None
         if key not in self._compiled:
+            self._depths[function] += 1
             self._kept.append(arguments)  # keys hold the `id` of some of them
             self._compiled[key] = None
             self._count += 1
@@ -114,6 +121,8 @@ class Compiler:
             except BaseException:
                 del self._compiled[key]
                 raise
+            finally:
+                self._depths[function] -= 1
             self._compiled[key] = compiled
         return self._compiled[key]
 

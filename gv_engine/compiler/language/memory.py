@@ -295,9 +295,7 @@ class Memory(Arithmetic):
         """Return an element of an array, or the part at fewer indices than axes."""
         found = self.part(array, indices, is_inside)
         if found.shape and array.is_list:  # a copy, in Python
-            copied = self.new_array(found.shape, found.dtype)
-            self.fill(copied, replace(found, is_writable=False))
-            return replace(copied, is_list=True)
+            return replace(self.copy_array(found), is_list=True)
         if found.shape:
             return found
         if array.record is not None:
@@ -401,9 +399,7 @@ class Memory(Arithmetic):
     def flatten(self, array: ArrayValue) -> ArrayValue:
         """Return the elements of an array with one axis; a copy if it has gaps."""
         if not array.is_contiguous and len(array.shape) > 1:
-            copied = self.new_array(array.shape, array.dtype, array.is_numpy)
-            self.fill(copied, replace(array, is_writable=False))
-            array = copied
+            array = self.copy_array(array)
         return self.ravel(array)
 
     def fill(self, array: ArrayValue, value: Any) -> None:
@@ -426,15 +422,19 @@ class Memory(Arithmetic):
         elif len(value.shape) != len(array.shape):
             self.refuse("both arrays need the same number of axes")
         elif value.is_writable:  # they may overlap
-            copied = self.new_array(value.shape, value.dtype, value.is_numpy)
-            self._walk(copied, value, lambda place, each: self.store(place, value.dtype, each))
-            value = copied
+            value = self.copy_array(value)
         if isinstance(value, ArrayValue):
             for a, b in zip(array.shape, value.shape):
                 self.fail_if(
                     self.compare(ast.NotEq(), a, b), "ValueError: the arrays differ in shape"
                 )
         self._walk(array, value, lambda pointer, each: self.put(array, pointer, each))
+
+    def copy_array(self, array: ArrayValue) -> ArrayValue:
+        """Return a new array with the elements of another one."""
+        copied = self.new_array(array.shape, array.dtype, array.is_numpy)
+        self._walk(copied, array, lambda place, each: self.store(place, array.dtype, each))
+        return copied
 
     def _walk(self, array: ArrayValue, value: Any, act: Callable[[str, Any], None]) -> None:
         """Call `act` with the address of each element, and the number for it."""
@@ -454,9 +454,13 @@ class Memory(Arithmetic):
         self.loop(array.shape[0], visit)
 
     def loop(
-        self, count: int | Scalar, body: Callable[[Scalar], None], nodes: Sequence[ast.AST] = ()
+        self,
+        count: int | Scalar,
+        body: Callable[[Scalar], None],
+        nodes: Sequence[ast.AST] | None = None,
     ) -> None:
-        """Run `body` with the numbers from 0 to `count` - 1; `nodes` is code that it compiles."""
+        """Run `body` with the numbers from 0 to `count` - 1. If all code of a turn is that of
+        `nodes`, a turn frees the arrays that no variable brings out of it."""
         raise NotImplementedError
 
     def read_array_attribute(self, array: ArrayValue, name: str) -> Any:

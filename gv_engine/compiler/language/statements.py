@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any
 
-from gv_engine.compiler.language.expressions import Iterated, Unknown
+from gv_engine.compiler.language.expressions import Iterated, Nested, Unknown
 from gv_engine.compiler.language.memory import ERROR_NUMBERS, NUMBERS
-from gv_engine.compiler.language.source import find_usage
+from gv_engine.compiler.language.source import LIST_METHODS, find_usage
 from gv_engine.compiler.language.values import (
     ArrayValue,
     GrowingList,
@@ -23,7 +25,8 @@ from gv_engine.compiler.language.values import (
     is_known,
     is_list,
 )
-from gv_engine.compiler.language.variables import Hints, Variables, VariableState
+from gv_engine.compiler.language.variables import CompileAgain, Hints, Variables, VariableState
+from gv_engine.rules.errors import DoesNotCompileError
 
 
 class Statements(Variables):
@@ -41,12 +44,27 @@ class Statements(Variables):
             if not self.emit.is_open():
                 return
             self.node = statement
+            self._require_one_use(statement)
             loops = len(self._loops)
             try:
                 self.visit(statement)
             except Unknown:
                 del self._loops[loops:]
                 self.emit.start_dead()
+            except (DoesNotCompileError, CompileAgain):
+                raise
+            except Exception as error:  # a fault of the compiler, told with the line
+                self.refuse(f"the compiler fails here: {type(error).__name__}: {error}")
+
+    def _require_one_use(self, statement: ast.stmt) -> None:
+        """Refuse a statement that changes a list and reads it otherwise: how many items the other
+        expression finds would depend on the order."""
+        parts = {ast.If: "test", ast.While: "test", ast.For: "iter"}
+        if self.grown and not isinstance(statement, ast.FunctionDef):
+            part = parts.get(type(statement), "")
+            for name in _find_conflicts(getattr(statement, part) if part else statement):
+                if isinstance(self._forms.get(name), GrowingList):
+                    self.refuse(f"one statement changes {name!r} and reads it: use two statements")
 
     def visit_Expr(self, node: ast.Expr) -> None:
         if not isinstance(node.value, ast.Constant):
@@ -57,13 +75,28 @@ class Statements(Variables):
 
     def visit_Assign(self, node: ast.Assign) -> None:
         value = self.evaluate(node.value)
-        has_new_list = isinstance(node.value, ast.List | ast.ListComp | ast.BinOp | ast.Call)
+        if self.is_iterator(node.value):
+            self.refuse("an iterator has no name in compiled code: use a list")
+        has_new_list = isinstance(node.value, ast.List | ast.ListComp | ast.BinOp) or (
+            isinstance(node.value, ast.Call) and self._returns_new_list(node.value)
+        )
         for target in node.targets if not has_new_list or len(node.targets) > 1 else ():
             names = [each for each in ast.walk(target) if isinstance(each, ast.Name)]
             if any(each.id in self.grown for each in names) and _has_list(value):
                 self.refuse("a list that is changed has one name, and begins as a new list")
         for target in node.targets:
             self.assign(target, value)
+
+    def _returns_new_list(self, node: ast.Call) -> bool:
+        """Return True if a call cannot return a list that a variable has already."""
+        if isinstance(node.func, ast.Name):
+            function = self.evaluate(node.func)
+            if not isinstance(function, FunctionType | Nested):
+                return True
+            if isinstance(function, Nested) and function.free:
+                return False
+        read = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+        return not any(_has_list(self._forms[name]) for name in read & self._forms.keys())
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
@@ -103,9 +136,16 @@ class Statements(Variables):
             self.refuse("`raise` needs an exception in compiled code")
         value = self._evaluate_exception(node.exc)
         value = value() if isinstance(value, type) and issubclass(value, Exception) else value
+        self._require_plain_text(node)
         if not isinstance(value, Exception):
             self.refuse(f"found {describe(value)} in place of an exception")
         self.fail_if(True, f"{type(value).__name__}: {value}")
+
+    def _require_plain_text(self, node: ast.AST) -> None:
+        """Refuse texts of errors with {0}, which stands for a number of the program."""
+        for part in ast.walk(node):
+            if isinstance(part, ast.Constant) and re.search(r"\{\d\}", str(part.value)):
+                self.refuse("the text of an error has no {0} in compiled code")
 
     def _evaluate_exception(self, node: ast.expr) -> Any:
         """Return an exception. Its arguments that are not known are numbers, which the program
@@ -125,6 +165,7 @@ class Statements(Variables):
 
     def visit_Assert(self, node: ast.Assert) -> None:
         text = "" if node.msg is None else self.evaluate(node.msg)
+        self._require_plain_text(node)
         self.fail_if(self.negate(self.condition(node.test)), f"AssertionError: {text}")
 
     def visit_If(self, node: ast.If) -> None:
@@ -178,15 +219,19 @@ class Statements(Variables):
 
     @contextmanager
     def _releasing(
-        self, loop: _Loop, nodes: Sequence[ast.AST], before: Container[str]
+        self, loop: _Loop, nodes: Sequence[ast.AST] | None, before: Container[str]
     ) -> Iterator[None]:
         """Behind the code of a loop's turn, start its end: free the arrays that the turn has made,
         unless a variable brings one out of it.
 
         Args:
-            nodes: code of the turn.
+            nodes: code of the turn; None to free nothing.
             before: variables before the loop.
         """
+        if nodes is None:
+            yield
+            self.emit.start(loop.step)
+            return
         mark, outer = self.emit.get("load i64, ptr %arena"), self.has_arrays
         self.has_arrays = False
         yield
@@ -263,7 +308,10 @@ class Statements(Variables):
             self._end_loop(loop, otherwise, node.orelse)
 
     def loop(
-        self, count: int | Scalar, body: Callable[[Scalar], None], nodes: Sequence[ast.AST] = ()
+        self,
+        count: int | Scalar,
+        body: Callable[[Scalar], None],
+        nodes: Sequence[ast.AST] | None = None,
     ) -> None:
         before, loop = self._state(), _Loop(self.emit.new_block(), self.emit.new_block())
 
@@ -282,7 +330,7 @@ class Statements(Variables):
         turn: Callable[[Scalar], None],
         loop: _Loop,
         end: str,
-        nodes: Sequence[ast.AST],
+        nodes: Sequence[ast.AST] | None,
     ) -> None:
         """Call `turn` with a counter from 0 to `count` - 1; go on at `end`."""
         number = None if callable(count) else self.to_int(count)
@@ -304,16 +352,16 @@ class Statements(Variables):
         """Compile the body of a loop once for each item, which is known while compiling."""
         nodes = [node.target, *node.body]
         with self._branching([node.target], node.body, node.orelse):
-            loop, before, is_reached = _Loop("", self.emit.new_block()), self._state()[1], True
+            loop, is_reached = _Loop("", self.emit.new_block()), True
             self._loops.append(loop)
             for item in items:
                 loop.step, loop.turned = self.emit.new_block(), []
                 self._forget_known(nodes, is_unrolled=True)
-                with self._releasing(loop, nodes, before):
-                    self.assign(node.target, item)
-                    inside = self.emit.new_block()
-                    self.emit.jump(inside)
-                    self._run_body(inside, node.body, loop)
+                self.assign(node.target, item)
+                inside = self.emit.new_block()
+                self.emit.jump(inside)
+                self._run_body(inside, node.body, loop)
+                self.emit.start(loop.step)
                 self._go_on(loop.turned)
                 if not loop.turned:
                     self.emit.end("unreachable")
@@ -356,6 +404,25 @@ def _has_array(value: Any) -> bool:
     if isinstance(value, tuple):
         return any(map(_has_array, value))
     return isinstance(value, ArrayValue | TupleList | GrowingList | Iterated)
+
+
+def _find_conflicts(node: ast.AST) -> Iterator[str]:
+    """Yield the variables that an expression reads, and changes by a method of lists in a call that
+    does not contain the other one."""
+    reads: set[str] = set()
+    changes: set[str] = set()
+    waiting: list[ast.AST] = [node]
+    while waiting:
+        match part := waiting.pop():
+            case ast.Call(ast.Attribute(ast.Name(name), method)) if method in LIST_METHODS:
+                changes.add(name)
+                for argument in part.args:
+                    yield from _find_conflicts(argument)
+            case ast.Name(name, ast.Load()):
+                reads.add(name)
+            case _:
+                waiting += ast.iter_child_nodes(part)
+    yield from reads & changes
 
 
 def _has_list(value: Any) -> bool:

@@ -19,6 +19,7 @@ from gv_engine.compiler.language.values import (
     Scalar,
     TupleList,
     describe,
+    forget_bounds,
     form_of,
     is_known,
     is_number,
@@ -322,4 +323,4 @@ def _widen(value: Any) -> Any:
         return Scalar(kind_of(value), "", narrow=narrow_of(value))
     if isinstance(value, tuple):
         return same_sequence(value, map(_widen, value))
-    return value
+    return forget_bounds(value)
