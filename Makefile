@@ -29,8 +29,8 @@ test: .venv/test-$(KEY)  ## make check and, beside it, the tests, but for what i
 tests:
 	$(PYTEST) -m "not thorough"
 
-quick: .venv/test-$(KEY)  ## the tests without compiler and window that took at most 0.04 s when they last ran
-	$(PYTEST) -m "not (thorough or compiled or window or slow)" -q --at-most 0.04
+quick: .venv/test-$(KEY)  ## the tests without window that took at most 0.04 s when they last ran
+	$(PYTEST) -m "not (thorough or window or slow)" -q --at-most 0.04
 
 thorough: .venv/test-$(KEY)  ## the tests that make test leaves out: all sizes, ids and seeds
 	$(PYTEST) -m thorough

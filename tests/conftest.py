@@ -131,7 +131,7 @@ class LeftOut:
 
 @pytest.fixture(autouse=True)
 def _nothing_compiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever compiles says so: `make quick` leaves that out."""
+    """Whoever compiles says so."""
     if not any(map(request.node.get_closest_marker, ("compiled", "window", "slow"))):
         monkeypatch.setattr(CompiledBatch, "__init__", _refuse)
 

@@ -295,7 +295,7 @@ def test_a_trained_policy_and_its_picture_agree_with_its_arrays(here: Path):
     assert np.array_equal(known, ~np.isnan(shortest).any(-1))
     likely = policy_map.probabilities[known].argmax(-1)
     good = shortest[known][range(len(likely)), likely] > 0
-    assert good.mean() > 0.6  # most arrows are on a shortest way
+    assert good.mean() > 0.5  # most arrows are on a shortest way
 
 
 @pytest.mark.slow
