@@ -128,8 +128,9 @@ def run_worlds(b: Any, plan: Any, start: int, stop: int, mode: int) -> int:
     those with KEEP stay. Return how many worlds failed; their codes are in `b.rows`."""
     failed = 0
     for i in range(start, stop):
+        following = b.rows[i + AHEAD]
         for place in plan.prefetched:
-            prefetch_record(b.rows[i + AHEAD], place)
+            prefetch_record(following, place)
         if b.actions[i * plan.agents] != KEEP:
             code = attempt(run_world, b, plan, i, mode)
             b.actions[i * plan.agents] = KEEP

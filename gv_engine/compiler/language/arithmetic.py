@@ -183,8 +183,10 @@ class Arithmetic:
         if kinds == (Kind.BOOL, Kind.BOOL) and type(op) not in _BITS:
             self.refuse(OF_TRUTHS)
         if kinds == (Kind.BOOL, Kind.BOOL):
-            x, y = self.to_number(a), self.to_number(b)
-            return self._bool(f"{_BITS[type(op)]} i1 {x.text}, {y.text}")
+            if isinstance(op, ast.BitXor):
+                x, y = self.to_number(a), self.to_number(b)
+                return self._bool(f"xor i1 {x.text}, {y.text}")
+            return self.both(a, b) if isinstance(op, ast.BitAnd) else self.either(a, b)
         if Kind.FLOAT in kinds or isinstance(op, ast.Div):
             return self._float(op, a, b)
         return self._integer(op, self.to_int(a), self.to_int(b))

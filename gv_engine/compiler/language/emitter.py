@@ -6,7 +6,7 @@ import math
 import re
 import struct
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Any
 
@@ -29,15 +29,20 @@ class Emitter:
 
     Attributes:
         block: label of the block that instructions go into; None after a branch.
+        has_loops: True after a jump back.
     """
+
+    has_loops = False
 
     def __init__(self, guards_loops: bool = False) -> None:
         self._guards_loops, self._started = guards_loops, set[str]()
-        self._lines: dict[str, list[str]] = {"entry": []}
+        self._lines: dict[str, list[str]] = {}
+        self._head: list[str] = []
         self._count = 0
         self._dead: set[str] = set()
         self.block: str | None = None
-        self.start(self.new_block())
+        self._lines["entry"] = []
+        self.start("entry")
 
     def new_block(self) -> str:
         """Return the label of a new, empty block."""
@@ -83,13 +88,34 @@ class Emitter:
         """Return the address of new memory for one value, for the whole run of the function."""
         self._count += 1
         name = f"%s{self._count}"
-        self._lines["entry"].append(f"{name} = alloca {llvm}")
+        self._head.append(f"{name} = alloca {llvm}")
         return name
+
+    def get_first(self, text: str) -> str:
+        """Add an instruction at the begin of the function; return the name of its result."""
+        name = self.new_name()
+        self._head.append(f"{name} = {text}")
+        return name
+
+    def reserve(self) -> Callable[[str], str]:
+        """Return a function that adds an instruction in this place, as `get` does."""
+        assert self.block is not None
+        lines = self._lines[self.block]
+        place = len(lines)
+
+        def get_here(text: str) -> str:
+            name = self.new_name()
+            lines.insert(place, f"{name} = {text}")
+            return name
+
+        return get_here
 
     def jump(self, label: str) -> None:
         """End the block with a jump."""
-        if self._guards_loops and label in self._started:
-            self.do(f"call void @{BURN}()")
+        if label in self._started:
+            self.has_loops = True
+            if self._guards_loops:
+                self.do(f"call void @{BURN}()")
         self.end(f"br label %{label}")
 
     def branch(self, condition: str, then: str, otherwise: str) -> None:
@@ -108,11 +134,9 @@ class Emitter:
 
     def write(self) -> str:
         """Return the text of all blocks."""
-        first = next(label for label in self._lines if label != "entry")
-        self._lines["entry"].append(f"br label %{first}")
-        return "\n".join(
-            f"{label}:\n  " + "\n  ".join(lines) for label, lines in self._lines.items() if lines
-        )
+        (_, first), *others = self._lines.items()
+        blocks = [f"{label}:\n  " + "\n  ".join(lines) for label, lines in others if lines]
+        return "\n".join(["entry:", *self._head, *first, *blocks])
 
 
 def float_text(value: float) -> str:

@@ -59,12 +59,14 @@ class Compiled:
         result: what it returns, with blank LLVM values.
         fails: True if its first result is an error code, 0 for none.
         returns: LLVM types of its results, the error code included.
+        is_empty: True if it does nothing when the program runs.
     """
 
     name: str
     result: Any
     fails: bool
     returns: tuple[str, ...]
+    is_empty: bool = False
 
     @property
     def llvm(self) -> str:
@@ -169,7 +171,6 @@ class FunctionBody(Statements):
         values = tuple(arguments.values())
         parts = [leaf for value in values for leaf in leaves(value)]
         texts = iter([f"%p{k}" for k in range(len(parts))])
-        mark = self.emit.get("load i64, ptr %arena")
         for variable in self.source.walrus:
             self._flags[variable] = self.emit.slot("i1")
             self.emit.do(f"store i1 false, ptr {self._flags[variable]}")
@@ -180,13 +181,15 @@ class FunctionBody(Statements):
         if self.emit.is_open() and self.emit.block is not None:
             self._returns.append((self.emit.block, None))
         self._learn_early()
-        compiled = self._finish(name, mark)
+        compiled = self._finish(name)
         kinds = "".join(f", {leaf.llvm} %p{k}" for k, leaf in enumerate(parts))
         head = f'define internal {compiled.llvm} @"{name}"(ptr %arena{kinds}) {ATTRIBUTES}'
-        self.module.functions.append(f"{head} {{\n{self.emit.write()}\n}}")
-        return compiled
+        text = self.emit.write()
+        self.module.functions.append(f"{head} {{\n{text}\n}}")
+        has_effect = compiled.returns or self.emit.has_loops or "store " in text or "call " in text
+        return compiled if has_effect else replace(compiled, is_empty=True)
 
-    def _finish(self, name: str, mark: str) -> Compiled:
+    def _finish(self, name: str) -> Compiled:
         """Write all returns, now that the types of the results are known."""
         if not self._returns:
             result: Any = None
@@ -198,11 +201,13 @@ class FunctionBody(Statements):
         fails = bool(self._failures)
         types = tuple(leaf.llvm for leaf in leaves(result))
         compiled = Compiled(name, result, fails, ("i32",) * fails + types)
-        keeps_arrays = any(llvm == "ptr" for llvm in types)
+        mark = ""
+        if self.has_arrays and "ptr" not in types:
+            mark = self.emit.get_first("load i64, ptr %arena")
         for block, value in self._returns:
             self.emit.start(block)
             texts = [leaf.text for leaf in leaves(self.fit(value, result))]
-            if self.has_arrays and not keeps_arrays:
+            if mark:
                 self.emit.do(f"store i64 {mark}, ptr %arena")
             self._return(compiled, ["0"] * fails + texts)
         for block, code in self._failures:
@@ -300,6 +305,8 @@ class FunctionBody(Statements):
         self, compiled: Compiled, arguments: Mapping[str, Any]
     ) -> tuple[Any, str | None]:
         """Call a version of a function; return its result and its error code or None."""
+        if compiled.is_empty:
+            return compiled.result, None
         parts = [f"{leaf.llvm} {leaf.text}" for each in arguments.values() for leaf in leaves(each)]
         call = f'call {compiled.llvm} @"{compiled.name}"({", ".join(["ptr %arena", *parts])})'
         if not compiled.returns:

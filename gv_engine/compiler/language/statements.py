@@ -203,15 +203,15 @@ class Statements(Variables):
                     self.emit.branch(test.text, body, otherwise)
                 before = self._state()
                 if test is not False:
-                    self._run_body(body, node.body, loop)
+                    self.emit.start(body)
+                    self._run_body(node.body, loop)
             self.emit.jump(head)
             self._go_on([before, *loop.turned])
             self._forget_known([node.test, *node.body])
             self._end_loop(loop, otherwise, node.orelse, is_reached=test is not True)
 
-    def _run_body(self, label: str, statements: list[ast.stmt], loop: _Loop) -> None:
+    def _run_body(self, statements: list[ast.stmt], loop: _Loop) -> None:
         """Compile the body of a loop."""
-        self.emit.start(label)
         self.run(statements)
         if self.emit.is_open():
             loop.turned.append(self._state())
@@ -232,11 +232,12 @@ class Statements(Variables):
             yield
             self.emit.start(loop.step)
             return
-        mark, outer = self.emit.get("load i64, ptr %arena"), self.has_arrays
+        get_before, outer = self.emit.reserve(), self.has_arrays
         self.has_arrays = False
         yield
         self.emit.start(loop.step)
         if self.has_arrays and not self._brings_arrays(nodes, before):
+            mark = get_before("load i64, ptr %arena")
             self.emit.do(f"store i64 {mark}, ptr %arena")
         self.has_arrays |= outer
 
@@ -298,9 +299,7 @@ class Statements(Variables):
 
             def turn(k: Scalar) -> None:
                 self.assign(node.target, items.read(k))
-                inside = self.emit.new_block()
-                self.emit.jump(inside)
-                self._run_body(inside, node.body, loop)
+                self._run_body(node.body, loop)
 
             self._count(items.length, turn, loop, otherwise, [node.target, *node.body])
             self._go_on([before, *loop.turned])
@@ -358,9 +357,7 @@ class Statements(Variables):
                 loop.step, loop.turned = self.emit.new_block(), []
                 self._forget_known(nodes, is_unrolled=True)
                 self.assign(node.target, item)
-                inside = self.emit.new_block()
-                self.emit.jump(inside)
-                self._run_body(inside, node.body, loop)
+                self._run_body(node.body, loop)
                 self.emit.start(loop.step)
                 self._go_on(loop.turned)
                 if not loop.turned:

@@ -355,7 +355,7 @@ def form_of(value: Any) -> Any:
             return type(value), *map(form_of, value)
     if isinstance(value, float):
         return float, value.hex()  # 0.0 and -0.0 are equal, and differ
-    if isinstance(value, int | str | np.dtype | FunctionType):
+    if isinstance(value, int | str | np.dtype | np.uint64 | FunctionType):
         return type(value), value
     return type(value), id(value)
 
