@@ -56,7 +56,7 @@ def attempt(batch: Backend, actions: np.ndarray[Any, Any] | None, mode: int) -> 
 
 @pytest.mark.compiled
 @pytest.mark.sample("keydoor-9x9", "pogema-8x8-4a", "sokoban", "crafter", "teleport-7x7")
-@pytest.mark.parametrize("name", NOT_OF_GALLERY)
+@pytest.mark.parametrize("name", [*NOT_OF_GALLERY, "pogema-8x8-4a-restart"])
 def test_compiled_worlds_equal_objects(name: str):
     scenario: Any = load_scenario(name)
     mode = MODES.get(name, SAME_STEP)

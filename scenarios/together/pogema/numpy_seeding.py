@@ -23,9 +23,9 @@ def seed_generator(w: World, seed: int) -> None:
     w.rng.random()  # the seeded state is one step further
 
 
-def join(words: np.ndarray, k: int) -> int:
+def join(words: np.ndarray, k: int) -> np.uint64:
     """Return 64 bits: the 32-bit words `k`, the lower half, and `k + 1`."""
-    return int(words[k + 1]) << 32 | int(words[k])
+    return np.uint64(int(words[k + 1])) << np.uint64(32) | np.uint64(int(words[k]))
 
 
 def make_words(seed: int) -> np.ndarray:
@@ -34,20 +34,20 @@ def make_words(seed: int) -> np.ndarray:
     pool[0] = seed
     salt = 0x43B0D7E5
     for k in range(4):
-        next_salt = salt * 0x931E8875 & _WORD
+        next_salt = multiply(salt, 0x931E8875)
         pool[k] = hash_word(int(pool[k]), salt, next_salt)
         salt = next_salt
     for source in range(4):
         for k in range(4):
             if k != source:
-                next_salt = salt * 0x931E8875 & _WORD
+                next_salt = multiply(salt, 0x931E8875)
                 hashed = hash_word(int(pool[source]), salt, next_salt)
-                mixed = (0xCA01F9DD * int(pool[k]) - 0x4973F715 * hashed) & _WORD
+                mixed = multiply(int(pool[k]), 0xCA01F9DD) - multiply(hashed, 0x4973F715) & _WORD
                 pool[k] = mixed ^ mixed >> 16
                 salt = next_salt
     salt = 0x8B51F9DD
     for k in range(8):
-        next_salt = salt * 0x58F38DED & _WORD
+        next_salt = multiply(salt, 0x58F38DED)
         words[k] = hash_word(int(pool[k % 4]), salt, next_salt)
         salt = next_salt
     return words
@@ -55,5 +55,10 @@ def make_words(seed: int) -> np.ndarray:
 
 def hash_word(word: int, salt: int, factor: int) -> int:
     """Return the hash of a 32-bit word."""
-    mixed = (word ^ salt) * factor & _WORD
+    mixed = multiply(word ^ salt, factor)
     return mixed ^ mixed >> 16
+
+
+def multiply(a: int, b: int) -> int:
+    """Return the last 32 bits of the product of two 32-bit words; no step takes 64 bits."""
+    return ((a * (b >> 16) & 0xFFFF) << 16) + a * (b & 0xFFFF) & _WORD
