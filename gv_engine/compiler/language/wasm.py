@@ -134,13 +134,15 @@ def _simplify(module: Any, machine: Any) -> None:
     """Run the few passes of LLVM that make most of a module's size and speed; all passes of its
     level 1 take six times as long."""
     passes = binding.create_new_module_pass_manager()
-    for _ in range(2):
-        passes.add_sroa_pass()
-        passes.add_instruction_combine_pass()
-        passes.add_simplify_cfg_pass()
-        passes.add_always_inliner_pass()
-        passes.add_global_dead_code_eliminate_pass()
+    passes.add_sroa_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_always_inliner_pass()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
     passes.add_new_gvn_pass()
+    passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
     builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options())
     passes.run(module, builder)
