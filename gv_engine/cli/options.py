@@ -213,16 +213,15 @@ class CommandParser(argparse.ArgumentParser):
         self.add_option("--cell PX", parse_cell_size, "side of a cell in pixels", 48)
 
 
-def add_command(commands: Commands, module: ModuleType) -> None:
+def add_command(commands: Commands, name: str, module: ModuleType) -> None:
     """Add the command of a module such as `gv_engine.cli.play` to the command line.
 
     Its help is the docstring of the module: one sentence for the list of commands, then examples
     and further text.
     """
     text, _, more = (module.__doc__ or "").partition("\n\n")
-    name = module.__name__.rpartition(".")[2]
     parser = commands.add_parser(
-        "list" if name == "listing" else name,
+        name,
         help=text[:1].lower() + text[1:].rstrip("."),
         description=text,
         epilog=more,

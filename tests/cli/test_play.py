@@ -17,7 +17,7 @@ def test_a_game_is_the_first_episode_of_a_rollout(here: Path, name):
     acting = "--policy", "valid", "--seed", "3"
     assert main(["rollout", name, *acting, "--episodes", "1", "--out", "a"]) == 0
     arrays, _ = episode_folder.read("a")
-    game = begin_session(create_parser()[0].parse_args(["play", name, *acting]))
+    game = begin_session(create_parser().parse_args(["play", name, *acting]))
     assert (game.seed, game.position, game.length) == (3, 0, len(arrays["action"]))
     total = 0.0
     for number, reward in enumerate(arrays["reward"], start=1):

@@ -14,7 +14,7 @@ from tests.cli.shell import write
 
 def asked_for(words: list[str]) -> Any:
     """The scenario of a command."""
-    options = create_parser()[0].parse_args(["rollout", *words])
+    options = create_parser().parse_args(["rollout", *words])
     found = load_scenario(options.scenario, **scenario_options(options))
     return get_plugin(found).with_step_limit(found, options.max_steps)
 

@@ -134,7 +134,7 @@ def parse_command(line: str, where: str) -> None:
     if program == "gv-engine":
         end = min((words.index(sign) for sign in ("|", ">", "&&") if sign in words), default=None)
         try:
-            create_parser()[0].parse_args(words[:end])
+            create_parser().parse_args(words[:end])
         except SystemExit:
             pytest.fail(f"{where}: {line}")
 

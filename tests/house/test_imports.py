@@ -191,8 +191,7 @@ sys.meta_path.insert(0, Missing())
 COMMANDS_WITHOUT_EXTRAS = """
 import contextlib, io
 from gv_engine.cli import COMMANDS, main
-for command in COMMANDS:
-    name = command.__name__.rpartition(".")[2].replace("listing", "list")
+for name in COMMANDS:
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         try:
@@ -202,6 +201,19 @@ for command in COMMANDS:
     assert f"usage: gv-engine {name}" in out.getvalue(), out.getvalue()
 import gv_engine.ui.window.app, gv_engine.ui.window.viewer
 """
+
+
+ONE_COMMAND = """
+import sys
+from gv_engine.cli import COMMANDS, main
+assert main(["list"]) == 0
+commands = {f"gv_engine.cli.{name}" for name in COMMANDS}
+assert not commands & {*sys.modules}, commands & {*sys.modules}
+"""
+
+
+def test_a_command_imports_no_other_one():
+    modules_after(ONE_COMMAND)
 
 
 def test_playing_needs_no_extra():

@@ -56,7 +56,7 @@ def test_episodes_do_not_depend_on_the_number_of_worlds(memory):
             found.append(episode_folder.read(out)[0])
         assert all(np.array_equal(array, found[1][name]) for name, array in found[0].items())
         level = "keydoor-5x5", "--policy", policy, "--seed", "0"
-        game = begin_session(create_parser()[0].parse_args(["play", *level]))
+        game = begin_session(create_parser().parse_args(["play", *level]))
         game.seek(game.length)
         actions = [game.actions.index(taken.action) for taken in game.past_steps]
         of_first = found[0]["action"][: found[0]["episode_start"][1]].tolist()
@@ -169,7 +169,7 @@ def test_whoever_lets_it_act_is_told():
     drawn(Path("run"))
     Path("other.yaml").write_text(json.dumps(BACKWARDS), "utf-8")
     other, algebra = Scenario.load(BACKWARDS), load_playable("mathy-poly-simplify")
-    options = create_parser()[0].parse_args(["play", "other.yaml", "--policy", "run"])
+    options = create_parser().parse_args(["play", "other.yaml", "--policy", "run"])
     ways: list[Callable[[], Any]] = [
         lambda: begin_session(options),
         lambda: run_differential_test(other, 1, 5, compiled=False, policy="run"),

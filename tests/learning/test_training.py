@@ -236,7 +236,7 @@ def assert_policy_plays(level: str, policy: str, capsys: pytest.CaptureFixture[s
     for name, array in one.items():
         assert np.array_equal(array, other[name]), name
     acting = "--policy", policy, "--seed", "0"
-    game = begin_session(create_parser()[0].parse_args(["play", level, *acting]))
+    game = begin_session(create_parser().parse_args(["play", level, *acting]))
     assert (game.position, game.length) == (0, int(one["episode_start"][1]))
     capsys.readouterr()
     assert main(["record", level, "a.png", *acting, "--steps", "500"]) == 0

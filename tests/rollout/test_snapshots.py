@@ -100,7 +100,7 @@ def test_mistakes(tmp_path):
 
 
 def begun(*words):
-    return play.begin_session(create_parser()[0].parse_args(["play", *map(str, words)]))
+    return play.begin_session(create_parser().parse_args(["play", *map(str, words)]))
 
 
 def test_any_row_opens_as_a_game(tmp_path):
