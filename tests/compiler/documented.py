@@ -574,6 +574,39 @@ def add_narrow(a: Any, b: Any) -> Any:
     return values[a] + 1
 
 
+@refused("narrow elements in lists, np.array and np.full", "NumPy calculates with uint8")
+def keep_narrow(a: Any, b: Any) -> Any:
+    values = np.full(3, a, np.uint8)
+    return np.array([values[0], values[1]])[b]
+
+
+@refused("a truth value as index of an array", "write int(...)")
+def index_by_truth(a: Any, b: Any) -> Any:
+    values = np.zeros(3)
+    values[a > b] = 7
+    return values[0]
+
+
+@refused("numbers in a list that begins with truth values", "begin it with numbers")
+def count_in_truths(a: Any, b: Any) -> Any:
+    seen: Any = [False] * 4
+    seen[a] += 1
+    return seen[b]
+
+
+@refused("values.pop(a), update and others of a dict", "the function update does not compile")
+def change_dict(a: Any, b: Any) -> Any:
+    values = {1: 2}
+    if a > 0:
+        values.update({1: 9})
+    return values[b]
+
+
+@refused("array.tolist() of rows, array[::2].ravel()", "a list of rows does not compile")
+def list_rows(a: Any, b: Any) -> Any:
+    return np.zeros((2, 2)).tolist()[a][b]
+
+
 @refused("a second name for a list that is changed", "a list that grows has one name")
 def name_twice(a: Any, b: Any) -> Any:
     values = [a]
@@ -885,6 +918,17 @@ def add_to_state(w: Any) -> Any:
 def write_too_much(w: Any) -> Any:
     w.agent.facing[1] = 100 * w.height
     return 0
+
+
+@settled("a nan in `sorted`", "compiled")
+def sort_nan(w: Any) -> Any:
+    return sorted((3.0, 1.0, w.height * math.nan, 2.0))[0]
+
+
+@settled("a nan in `==`, `<` and `in` of tuples and lists", "compiled")
+def compare_nan(w: Any) -> Any:
+    x = w.height * math.nan
+    return x in (1.0, x), (x, 1) == (x, 1), (x, 1) < (x, 2), x in [x * k for k in range(w.height)]
 
 
 @settled("a number that does not fit into its array", "error")

@@ -489,7 +489,111 @@ def find_divisor(a: Any, b: Any) -> Any:
     return math.gcd(a % 1000, b % 1000)
 
 
+def sum_from_start(a: Any, b: Any) -> Any:
+    x, y = a % 9, b % 9
+    return sum((k for k in (x, 2)), start=10), sum((k * y for k in range(x)), y), sum((x, 2), y)
+
+
+def read_dict(a: Any, b: Any) -> Any:
+    prices: Any = {1: 5, 2: 7}
+    total = sum(k * price for k, price in prices.items())
+    for key in prices.keys():  # noqa: SIM118
+        total += key
+    return total + prices.get(a, b % 5), len(prices.values())
+
+
+def filter_items_once(a: Any, b: Any) -> Any:
+    left = [5, 0, 7, 0, a]
+    kept = [x for x in (1, 2, 3) if left.pop() > 1]
+    return len(left), len(kept)
+
+
+def slice_lists(a: Any, b: Any) -> Any:
+    rows = [(k, k / 2) for k in range(a % 7)]
+    values: Any = [a, b, 3]
+    total = sum(k for k, _ in rows[1:3])
+    return len(rows[1:]), 1 if rows[5:] else 0, total, values[1:] == [b, 3], values[1:] == (b, 3)
+
+
+def keep_sign_of_zero(a: Any, b: Any) -> Any:
+    pair = (0.0, 1) if a > 0 else (-0.0, 1)
+    table = {0: 0.0, 1: -0.0}
+    return math.copysign(1.0, 0.0 if b > 0 else -0.0), pair, table[a % 2], give_zero(a)
+
+
+def give_zero(a: Any) -> Any:
+    if a > 2:
+        return 0.0
+    return -0.0
+
+
+def copy_or_view(a: Any, b: Any) -> Any:
+    values = np.zeros(4, np.int64)
+    same, other = np.asarray(values), np.asarray(values, float)
+    line = values[1:].ravel()
+    values[:] = b % 9
+    small = np.full(2, a % 100, np.int8)
+    wide = np.array(small.tolist())
+    wide[0] = 300
+    listed = [k for k in range(a % 5 + 1)]  # noqa: C416
+    copied = listed.copy()
+    copied[0] = 7
+    return int(same[0]), float(other[0]), int(line[0]), int(wide[0]), listed[0], copied[0]
+
+
+def copy_grown_list(a: Any, b: Any) -> Any:
+    values = [1, 2]
+    values.append(a)
+    copied = values.copy()
+    copied[0] = 7
+    copied.append(b)
+    return len(values), values[0], len(copied), copied[0]
+
+
+SMALL = np.array([100, 2], np.int8)
+
+
+def use_narrow_constants(a: Any, b: Any) -> Any:
+    cells = np.zeros(SMALL[1], np.int64)
+    return (
+        len(cells),
+        int(SMALL[1]) + a % 9,
+        a == SMALL[1],
+        (5, 6, 7)[SMALL[1]],
+        bool(SMALL[0] > b),
+        int(SMALL[0] + 20),
+    )
+
+
+def unpack_rest(a: Any, b: Any) -> Any:
+    rest: Any
+    first, *rest = (a, b, 3)
+    second, *few = (1, 2)
+    return first, rest == [b, 3], rest == (b, 3), few == [2], second
+
+
+def make_unsigned(a: Any, b: Any) -> Any:
+    return int(np.uint64(a) >> np.uint64(60))
+
+
+def fill_nothing(a: Any, b: Any) -> Any:
+    small = np.zeros(3, np.uint8)
+    small[small > 1] = a
+    none = np.zeros(0, np.int8)
+    none[:] = b
+    return int(small[0])
+
+
+def find_nan(a: Any, b: Any) -> Any:
+    values = np.array([1.0, a % 5.0, b * math.nan, 2.0, math.nan])
+    ordered = np.sort(values)
+    places = int(values.argmax()), int(values.argmin()), int(np.argmax(values[:2]))
+    return *places, float(values.max()), float(values[:2].min()), float(ordered[2]), ordered[3] == 0
+
+
 WHOLE_FUNCTIONS = [
+    *(sum_from_start, read_dict, filter_items_once, slice_lists, keep_sign_of_zero, copy_or_view),
+    *(copy_grown_list, use_narrow_constants, unpack_rest, make_unsigned, fill_nothing),
     *(add, subtract, multiply, divide_down, divide_by_constants, divide, shift, shift_left),
     *(combine_bits, combine_truths, raise_power, compare, compare_mixed, use_and_or, stop_early),
     *(pick, is_member, set_in_one_branch, set_in_loop, set_in_both, widen, change_type),
@@ -511,7 +615,7 @@ WHOLE_FUNCTIONS = [
 ]
 FLOAT_FUNCTIONS = [
     *(add_floats, divide_floats, divide_floats_down, raise_floats, compare_floats, truncate),
-    *(take_functions, take_root, take_exponential),
+    *(take_functions, take_root, take_exponential, find_nan),
 ]
 
 
@@ -636,7 +740,120 @@ def add_fractions(a: int) -> Any:
     return sum([a / 2, 0.1, 0.2])
 
 
+def sum_from_fraction(a: int) -> Any:
+    return sum((x for x in (a, 2)), 0.5)
+
+
+def sum_from_truth(a: int) -> Any:
+    return sum((x for x in (a, 2)), True)
+
+
+def sum_columns(a: int) -> Any:
+    return np.ones((2, 2), np.int64).sum(0)[a]
+
+
+def ask_nothing(a: int) -> Any:
+    return any()  # type: ignore[call-arg]
+
+
+PRICES = {1: 2}
+
+
+def change_constant(a: int) -> Any:
+    if a > 0:
+        PRICES.pop(1)
+    return PRICES[1]
+
+
+def sort_list(a: int) -> Any:
+    values = [3, 1]
+    values.append(a)
+    values.sort()
+    return values[0]
+
+
+def sum_list(a: int) -> Any:
+    values: Any = [k for k in range(a)]  # noqa: C416
+    return values.sum()
+
+
+def repeat_copy(a: int) -> Any:
+    values = [k for k in range(a)]  # noqa: C416
+    return len(values.copy() * 2)
+
+
+def fill_part_of_list(a: int) -> Any:
+    values: Any = [1, 2, 3, a]
+    values[1:3] = 9
+    return values[1]
+
+
+def mark_list(a: int) -> Any:
+    values: Any = [1, 2, 3, a]
+    return len(values[np.zeros(4, bool)])
+
+
+def ravel_gaps(a: int) -> Any:
+    return np.zeros(9)[::2].ravel()[a]
+
+
+def list_rows(a: int) -> Any:
+    return np.zeros((2, 2)).tolist()[a][0]
+
+
+def list_narrow(a: int) -> Any:
+    values = list(np.full(2, a, np.int8))
+    return values[0]
+
+
+def full_of_narrow(a: int) -> Any:
+    return np.full(2, np.full(2, a, np.uint8)[0])[1]
+
+
+def append_narrow(a: int) -> Any:
+    values = []
+    values.append(np.full(2, a, np.uint8)[0])
+    return values[0]
+
+
+def set_narrow_item(a: int) -> Any:
+    values = [1, a]
+    values[0] = np.full(2, a, np.uint8)[0]
+    return values[0]
+
+
+def scale_narrow_constant(a: int) -> Any:
+    return np.float32(0.1) * a
+
+
+def add_narrow_constant(a: int) -> Any:
+    return SMALL[0] + 100 + a
+
+
+def add_to_narrow_constant(a: int) -> Any:
+    return SMALL[0] + a
+
+
 REFUSED = {
+    sum_from_fraction: "found 0.5 in place of an integer that `sum` begins with",
+    sum_from_truth: "found True in place of an integer that `sum` begins with",
+    sum_columns: "takes 2 positional arguments but 3 were given",
+    ask_nothing: "missing 1 required positional argument",
+    change_constant: "the function pop does not compile",
+    sort_list: "a list has no 'sort'",
+    sum_list: "a list has no 'sum'",
+    repeat_copy: "operators do not take lists",
+    fill_part_of_list: "found 9 for a part of a list",
+    mark_list: "found an array of bool in place of a number",
+    ravel_gaps: "this part of an array has gaps",
+    list_rows: "a list of rows does not compile",
+    list_narrow: "NumPy calculates with int8",
+    full_of_narrow: "NumPy calculates with uint8",
+    append_narrow: "NumPy calculates with uint8",
+    set_narrow_item: "NumPy calculates with uint8",
+    scale_narrow_constant: "NumPy calculates with float32",
+    add_narrow_constant: "FloatingPointError: overflow",
+    add_to_narrow_constant: "NumPy calculates with int8",
     recurse: "recurse calls itself",
     use_set: "a set has no order",
     use_with: "`with` does not compile",

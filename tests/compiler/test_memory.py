@@ -188,7 +188,7 @@ REFUSED: dict[Any, str] = {
     pass_generator: "an iterator is no argument",
     pass_iterator: "an iterator is no argument",
     fail_with_braces: "has no {0}",
-    change_global: "the compiler fails here",
+    change_global: "the function append does not compile",
     call_itself: "descend calls itself",
 }
 

@@ -32,6 +32,7 @@ from gv_engine.compiler.language.values import (
     kind_of,
     narrow_of,
     same_sequence,
+    to_known,
 )
 
 KNOWN_OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
@@ -229,7 +230,7 @@ class Arithmetic:
         if are_sequences(a, b) and isinstance(op, ast.Eq | ast.NotEq):
             equal: Any = len(a) == len(b) and is_list(a) == is_list(b)
             for x, y in zip(a, b) if equal else ():
-                equal = self.both(equal, self.compare(ast.Eq(), x, y))
+                equal = self.both(equal, self._are_equal(x, y))
             return equal if isinstance(op, ast.Eq) else self.negate(equal)
         if are_sequences(a, b) and is_list(a) == is_list(b):
             return self._order(op, tuple(a), tuple(b))
@@ -256,8 +257,20 @@ class Arithmetic:
         if not (a and b):
             return KNOWN_OPERATORS[type(op)](len(a), len(b))
         strict = ast.Lt() if isinstance(op, ast.Lt | ast.LtE) else ast.Gt()
-        first, same = self.compare(strict, a[0], b[0]), self.compare(ast.Eq(), a[0], b[0])
+        first, same = self.compare(strict, a[0], b[0]), self._are_equal(a[0], b[0])
         return self.either(first, self.both(same, self._order(op, a[1:], b[1:])))
+
+    def _are_equal(self, a: Any, b: Any) -> Any:
+        """Return `a == b` for items of tuples and lists."""
+        self.require_no_nan(a)
+        return self.compare(ast.Eq(), a, b)
+
+    def require_no_nan(self, item: Any) -> None:
+        """Fail for nan, which Python takes for equal to the same object in a tuple or a list."""
+        if is_number(item) and kind_of(item) is Kind.FLOAT and self.is_checked:
+            text = self.to_number(item).text
+            is_nan = self._bool(f"fcmp uno double {text}, {text}")
+            self.fail_if(is_nan, "ValueError: nan is compared in a tuple or a list")
 
     def both(self, a: Scalar | bool, b: Scalar | bool) -> Scalar | bool:
         """Return `a and b` for two truth values that are both computed."""
@@ -291,7 +304,7 @@ class Arithmetic:
     def _compute(self, op: ast.AST, *values: Any) -> Any:
         """Return the result of an operator on known values."""
         try:
-            return KNOWN_OPERATORS[type(op)](*values)
+            return to_known(KNOWN_OPERATORS[type(op)](*values))
         except (ArithmeticError, TypeError, ValueError) as error:
             self.refuse(f"{type(error).__name__}: {error}")
 
@@ -313,6 +326,7 @@ class Arithmetic:
                 found = self.both(found, self.compare(ast.Eq(), rest, first))
         elif isinstance(values, tuple | list | set | frozenset | dict):
             found = False
+            self.require_no_nan(value)
             for each in values:
                 found = self.either(found, self.compare(ast.Eq(), value, each))
         else:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.compiler.language.values import Kind, Scalar
+from gv_engine.compiler.language.values import Kind, Scalar, narrow_of
 
 NOTHING_MORE = "!0"
 """Empty metadata."""
@@ -151,8 +151,8 @@ def constant(value: bool | int | float | np.uint64) -> Scalar:
     if isinstance(value, np.uint64):
         return Scalar(Kind.UINT, str(int(value)))
     if isinstance(value, int | np.integer):
-        return Scalar(Kind.INT, str(int(value)), int(value), int(value))
-    return Scalar(Kind.FLOAT, float_text(float(value)))
+        return Scalar(Kind.INT, str(int(value)), int(value), int(value), narrow_of(value))
+    return Scalar(Kind.FLOAT, float_text(float(value)), narrow=narrow_of(value))
 
 
 ATTRIBUTES = "nounwind"

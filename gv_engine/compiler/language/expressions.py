@@ -16,6 +16,7 @@ import numpy as np
 from gv_engine.compiler.language.arithmetic import CONVERT, Arithmetic
 from gv_engine.compiler.language.emitter import constant
 from gv_engine.compiler.language.memory import ARRAY_METHODS, Memory
+from gv_engine.compiler.language.source import LIST_METHODS, Source
 from gv_engine.compiler.language.values import (
     ArrayValue,
     GrowingList,
@@ -109,6 +110,7 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
 
     node: ast.AST
     names: Mapping[str, Any]
+    source: Source
     grown: Set[str]
     library: Mapping[Any, Callable[..., Any]]
 
@@ -233,6 +235,8 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
 
     def compare(self, op: ast.cmpop, a: Any, b: Any) -> Any:
         if isinstance(op, ast.In | ast.NotIn) and isinstance(b, ArrayValue):
+            if b.is_list:
+                self.require_no_nan(a)
             found = self.call_function(holds_number, b, a)
             return found if isinstance(op, ast.In) else self.negate(found)
         a, b = self._with_array(a, b)
@@ -393,10 +397,10 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
     def join(self, a: Any, b: Any) -> Any:
         """Return a value of the form that can hold both values: equal known values stay known,
         numbers of two kinds become numbers of the wider kind."""
-        if is_known(a) and is_known(b) and type(a) is type(b) and a is b:
+        if is_known(a) and a is b:
             return a
         if is_number(a) and is_number(b):
-            if is_known(a) and is_known(b) and type(a) is type(b) and a == b:
+            if is_known((a, b)) and form_of(a) == form_of(b):
                 return a
             kind = self.join_kinds(kind_of(a), kind_of(b))
             x, y = self.to_number(a), self.to_number(b)
@@ -420,7 +424,7 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
             return Record("", a.type)
         if isinstance(a, Range | range) and isinstance(b, Range | range):
             return Range(*(self.join(x, y) for x, y in zip(_ends(a), _ends(b))))
-        if is_known(a) and is_known(b) and type(a) is type(b) and a == b:
+        if is_known((a, b)) and form_of(a) == form_of(b):
             return a
         self.refuse(f"the value is {describe(a)} here and {describe(b)} there")
 
@@ -452,6 +456,8 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
         if isinstance(owner, Record):
             return self.read_field(owner, name)
         if isinstance(owner, ArrayValue):
+            if owner.is_list and name != "copy":
+                self.refuse(f"a list has no {name!r} in compiled code")
             return self.read_array_attribute(owner, name)
         if is_known(owner) and not is_number(owner):
             if isinstance(owner, np.ndarray) and name in ARRAY_METHODS:
@@ -477,7 +483,7 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
         if isinstance(owner, np.ndarray):
             places = index if isinstance(index, tuple) else (index,)
             if len(places) == owner.ndim and all(
-                isinstance(place, int) and 0 <= place < size
+                isinstance(place, int | np.integer) and 0 <= place < size
                 for place, size in zip(places, owner.shape)
             ):
                 return owner[index]
@@ -485,13 +491,16 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
         if isinstance(owner, ArrayValue):
             return self.read_array(owner, index)
         if isinstance(owner, TupleList):
-            parts = (self.read_array(column, index) for column in owner.columns)
+            parts = tuple(self.read_array(column, index) for column in owner.columns)
+            if isinstance(index, slice):
+                return TupleList(parts, owner.form)
             return rebuild(owner.form, (leaf.text for part in parts for leaf in leaves(part)))
         if isinstance(owner, dict) and not is_known(index):
             return self._read_dict(owner, index)
         if is_known(index):
             try:
-                return owner[index]
+                is_part = isinstance(owner, ListValue) and isinstance(index, slice)
+                return make_list(owner[index]) if is_part else owner[index]
             except (LookupError, TypeError) as error:
                 self.refuse(f"{type(error).__name__}: {error}")
         if isinstance(owner, tuple | list | range) and owner:
@@ -542,7 +551,9 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> Any:
         match node.func:
-            case ast.Attribute(ast.Name(name), method) if name in self.grown:
+            case ast.Attribute(ast.Name(name), method) if (
+                method in LIST_METHODS and name in self.source.assigned
+            ):
                 values = self.read_variable(name)
                 if isinstance(values, GrowingList):
                     if node.keywords:
@@ -552,15 +563,25 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
         is_compiled = isinstance(function, FunctionType | Nested | Method)
         if is_compiled and any(map(self.is_iterator, node.args)):
             self.refuse("an iterator is no argument in compiled code: use a list")
-        if function in (any, all, sum) and isinstance(node.args[0], ast.GeneratorExp):
-            return self._reduce(function, node.args[0], [*self._values(node.args[1:])])
-        arguments = [*self._values(node.args)]
-        keywords = {}
-        for keyword in node.keywords:
-            if keyword.arg is None:
-                self.refuse("`**values` does not compile")
-            keywords[keyword.arg] = self.evaluate(keyword.value)
-        return self.call(function, arguments, keywords)
+        is_reduced = function in (any, all, sum) and node.args
+        if is_reduced and isinstance(generator := node.args[0], ast.GeneratorExp):
+            start = [*self._values(node.args[1:]), *self._keywords(node).values()]
+            if len(start) > (function is sum):
+                self.refuse(f"{function.__name__} takes fewer arguments")
+            return self._reduce(function, generator, self.start_of_sum(*start))
+        return self.call(function, [*self._values(node.args)], self._keywords(node))
+
+    def _keywords(self, node: ast.Call) -> dict[str, Any]:
+        """Return the values of the keyword arguments of a call."""
+        if any(keyword.arg is None for keyword in node.keywords):
+            self.refuse("`**values` does not compile")
+        return {str(each.arg): self.evaluate(each.value) for each in node.keywords}
+
+    def start_of_sum(self, start: Any = 0) -> int | Scalar:
+        """Return the number that a sum begins with; refuse what is no integer."""
+        if not is_number(start) or kind_of(start) is not Kind.INT or narrow_of(start):
+            self.refuse(f"found {describe(start)} in place of an integer that `sum` begins with")
+        return start  # type: ignore[no-any-return]
 
     def is_iterator(self, node: ast.expr) -> bool:
         """Return True for generators, `zip(…)` and so on, whose items Python gives out once."""
@@ -648,9 +669,18 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
     visit_GeneratorExp = visit_ListComp
 
     def _are_known(self, generator: ast.comprehension, items: tuple[Any, ...]) -> bool:
-        """Return True if the tests of a comprehension do not depend on the running program."""
-        self.assign(generator.target, items[0])
-        return all(isinstance(self.condition(test), bool) for test in generator.ifs)
+        """Return True if the tests of a comprehension do not depend on the running program. Their
+        code here stands where nothing reaches it."""
+        block = self.emit.block
+        assert block is not None
+        with self.forking() as fork:
+            self.emit.start(self.emit.new_block())
+            self.assign(generator.target, items[0])
+            are_known = all(isinstance(self.condition(test), bool) for test in generator.ifs)
+            self.emit.end("unreachable")
+            fork.begin()
+        self.emit.start(block)
+        return are_known
 
     def _collect_known(
         self, element: ast.expr, generators: list[ast.comprehension], items: tuple[Any, ...]
@@ -685,10 +715,10 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
         yield end
         self.emit.start(end)
 
-    def _reduce(self, function: Any, node: ast.GeneratorExp, start: list[Any]) -> Any:
+    def _reduce(self, function: Any, node: ast.GeneratorExp, start: int | Scalar) -> Any:
         """Return `any`, `all` or `sum` of a generator; `any` and `all` stop as soon as Python."""
         is_sum, found, end = function is sum, function is not all, self.emit.new_block()
-        first = constant((start[0] if start else 0) if is_sum else function is all)
+        first = self.to_int(start) if is_sum else constant(function is all)
         result = self.emit.slot(first.kind.llvm)
         self.emit.do(f"store {first.kind.llvm} {first.text}, ptr {result}")
 
@@ -793,9 +823,9 @@ def _is_pure(function: Any) -> bool:
     """Return True for what may run while compiling: classes, methods of constants, and what the
     engine's own objects offer."""
     owner = getattr(function, "__self__", None)
-    if isinstance(function, type) or isinstance(
-        owner, str | tuple | int | float | frozenset | dict
-    ):
+    if isinstance(owner, dict):
+        return function.__name__ in ("get", "keys", "values", "items")
+    if isinstance(function, type) or isinstance(owner, str | tuple | int | float | frozenset):
         return True
     return type(owner).__module__.startswith("gv_engine.")
 

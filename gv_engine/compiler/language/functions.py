@@ -14,6 +14,8 @@ from types import FunctionType
 from typing import Any, NoReturn
 from zlib import crc32
 
+import numpy as np
+
 from gv_engine.compiler.language.emitter import ATTRIBUTES, Emitter, Module
 from gv_engine.compiler.language.expressions import Nested
 from gv_engine.compiler.language.memory import NUMBERS
@@ -132,7 +134,8 @@ class Compiler:
         self, function: FunctionType | Nested, arguments: Mapping[str, Any], name: str, hints: Hints
     ) -> Compiled | None:
         try:
-            return FunctionBody(self, function, hints).compile(arguments, name)
+            with np.errstate(divide="raise", over="raise", invalid="raise"):
+                return FunctionBody(self, function, hints).compile(arguments, name)
         except CompileAgain:
             return None
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from gv_engine.compiler.language import arithmetic
 from gv_engine.compiler.language.emitter import constant
+from gv_engine.compiler.language.expressions import DTYPES, Expressions, Iterated, emits
 from gv_engine.compiler.language.expressions import LIBRARY as LIBRARY
-from gv_engine.compiler.language.expressions import Expressions, Iterated, emits
 from gv_engine.compiler.language.maths import fabs, to_integer
 from gv_engine.compiler.language.memory import ARRAY_METHODS
 from gv_engine.compiler.language.values import (
@@ -31,7 +31,9 @@ from gv_engine.compiler.language.values import (
     is_known,
     is_number,
     kind_of,
+    kind_of_dtype,
     make_list,
+    narrow_of,
 )
 
 # ---- conversions ---------------------------------------------------------------------------------
@@ -42,7 +44,13 @@ def _uint(body: Expressions, value: Any) -> Any:
     if is_known(value):
         return np.uint64(value)
     number = body.to_number(value)
-    return number if number.kind is Kind.UINT else Scalar(Kind.UINT, body.to_int(number).text)
+    if number.kind is Kind.UINT:
+        return number
+    whole = body.to_int(number)
+    if whole.low < 0 and body.is_checked:
+        negative = body.compare(ast.Lt(), whole, 0)
+        body.fail_if(negative, "OverflowError: a negative integer is no uint64")
+    return Scalar(Kind.UINT, whole.text)
 
 
 @emits(float, np.float64)
@@ -156,7 +164,8 @@ def _pow(body: Expressions, a: Any, b: Any) -> Any:
 
 
 @emits(sum)
-def _sum_items(body: Expressions, values: Any, start: int = 0) -> Any:
+def _sum_items(body: Expressions, values: Any, start: Any = 0) -> Any:
+    start = body.start_of_sum(start)
     if isinstance(values, ArrayValue) and len(values.shape) > 1:
         body.refuse("`sum` adds rows here: call the array's own sum(), or loop")
     if isinstance(values, ArrayValue) and (narrow := body.read_element(values, (0,), True).narrow):
@@ -164,7 +173,7 @@ def _sum_items(body: Expressions, values: Any, start: int = 0) -> Any:
     return _sum(body, values, start)
 
 
-def _sum(body: Expressions, values: Any, start: int = 0) -> Any:
+def _sum(body: Expressions, values: Any, start: int | Scalar = 0) -> Any:
     total: Any = start
     if isinstance(values, ArrayValue):
         values = _ravel(body, values)
@@ -295,11 +304,18 @@ LIBRARY[any], LIBRARY[all] = _decide(True), _decide(False)
 def _sorted(body: Expressions, values: Any) -> Any:
     if is_known(values):
         return sorted(values)
-    array = values if isinstance(values, ArrayValue) else _array(body, values)
-    kind = body.read_element(array, (0,), is_inside=True)
-    if kind.narrow:
-        body.refuse(arithmetic.CONVERT.format(kind.narrow))
-    return replace(_sort(body, array), is_list=True)
+    array = _copy_list(body, values if isinstance(values, ArrayValue) else _array(body, values))
+    if array.dtype.kind == "f":
+        body.call_function(_require_order, array)
+    body.call_function(_insertion_sort, array)
+    return array
+
+
+def _require_order(values: Any) -> None:
+    """Fail if an element is no number: the order would depend on how Python sorts."""
+    for value in values:
+        if value != value:
+            raise ValueError("`sorted` takes no nan in compiled code")
 
 
 @emits(tuple)
@@ -313,7 +329,7 @@ def _list(body: Expressions, values: Any = ()) -> Any:
     if isinstance(items, tuple):
         return make_list(items)
     if isinstance(values, ArrayValue):
-        return _tolist(body, values) if len(values.shape) == 1 else body.refuse("list of rows")
+        return _copy_list(body, values)
     if isinstance(values, Range | range):
         return replace(_write_range(body, items), is_list=True)
     body.refuse(f"found {describe(values)}, which `list` does not take in compiled code")
@@ -360,10 +376,10 @@ def _ones(body: Expressions, shape: Any, dtype: Any = np.float64) -> ArrayValue:
 
 @emits(np.full)
 def _full(body: Expressions, shape: Any, value: Any, dtype: Any = None) -> ArrayValue:
-    if dtype is None:
-        kinds = {Kind.BOOL: np.bool_, Kind.INT: np.int64, Kind.UINT: np.uint64}
-        dtype = kinds.get(kind_of(value), np.float64)
-    array = body.new_array(shape, _dtype(body, dtype))
+    if dtype is None and not is_number(value):
+        body.refuse(f"found {describe(value)} in place of a number")
+    _require_wide(body, dtype, value)
+    array = body.new_array(shape, _dtype(body, dtype or DTYPES[kind_of(value)]))
     body.fill(array, value)
     return array
 
@@ -403,10 +419,20 @@ def _write_range(body: Expressions, items: Any) -> ArrayValue:
     return array
 
 
-@emits(np.array, np.asarray)
+@emits(np.asarray)
+def _as_array(body: Expressions, values: Any, dtype: Any = None) -> ArrayValue:
+    is_array = isinstance(values, ArrayValue) and values.is_numpy and not values.is_list
+    if is_array and (dtype is None or _dtype(body, dtype) == values.dtype):
+        return values  # type: ignore[no-any-return]
+    return _array(body, values, dtype)
+
+
+@emits(np.array)
 def _array(body: Expressions, values: Any, dtype: Any = None) -> ArrayValue:
     if isinstance(values, ArrayValue):
-        is_numpy = values.is_numpy or dtype is not None or values.is_list
+        if dtype is None and values.is_list:
+            dtype = DTYPES[kind_of_dtype(values.dtype)]
+        is_numpy = values.is_numpy or dtype is not None
         copied = body.new_array(values.shape, _dtype(body, dtype or values.dtype), is_numpy)
         body.fill(copied, values)
         return copied
@@ -416,19 +442,25 @@ def _array(body: Expressions, values: Any, dtype: Any = None) -> ArrayValue:
     kind = kind_of(items[0])
     for item in items[1:]:
         kind = body.join_kinds(kind, kind_of(item))
-    usual = {Kind.BOOL: np.bool_, Kind.INT: np.int64, Kind.UINT: np.uint64, Kind.FLOAT: np.float64}
-    array = body.new_array(len(items), _dtype(body, dtype or usual[kind]))
+    _require_wide(body, dtype, *items)
+    array = body.new_array(len(items), _dtype(body, dtype or DTYPES[kind]))
     for k, item in enumerate(items):
         body.store(body.element(array, (k,)), array.dtype, item)
     return array
 
 
+def _require_wide(body: Expressions, dtype: Any, *values: Any) -> None:
+    """Refuse narrow numbers that the dtype of a new array comes from."""
+    if dtype is None and (narrow := narrow_of(*values)):
+        body.refuse(arithmetic.CONVERT.format(narrow))
+
+
 def _insertion_sort(values: Any) -> None:
-    """Sort an array in place."""
+    """Sort an array in place; behind its numbers stands what is none."""
     for i in range(1, len(values)):
         value = values[i]
         k = i
-        while k > 0 and values[k - 1] > value:
+        while k > 0 and value == value and not values[k - 1] <= value:
             values[k] = values[k - 1]
             k -= 1
         values[k] = value
@@ -455,23 +487,25 @@ def _take_all(table: Any, indices: Any, found: Any) -> None:
 
 
 def _find_least(values: Any) -> int:
-    """Return the index of the first least element."""
+    """Return the index of the first least element, or of the first nan."""
     best = 0
     if len(values) == 0:
         raise ValueError("attempt to get argmin or argmax of an empty sequence")
     for k in range(1, len(values)):
-        if values[k] < values[best]:
+        is_nan = values[k] != values[k] and values[best] == values[best]
+        if values[k] < values[best] or is_nan:
             best = k
     return best
 
 
 def _find_greatest(values: Any) -> int:
-    """Return the index of the first greatest element."""
+    """Return the index of the first greatest element, or of the first nan."""
     best = 0
     if len(values) == 0:
         raise ValueError("attempt to get argmin or argmax of an empty sequence")
     for k in range(1, len(values)):
-        if values[k] > values[best]:
+        is_nan = values[k] != values[k] and values[best] == values[best]
+        if values[k] > values[best] or is_nan:
             best = k
     return best
 
@@ -481,11 +515,29 @@ def _fill(body: Expressions, array: ArrayValue, value: Any) -> None:
 
 
 def _copy(body: Expressions, array: ArrayValue) -> ArrayValue:
-    return _array(body, array)
+    return _copy_list(body, array) if array.is_list else _array(body, array)
 
 
 def _ravel(body: Expressions, array: ArrayValue) -> ArrayValue:
     return body.ravel(array)
+
+
+def _require_view(body: Expressions, array: ArrayValue) -> ArrayValue:
+    if not array.is_contiguous:
+        body.refuse("this part of an array has gaps, so that `ravel` is a copy: take its `copy()`")
+    return body.ravel(array)
+
+
+def _find_extreme(find: Callable[..., Any], pick: Any) -> Callable[..., Any]:
+    """Return the code of an array's `min` or `max`, nan if it has one."""
+
+    def emit(body: Expressions, array: ArrayValue) -> Any:
+        flat = body.ravel(array)
+        if flat.dtype.kind != "f":
+            return LIBRARY[pick](body, flat)
+        return body.read_element(flat, (body.call_function(find, flat),), is_inside=True)
+
+    return emit
 
 
 def _has_all(values: Any) -> bool:
@@ -512,9 +564,25 @@ def _any(body: Expressions, array: ArrayValue) -> Any:
     return body.call_function(_has_any, _ravel(body, array))
 
 
-def _tolist(body: Expressions, array: ArrayValue) -> Any:
-    copied = _array(body, array)
-    return replace(copied, is_list=True, is_numpy=False)
+def _copy_list(body: Expressions, array: ArrayValue) -> ArrayValue:
+    """Return a list with the elements of an array."""
+    if narrow := body.read_element(array, (0,) * len(array.shape), is_inside=True).narrow:
+        body.refuse(arithmetic.CONVERT.format(narrow))
+    return _make_list(body, array)
+
+
+def _tolist(body: Expressions, array: ArrayValue) -> ArrayValue:
+    if array.dtype == np.uint64:
+        body.refuse("`tolist` of uint64 has integers that do not wrap, which does not compile")
+    return _make_list(body, array)
+
+
+def _make_list(body: Expressions, array: ArrayValue) -> ArrayValue:
+    if len(array.shape) > 1:
+        body.refuse("a list of rows does not compile: make a list of each row")
+    copied = body.new_array(array.shape, np.dtype(DTYPES[kind_of_dtype(array.dtype)]))
+    body.fill(copied, array)
+    return replace(copied, is_list=True)
 
 
 _METHODS: dict[str, Callable[..., Any]] = {
@@ -522,11 +590,11 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "any": _any,
     "fill": _fill,
     "copy": _copy,
-    "ravel": _ravel,
-    "sum": _sum,
+    "ravel": _require_view,
+    "sum": lambda body, array: _sum(body, array),
     "tolist": _tolist,
-    "min": lambda body, array: LIBRARY[min](body, _ravel(body, array)),
-    "max": lambda body, array: LIBRARY[max](body, _ravel(body, array)),
+    "min": _find_extreme(_find_least, min),
+    "max": _find_extreme(_find_greatest, max),
     "argmin": lambda body, array: body.call_function(_find_least, _ravel(body, array)),
     "argmax": lambda body, array: body.call_function(_find_greatest, _ravel(body, array)),
 }

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gv_engine.compiler.language.arithmetic import CONVERT
 from gv_engine.compiler.language.emitter import constant
 from gv_engine.compiler.language.expressions import DTYPES, Expressions, Iterated
 from gv_engine.compiler.language.values import (
@@ -18,6 +19,7 @@ from gv_engine.compiler.language.values import (
     TupleList,
     is_list,
     kind_of,
+    narrow_of,
 )
 
 HEAD = 16
@@ -79,6 +81,8 @@ class Lists(Expressions):
         """Append an item, a number or a tuple of numbers, to a list."""
         parts = item if isinstance(item, tuple) and not isinstance(item, ListValue) else (item,)
         numbers = [self.to_number(part) for part in parts]
+        if narrow := narrow_of(*numbers):
+            self.refuse(CONVERT.format(narrow))
         kinds = tuple(kind_of(number) for number in numbers)
         if values.kinds is not None and len(kinds) == len(values.kinds):
             kinds = tuple(map(self.join_kinds, values.kinds, kinds))

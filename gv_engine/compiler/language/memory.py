@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gv_engine.compiler.language.arithmetic import Arithmetic
+from gv_engine.compiler.language.arithmetic import CONVERT, Arithmetic
 from gv_engine.compiler.language.emitter import NOTHING_MORE, constant
 from gv_engine.compiler.language.values import (
     HIGHEST,
@@ -24,7 +24,9 @@ from gv_engine.compiler.language.values import (
     bounds_of,
     describe,
     is_number,
+    kind_of,
     kind_of_dtype,
+    narrow_of,
 )
 
 OUT_OF_RANGE = "IndexError: index {{0}} is out of bounds for axis {} with size {}"
@@ -187,6 +189,8 @@ class Memory(Arithmetic):
     def put(self, array: ArrayValue, pointer: str, value: Any) -> None:
         """Write a number into the element of an array at an address."""
         writer = array.writer
+        if array.is_list:
+            self._require_item(array, value)
         if writer is None:
             self.store(pointer, array.dtype, value)
             return
@@ -202,6 +206,13 @@ class Memory(Arithmetic):
         place = self.emit.get(f"sub i64 {place}, {writer.back + writer.start}")
         place = self.emit.get(f"sdiv exact i64 {place}, {array.dtype.itemsize}")
         self.call_function(writer.function, record, Scalar(Kind.INT, place, 0), value)
+
+    def _require_item(self, values: ArrayValue, value: Any) -> None:
+        """Refuse a number that a list would hold as another one."""
+        if narrow := narrow_of(value):
+            self.refuse(CONVERT.format(narrow))
+        if values.dtype == np.bool_ and kind_of(value) is not Kind.BOOL:
+            self.refuse("this list has truth values: begin it with numbers, such as [0] * n")
 
     def constant_array(self, values: np.ndarray[Any, Any]) -> ArrayValue:
         """Return an array that is known while compiling as constant memory of the program."""
@@ -251,6 +262,8 @@ class Memory(Arithmetic):
         has_gaps = any(isinstance(index, slice) for index in indices[:-1])
         for k, (length, stride) in enumerate(zip(array.shape, array.strides)):
             value = indices[k] if k < len(indices) else slice(None)
+            if is_number(value) and kind_of(value) is Kind.BOOL and not array.is_list:
+                self.refuse("a truth value is no index of an array: write int(...)")
             place: int | Scalar
             if isinstance(value, slice):
                 place, length, step = self._cut(value, length)
@@ -362,6 +375,8 @@ class Memory(Arithmetic):
             self.fail_if(beyond, "IndexError: only the first entities can have this component")
         found = self.part(array, indices)
         if found.shape:
+            if array.is_list and not isinstance(value, ArrayValue | tuple):
+                self.refuse(f"found {describe(value)} for a part of a list, which takes a list")
             self.fill(found, value)
             return
         self.put(array, found.pointer, value)
@@ -369,6 +384,7 @@ class Memory(Arithmetic):
     def _fill_where(self, array: ArrayValue, marks: ArrayValue, value: Any) -> None:
         """Write a number into the elements of an array that another one marks as True."""
         array, marks = self._require_marks(array, marks)
+        value = self._require_element(array, value)
 
         def visit(k: Scalar) -> None:
             marked = self.read_array(marks, k, is_inside=True)
@@ -380,8 +396,10 @@ class Memory(Arithmetic):
     def _require_marks(self, array: ArrayValue, marks: ArrayValue) -> tuple[ArrayValue, ArrayValue]:
         """Return an array and another one that marks its elements, both with one axis; refuse other
         indices."""
-        if marks.dtype != np.bool_ or len(array.shape) != len(marks.shape):
-            self.refuse("an array is no index in compiled code, unless it marks elements")
+        if array.is_list or marks.dtype != np.bool_ or len(array.shape) != len(marks.shape):
+            self.refuse(
+                "an array is no index in compiled code, unless it marks elements of another"
+            )
         for x, y in zip(array.shape, marks.shape):
             differ = self.compare(ast.NotEq(), x, y)
             self.fail_if(differ, "IndexError: boolean index did not match indexed array")
@@ -411,11 +429,7 @@ class Memory(Arithmetic):
                 self.write_array(array, k, item)
             return
         if not isinstance(value, ArrayValue):
-            value = (
-                self.to_number(value)
-                if is_number(value)
-                else self.refuse(f"found {describe(value)} in place of a number or an array")
-            )
+            value = self._require_element(array, value)
             if len(array.shape) > 1 and array.is_contiguous:  # one loop is faster
                 size = self.read_array_attribute(array, "size")
                 array = replace(array, shape=(size,), strides=(array.dtype.itemsize,))
@@ -435,6 +449,16 @@ class Memory(Arithmetic):
         copied = self.new_array(array.shape, array.dtype, array.is_numpy)
         self._walk(copied, array, lambda place, each: self.store(place, array.dtype, each))
         return copied
+
+    def _require_element(self, array: ArrayValue, value: Any) -> Scalar:
+        """Return a number for elements of an array; fail if it does not fit, also if there are
+        none."""
+        if not is_number(value):
+            self.refuse(f"found {describe(value)} in place of a number or an array")
+        number = self.to_number(value)
+        if array.dtype.kind in "iu" and number.kind in (Kind.INT, Kind.UINT):
+            self._require_fit(number, array.dtype)
+        return number
 
     def _walk(self, array: ArrayValue, value: Any, act: Callable[[str, Any], None]) -> None:
         """Call `act` with the address of each element, and the number for it."""
@@ -486,7 +510,8 @@ class Memory(Arithmetic):
         stands for Python's integers."""
         if dtype == np.object_:
             dtype, is_numpy = np.dtype(np.int64), False
-        shape = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
+        lengths = shape if isinstance(shape, tuple | list) else (shape,)
+        shape = tuple(int(x) if isinstance(x, np.integer) else x for x in lengths)
         strides: list[int | Scalar] = []
         size: Any = dtype.itemsize
         for length in reversed(shape):

@@ -95,6 +95,8 @@ class Statements(Variables):
                 return True
             if isinstance(function, Nested) and function.free:
                 return False
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "copy":
+            return True
         read = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
         return not any(_has_list(self._forms[name]) for name in read & self._forms.keys())
 

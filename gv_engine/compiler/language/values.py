@@ -222,10 +222,11 @@ def is_number(value: Any) -> bool:
 
 def to_known(value: Any) -> Any:
     """Return a number of NumPy that is known while compiling as a number of Python, except for
-    `numpy.uint64`, whose arithmetic differs; return all other values as they are."""
-    if isinstance(value, np.generic) and not isinstance(value, np.uint64 | np.void):
-        return value.item()
-    return value
+    `numpy.uint64` and narrow ones, whose arithmetic differs; return all other values as they
+    are."""
+    if not isinstance(value, np.generic) or isinstance(value, np.uint64 | np.void):
+        return value
+    return value if narrow_of(value) else value.item()
 
 
 def kind_of(value: Any) -> Kind:
@@ -236,7 +237,7 @@ def kind_of(value: Any) -> Kind:
         return Kind.BOOL
     if isinstance(value, np.uint64):
         return Kind.UINT
-    return Kind.INT if isinstance(value, int) else Kind.FLOAT
+    return Kind.INT if isinstance(value, int | np.integer) else Kind.FLOAT
 
 
 def kind_of_dtype(dtype: np.dtype[Any]) -> Kind:
@@ -257,7 +258,12 @@ def bounds_of(value: int | Scalar) -> tuple[int, int]:
 
 def narrow_of(*values: Any) -> str:
     """Return the dtype of a narrow number among some numbers; "" if there is none."""
-    return next((each.narrow for each in values if isinstance(each, Scalar) and each.narrow), "")
+    for value in values:
+        if isinstance(value, Scalar) and value.narrow:
+            return value.narrow
+        if isinstance(value, np.integer | np.floating) and value.itemsize < 8:
+            return value.dtype.name
+    return ""
 
 
 def is_known(value: Any) -> bool:
@@ -355,7 +361,9 @@ def form_of(value: Any) -> Any:
             return type(value), *map(form_of, value)
     if isinstance(value, float):
         return float, value.hex()  # 0.0 and -0.0 are equal, and differ
-    if isinstance(value, int | str | np.dtype | np.uint64 | FunctionType):
+    if isinstance(value, np.generic):
+        return type(value), value.tobytes()
+    if isinstance(value, int | str | np.dtype | FunctionType):
         return type(value), value
     return type(value), id(value)
 

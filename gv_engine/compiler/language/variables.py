@@ -25,6 +25,7 @@ from gv_engine.compiler.language.values import (
     is_number,
     kind_of,
     leaves,
+    make_list,
     narrow_of,
     rebuild,
     same_sequence,
@@ -207,7 +208,7 @@ class Variables(Lists):
             self.refuse(f"found {len(items)} values for {len(targets) - 1} names or more")
         return (
             *items[: stars[0]],
-            items[stars[0] : len(items) - after],
+            make_list(items[stars[0] : len(items) - after]),
             *items[len(items) - after :],
         )
 
