@@ -159,11 +159,12 @@ def raytracing(
     """The agent sees each cell that enough rays of light reach: a number of rays, or a share of
     those that cross the cell."""
     lit, seen = cast_light(view, outward, beams), flat_view(view.seen)
-    for k in range(len(lit)):
-        if absolute_counts:
+    if absolute_counts:
+        for k in range(len(lit)):
             seen[k] = lit[k] >= threshold
-        else:
-            seen[k] = crossings[k] > 0 and lit[k] / crossings[k] >= threshold
+        return
+    for k in range(len(lit)):
+        seen[k] = crossings[k] > 0 and lit[k] / crossings[k] >= threshold
 
 
 @system(VISIBILITY, tables=_RAY_TABLES)

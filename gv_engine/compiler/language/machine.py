@@ -52,6 +52,7 @@ class MachineCode:
         module = binding.parse_assembly(head + text)
         module.verify()
         options = binding.create_pipeline_tuning_options(speed_level=level)
+        options.loop_vectorization = True
         passes = binding.create_pass_builder(machine, options)
         passes.getModulePassManager().run(module, passes)
         self._engine = binding.create_mcjit_compiler(module, machine)
