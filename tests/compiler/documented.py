@@ -594,6 +594,13 @@ def count_in_truths(a: Any, b: Any) -> Any:
     return seen[b]
 
 
+@refused("values += [a] of a list", "`+=` changes a list")
+def add_in_place(a: Any, b: Any) -> Any:
+    values = [a]
+    values += [b]
+    return values[1]
+
+
 @refused("values.pop(a), update and others of a dict", "the function update does not compile")
 def change_dict(a: Any, b: Any) -> Any:
     values = {1: 2}

@@ -153,7 +153,8 @@ def to_python(form: Any, values: Iterator[np.int64]) -> Any:
 def run_python(function: Any, *values: Any) -> Any:
     """Return the result of a function, or the class and text of the exception that it raises."""
     try:
-        return function(*values)
+        with np.errstate(**NUMPY_ERRORS):
+            return function(*values)
     except Exception as error:  # any exception of the tested function
         return f"{type(error).__name__}: {error}"
 
@@ -181,8 +182,7 @@ def run_rule(scenario: Any, function: Any) -> tuple[Any, Any, list[str]]:
     call = _write_entry("entry", version, [record])
     program = MachineCode("\n".join([compiler.module.write(), call]))
     compiled = _make_caller(compiler, program, "entry", version, [np.ndarray])(row)
-    with np.errstate(**NUMPY_ERRORS):
-        wanted = run_python(function, world)
+    wanted = run_python(function, world)
     names = [name for name in layout.dtype.names if not name.startswith("layout_")]
     after = None if isinstance(wanted, str) else world.snapshot()
     return (

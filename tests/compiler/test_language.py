@@ -576,6 +576,24 @@ def make_unsigned(a: Any, b: Any) -> Any:
     return int(np.uint64(a) >> np.uint64(60))
 
 
+def calculate_unsigned(a: Any, b: Any) -> Any:
+    word = np.uint64(a & 7) * np.uint64(5) - np.uint64(2)
+    words = np.array([a & 7, 2], np.uint64) * np.uint64(1 << 63) * np.uint64(3)
+    return int(word), int(word + 3), int(words[0] >> np.uint64(60))
+
+
+def overflow_unsigned(a: Any, b: Any) -> Any:
+    return int(-np.uint64(a & 1) * np.uint64(b & 3) >> np.uint64(60))
+
+
+def add_in_place(a: Any, b: Any) -> Any:
+    flags = np.zeros(3, bool)
+    flags |= flags
+    flags[a % 3] += 1
+    flags[1:] |= b > 0
+    return bool(flags[0]), bool(flags[1]), bool(flags[2])
+
+
 def fill_nothing(a: Any, b: Any) -> Any:
     small = np.zeros(3, np.uint8)
     small[small > 1] = a
@@ -594,6 +612,7 @@ def find_nan(a: Any, b: Any) -> Any:
 WHOLE_FUNCTIONS = [
     *(sum_from_start, read_dict, filter_items_once, slice_lists, keep_sign_of_zero, copy_or_view),
     *(copy_grown_list, use_narrow_constants, unpack_rest, make_unsigned, fill_nothing),
+    *(calculate_unsigned, overflow_unsigned, add_in_place),
     *(add, subtract, multiply, divide_down, divide_by_constants, divide, shift, shift_left),
     *(combine_bits, combine_truths, raise_power, compare, compare_mixed, use_and_or, stop_early),
     *(pick, is_member, set_in_one_branch, set_in_loop, set_in_both, widen, change_type),
@@ -788,6 +807,31 @@ def fill_part_of_list(a: int) -> Any:
     return values[1]
 
 
+def add_to_name(a: int) -> Any:
+    values = [1, 2]
+    other = values
+    values += [a]
+    return len(other)
+
+
+def add_to_truths(a: int) -> Any:
+    flags = np.zeros(3, bool)
+    flags[1:] += a
+    return flags[1]
+
+
+def iterate_again(a: int) -> Any:
+    numbers, total = map(abs, (1, -2)), 0
+    for _ in range(a):
+        for x in numbers:
+            total += x
+    return total
+
+
+def mix_unsigned(a: int) -> Any:
+    return np.uint64(5) + (np.arange(5)[a] & 7)
+
+
 def mark_list(a: int) -> Any:
     values: Any = [1, 2, 3, a]
     return len(values[np.zeros(4, bool)])
@@ -844,6 +888,10 @@ REFUSED = {
     sum_list: "a list has no 'sum'",
     repeat_copy: "operators do not take lists",
     fill_part_of_list: "found 9 for a part of a list",
+    add_to_name: "`+=` changes a list",
+    add_to_truths: "an array of truth values does not take numbers",
+    iterate_again: "the function map does not compile",
+    mix_unsigned: "write np.uint64(...)",
     mark_list: "found an array of bool in place of a number",
     ravel_gaps: "this part of an array has gaps",
     list_rows: "a list of rows does not compile",

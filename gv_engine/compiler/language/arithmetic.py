@@ -61,11 +61,19 @@ TOO_LARGE = "OverflowError: an integer needs more than 64 bits"
 
 
 class Arithmetic:
-    """Emits instructions for operators; `is_checked` adds tests for overflow and bounds."""
+    """Emits instructions for operators.
+
+    Attributes:
+        is_checked: True to add tests for overflow and bounds.
+        is_own: True for code of the engine, where uint64 wraps.
+        is_array: True while an operator takes the elements of an array, where uint64 wraps, too.
+    """
 
     emit: Emitter
     module: Module
     is_checked: bool
+    is_own: bool
+    is_array = False
 
     def refuse(self, message: str) -> NoReturn:
         """Raise an error for the expression that is being compiled."""
@@ -180,6 +188,10 @@ class Arithmetic:
             self.refuse(CONVERT.format(narrow))
         kinds = kind_of(a), kind_of(b)
         if Kind.UINT in kinds:
+            is_whole = isinstance(op, ast.FloorDiv | ast.Mod) or type(op) in _PLAIN
+            has_int = any(isinstance(x, Scalar) and x.kind is Kind.INT for x in (a, b))
+            if is_whole and has_int and not self.is_own:
+                self.refuse("uint64 and int64 make a fraction in NumPy: write np.uint64(...)")
             return self._unsigned(op, self.convert(a, Kind.UINT), self.convert(b, Kind.UINT))
         if kinds == (Kind.BOOL, Kind.BOOL) and type(op) not in _BITS:
             self.refuse(OF_TRUTHS)
@@ -360,13 +372,17 @@ class Arithmetic:
             return Scalar(Kind.INT, self.emit.get(f"{word} i64 {a.text}, {b.text}"), low, high)
         if not self.is_checked:
             return Scalar(Kind.INT, self.emit.get(f"{word} i64 {a.text}, {b.text}"))
-        name = f"llvm.s{word}.with.overflow.i64"
+        text = self._without_overflow(f"s{word}", a, b, TOO_LARGE)
+        return Scalar(Kind.INT, text, max(low, LOWEST), min(high, HIGHEST))
+
+    def _without_overflow(self, word: str, a: Scalar, b: Scalar, error: str) -> str:
+        """Return the result of an instruction that tells if 64 bits hold it; fail if not."""
+        name = f"llvm.{word}.with.overflow.i64"
         function = self.module.declare(name, "{i64, i1}", "i64, i64")
         pair = self.emit.get(f"call {{i64, i1}} {function}(i64 {a.text}, i64 {b.text})")
         over = self.emit.get(f"extractvalue {{i64, i1}} {pair}, 1")
-        self.fail_if(Scalar(Kind.BOOL, over), TOO_LARGE)
-        text = self.emit.get(f"extractvalue {{i64, i1}} {pair}, 0")
-        return Scalar(Kind.INT, text, max(low, LOWEST), min(high, HIGHEST))
+        self.fail_if(Scalar(Kind.BOOL, over), error)
+        return self.emit.get(f"extractvalue {{i64, i1}} {pair}, 0")
 
     def _bits(self, op: ast.operator, a: Scalar, b: Scalar) -> Scalar:
         """Return the result of `&`, `|` or `^`."""
@@ -444,7 +460,11 @@ class Arithmetic:
         return self.call_function(raise_to_power, a, b)  # type: ignore[no-any-return]
 
     def _unsigned(self, op: ast.operator, a: Scalar, b: Scalar) -> Scalar:
-        """Return the result of an operator on NumPy's uint64, which wraps."""
+        """Return the result of an operator on NumPy's uint64. In arrays it wraps, its numbers fail
+        in code of authors."""
+        if type(op) in _PLAIN and not (self.is_own or self.is_array):
+            error = "FloatingPointError: overflow of a uint64"
+            return Scalar(Kind.UINT, self._without_overflow(f"u{_PLAIN[type(op)]}", a, b, error))
         if type(op) in (*_PLAIN, *_BITS):
             word = {**_PLAIN, **_BITS}[type(op)]
         elif isinstance(op, ast.FloorDiv | ast.Mod):

@@ -287,7 +287,9 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
             found = replace(found, dtype=dtype, strides=(dtype.itemsize,))
             self.store(self.element(found, (k,), is_inside=True), dtype, value)
 
+        outer, self.is_array = self.is_array, True
         self.loop(arrays[0].shape[0], visit)
+        self.is_array = outer
         return found
 
     def visit_Compare(self, node: ast.Compare) -> Any:
@@ -612,9 +614,11 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
             return self._read_dict(owner, *arguments)
         if callable(function) and is_known((*arguments, *keywords.values())) and _is_pure(function):
             try:
-                return function(*arguments, **keywords)
+                result = function(*arguments, **keywords)
             except Exception as error:  # any exception of what runs while compiling
                 self.refuse(f"{describe(function)}: {error}")
+            if not hasattr(result, "__next__"):  # it would give out its items while compiling
+                return result
         self.refuse(f"{describe(function)} does not compile")
 
     def call_nested(

@@ -163,6 +163,8 @@ class FunctionBody(Statements):
             compiler.is_checked and getattr(function, "__module__", "") not in compiler.trusted
         )
         self.library, self.names = compiler.library, self.source.names
+        module = str(self.names.get("__name__"))
+        self.is_own = not self.is_checked or module.startswith("gv_engine.")
         self.grown = self.source.grown
         self.emit = Emitter(self.module.guards_loops)
         self.node = self.source.node

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from gv_engine.compiler.language.expressions import Iterated, Nested, Unknown
 from gv_engine.compiler.language.memory import ERROR_NUMBERS, NUMBERS
 from gv_engine.compiler.language.source import LIST_METHODS, find_usage
@@ -108,7 +110,7 @@ class Statements(Variables):
         match node.target:
             case ast.Name():
                 before = self.visit_Name(ast.Name(node.target.id, ast.Load()))
-                value = self.binary(node.op, before, self.evaluate(node.value))
+                value = self._augment(node, before)
                 if isinstance(before, ArrayValue):  # NumPy changes the array itself
                     self.write_array(before, slice(None), value)
                 else:
@@ -117,15 +119,25 @@ class Statements(Variables):
                 owner = self.to_array(self.evaluate(node.target.value))
                 index = self.evaluate(node.target.slice)
                 before = self.read_array(owner, index)
-                value = self.binary(node.op, before, self.evaluate(node.value))
+                value = self._augment(node, before)
                 self.write_array(owner, index, value)
             case ast.Attribute():
                 record = self.evaluate(node.target.value)
                 if not isinstance(record, Record):
                     self.refuse(f"{describe(record)} cannot be changed in compiled code")
                 before = self.read_field(record, node.target.attr)
-                value = self.binary(node.op, before, self.evaluate(node.value))
+                value = self._augment(node, before)
                 self.write_field(record, node.target.attr, value)
+
+    def _augment(self, node: ast.AugAssign, before: Any) -> Any:
+        """Return the value that `+=` and so on assign."""
+        if _has_list(before):
+            self.refuse("`+=` changes a list, which may have other names: use append")
+        value = self.binary(node.op, before, self.evaluate(node.value))
+        is_array = isinstance(before, ArrayValue) and before.dtype == np.bool_
+        if is_array and value.dtype != np.bool_:
+            self.refuse("an array of truth values does not take numbers in this way")
+        return value
 
     def visit_Return(self, node: ast.Return) -> None:
         value = None if node.value is None else self.evaluate(node.value)
