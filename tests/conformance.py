@@ -288,34 +288,47 @@ class Replay:
                 self._same(name, t, np.nan if name in failed else _or_nan(judge.run, world, AGENT))
 
     def _side_by_side(self, sights: list[str], rewards: list[str], endings: list[str]) -> None:
-        """In compiled worlds: all rewards and endings at once, then all states as one batch."""
+        """In compiled worlds: rewards and endings at once, then all states as one batch. An error
+        ends a step, so rewards that are not always defined are asked alone."""
+        partial = [n for n in rewards if np.isnan(self.recorded[f"reward_{n}"]).any()]
+        states = self._ask_together([n for n in rewards if n not in partial], endings)
+        for name in partial:
+            self._ask_together([name], [], states)
+        for sight in sights:
+            self._see(sight, np.stack(states))
+
+    def _ask_together(
+        self, rewards: list[str], endings: list[str], starts: Sequence[NDArray[Any]] = ()
+    ) -> list[NDArray[Any]]:
+        """Play the recorded actions with these rewards and endings, each from the state in
+        `starts`, if they are given; return the states."""
         bench = self._judging(rewards, endings)
         batch = _batch(bench, self.world, 1)
         batch.restore(0, self._first(bench))
         actions = self.recorded["action"].tolist()
         states = []
         for t, action in enumerate([*actions, None]):
+            if starts:
+                batch.restore(0, starts[t], trusted=True)
             states.append(batch.snapshot(0))
             self._same_state(t, states[t], bench)
             if action is None:
                 break
-            undefined = [n for n in rewards if np.isnan(self.recorded[f"reward_{n}"][t])]
+            is_undefined = any(np.isnan(self.recorded[f"reward_{n}"][t]) for n in rewards)
             try:
                 batch.step(np.array([action]), DISABLED)
             except RuleError as error:
-                if not undefined:
+                if not is_undefined:
                     raise Different(f"{', '.join(rewards)}[{t}]: {error}") from None
-            else:
-                if undefined:
-                    raise Different(f"reward_{undefined[0]}[{t}]: found a number, recorded nan")
+                continue
+            if is_undefined:
+                raise Different(f"reward_{rewards[0]}[{t}]: found a number, recorded nan")
             terms = batch.outputs.terms[0].tolist()
             for name, term in zip(rewards, terms):
-                if name not in undefined:
-                    self._same(f"reward_{name}", t, term)
+                self._same(f"reward_{name}", t, term)
             for bit, name in enumerate(endings):
                 self._same(f"terminal_{name}", t, bool(int(terms[-1]) >> bit & 1))
-        for sight in sights:
-            self._see(sight, np.stack(states))
+        return states
 
     def _see(self, sight: str, states: NDArray[Any]) -> None:
         """All states under a visibility function, each with a generator of its own."""
