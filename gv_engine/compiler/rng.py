@@ -68,13 +68,9 @@ def integers(r: Any, low: int, high: int) -> Any:
         if low == 0:
             raise ValueError("high <= 0")
         raise ValueError("low >= high")
-    return np.int64(low) + _draw_up_to(r, _U(high - low - 1))
-
-
-def _draw_up_to(r: Any, last: Any) -> Any:
-    """Return a random int64 in [0, last] for a uint64 `last`; for 0 without random bits."""
+    last = _U(high - low - 1)
     if last == _0:
-        return np.int64(0)
+        return np.int64(low)
     n = last + _1
     if last > _MASK32:
         word = next64(r)
@@ -82,7 +78,7 @@ def _draw_up_to(r: Any, last: Any) -> Any:
             threshold = (_0 - n) % n
             while word * n < threshold:
                 word = next64(r)
-        return np.int64(high_product(word, n))
+        return np.int64(low) + np.int64(high_product(word, n))
     scaled = next32(r) * n
     rest = scaled & _MASK32
     if rest < n:
@@ -90,7 +86,7 @@ def _draw_up_to(r: Any, last: Any) -> Any:
         while rest < threshold:
             scaled = next32(r) * n
             rest = scaled & _MASK32
-    return np.int64(scaled >> _32)
+    return np.int64(low) + np.int64(scaled >> _32)
 
 
 def choice(r: Any, n: int) -> Any:
