@@ -505,7 +505,9 @@ def read_dict(a: Any, b: Any) -> Any:
 def filter_items_once(a: Any, b: Any) -> Any:
     left = [5, 0, 7, 0, a]
     kept = [x for x in (1, 2, 3) if left.pop() > 1]
-    return len(left), len(kept)
+    seen: Any = [0]
+    some = [x for x in (1, 2, 3) if x > 1 if not seen.append(x)]
+    return len(left), len(kept), len(seen), len(some)
 
 
 def slice_lists(a: Any, b: Any) -> Any:
@@ -602,6 +604,18 @@ def fill_nothing(a: Any, b: Any) -> Any:
     return int(small[0])
 
 
+def shorten_floats(a: Any, b: Any) -> Any:
+    short = np.full(2, a, np.float32)
+    short[0] = b
+    return float(short[0]), float(short[1])
+
+
+def shorten_infinite(a: Any, b: Any) -> Any:
+    short = np.zeros(2, np.float32)
+    short[0] = math.inf if a > 0 else math.nan
+    return float(short[0])
+
+
 def find_nan(a: Any, b: Any) -> Any:
     values = np.array([1.0, a % 5.0, b * math.nan, 2.0, math.nan])
     ordered = np.sort(values)
@@ -634,7 +648,7 @@ WHOLE_FUNCTIONS = [
 ]
 FLOAT_FUNCTIONS = [
     *(add_floats, divide_floats, divide_floats_down, raise_floats, compare_floats, truncate),
-    *(take_functions, take_root, take_exponential, find_nan),
+    *(take_functions, take_root, take_exponential, find_nan, shorten_floats, shorten_infinite),
 ]
 
 
@@ -767,6 +781,11 @@ def sum_from_truth(a: int) -> Any:
     return sum((x for x in (a, 2)), True)
 
 
+def sum_from_call(a: int) -> Any:
+    left = [1, 2, a]
+    return sum((x for x in (left.pop(), 2)), left.pop())
+
+
 def sum_columns(a: int) -> Any:
     return np.ones((2, 2), np.int64).sum(0)[a]
 
@@ -881,6 +900,7 @@ def add_to_narrow_constant(a: int) -> Any:
 REFUSED = {
     sum_from_fraction: "found 0.5 in place of an integer that `sum` begins with",
     sum_from_truth: "found True in place of an integer that `sum` begins with",
+    sum_from_call: "name it before",
     sum_columns: "takes 2 positional arguments but 3 were given",
     ask_nothing: "missing 1 required positional argument",
     change_constant: "the function pop does not compile",

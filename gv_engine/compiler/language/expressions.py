@@ -570,6 +570,9 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
             start = [*self._values(node.args[1:]), *self._keywords(node).values()]
             if len(start) > (function is sum):
                 self.refuse(f"{function.__name__} takes fewer arguments")
+            parts = (*node.args[1:], *node.keywords)
+            if any(isinstance(each, ast.Call) for part in parts for each in ast.walk(part)):
+                self.refuse("the number that `sum` begins with is no call here: name it before")
             return self._reduce(function, generator, self.start_of_sum(*start))
         return self.call(function, [*self._values(node.args)], self._keywords(node))
 
@@ -694,17 +697,21 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
         generator, *inner = generators
         for item in items:
             self.assign(generator.target, item)
-            tests = [self.condition(test) for test in generator.ifs]
-            if not all(isinstance(test, bool) for test in tests):
-                self.refuse("the `if` of this comprehension is not known: write a loop")
-            if all(tests) and inner:
+            is_taken = all(map(self._decide, generator.ifs))
+            if is_taken and inner:
                 more = self.iterate(self.evaluate(inner[0].iter))
                 if not isinstance(more, tuple):
                     self.refuse("a list takes one `for` over items that are not known: write loops")
                 values += self._collect_known(element, inner, more)
-            elif all(tests):
+            elif is_taken:
                 values.append(self.evaluate(element))
         return make_list(values)
+
+    def _decide(self, test: ast.expr) -> bool:
+        truth = self.condition(test)
+        if not isinstance(truth, bool):
+            self.refuse("the `if` of this comprehension is not known: write a loop")
+        return truth
 
     def _filter(self, tests: list[ast.expr]) -> Iterator[str]:
         """Yield once the label to jump to at the end of the code that runs if all tests hold."""

@@ -98,7 +98,7 @@ class Memory(Arithmetic):
         elif kind is Kind.FLOAT:
             text = self.convert(value, Kind.FLOAT).text
             if stored == "float":
-                text = self.emit.get(f"fptrunc double {text} to float")
+                text = self._to_float32(text)
         else:
             number = self.to_number(value)
             number = number if number.kind is Kind.UINT else self.to_int(number)
@@ -107,6 +107,17 @@ class Memory(Arithmetic):
             if stored != "i64":
                 text = self.emit.get(f"trunc i64 {text} to {stored}")
         self.emit.do(f"store {stored} {text}, ptr {pointer}")
+
+    def _to_float32(self, text: str) -> str:
+        """Return a double as a float; fail if only an infinite one is near it."""
+        short = self.emit.get(f"fptrunc double {text} to float")
+        if self.is_checked:
+            far = self.emit.get(f"fsub float {short}, {short}")  # nan of infinite ones
+            near = self.emit.get(f"fsub double {text}, {text}")
+            texts = f"fcmp uno float {far}, {far}", f"fcmp ord double {near}, {near}"
+            lost, finite = (Scalar(Kind.BOOL, self.emit.get(each)) for each in texts)
+            self.fail_if(self.both(lost, finite), "FloatingPointError: overflow of a float32")
+        return short
 
     def _require_fit(self, number: Scalar, dtype: np.dtype[Any]) -> None:
         """Fail if an integer is not one of a dtype."""
