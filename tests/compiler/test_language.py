@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import runpy
 from pathlib import Path
@@ -963,6 +964,52 @@ def test_functions_with_one_call_become_part_of_the_caller() -> None:
     assert [head.split('"')[1].split(".")[0] for head in heads if "alwaysinline" in head] == [
         "double"
     ]
+
+
+def set_by_turns(a: Any, b: Any) -> Any:
+    first = -1
+    for k in range(b % 4 + 1):
+        if k > 0:
+            first = first + last * part  # noqa: F821
+        if k % 2 == 0:
+            part = a % 5 + k
+        last = k + 1
+    return first, last, part
+
+
+@pytest.mark.parametrize("is_checked", [True, False])
+def test_a_variable_keeps_its_value_where_not_every_way_sets_it(is_checked: bool) -> None:
+    """One place sets `part` and `last`; later turns, and what follows the loop, read them."""
+    functions = [(set_by_turns, (int, int))]
+    compiled = compile_functions(functions, is_checked)[set_by_turns, (int, int)]
+    for a, b in itertools.product(range(6), range(8)):
+        assert compiled(a, b) == set_by_turns(a, b)
+
+
+@pytest.mark.parametrize("is_checked", [True, False])
+def test_calls_without_effect_leave_errors_and_results(is_checked: bool) -> None:
+    """A function that does nothing is not called, but its known result, and the end of a loop that
+    calls it, stay."""
+    functions = [(call_for_nothing, (int, int))]
+    compiled = compile_functions(functions, is_checked)[call_for_nothing, (int, int)]
+    assert compiled(3, 4) == call_for_nothing(3, 4) == (7, 9)
+
+
+def call_for_nothing(a: Any, b: Any) -> Any:
+    total = 0
+    for _ in range(a):
+        do_nothing(b)
+        total = total + return_three(b)
+    return do_nothing(a) or a + b, total
+
+
+def do_nothing(a: Any) -> None:
+    if a > 5:
+        a = a + 1
+
+
+def return_three(a: Any) -> int:
+    return 3
 
 
 # ---- sources -------------------------------------------------------------------------------------

@@ -19,9 +19,10 @@ refused with file, line and cause. What is no 64-bit integer fails where Python 
 larger one. These tests, those of indices and of variables that may not be set, are left out of
 programs without rules of authors (`is_checked`).
 
-**Variables** have memory on the stack, which LLVM turns into registers. A variable that one place
-assigns keeps what is known of its value. Others have a form that holds all their values; if a later
-value needs a wider one (a float after an int), the function is compiled again (`Hints`).
+**Variables.** A variable that one place assigns is its value, with what is known of it. If a place
+reads it that not every way to it assigns, or if several places assign it, it has memory on the
+stack, which LLVM turns into registers, and a form that holds all its values; if a later value needs
+a wider one (a float after an int), the function is compiled again (`Hints`).
 
 **Calls.** A function takes the address of the arena and the LLVM values of its arguments, and
 returns the LLVM values of its result. If it can fail, an i32 comes first: 0, or the code of a
