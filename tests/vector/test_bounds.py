@@ -60,6 +60,7 @@ STRAYS: list[tuple[str, dict[str, int], str]] = [
     ("w.place(e, 2, 1)", {"e": 999}, beyond(999)),
     ("w.lift(e)", {"e": 999}, beyond(999)),
     ("w.remove(e)", {"e": 999}, beyond(999)),
+    ("w.remove(e)", {"e": -1}, beyond(-1)),
     ("w.add(e, 'solid')", {"e": -1}, beyond(-1)),
     ("w.take(e, 'solid')", {"e": CAPACITY}, beyond(CAPACITY)),
     ("w.set_state(e, 1)", {"e": 999}, beyond(999)),
