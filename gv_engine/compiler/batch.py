@@ -259,9 +259,10 @@ def show(b: Any, plan: Any, group: Any, i: int, w: Any, is_shown: bool) -> None:
         if "state" in plan.names:
             state = b.state[seat] if is_shown else b.final_state[seat]
             write_numbers(w, agent, group.plan.numbers, state)
-        b.member[seat] = w.member
-        b.facing[seat] = w.agent.facing[agent]
-        if not is_shown:
+        if is_shown:
+            b.member[seat] = w.member
+            b.facing[seat] = w.agent.facing[agent]
+        else:
             b.final_member[seat] = w.member
             b.final_facing[seat] = w.agent.facing[agent]
             for slot in range(b.terms.shape[1]):
@@ -284,10 +285,13 @@ TRUSTED = frozenset({__name__, ScenarioPlan.__module__})
 """Modules whose indices need no tests."""
 
 
-def make_plan(scenario: Scenario, names: Iterable[str], masks: bool) -> BatchPlan:
-    """Return the plan of the loop over the worlds of a batch with arrays of these names."""
+def make_plan(
+    scenario: Scenario, names: Iterable[str], parameters: Sequence[np.dtype[Any]], masks: bool
+) -> BatchPlan:
+    """Return the plan of the loop over the worlds of a batch with arrays of these names;
+    `parameters` are the dtypes of the parameters of each member."""
     plans = [ScenarioPlan(member, scenario.reward_names) for member in scenario.members]
-    keys = [key_of(plan) for plan in plans]
+    keys = [key_of((plan, dtype)) for plan, dtype in zip(plans, parameters, strict=True)]
     kinds = [*dict.fromkeys(keys)]
     layout = scenario.layout
     return BatchPlan(

@@ -44,6 +44,12 @@ def check_compilable(scenario: Scenario) -> None:
             raise DoesNotCompileError(
                 f"{system.name} ({where}) is a function of states or grids, which is any Python"
             )
+    for call in (call for member in scenario.members for call in member.calls(Phase.TERMINATING)):
+        for part in call.walk():
+            if uses_name(part.system.function, "ended_by"):
+                raise DoesNotCompileError(
+                    f"{part.system.title} reads w.ended_by before it is known; only later rules may"
+                )
     width = scenario.area.shape[1]
     if width > _MAX_WIDTH and uses_name(scenario.visibility.system.function, "clear_row"):
         raise DoesNotCompileError(
@@ -141,6 +147,8 @@ class BatchProgram:
 
 _LOCK = threading.Lock()
 _PROGRAMS: dict[Any, BatchProgram] = {}
+_MAX_PROGRAMS = 256
+"""Programs that stay, the last ones, even if no batch runs them."""
 
 
 def get_batch_program(
@@ -154,12 +162,12 @@ def get_batch_program(
         masks: False to compute no action masks.
         checked: True to test indices, overflow and other errors of rules.
     """
-    plan = make_plan(scenario, arrays, masks)
+    records = [make_parameters(scenario, k) for k in range(len(scenario.members))]
+    plan = make_plan(scenario, arrays, [each.dtype for each in records], masks)
     parameters: dict[str, NDArray[Any]] = {}
     for number, group in enumerate(plan.group_of):
-        records = make_parameters(scenario, number)
         name = plan.groups[group].parameters
-        parameters.setdefault(name, records)[number] = records[number]
+        parameters.setdefault(name, records[number])[number] = records[number][number]
     elements = {
         name: (array.shape[1:], array.dtype) for name, array in {**arrays, **parameters}.items()
     }
@@ -168,4 +176,6 @@ def get_batch_program(
         program = _PROGRAMS.get(key)
         if program is None:
             program = _PROGRAMS[key] = BatchProgram(scenario, plan, elements, checked)
+            if len(_PROGRAMS) > _MAX_PROGRAMS:
+                del _PROGRAMS[next(iter(_PROGRAMS))]
     return program, parameters

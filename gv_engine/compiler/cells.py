@@ -50,9 +50,10 @@ def look_beneath(w: Any, y: int, x: int) -> Any:
 def update_look(w: Any, e: int) -> None:
     """Update the appearance of the cell of an entity after its components have changed."""
     y, x = w.position.y[e], w.position.x[e]
-    if y >= 0 and w.at[y, x] == e:
+    is_inside = w.inside(y, x)
+    if is_inside and w.at[y, x] == e:
         w.at[y, x] = e
-    elif "ground" in w.layout.layers and y >= 0 and w.ground[y, x] == e != NOTHING:
+    elif "ground" in w.layout.layers and is_inside and w.ground[y, x] == e != NOTHING:
         w.ground[y, x] = e
     elif e != NOTHING and e != AGENT:  # held, or with no valid position
         w.update_looks_of(e)
@@ -74,8 +75,8 @@ def update_looks(w: Any) -> None:
     if w.layout.is_large:
         w.forget_cells(False)
         w.highest = w.layout.capacity - 1
-    for y in range(w.layout.height + 1 if w.layout.is_large else w.height):
-        for x in range(w.layout.width + 1 if w.layout.is_large else w.width):
+    for y in range(w.layout.height + 1):
+        for x in range(w.layout.width + 1):
             if "ground" in w.layout.layers:
                 w.ground[y, x] = w.ground[y, x]
             if not w.layout.is_large or w.at[y, x] != NOTHING:
@@ -397,7 +398,12 @@ def steps_from(w: Any, y: int, x: int) -> Any:
         if w.ways_from != key:
             w.walk_from(y, x, w.ways)
             w.ways_from = key
-        return w.ways
+        if not w.is_checked:
+            return w.ways
+        kept = np.empty((w.height, w.width), np.int64)  # a rule may call again, or change it
+        for i in range(w.height):
+            kept[i] = w.ways[i, : w.width]
+        return kept
     steps = np.empty((w.height, w.width), np.int64)
     w.walk_from(y, x, steps)
     return steps

@@ -28,6 +28,7 @@ def make_address_record(arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
     """
     record = np.zeros((), address_record_dtype(arrays))
     for name, array in arrays.items():
+        assert array.flags.c_contiguous or name == "rows", name  # a row is followed by a spare one
         record[name] = array.ctypes.data, len(array)
     return record
 

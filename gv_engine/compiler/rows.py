@@ -66,6 +66,9 @@ class Tables:
         self.has_prefab = np.array([bool(parts) for parts in layout.prefabs])
         self.terrain_entities = np.array(layout.terrain_entities)
         self.num_states = np.array(layout.num_states)
+        states = [*layout.states]
+        numbers = {k.index: states.index(k.state) if k.state else -1 for k in layout.types}
+        self.state_columns = np.array([numbers.get(k, -1) for k in range(self.empty)])
         self.successor_types = np.array(layout.successor_types)
         self.is_ground_type = np.array(layout.is_ground_type)
         self.has_ground_types = any(layout.is_ground_type)
@@ -251,15 +254,30 @@ def left_by(w: Any, kind: int) -> Any:
 
 def state_of(w: Any, e: int) -> Any:
     # an absent component reads 0, so the sum is the state of the component that the object has
+    if w.is_checked:  # a rule may have added another one
+        number = find_state_column(w, e)
+        for k, (column, field) in enumerate(w.layout.states):
+            if number == k:
+                return w[column][field][e]
+        return 0
     total = 0
     for column, field in w.layout.states:
         total += w[column][field][e]
     return total
 
 
+def find_state_column(w: Any, e: int) -> Any:
+    """Return the index of the column with the state of an entity's type; -1 if there is none."""
+    kind = w.kind.value[e]
+    return w.tables.state_columns[kind] if 0 <= kind < w.tables.empty else -1
+
+
 def set_state(w: Any, e: int, state: int) -> None:
-    for column, field in w.layout.states:
-        if w[column].has[e]:
+    number = find_state_column(w, e)
+    for k, (column, field) in enumerate(w.layout.states):
+        if number == k:
+            if not w[column].has[e]:
+                w.fail("w.set_state: the object does not have the component of its state")
             w[column][field][e] = state
     kind = w.kind.value[e]
     for column, numbers, tables in w.tables.state_changes:
@@ -299,6 +317,8 @@ def check_entity(w: Any, e: int) -> None:
 def clear(w: Any) -> None:
     w.capacity = w.layout.capacity
     w.free = w.layout.first_object
+    w.height = 0
+    w.width = 0
     if w.tables.cleared is not None:
         copy_constant(w, w.tables.start, w.tables.cleared)
         return

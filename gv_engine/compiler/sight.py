@@ -117,7 +117,9 @@ def draw_entity(view: Any, i: int, j: int, e: int, look: int) -> None:
 
 
 def clear_row(view: Any, i: int) -> Any:
-    """Return a bit mask of the transparent cells of a row."""
+    """Return a bit mask of the transparent cells of a row; 0 beyond the view."""
+    if not 0 <= i < view.height:
+        return 0
     if view.by_rows:
         return view.clear_rows[i]
     clear = 0
@@ -127,7 +129,10 @@ def clear_row(view: Any, i: int) -> Any:
 
 
 def clear_row_from_right(view: Any, i: int) -> Any:
-    """Return a bit mask of the transparent cells of a row, bit j for the cell j from the right."""
+    """Return a bit mask of the transparent cells of a row, bit j for the cell j from the right; 0
+    beyond the view."""
+    if not 0 <= i < view.height:
+        return 0
     if view.by_rows:
         return view.clear_from_right[i]
     clear = 0

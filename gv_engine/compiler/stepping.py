@@ -7,7 +7,7 @@ cost nothing. `p` is the record of a scenario's parameters.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gv_engine.compiler.language.engine import call_marked, call_or_zeros, new_record, tabulate
@@ -105,7 +105,9 @@ class Planner:
         plans = []
         for field, call in list_call_fields(self._scenario, phase):
             numbers = number_tests(call) if phase is Phase.TERMINATING else {}
-            plans.append(self._plan(field, call.name, call, numbers))
+            plan = self._plan(field, call.name, call, numbers)
+            results = {Phase.REWARD: float, Phase.TERMINATING: bool}
+            plans.append(replace(plan, result=results.get(phase)))
         return tuple(plans)
 
     def _plan(self, group: str, prefix: str, call: Call, numbers: dict[str, int]) -> CallPlan:
@@ -128,7 +130,6 @@ class Planner:
             arguments.append(argument)
         system = call.system
         self.marked.append(system)
-        results = {Phase.REWARD: float, Phase.TERMINATING: bool}
         return CallPlan(
             system,
             *(system.function, system.when, system.until, system.remember, system.answers),
@@ -140,7 +141,7 @@ class Planner:
             numbers.get(prefix, 0),
             call.agent_mask,
             call.masked_value,
-            results.get(system.phase),
+            None,
             any(each.call or each.calls for each in arguments),
             len(self.marked),
         )
@@ -259,7 +260,7 @@ def run_call(w: Any, p: Any, call: Any, agent: int, past: Any) -> Any:
     before = w.ended_by[agent]
     found = call_marked(call.mark, call_function, w, p, call, agent, past)
     if call.number:
-        return note_end(w, call, agent, found, before)
+        note_end(w, call, agent, found, before)
     return found if call.result is None else call.result(found)
 
 
@@ -274,14 +275,13 @@ def call_function(w: Any, p: Any, call: Any, agent: int, past: Any) -> Any:
     return call.function(w, *own, *was, *values)
 
 
-def note_end(w: Any, call: Any, agent: int, found: Any, before: int) -> bool:
-    """Write the number of the first true test into `w.ended_by`; return the result of the test."""
+def note_end(w: Any, call: Any, agent: int, found: Any, before: int) -> None:
+    """Write the number of the first true test into `w.ended_by`."""
     over = bool(found)
     if over and w.ended_by[agent] == 0:
         w.ended_by[agent] = call.number
     if call.has_nested and not over:
         w.ended_by[agent] = before
-    return over
 
 
 def run_until(w: Any, p: Any, call: Any, agent: int) -> None:
@@ -336,15 +336,17 @@ def reset_world(w: Any, p: Any, plan: Any) -> None:
 def step_world(w: Any, p: Any, plan: Any, terms: Any) -> None:
     """Run a step; the actions of the agents are in `w.action`. Rewards by function are written into
     `terms`, (agents, functions)."""
-    w.terminated = 0
-    w.truncated = 0
     if plan.agents == 1:
         clear_step_results(w, AGENT)
-        step_alone(w, p, plan, terms)
-        w.total[AGENT] += w.reward[AGENT]
     else:
         begin_step(w, p.leaves)
         set_turn_order(w, p.turns)
+    w.terminated = 0
+    w.truncated = 0
+    if plan.agents == 1:
+        step_alone(w, p, plan, terms)
+        w.total[AGENT] += w.reward[AGENT]
+    else:
         step_together(w, p, plan, terms)
     w.steps += 1
     over = w.terminated != 0
@@ -361,14 +363,21 @@ def step_alone(w: Any, p: Any, plan: Any, terms: Any) -> None:
         run_call(w, p, call, AGENT if call.is_per_agent else NOTHING, None)
     if not plan.is_bodiless:
         check_agent_placed(w, AGENT)
-    for k, call in enumerate(plan.rewards):
-        term = run_call(w, p, call, AGENT, scored[k])
-        terms[0, plan.slots[k]] = term
-        w.reward[AGENT] += term
-    w.terminated = run_call(w, p, plan.ending, AGENT, ended)
-    w.done[AGENT] = w.terminated
-    if plan.success is not None and w.terminated != 0:
+    found = tuple(score(w, p, call, scored[k]) for k, call in enumerate(plan.rewards))
+    is_over = run_call(w, p, plan.ending, AGENT, ended)
+    w.done[AGENT] = is_over
+    if plan.success is not None and is_over:
         w.success[AGENT] = run_call(w, p, plan.success, AGENT, done)
+    w.terminated = is_over
+    for k, term in enumerate(found):  # a rule that fails leaves them as they were
+        terms[0, plan.slots[k]] = term
+
+
+def score(w: Any, p: Any, call: Any, past: Any) -> float:
+    """Run a reward function of the only agent; return its term."""
+    term = run_call(w, p, call, AGENT, past)
+    w.reward[AGENT] += term
+    return term
 
 
 def measure_agent(k: int, w: Any, p: Any, call: Any) -> Any:

@@ -191,7 +191,7 @@ class Backend:
         self.outputs = outputs or StepArrays(scenario, num_worlds, more)
         self.num_threads, self.masks, self.checked = num_threads, masks, checked
         self.more = more
-        self.levels = np.zeros(0, RNG) if levels is None else levels
+        self.levels = np.zeros(0, RNG) if levels is None else np.ascontiguousarray(levels)
         self.requested_levels = np.full(num_worlds, simulation.RANDOM_LEVEL)
         self.make_worlds(num_worlds)
 
@@ -348,15 +348,17 @@ class Backend:
         """Return the state to be pickled: the constructor's arguments, the states of all worlds and
         the outputs."""
         arguments = self.scenario, len(self), *self.settings
-        return arguments, self.snapshot(np.arange(len(self))), self.outputs
+        rows = self.snapshot(np.arange(len(self)))
+        return arguments, rows, self.outputs, self.requested_levels.copy()
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         """Make the worlds again from a pickled state, and restore their states and outputs."""
-        arguments, rows, outputs = state
+        arguments, rows, outputs, requested_levels = state
         self.__init__(*arguments)  # type: ignore[misc]  # contexts and addresses are those of now
         self.prepare()
         self.set_rows(np.arange(len(rows)), rows)
         self.outputs.copy_from(outputs)
+        self.requested_levels[:] = requested_levels
 
 
 def view_as_words(rows: NDArray[Any]) -> NDArray[np.uint64]:

@@ -217,6 +217,8 @@ class ObjectWorld(Verbs, World):
                 self.placed[kind] += 1
             else:
                 cells[place.y, place.x] = NOTHING
+                # as `lift`: a rule may have changed the type
+                self.placed[kind] = max(self.placed[kind] - 1, 0) + 1
             cells[y, x] = e
             place.y, place.x = int(y), int(x)
             self.recent[kind] = e

@@ -32,6 +32,7 @@ from gv_engine.compiler.language.values import (
 )
 from gv_engine.compiler.language.variables import CompileAgain, Hints
 from gv_engine.rules.errors import DoesNotCompileError
+from gv_engine.rules.objects import is_engine_module
 
 _MAX_DEPTH = 20
 """Versions of a function that are being compiled at once, as each calls the next one."""
@@ -164,7 +165,7 @@ class FunctionBody(Statements):
         )
         self.library, self.names = compiler.library, self.source.names
         module = str(self.names.get("__name__"))
-        self.is_own = not self.is_checked or module.startswith("gv_engine.")
+        self.is_own = not self.is_checked or is_engine_module(module)
         self.grown = self.source.grown
         self.emit = Emitter(self.module.guards_loops)
         self.node = self.source.node
