@@ -373,7 +373,7 @@ def step_alone(w: Any, p: Any, plan: Any, terms: Any) -> None:
         terms[0, plan.slots[k]] = term
 
 
-def score(w: Any, p: Any, call: Any, past: Any) -> float:
+def score(w: Any, p: Any, call: Any, past: Any) -> Any:
     """Run a reward function of the only agent; return its term."""
     term = run_call(w, p, call, AGENT, past)
     w.reward[AGENT] += term

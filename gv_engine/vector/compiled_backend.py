@@ -260,8 +260,8 @@ class CompiledBatch(Backend):
         self._damaged[failed] = 1
         row = self.rows[failed[0]]
         failures = [lane.arrays["failures"][0] for lane in self._lanes]
-        unknown = np.zeros((), failures[0].dtype)  # if Ctrl-C has interrupted an earlier error
-        first = next((each for each in failures if each["world"] == failed[0]), unknown[()])
+        unknown: Any = np.zeros((), failures[0].dtype)  # if Ctrl-C has interrupted an earlier error
+        first: Any = next((each for each in failures if each["world"] == failed[0]), unknown[()])
         error = self.program.make_error(int(row["error"]), first, int(row["member"]))
         for each in failures:
             each["world"] = -1

@@ -967,6 +967,8 @@ def test_functions_with_one_call_become_part_of_the_caller() -> None:
 
 
 def set_by_turns(a: Any, b: Any) -> Any:
+    last: Any
+    part: Any
     first = -1
     for k in range(b % 4 + 1):
         if k > 0:
@@ -1003,7 +1005,7 @@ def call_for_nothing(a: Any, b: Any) -> Any:
     return do_nothing(a) or a + b, total
 
 
-def do_nothing(a: Any) -> None:
+def do_nothing(a: Any) -> Any:
     if a > 5:
         a = a + 1
 
