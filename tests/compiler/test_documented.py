@@ -87,7 +87,9 @@ def scenario() -> Any:
 
 
 @pytest.mark.parametrize(
-    "function", {each for pair in OF_WORLD.values() for each in pair}, ids=lambda f: f.__name__
+    "function",
+    dict.fromkeys(each for pair in OF_WORLD.values() for each in pair),
+    ids=lambda f: f.__name__,
 )
 def test_world(function: Any, scenario: Any) -> None:
     wanted, found, differences = run_rule(scenario, function)
