@@ -20,7 +20,7 @@ from gv_engine.compiler.language.memory import ARENA_HEAD, BLAME
 from gv_engine.compiler.language.values import Kind, Record, RecordType, Scalar
 from gv_engine.compiler.parameters import address_record_dtype
 from gv_engine.compiler.rows import GENERATOR, make_parameter_type, make_row_type
-from gv_engine.compiler.sight import cut_view, hide_all, write_seen, write_whole
+from gv_engine.compiler.sight import cut_view, hide_all, prefetch_view, write_seen, write_whole
 from gv_engine.compiler.stepping import (
     ScenarioPlan,
     look,
@@ -30,6 +30,7 @@ from gv_engine.compiler.stepping import (
     write_numbers,
 )
 from gv_engine.rules.functions import find_functions, names_of
+from gv_engine.rules.geometry import Area
 from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, Phase, System
 from gv_engine.rules.world import VERBS
 from gv_engine.scenario.layout import RNG, Layout
@@ -81,6 +82,7 @@ class BatchPlan:
         agents: agents of each world.
         masks: True if action masks are computed.
         prefetched: offsets in the row of a world to come that are fetched into the cache.
+        area: area of the view, whose cells are fetched in a large layout; else None.
     """
 
     groups: tuple[Group, ...]
@@ -89,6 +91,7 @@ class BatchPlan:
     agents: int
     masks: bool
     prefetched: tuple[int, ...]
+    area: Area | None
 
     @property
     def seats(self) -> Sequence[int]:
@@ -131,6 +134,8 @@ def run_worlds(b: Any, plan: Any, start: int, stop: int, mode: int) -> int:
         following = b.rows[i + AHEAD]
         for place in plan.prefetched:
             prefetch_record(following, place)
+        if plan.area is not None and i + AHEAD // 2 < stop:
+            prefetch_view(b.rows[i + AHEAD // 2], plan.area)
         if b.actions[i * plan.agents] != KEEP:
             code = attempt(run_world, b, plan, i, mode)
             b.actions[i * plan.agents] = KEEP
@@ -301,6 +306,7 @@ def make_plan(
         layout.agents,
         masks,
         find_prefetched(scenario),
+        scenario.area if layout.is_large else None,
     )
 
 

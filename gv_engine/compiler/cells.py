@@ -321,6 +321,7 @@ def count_candidates(w: Any, types: int) -> Any:
                 cell = 64 * i + count_trailing_zeros(bits)
                 bits &= bits - _ONE
                 prefetch(w.at.ravel(), cell)
+                prefetch(w.looks.ravel(), cell)
     return min(len(w.layout.layers) * count, cells)
 
 

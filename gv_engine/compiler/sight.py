@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from components.core import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT
+from gv_engine.compiler.language.engine import prefetch
 from gv_engine.compiler.language.values import RecordType
 from gv_engine.compiler.vectors import cut_looks, write_seen_looks
-from gv_engine.rules.component import NOTHING, OUTSIDE
+from gv_engine.rules.component import AGENT, NOTHING, OUTSIDE
 from gv_engine.rules.geometry import Area, step_x, step_y, to_relative, up_in_view
 from gv_engine.world.view import get_view_tile_size
 
@@ -69,6 +70,22 @@ def cut_view(w: Any, agent: int, view: Any) -> None:
         copy_entities(w, view, ahead_x != 0, line, next_line, cell, next_cell)
     if w.layout.agents > 1:
         draw_other_agents(w, agent, view)
+
+
+def prefetch_view(w: Any, area: Any) -> None:
+    """Fetch both ends of each grid row that the first agent's view of an area covers into the
+    cache."""
+    facing = up_in_view(w, AGENT, area.turns)
+    ahead_y, ahead_x = step_y(facing), step_x(facing)
+    y, x = w.position.y[AGENT], w.position.x[AGENT]
+    far, left = area.observer
+    near, right = far - area.shape[0] + 1, left - area.shape[1] + 1
+    # two opposite corners: far left and near right
+    rows = y + far * ahead_y - left * ahead_x, y + near * ahead_y - right * ahead_x
+    columns = x + far * ahead_x + left * ahead_y, x + near * ahead_x + right * ahead_y
+    for row in range(min(rows), max(rows) + 1):
+        for column in columns:
+            prefetch(w.looks.ravel(), row * w.looks.shape[1] + column)
 
 
 def copy_entities(
