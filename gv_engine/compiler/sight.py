@@ -73,8 +73,8 @@ def cut_view(w: Any, agent: int, view: Any) -> None:
 
 
 def prefetch_view(w: Any, area: Any) -> None:
-    """Fetch both ends of each grid row that the first agent's view of an area covers into the
-    cache."""
+    """Let the processor load the cells that the first agent will see: the first and last of each
+    grid row in the area. This changes the speed alone."""
     facing = up_in_view(w, AGENT, area.turns)
     ahead_y, ahead_x = step_y(facing), step_x(facing)
     y, x = w.position.y[AGENT], w.position.x[AGENT]

@@ -374,7 +374,8 @@ def step_alone(w: Any, p: Any, plan: Any, terms: Any) -> None:
 
 
 def score(w: Any, p: Any, call: Any, past: Any) -> Any:
-    """Run a reward function of the only agent; return its term."""
+    """Call a reward function for the agent of a world with one agent; return what it adds to the
+    reward. `past` is from `measure_call`."""
     term = run_call(w, p, call, AGENT, past)
     w.reward[AGENT] += term
     return term

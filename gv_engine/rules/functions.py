@@ -48,7 +48,8 @@ def is_foreign(function: FunctionType) -> bool:
 
 
 def names_of(function: Any) -> Names:
-    """Return the names in the code of a function; of anything else none."""
+    """Return the variables, attributes and texts in the code of a function; empty `Names` for what
+    is no Python function."""
     if not isinstance(function, FunctionType):
         return Names(is_known=True)
     return _find_names(tuple(find_nodes(function)))

@@ -29,8 +29,9 @@ _FILES: dict[str, tuple[list[str], SourceLines]] = {}
 
 
 def find_nodes(function: FunctionType) -> Sequence[ast.FunctionDef | ast.Lambda]:
-    """Return the syntax tree of a function; () if its source is not at hand, and several if it is a
-    lambda beside others. Variables of comprehensions have names of their own there."""
+    """Return the syntax trees that may be a function's: one, none if its source cannot be found, or
+    several lambdas that begin in the same line. Variables of comprehensions have names of their own
+    there."""
     file = function.__code__.co_filename
     lines = function.__globals__.get(SOURCE_LINES)
     if lines is None:

@@ -59,8 +59,8 @@ class Statements(Variables):
                 self.refuse(f"the compiler fails here: {type(error).__name__}: {error}")
 
     def _require_one_use(self, statement: ast.stmt) -> None:
-        """Refuse a statement that changes a list and reads it otherwise: how many items the other
-        expression finds would depend on the order."""
+        """Refuse a statement that changes a list and reads the same list in another expression, as
+        `x = items[items.pop()]` does: the result would depend on the order of evaluation."""
         parts = {ast.If: "test", ast.While: "test", ast.For: "iter"}
         if self.grown and not isinstance(statement, ast.FunctionDef):
             part = parts.get(type(statement), "")
