@@ -32,7 +32,6 @@ def mathy_envs(problems: Problems) -> Callable[[int], int]:
     rng = np.random.default_rng(0)
 
     def episode(number: int) -> int:
-        """Play a problem with random valid actions and return the number of steps."""
         text, moves = problems[number % len(problems)]
         state: Any = MathyEnvState(problem=text, max_moves=moves, num_rules=len(env.rules))
         for step in range(1, moves + 1):
@@ -59,7 +58,6 @@ def gv_engine(problems: Problems) -> Callable[[int], int]:
     rng = np.random.default_rng(0)
 
     def episode(number: int) -> int:
-        """Play a problem with random valid actions and return the number of steps."""
         text, moves = problems[number % len(problems)]
         state = MathyEnvState(problem=text, max_moves=moves)
         for step in range(1, moves + 1):
@@ -104,7 +102,6 @@ def _episode_player(env: Any, get_mask: Callable[[dict[str, Any]], Any]) -> Call
     env.reset(seed=0)
 
     def episode(number: int) -> int:
-        """Play one episode and return its steps."""
         _, info = env.reset()
         steps, over = 0, False
         while not over and len(valid := np.flatnonzero(get_mask(info))):
@@ -137,7 +134,6 @@ def _make_vector_stepper(processes: int) -> Callable[[int], int]:
     shown = envs.reset(seed=0)[1]["action_mask"]
 
     def step(number: int) -> int:
-        """Step all games once and return their number."""
         nonlocal shown
         shown = envs.step((rng.random(shown.shape, np.float32) * shown).argmax(1))[4]["action_mask"]
         return GAMES
@@ -170,7 +166,6 @@ def whole_texts(problems: Problems) -> Callable[[int], int]:
     from gv_engine.domains.algebra.library import ExpressionParser
 
     def parse(text: str) -> Any:
-        """Parse a text with mathy_core."""
         return rule_set.from_library(ExpressionParser().parse(text))
 
     rule_set.parse = state.parse = parse  # type: ignore[attr-defined]  # in this process
@@ -182,7 +177,6 @@ def whole_trees(problems: Problems) -> Callable[[int], int]:
     from gv_engine.domains.algebra import rule_set
 
     def apply(self: Any, root: Any, node: int, number: int) -> Any:
-        """Apply a rule to a node through mathy_core's own tree."""
         tree = rule_set.to_library(root)
         change = rule_set._get_change(self[number], tree.nodes[node])
         result = rule_set.from_library(change.result.get_root(), tree.sources)  # type: ignore[union-attr]  # there is one

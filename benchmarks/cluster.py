@@ -116,7 +116,6 @@ def main() -> None:
 
 
 def _median_speed(timings: list[RolloutTiming]) -> float:
-    """Return the median steps per second."""
     return median(timing.steps / timing.went_on for timing in timings)
 
 

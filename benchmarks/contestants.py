@@ -32,7 +32,6 @@ class Contestant(NamedTuple):
 
 @functools.cache  # shared, so that it does not count as a contestant's memory
 def _sample_actions(worlds: int, number: int = 8) -> Any:
-    """Return (64, worlds) int64 random actions below `number`."""
     import numpy as np
 
     return np.random.default_rng(0).integers(0, number, (64, worlds))
@@ -112,12 +111,10 @@ def vector(task: str, env: Any, limit: int = 500) -> Contestant:
     env._batch.rows["steps"] = np.arange(len(env._batch)) % limit
 
     def step(times: int) -> None:
-        """Take `times` random steps in all worlds."""
         for row in itertools.islice(actions, times):
             env.step(row)
 
     def reset(times: int) -> None:
-        """Reset all worlds `times` times."""
         for _ in range(times):
             env.reset()
 
@@ -155,12 +152,10 @@ def floor(worlds: int = 4096) -> Contestant:
     actions = itertools.cycle(_sample_actions(worlds))
 
     def step(times: int) -> None:
-        """Take `times` random steps in all worlds."""
         for row in itertools.islice(actions, times):
             kernel.step(row, *state)
 
     def reset(times: int) -> None:
-        """Reset all worlds `times` times."""
         for _ in range(times):
             kernel.reset(*state)
 
@@ -179,14 +174,12 @@ def _make_single(task: str, env: Any) -> Contestant:
     actions = itertools.cycle(rng.integers(0, env.action_space.n, 1000).tolist())
 
     def step(times: int) -> None:
-        """Take `times` random steps, and reset after each end."""
         for action in itertools.islice(actions, times):
             _, _, terminated, truncated, _ = env.step(action)
             if terminated or truncated:
                 env.reset()
 
     def reset(times: int) -> None:
-        """Reset `times` times."""
         for _ in range(times):
             env.reset()
 
@@ -202,12 +195,10 @@ def minigrid(level: str = "DoorKey-8x8-v0") -> Contestant:
 
 
 def _minigrid_id(level: str) -> str:
-    """Return MiniGrid's id of a level: ids of BabyAI are levels themselves."""
     return level if level.startswith("BabyAI-") else f"MiniGrid-{level}"
 
 
 def _level_title(level: str) -> str:
-    """Return the title of a MiniGrid level in tables."""
     return level.removesuffix("-v0").replace("-", " ")
 
 
@@ -235,7 +226,6 @@ def gym_gridverse() -> Contestant:
     age = 0
 
     def step(times: int) -> None:
-        """Take `times` random steps, and reset after each end."""
         nonlocal age
         for action in itertools.islice(actions, times):
             _, over = env.step(action)
@@ -246,7 +236,6 @@ def gym_gridverse() -> Contestant:
                 age = 0
 
     def reset(times: int) -> None:
-        """Reset and observe `times` times."""
         for _ in range(times):
             env.reset()
             _ = env.observation
@@ -272,7 +261,6 @@ def griddly() -> Contestant:
     )
 
     def step(times: int) -> None:
-        """Take `times` random steps, and reset after each end."""
         for action in itertools.islice(actions, times):
             _, over, _ = player.step_multi(action, True)
             if over:
@@ -280,7 +268,6 @@ def griddly() -> Contestant:
             np.array(player.observe(), copy=False)
 
     def reset(times: int) -> None:
-        """Reset and observe `times` times."""
         for _ in range(times):
             env.game.reset()
             np.array(player.observe(), copy=False)
@@ -301,12 +288,10 @@ def envpool(worlds: int, level: str = "DoorKey-8x8-v0") -> Contestant:
     actions = itertools.cycle(np.random.default_rng(0).integers(0, number, (64, worlds)))
 
     def step(times: int) -> None:
-        """Take `times` random steps in all worlds."""
         for row in itertools.islice(actions, times):
             env.step(row)
 
     def reset(times: int) -> None:
-        """Reset all worlds `times` times."""
         for _ in range(times):
             env.reset()
 
@@ -339,13 +324,11 @@ def pufferlib(worlds: int, across: int = 11) -> Contestant:
     actions = itertools.cycle(np.random.default_rng(0).integers(0, 5, (64, n)))
 
     def step(times: int) -> None:
-        """Take `times` random steps in all worlds."""
         for row in itertools.islice(actions, times):
             arrays[1][:] = row
             binding.vec_step(envs)
 
     def reset(times: int) -> None:
-        """Reset all worlds `times` times."""
         for _ in range(times):
             binding.vec_reset(envs, 0)
 
@@ -393,8 +376,6 @@ def _compile_jax(reset: Any, step: Any) -> tuple[Any, Any]:
         return jax.tree.map(lambda a: jax.lax.convert_element_type(a, a.dtype), reset(key))
 
     def steps(states: Any, actions: Any, times: int) -> Any:
-        """Return the states after `times` steps of all worlds."""
-
         def once(i: Any, states: Any) -> Any:
             return jax.vmap(step)(states, actions[i % len(actions)])
 
@@ -412,12 +393,10 @@ def _make_jax(task: str, worlds: int, reset_all: Any, step_all: Any) -> Contesta
     states = reset_all(keys)
 
     def step(times: int) -> None:
-        """Take `times` random steps in all worlds."""
         nonlocal states
         states = jax.block_until_ready(step_all(states, actions, times))
 
     def reset(times: int) -> None:
-        """Reset all worlds `times` times."""
         for _ in range(times):
             jax.block_until_ready(reset_all(keys))
 

@@ -54,7 +54,6 @@ def python_for(packages: tuple[str, ...]) -> str:
 
 
 def _run_pip(python: str, command: str, *arguments: str, **variables: str) -> None:
-    """Run a pip command of an interpreter."""
     common = ["--quiet", "--disable-pip-version-check", "--prefer-binary"]
     _run_command([python, "-m", "pip", command, *common, *arguments], **variables)
 

@@ -77,7 +77,6 @@ def measure_pictures(env: Any, seconds: float) -> float:
     rng = np.random.default_rng(0)
 
     def render_after_steps(count: int) -> float:
-        """Return the CPU seconds of `count` renderings, each after a random step."""
         total = 0.0
         for action in rng.integers(0, env.action_space.n, count).tolist():
             _, _, terminated, truncated, _ = env.step(action)

@@ -85,20 +85,17 @@ def _variant_row(results: Results, name: str) -> list[str]:
 
 
 def _format_rate(figures: Results, measurement: str) -> str:
-    """Return the median rate per second of CPU time as text."""
     return _format_median(figures, measurement, 0, "{:,.0f}")
 
 
 def _format_median(
     figures: Results, measurement: str, index: int, template: str, unit: int = 1
 ) -> str:
-    """Return the median of one figure as text; empty if it was not measured."""
     values = [value[index] / unit for value in figures.get(measurement, [])]
     return template.format(median(values)) if values else ""
 
 
 def _format_speedup(results: Results, name: str) -> str:
-    """Return the speed of the engine as a multiple of a contestant's."""
     pairs = zip(results["gv-engine"].get("step", []), results[name].get("step", []), strict=False)
     ratios = [engine[0] / other[0] for engine, other in pairs]
     return f"{median(ratios):,.3g}x" if ratios else ""

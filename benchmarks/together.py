@@ -24,20 +24,16 @@ FORAGING, PATHS, KITCHEN, WAREHOUSE = "foraging", "paths", "kitchen", "warehouse
 
 
 def _engine_entry(label: str, size: int, agents: int, worlds: int) -> Entry:
-    """Return the roster entry of a multi-agent level of the engine."""
     settings = {"size": size, "agents": agents, "worlds": worlds}
     return Entry(label, "together.gv_agents", settings, cores=1)
 
 
 def _known_entry(label: str, name: str, agents: int = 4, **settings: int) -> Entry:
-    """Return the roster entry of a level here that a peer plays by the same rules; the kitchen
-    here is somewhat larger."""
     arguments = {"name": name, "worlds": 1024, "agents": agents, **settings}
     return Entry(label, "together.gv_known", arguments, cores=1)
 
 
 def _peer_entry(label: str, function: str, *packages: str) -> Entry:
-    """Return the roster entry of a peer."""
     return Entry(label, f"together.{function}", packages=packages, cores=1)
 
 
@@ -133,7 +129,6 @@ def _dict_contestant(task: str, env: Any, agents: Any) -> Contestant:
     actions = itertools.cycle([dict(zip(agents, row, strict=True)) for row in rows])
 
     def step(times: int) -> None:
-        """Take `times` random steps, and reset when all agents are done."""
         for action in itertools.islice(actions, times):
             _, _, terminated, truncated, _ = env.step(action)
             if all(terminated.values()) or all(truncated.values()):
@@ -143,7 +138,6 @@ def _dict_contestant(task: str, env: Any, agents: Any) -> Contestant:
 
 
 def _reset_env(env: Any, times: int) -> None:
-    """Reset an environment a number of times."""
     for _ in range(times):
         env.reset()
 
@@ -192,12 +186,10 @@ def overcooked() -> Contestant:
     actions = itertools.cycle(joint)
 
     def reset(times: int) -> None:
-        """Reset a number of times, and keep the plans that the environment has computed."""
         for _ in range(times):
             env.reset(regen_mdp=False)
 
     def step(times: int) -> None:
-        """Take `times` random steps, and reset at the end of an episode."""
         for action in itertools.islice(actions, times):
             *_, done, _ = env.step(action)
             if done:
@@ -220,7 +212,6 @@ def _list_contestant(task: str, make: Any, agents: int, config: Any) -> Contesta
     )
 
     def step(times: int) -> None:
-        """Take `times` random steps, and reset when all agents are done."""
         for action in itertools.islice(actions, times):
             _, _, terminated, truncated, _ = env.step(action)
             if np.all(terminated) or np.all(truncated):

@@ -46,7 +46,6 @@ def made(copy: bool) -> Contestant:
     results: list[Any] = []
 
     def step_and_keep(actions: Any) -> None:
-        """Take a step in all worlds, and keep its results until the next one."""
         results[:] = [step(actions)]
 
     env.step = step_and_keep
@@ -77,7 +76,6 @@ def transitions() -> Contestant:
     counted = wanted = 0
 
     def step(times: int) -> None:
-        """Step all worlds until they have made `times` transitions each, on average."""
         nonlocal counted, wanted
         wanted += times * _WORLDS
         while counted < wanted:
@@ -96,7 +94,6 @@ def seeded() -> Contestant:
     contestant = vector("key-door 9x9", env)
 
     def reset(times: int) -> None:
-        """Reset all worlds `times` times with new seeds."""
         for seed in itertools.islice(seeds, times):
             env.reset(seed=seed)
 
@@ -119,7 +116,6 @@ def rollouts(worlds: int = 1024, to_disk: bool = False) -> Contestant:
     append: Callable[[Any], None] = _EndlessFolder(env).append if to_disk else lambda episode: None
 
     def step(times: int) -> None:
-        """Run the rollout until its episodes have `times` more steps for each world."""
         nonlocal done, wanted
         wanted += times * worlds
         while done < wanted:  # episodes arrive some steps after their end; totals agree
@@ -164,7 +160,6 @@ def expanded(states: int = 1024) -> Contestant:
     rows = env.snapshot()
 
     def step(times: int) -> None:
-        """Expand the states `times` times."""
         for _ in range(times):
             env.expand(rows, trusted=True)
 
@@ -177,7 +172,6 @@ def restored() -> Contestant:
     row = env.snapshot([7])
 
     def step(times: int) -> None:
-        """Restore the world `times` times."""
         for _ in range(times):
             env.restore(row, [7], trusted=True)
 
@@ -192,7 +186,6 @@ def searched() -> Contestant:
     start = env.snapshot(0)
 
     def step(times: int) -> None:
-        """Search for the solution `times` times."""
         for _ in range(times):
             shortest_way(env, start)
 

@@ -166,7 +166,6 @@ def _wait_until_idle(screen: Screen, process: subprocess.Popen[str]) -> None:
 
 
 def _cpu_seconds(process: subprocess.Popen[str]) -> float:
-    """Return the CPU time of a process in seconds."""
     fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

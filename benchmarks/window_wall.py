@@ -53,7 +53,6 @@ def main() -> None:
     viewer = BatchViewer(Scenario.load(SCENARIO), WORLDS)
 
     def open_screen(app: App) -> None:
-        """Start the viewer and show its screen."""
         viewer.start()
         screen = _CountingBatchScreen(app, viewer, f"random, {WORLDS:,} worlds")
         screen.seconds = float(sys.argv[1])

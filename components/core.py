@@ -83,7 +83,6 @@ def list_longest_phrases(phrases: Sequence[Phrase]) -> list[str]:
             choices[phrase.field].update(phrase.words)
 
     def join_longest(fields: Mapping[str, int]) -> str:
-        """Return the longest text with these values of the chosen fields."""
         return " ".join(
             phrase.words.get(fields[phrase.field], "")
             if phrase.field in fields

@@ -35,7 +35,6 @@ from systems.queries import neighbours
 
 
 def _check_least_shape(shape: tuple[int, int], height: int, width: int) -> str:
-    """Return an error message if a shape is smaller than (height, width), else ""."""
     if shape[0] >= height and shape[1] >= width:
         return ""
     return f"found shape {list(shape)}, it needs at least [{height}, {width}]"
@@ -224,7 +223,6 @@ def teleport(w: World, shape: Sequence[int]) -> None:
 
 
 def _check_crossing(shape: tuple[int, int], num_rivers: int) -> str:
-    """Return an error message if `crossing` cannot build a level with these arguments, else ""."""
     few = "" if num_rivers > 0 else f"found num_rivers {num_rivers}: at least one"
     return check_odd_shape(shape) or few or _check_least_shape(shape, 5, 5)
 
@@ -266,7 +264,6 @@ def from_map(
 
 
 def _check_maze(shape: tuple[int, int], loops: float) -> str:
-    """Return an error message if `maze` cannot build a level with these arguments, else ""."""
     wrong = "" if 0 <= loops <= 1 else f"found loops {loops}: allowed are 0 to 1"
     return check_odd_shape(shape) or wrong or _check_least_shape(shape, 5, 5)
 

@@ -207,7 +207,6 @@ def teleport(w: World, agent: int) -> None:
 
 
 def _check_has_states(types: ObjectTypes, object_type: int, other_type: int = FLOOR) -> str:
-    """Return an error message if one of two types has only one state, else ""."""
     kinds = [types[kind] for kind in (object_type, other_type) if kind != FLOOR]
     missing = [kind.name for kind in kinds if kind.num_states == 1]
     return f"{missing[0]} has only one state" if missing else ""

@@ -22,7 +22,6 @@ def fully_transparent(w: World, agent: int, view: View) -> None:
 
 
 def _check_agent_row(area: Area) -> str:
-    """Return an error message unless the agent is in the bottom row of the view `area`; else ""."""
     if area.ymax == 0 and area.xmin <= 0 <= area.xmax:
         return ""
     return f"found rows {area.ymin} to {area.ymax}: the agent must be in the bottom row, row 0"
@@ -55,8 +54,6 @@ def spread_along_row(reached: int, clear: int) -> tuple[int, int]:
 
 
 def _steps_to_border(start: int, size: int, step: float) -> float:
-    """Return the number of steps of size `step` from cell `start` until the row or column of `size`
-    cells is left."""
     cells = size - start if step > 0 else start + 1
     return cells / abs(step) if step else math.inf
 

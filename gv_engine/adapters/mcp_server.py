@@ -60,7 +60,6 @@ def _make_tool(method: Callable[..., dict[str, Any]]) -> Callable[..., Awaitable
 
     @wraps(method)
     async def call_tool(**arguments: Any) -> CallToolResult:  # not async, it would run in a thread
-        """Call the method; raise ToolError in place of its errors, so that the model reads them."""
         try:
             result = method(**arguments)
         except (GVEngineError, OSError, Stopped) as error:

@@ -149,7 +149,6 @@ def _reference_scores(reference: tuple[Path, Path], scenario: dict[str, Any]) ->
 
 
 def _observation_names(array_names: Iterable[str]) -> list[str]:
-    """Return the names of the recorded observations, given the names of all arrays."""
     return [name.removeprefix("last_") for name in array_names if name.startswith("last_")]
 
 
@@ -326,7 +325,6 @@ def _load_dataset(name: str) -> tuple[Any, dict[str, Any]]:
 
 
 def _make_damage_error(name: str, error: Exception) -> ValueError:
-    """Return the error for a dataset that cannot be read."""
     cause = shorten(f"{type(error).__name__}: {error}", 200)
     return ValueError(f"{name} is damaged, or of another version of Minari: {cause}")
 
@@ -371,8 +369,6 @@ def _load_scenario(
     trust = Trust.from_options(**consent)
 
     def read(source: Any, trust: Trust) -> AnyScenario:
-        """Return the scenario that `source` names, with the settings and the step limit of the
-        dataset."""
         loaded = read_scenario(source, trust, settings=settings)
         limited: AnyScenario = get_plugin(loaded).with_step_limit(loaded, limit)
         return limited
@@ -394,8 +390,6 @@ def _make_rollout_arrays(env: Any, episodes: list[Any], seeds: list[int]) -> dic
     lengths = np.array([len(e) for e in episodes])
 
     def steps(get: Any, first: int = 0) -> Any:
-        """Return the arrays `get(episode)` of all episodes joined to one array: of each, the
-        entries from index `first` on, as many as the episode has steps."""
         parts = zip(map(get, episodes), lengths.tolist(), strict=True)
         return np.concatenate([part[first : first + length] for part, length in parts])
 

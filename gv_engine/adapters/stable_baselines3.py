@@ -126,8 +126,6 @@ class SB3VecEnv(VecEnv):
 
 
 def _copy_observation(observation: Any) -> Any:
-    """Return a copy of an observation (an array or arrays by name), which the next step does not
-    overwrite."""
     if isinstance(observation, dict):
         return {name: array.copy() for name, array in observation.items()}
     return observation.copy()

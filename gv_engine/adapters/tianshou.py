@@ -116,12 +116,9 @@ class TianshouVecEnv(BaseVectorEnv):
         self.is_closed = True
 
     def _world_indices(self, ids: Any) -> NDArray[np.int64]:
-        """Return the indices of the selected worlds; all for None."""
         return np.arange(self.env_num) if ids is None else np.atleast_1d(ids)
 
     def _select(self, observation: Any, info: dict[str, Any], ids: NDArray[np.int64]) -> Any:
-        """Return the observations of the worlds with the indices `ids`, with action masks if these
-        are enabled."""
         named = isinstance(observation, dict)
         shown = Batch({n: a[ids] for n, a in observation.items()}) if named else observation[ids]
         return Batch(obs=shown, mask=info["action_mask"][ids] != 0) if self._masks else shown

@@ -95,7 +95,6 @@ class TorchRLEnv(EnvBase):
         return tensors
 
     def _set_seed(self, seed: int | None) -> None:
-        """Set the seed of the next reset."""
         self._next_seed = seed
 
 
@@ -110,5 +109,4 @@ def _make_spec(box: Any, batch_shape: tuple[int, ...]) -> Bounded | Categorical:
 
 
 def _copy_tensor(array: Any) -> torch.Tensor:
-    """Return a tensor with its own memory, which the next step does not change."""
     return torch.from_numpy(np.array(array))

@@ -75,7 +75,6 @@ def match_scenarios(patterns: Sequence[Any]) -> list[str]:
 
 
 def _num_cells(scenario: Scenario) -> int:
-    """Return the number of cells in the first level of a scenario."""
     world = make_level(scenario, 0)
     return world.height * world.width
 
@@ -133,8 +132,6 @@ def _find_set(scenario: Scenario, name: str) -> LevelSet | None:
 
 
 def _repeat_levels(levels: LevelSet) -> LevelSet:
-    """Return a set of `TESTED` levels: the first of `levels`, which are repeated if they are
-    fewer."""
     return levels._replace(seeds=(levels.seeds * TESTED)[:TESTED])
 
 
@@ -363,7 +360,6 @@ def _parse_part(values: dict[str, Any]) -> EntryPart:
 
 
 def _shorten_json(value: object, length: int = 40) -> str:
-    """Return the JSON of a value for a message, with at most `length` characters."""
     return shorten(json.dumps(value), length)
 
 

@@ -133,8 +133,6 @@ def _draw_curves(seeds: Sequence[SeedCurve], color: str, max_steps: int) -> Iter
 
 
 def _path_points(line: Sequence[tuple[float, float]], max_steps: int) -> str:
-    """Return the points (steps, success rate) of a curve as coordinates of an SVG path, in which
-    `max_steps` is at the right edge."""
     return " ".join(
         f"{_WIDE * steps / max_steps:.0f},{_HIGH * (1 - success):.0f}" for steps, success in line
     )
@@ -165,7 +163,6 @@ _GROUPS = {"rooms": "Rooms", "gallery": "The gallery", "minigrid": "MiniGrid's l
 
 @cache
 def _scenario_group(scenario: str) -> str:
-    """Return the key in `_GROUPS` of a scenario."""
     folders = list_built_in_grids()[scenario].file.parents
     return "gallery" if GALLERY in folders else "minigrid" if MINIGRID in folders else "rooms"
 
@@ -383,8 +380,6 @@ def _success_series(
 
 
 def _footnote_mark(held_out: bool) -> str:
-    """Return the footnote mark for results on training levels; an empty text for results on
-    held-out levels."""
     return "" if held_out else " *"
 
 
@@ -397,7 +392,6 @@ def _format_mean(mean: Estimate | None) -> str:
 
 
 def _format_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table with this header and these rows of texts."""
     names = [escape_markdown(name) for name in head]
     lines = [names, ["---"] + ["---:"] * (len(head) - 1), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -190,8 +190,6 @@ def _run_ppo(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
 
 
 def _has_converged(lengths: list[tuple[int, float]]) -> bool:
-    """Return True if the (steps, length) points of training show that episodes got no shorter in
-    the last 100,000 steps."""
     steps, length = lengths[-1]
     earlier = [old_length for number, old_length in lengths if number <= steps - _PATIENCE]
     return bool(earlier) and length >= _IMPROVEMENT * earlier[-1]

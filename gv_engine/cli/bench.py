@@ -94,8 +94,6 @@ _VectorEnv = GridVectorEnv | AgentsVectorEnv
 
 
 def _make_vector_env(scenario: Scenario, num_envs: int, **options: Any) -> _VectorEnv:
-    """Return an environment of `num_envs` worlds of the scenario; its class depends on the number
-    of agents, and `options` are further arguments of the class."""
     env_class = GridVectorEnv if scenario.layout.agents == 1 else AgentsVectorEnv
     return env_class(scenario, num_envs, copy=False, **options)
 
@@ -123,8 +121,6 @@ def _measure_env(scenario: Scenario, world: str, seconds: float) -> float:
     actions = make_rng(0, "actions").integers(len(scenario.actions), size=_NUM_ACTIONS).tolist()
 
     def play() -> None:
-        """Take one step for each of the random actions; reset the environment whenever an episode
-        ends."""
         for action in actions:
             _, _, terminated, truncated, _ = env.step(action)
             if terminated or truncated:
@@ -144,8 +140,6 @@ def _measure_vector_env(envs: _VectorEnv, seconds: float) -> float:
 
 
 def _measure_resets(envs: _VectorEnv, seconds: float) -> float:
-    """Return how many worlds of the vector environment `envs` can be reset per second, measured for
-    `seconds`."""
     envs.reset(seed=0)
     return envs.num_envs * _measure_rate(envs.reset, seconds)
 

@@ -103,7 +103,6 @@ def _load_or_create_entry(path: Path, options: argparse.Namespace) -> BenchmarkE
     """
 
     def digest(policy: str) -> str:
-        """Return the digest of the files of a policy; "" for built-in policies."""
         return "" if policy in RUN_NO_CODE else policy_digest(policy)
 
     defaults = {"memory": False, "steps": _STEPS, "until": _UNTIL}
@@ -193,8 +192,6 @@ def _select_parts(entry: BenchmarkEntry, options: argparse.Namespace) -> Iterato
 def _missing_parts(
     entry: BenchmarkEntry, parts: Sequence[tuple[str, int]]
 ) -> list[tuple[str, int]]:
-    """Return those of `parts`, (scenario, seed) pairs, for which the benchmark entry has no result
-    with the present version of the scenario."""
     digests = {key: part.digest for key, part in entry.read_parts().items()}
     return [part for part in parts if digests.get(part) != find_scenario(part[0]).identity.digest]
 

@@ -109,7 +109,6 @@ def _sample_levels(source: str, settings: Mapping[str, Any], count: int, seed: i
 
 
 def _read_named_document(source: str, settings: Mapping[str, Any]) -> Document | None:
-    """Return the document of a file or built-in grid; None for other names."""
     if not (path_exists(Path(source)) or source in list_built_in_grids()):
         return None
     return read_file(find_ref(source), *split_options(settings))

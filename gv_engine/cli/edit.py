@@ -39,8 +39,6 @@ def run(options: argparse.Namespace) -> int:
     from gv_engine.ui.window.app import App
 
     def open_first_screens(app: App) -> None:
-        """Open the start screen of the window `app`, and above it the editor, or the menu for a new
-        level if no file was named."""
         app.push(StartScreen(app))
         if document is None:
             app.open_new_level_menu()

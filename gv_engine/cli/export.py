@@ -153,7 +153,6 @@ def _write_net(options: argparse.Namespace) -> int:
 
 
 def _iter_names(title: str) -> Iterator[str]:
-    """Yield names for the file of a page: the title, then the title with a number."""
     yield title
     yield from (f"{title}-{number}" for number in itertools.count(2))
 

@@ -96,8 +96,6 @@ def run(options: argparse.Namespace) -> int:
     from gv_engine.ui.window.app import App
 
     def open_first_screens(app: App) -> None:
-        """Open the start screen of the window `app`, and above it the game that the options ask
-        for, or the list of levels of a pack."""
         app.push(StartScreen(app))
         if pack:
             make_card(pack).open(app)
@@ -122,7 +120,6 @@ def _play_in_terminal(options: argparse.Namespace) -> int:
     sessions = [begin_session(options)] if _has_source(options) else []
 
     def begin_scenario(source: str) -> Session:
-        """Return a new session of the scenario called `source`, and remember it for the summary."""
         sessions.append(Session(load_playable(source, **cli.consent(options)), options.seed))
         return sessions[-1]
 
@@ -154,7 +151,6 @@ def _find_pack(options: argparse.Namespace) -> Entry | None:
 
 
 def _has_source(options: argparse.Namespace) -> bool:
-    """Return whether the options name a scenario or a world."""
     return bool(options.scenario or options.snapshot or options.row is not None)
 
 
@@ -172,7 +168,6 @@ def begin_session(options: argparse.Namespace) -> Session:
 
 
 def _policy_of_all_agents(options: argparse.Namespace) -> str:
-    """Return the policy that acts for all agents; "" if there is none, or only for some agents."""
     return "" if options.policy is None or _NAMES_AGENTS(options.policy) else str(options.policy)
 
 
@@ -182,8 +177,6 @@ def _make_slow_rule_watchdog() -> Watchdog:
     named_rules: list[StuckRule] = []
 
     def print_name(rule: StuckRule) -> bool:
-        """Print a message about `rule` if it is the first slow one; return False, so that the rule
-        is not stopped."""
         if not named_rules:
             cli.complain(f"{rule} has been running for {rule.seconds:.0f} s. Ctrl-C: stop it")
         named_rules.append(rule)
@@ -251,16 +244,12 @@ def _begin_with_partners(scenario: Playable, policies: str, seed: int | None) ->
 
 
 def _begin_from_row(scenario: Scenario, row: NDArray[Any]) -> Session:
-    """Return a session of `scenario` that begins in the world state `row`, a record of shape ()
-    from a snapshot file."""
     game = Session(scenario)
     game.restore(row)
     return game
 
 
 def _print_summaries(games: Iterable[Session]) -> None:
-    """Print a line for each scenario played in the sessions `games`, with the results of its
-    episodes."""
     for game in games:
         for title, titled in groupby(game.titled_summaries, key=itemgetter(0)):
             cli.say(f"{title}: {'; '.join(summarize_episode(played) for _, played in titled)}")

@@ -75,7 +75,6 @@ def _find_mentions(word: str, all_chapters: list[Chapter]) -> Iterator[tuple[str
 
 
 def _strip_prefix(name: str) -> str:
-    """Return a name without `w.` or `view.`."""
     return name.removeprefix("w.").removeprefix("view.")
 
 
@@ -128,7 +127,6 @@ def format_reference_page(all_chapters: list[Chapter]) -> Iterator[str]:
 
 
 def _find_place(topic: Topic) -> str:
-    """Return the source file of a topic, or its folder for a component; "" if it has none."""
     file = topic.place.partition(":")[0]
     return "components/" if file.startswith("components/") else file
 

@@ -66,6 +66,5 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _report(url: str) -> None:
-    """Print the URL, and flush stdout."""
     cli.say(f"Serving at {url}; Ctrl-C ends")
     sys.stdout.flush()

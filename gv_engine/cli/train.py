@@ -170,7 +170,6 @@ def train_run(
             advance(steps)
 
             def report(training: Training) -> bool:
-                """Show the metrics of the last update; return True after a signal."""
                 nonlocal steps
                 if viewer:
                     _send_metrics(viewer, training)
@@ -180,7 +179,6 @@ def train_run(
                 return bool(interrupts)
 
             def guard() -> AbstractContextManager[None]:
-                """Return a context that ends the process if an update does not end."""
                 return force_exit_after(_MAX_WAIT, _interrupted_message(training, plan))
 
             training.run_until(stop_condition, [report, *callbacks], loggers, guard)
@@ -224,8 +222,6 @@ def _imitate(training: Training, path: Path, rollout: Any) -> list[tuple[str, st
 
 
 def _interrupted_message(training: Training, plan: TrainingPlan) -> str:
-    """Return the message for a training that is stopped in the middle of an update; it says what is
-    saved, and which command resumes the training."""
     saved = f"{training.run.path} is kept as it was after {training.saved_steps:,} steps"
     return f"interrupted in the midst of an update; {saved}; go on by: {plan.resume_command}"
 
@@ -301,21 +297,15 @@ def _send_metrics(viewer: BatchProcess, training: Training) -> None:
 
 
 def _format_progress(metrics: TrainingMetrics) -> str:
-    """Return success rate and return from `metrics` as text for the progress bar, without unknown
-    values."""
     texts = zip(("success", "return"), _format_means(metrics), strict=False)
     return "".join(f"{name} {text}  " for name, text in texts if text != _UNKNOWN)
 
 
 def _format_counts(metrics: TrainingMetrics, seconds: float) -> tuple[str, str, str]:
-    """Return the numbers of steps and episodes in `metrics`, and the `seconds` of training, as
-    texts."""
     return f"{metrics.steps:,}", f"{metrics.episodes:,}", f"{seconds:.1f}"
 
 
 def _format_means(metrics: TrainingMetrics) -> list[str]:
-    """Return the mean success rate, return and length of episodes in `metrics` as texts; `–` stands
-    for an unknown value."""
     means = metrics.episode_return, metrics.episode_length
     texts = f"{metrics.success_rate:.1%}", *(f"{mean:.4g}" for mean in means)
     return [_UNKNOWN if text.startswith("nan") else text for text in texts]
@@ -581,8 +571,6 @@ def _create_runs(
 
 
 def _stop_condition(options: argparse.Namespace, default: StopCondition) -> StopCondition:
-    """Return the stop condition of the options; fields without an option are taken from
-    `default`."""
     return StopCondition(options.steps or default.steps, options.until or default.until)
 
 

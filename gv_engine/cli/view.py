@@ -38,7 +38,6 @@ def run(options: argparse.Namespace) -> int:
     worlds = BatchViewer(scenario, options.num_envs, options.policy, options.seed, options.threads)
 
     def open_first_screen(app: App) -> None:
-        """Start the worlds, and open the screen that shows them in the window `app`."""
         worlds.start()
         app.push(BatchScreen(app, worlds, f"{options.policy}, {options.num_envs:,} worlds"))
 

@@ -177,7 +177,6 @@ class EditorDocument:
         return has_changed
 
     def _rule_files(self) -> list[Path]:
-        """Return the Python files that the scenario uses; [] while the text has errors."""
         files = self.scenario.watched_files() if self.scenario else ()
         return [file for file in files if file.suffix == ".py"]
 
@@ -215,7 +214,6 @@ class EditorDocument:
         return []
 
     def _type_names(self, cell: MapCell) -> set[str]:
-        """Return the names of the types of a map cell's object and ground."""
         symbol = self.map.symbol(cell)
         layers = [symbol, symbol.ground] if symbol else []
         return {self.vocabulary.types[layer.kind].name for layer in layers if layer}
@@ -243,7 +241,6 @@ class EditorDocument:
 
     @property
     def _parsed(self) -> Document:
-        """Document of the last valid text; raise an EditError if no text was valid yet."""
         if self.document is None:
             raise EditError(f"The file cannot be read: {self.faults[0].message}")
         return self.document

@@ -180,8 +180,6 @@ def _property_keys(schema: JsonSchema) -> KeyTable:
 
 
 def _allowed_rules(schema: JsonSchema) -> FunctionSchema | None:
-    """Return the set of rules that the JSON `schema` allows as a value; None if it is no schema of
-    a rule."""
     name = str(schema.get("$ref", "")).rpartition("/")[2]
     candidates = (format.functions.get(name) for format in load_formats().values())
     return next(filter(None, candidates), None)
@@ -239,8 +237,6 @@ class FormParts(NamedTuple):
         return [*option_fields, *others]
 
     def _named_parts(self, value: Any) -> list[tuple[str, Any]]:
-        """Return the (name, item) pairs of `value`, a list or mapping; names of list items are
-        their numbers from 1."""
         if self.is_list:
             return [(str(number), part) for number, part in enumerate(value or (), 1)]
         return list((value or {}).items())
@@ -309,12 +305,10 @@ def _make_parts(schema: JsonSchema, key: Key, vocab: Vocabulary) -> FormParts | 
 
 
 def _resolve(schema: JsonSchema) -> JsonSchema:
-    """Return the definition that a schema refers to, or the schema itself."""
     return json_schema.DEFINITIONS.get(str(schema.get("$ref", "")).rpartition("/")[2], schema)
 
 
 def _object_names(vocab: Vocabulary) -> tuple[str, ...]:
-    """Return the names of the object types that a level could allow."""
     return tuple(vocab.types[kind].name for kind in vocab.usual)
 
 

@@ -107,14 +107,10 @@ class Vocabulary:
 
 
 def _as_entry(content: Any) -> dict[str, Any]:
-    """Return the YAML value `content` of a legend character as a dict; a mere object name becomes
-    `{"object": …}`."""
     return content if isinstance(content, dict) else {"object": content}
 
 
 def _shorten_entry(thing: CellThing) -> Any:
-    """Return the legend entry `thing` as a mere object name, if it has no other keys; else as a
-    dict."""
     return thing["object"] if list(thing) == ["object"] else dict(thing)
 
 
@@ -126,8 +122,6 @@ def read_vocabulary(document: Document) -> Vocabulary:
     draws = RandomValues(names)
 
     def read(key: str, reader: Callable[[YamlNode], _T], default: _T) -> _T:
-        """Return the result of `reader` for the value of the file's top-level `key`; return
-        `default` if the key is missing or has an error."""
         with suppress(FieldError, ScenarioError):
             if key in entries:
                 return reader(entries[key])
@@ -484,11 +478,6 @@ class MapModel:
         return self._prune_legend(self._with_rows(text, ["".join(row) for row in rows]), rows)
 
     def _with_rows(self, text: str, rows: list[str]) -> str:
-        """Return `text` with the map in it replaced by `rows`, one string for each row.
-
-        Raises:
-            EditError: the level is in a file of another format.
-        """
         if self.path[0] == "levels" and not has_value(text, self.path):
             raise EditError("This level is in a file of another format; edit it there")
         return put_rows(text, self.path, rows)

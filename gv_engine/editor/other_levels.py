@@ -133,8 +133,6 @@ def _find_types(rule: Rule, document: EditorDocument) -> list[str]:
 
 
 def _iter_texts(value: Any) -> Iterator[str]:
-    """Return an iterator over all texts in `value`, a text or nested lists and mappings, without
-    keys."""
     return (part for part in iter_nested(value) if isinstance(part, str))
 
 
@@ -343,18 +341,14 @@ class Addition:
 
 
 def _make_key(entry: Any) -> str:
-    """Return a text that is equal for entries of rules that differ only in numbers and texts: the
-    name, and the arguments that are object types or rules."""
     fields = entry if isinstance(entry, dict) else {"name": entry}
     kept = {key: fields[key] for key in sorted(fields) if key == "name" or key.endswith(_KEY_ENDS)}
     return json.dumps(kept, default=str)
 
 
 def _name_of(action: Any) -> str:
-    """Return the name of an action, given its entry in an action space."""
     return str(action["name"] if isinstance(action, dict) else action)
 
 
 def _read_file(file: Path) -> bytes:
-    """Return the content of `file`; raise OSError if it has more than `_MAX_BYTES` bytes."""
     return read_bytes(file, _MAX_BYTES, "files to copy")

@@ -107,7 +107,6 @@ class AvailableRule(NamedTuple):
 
 
 def _summarize(system: System) -> str:
-    """Return the first paragraph of the docstring of the rule `system`."""
     return first_paragraph(system.objects or system.function)
 
 
@@ -160,7 +159,6 @@ class RuleList:
         return nested.value if nested and isinstance(nested.value, list) else None
 
     def _rule_at(self, part: RulePart, path: KeyPath, node: YamlNode) -> Rule:
-        """Return the rule whose entry in `part` is the YAML `node` at the key path `path`."""
         plain = node.written if isinstance(node.value, dict) else {}
         arguments = {key: value for key, value in plain.items() if key != "name"}
         return Rule(part, path, _rule_name(node), arguments, self._find_system(part.phase, node))
@@ -190,7 +188,6 @@ class RuleList:
             yield AvailableRule(system.name, system)
 
     def _allowed_functions(self, part: RulePart) -> FunctionSchema:
-        """Return the rules that `part`, such as the rewards, may list by the JSON schema."""
         return self._functions[f"{part.phase.name.lower()}_function"]
 
     def argument_table(self, rule: Rule) -> KeyTable:
@@ -274,16 +271,12 @@ class RuleList:
         return put(text, path, value)
 
     def _with_inherited_key(self, key: str) -> str:
-        """Return the file's text; if it only inherits the top-level `key` from the file that it
-        extends, with the inherited value copied in."""
         if has_value(self._text, (key,)) or key not in self._top:
             return self._text
         return put(self._text, (key,), self._top[key].written)
 
 
 def _rule_name(node: YamlNode) -> str:
-    """Return the name of the rule in the YAML `node`, which is a mere name or a mapping; "" if
-    there is none."""
     name = node.value.get("name") if isinstance(node.value, dict) else node
     return name.text if name else ""
 

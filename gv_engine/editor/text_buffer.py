@@ -328,8 +328,6 @@ def _require_entry(text: str, path: KeyPath) -> _Entry:
 
 
 def _start(part: Any) -> int:
-    """Return the index in the text of the first character of `part`, a YAML node or a (key, value)
-    pair of nodes."""
     return int((part[0] if isinstance(part, tuple) else part).start_mark.index)
 
 
@@ -346,13 +344,10 @@ def _end(text: str, part: Any) -> int:
 
 
 def _span(text: str, node: yaml.Node) -> tuple[int, int]:
-    """Return the positions in `text` where a YAML value begins and ends."""
     return _start(node), _end(text, node)
 
 
 def _item_lines(text: str, sequence: yaml.CollectionNode, index: int) -> tuple[int, int]:
-    """Return the indices in `text` where the lines of item `index` of the list `sequence` begin and
-    end."""
     start, end = _span(text, sequence.value[index])
     return _line_start(text, start), _line_end(text, end)
 
@@ -371,13 +366,10 @@ def _item_start(text: str, sequence: yaml.CollectionNode, index: int) -> int:
 
 
 def _line_start(text: str, position: int) -> int:
-    """Return the position in `text` where the line begins that contains `position`."""
     return text.rfind("\n", 0, max(0, position)) + 1
 
 
 def _line_end(text: str, position: int) -> int:
-    """Return the index in `text` after the line break that ends the line at `position`; the end of
-    the text for the last line."""
     line_break = text.find("\n", position)
     return len(text) if line_break < 0 else line_break + 1
 
@@ -400,7 +392,6 @@ def _replace_value(text: str, entry: _Entry, value: Any) -> str:
 
 
 def _format_entry(key: str, value: Any, indent: int) -> str:
-    """Return the YAML text of `key: value` with a final newline, indented by `indent` spaces."""
     key_text, written = _format_flow(key), _format_block(value, indent)
     space = "" if written.startswith("\n") else " "
     return f"{' ' * indent}{key_text}:{space}{written}\n"
@@ -431,15 +422,12 @@ def _find_block_scalar_comment(text: str, node: yaml.Node) -> str:
 
 
 def _format_rows(rows: list[str], indent: int, remark: str) -> str:
-    """Return the rows of a level map as a YAML block scalar, to be put behind a key indented by
-    `indent` spaces; `remark` is a comment for its first line."""
     inner = " " * (indent + _INDENT)
     sign = (f"|{_INDENT}" if rows[0].startswith(" ") else "|") + remark
     return f"{sign}\n" + "\n".join(f"{inner}{row}" for row in rows)
 
 
 def _format_flow(value: Any) -> str:
-    """Return `value` as one line of YAML in flow style: `[…]` for lists and `{…}` for mappings."""
     options: dict[str, Any] = {"default_flow_style": True, "sort_keys": False, "width": 10**6}
     whole = yaml.dump([value], Dumper=_Dumper, allow_unicode=True, **options)
     return str(whole.strip()[1:-1])
@@ -453,7 +441,6 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _splice(text: str, start: int, end: int, part: str) -> str:
-    """Return `text` with the characters from `start` to `end` replaced by `part`."""
     return text[:start] + part + text[end:]
 
 
@@ -612,6 +599,5 @@ def _read_text(file: Path) -> str:
 
 
 def _normalize_newlines(text: str) -> str:
-    """Return a text with Unix line ends that ends with a newline, unless it is empty."""
     text = text.replace("\r\n", "\n")
     return text if text.endswith("\n") or not text else f"{text}\n"

@@ -158,7 +158,6 @@ class Agent(Value):
         return Agent, (self.position, self.orientation, self.grid_object.copy())
 
     def _key(self) -> tuple[Any, ...]:
-        """Return the content by which agents are compared."""
         return Agent, self.position, self.orientation, self.grid_object
 
     def __repr__(self) -> str:

@@ -112,8 +112,6 @@ def parameters_of(function: Any, phase: Phase) -> tuple[Parameter, ...]:
     expected = f"{name}({', '.join((*first, '*', 'rng=None'))})"
 
     def refuse(fault: str) -> TypeError:
-        """Return the TypeError for a function whose signature does not fit, with the reason
-        `fault`."""
         return TypeError(
             f"{name} is no {phase.label}: {fault}; expected {expected}, where further "
             f"parameters have defaults or are given by scenarios"
@@ -214,7 +212,6 @@ _METRICS: dict[Any, Any] = {
 
 
 def _to_pair(value: Any) -> tuple[int, int]:
-    """Return `value`, a sequence of two numbers, as two ints."""
     first, second = value
     return int(first), int(second)
 
@@ -326,8 +323,6 @@ class BuiltInFunction:
 
 
 def _load_function(phase: Phase, name: str) -> Any:
-    """Return the registered function of a phase with this name; used to unpickle a
-    `BuiltInFunction`."""
     from gv_engine.gridverse.registry import FUNCTION_REGISTRIES  # imports this module
 
     return FUNCTION_REGISTRIES[phase][name]
@@ -488,7 +483,6 @@ def run_on_view(call_: Call, world: ObjectWorld, view: ObjectView, rng: Rng) -> 
 
 
 def _check_arguments(call_: Call, area: Area | None = None) -> None:
-    """Raise ValueError if the arguments of a call are wrong."""
     if fault := call_.run_check(area):
         raise ValueError(f"{call_.name}: {fault}")
 
@@ -527,11 +521,7 @@ def _as_system(
     set only the given `parameters`."""
 
     def adapted(w: Any, agent: int, *further: Any) -> Any:
-        """Call the user-defined function for the world `w`, as a system."""
-
         def fn(first: tuple[Any, ...], arguments: tuple[Any, ...], rng: Any) -> Any:
-            """Call the user-defined function with the positional arguments `first` and the
-            converted scenario `arguments`."""
             kwargs = {
                 p.name: to_function_arg(p.name, value, to_function, w.layout.object_types)
                 for p, value in zip(parameters, arguments, strict=True)
@@ -561,12 +551,10 @@ _Fn = Callable[[tuple[Any, ...], tuple[Any, ...], Any], Any]
 
 
 def _call_transition(system: System, fn: _Fn, w: Any, agent: int, *args: Any) -> Any:
-    """Call a transition function with the state and the action."""
     return fn((state_of(w), Action(w.action[agent])), args, w.rng)
 
 
 def _call_reward(system: System, fn: _Fn, w: Any, agent: int, before: State, *args: Any) -> Any:
-    """Call a reward or terminating function with both states and the action."""
     return fn((before, Action(w.action[agent]), state_of(w)), args, w.rng)
 
 
@@ -596,7 +584,6 @@ def _view_grid(world: ObjectWorld, view: ObjectView) -> Grid:
     objects."""
 
     def copy_of(e: int) -> GridObject:
-        """Return a copy of an entity's object; Hidden outside the grid."""
         return Hidden() if e == OUTSIDE else get_store(world).get_object(e).copy()
 
     return Grid([list(map(copy_of, row)) for row in view.entity.tolist()])

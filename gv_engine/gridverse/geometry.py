@@ -300,7 +300,6 @@ class Area(geometry.Area):
 
 
 def _move_area(area: geometry.Area, offset: tuple[int, int]) -> Area:
-    """Return an area moved by (y, x)."""
     y, x = offset
     return Area((area.ymin + y, area.ymax + y), (area.xmin + x, area.xmax + x))
 

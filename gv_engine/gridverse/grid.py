@@ -51,7 +51,6 @@ class Grid(Value):
                     cells[y, x] = obj
 
     def _attach(self, world: ObjectWorld) -> None:
-        """Make this grid read and write the cells of `world`."""
         self.world = world
         self._store = get_store(world)
         self._in_state = False
@@ -200,7 +199,6 @@ class Grid(Value):
         return Grid, (self._rows(self), self._rows(self.ground) if self.has_ground else ())
 
     def _rows(self, layer: Grid | Ground) -> list[list[GridObject]]:
-        """Return the objects of a layer, row by row."""
         return [[layer[y, x] for x in range(self.shape.width)] for y in range(self.shape.height)]
 
     @property
@@ -249,7 +247,6 @@ class Grid(Value):
         return self.world.cells()
 
     def _key(self) -> tuple[Any, ...]:
-        """Return the content of the grid in a form that can be compared and hashed."""
         below = self.world.beneath()
         ground = b"" if below is None or not self.has_ground else below.tobytes()
         return Grid, self.shape, self.to_array().tobytes(), ground

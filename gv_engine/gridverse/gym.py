@@ -191,8 +191,6 @@ class GymEnvironment:
 
 
 def _space_of(representation: Any) -> spaces.Dict | None:
-    """Return the Gymnasium space of a representation, of GridVerse or of the engine; None for
-    none."""
     space = getattr(representation, "space", None)
     return outer_space_to_gym_space(space) if isinstance(space, dict) else space
 

@@ -45,7 +45,6 @@ class Value:
     by their content."""
 
     def _key(self) -> tuple[Any, ...]:
-        """Return the class and the content by which objects of the class are compared."""
         raise NotImplementedError
 
     def copy(self) -> Self:
@@ -158,8 +157,6 @@ def register_class(cls: Any) -> None:
 
 
 def _status_field(declared: Mapping[str, Any]) -> str:
-    """Return the name of the field for the member of `Status`: `status` if it is declared, else
-    `state`."""
     return "status" if "status" in declared else "state"
 
 
@@ -248,7 +245,6 @@ class ObjectStore:
         return self.floors[cell] if e == NOTHING else self.get_object(e)
 
     def _class_of_index(self, index: int) -> type[GridObject]:
-        """Return the class of the objects of the type with this index."""
         if index not in self._classes:
             self._classes[index] = class_of(self.world.layout.object_types[index])
         return self._classes[index]
@@ -484,7 +480,6 @@ class GridObject(Value):
             self._update_derived()
 
     def _update_derived(self) -> None:
-        """Write the values of the properties that the class defines into the components."""
         for name in self._derived:
             inspect.getattr_static(GridObject, name).__set__(self, getattr(self, name))
 
@@ -520,8 +515,6 @@ class GridObject(Value):
 
     @property
     def _active_store(self) -> ObjectStore | None:
-        """Return the store of the world that the object is in; None if it is in no world, or was
-        removed from one."""
         store = self._store
         return store if store and store.world.kind.rows[self._entity] is self._parts[Kind] else None
 
@@ -635,7 +628,6 @@ class GridObject(Value):
         return _unpickle, (cls, bare._parts, bare._content)
 
     def _key(self) -> tuple[Any, ...]:
-        """Return the content by which objects are compared."""
         return GridObject, self.appearance
 
     def __repr__(self) -> str:
@@ -646,7 +638,6 @@ class GridObject(Value):
 
 
 def _source_text(value: Any) -> str:
-    """Return a field's value as source text."""
     return f"{type(value).__qualname__}.{value.name}" if isinstance(value, Enum) else repr(value)
 
 

@@ -103,8 +103,6 @@ def _make_object(types: ObjectTypes, where: str, cell: list[int], seen: bool) ->
 
 
 def _default_object(cls: type[GridObject]) -> GridObject:
-    """Return an object of class `cls` with default components, without calling the constructor of
-    the class."""
     return GridObject.__new__(cls)
 
 
@@ -200,7 +198,6 @@ class Observation(Value):
         return Observation(self.grid.copy(), self.agent.copy())
 
     def _key(self) -> tuple[Any, ...]:
-        """Return the content by which observations are compared."""
         cells = self.to_arrays()["grid"]
         return Observation, cells.shape, cells.tobytes(), self.agent
 

@@ -65,7 +65,6 @@ def make_shorthand(visibility: BuiltInFunction) -> Callable[..., Observation]:
     function."""
 
     def look(state: State, *, area: Any, rng: Rng = None) -> Observation:
-        """Return the observation of an area around the agent."""
         return from_visibility(state, area=area, visibility_function=visibility, rng=rng)
 
     look.__name__ = look.__qualname__ = visibility.__name__
@@ -169,7 +168,6 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
         return [each for each in signature.parameters.values() if each not in passed]
 
     def _parameters(self, name: str) -> dict[str, inspect.Parameter]:
-        """Return the parameters of a function that a scenario sets, by name."""
         given = self.get_nonprotocol_parameters(inspect.signature(self[name]))
         return {parameter.name: parameter for parameter in given}
 

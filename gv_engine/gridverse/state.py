@@ -114,7 +114,6 @@ class State(Value):
         return arrays if below is None else {**arrays, "ground": below}
 
     def _key(self) -> tuple[Any, ...]:
-        """Return the content by which states are compared."""
         return State, self.grid, self.agent
 
     def __repr__(self) -> str:
@@ -122,8 +121,6 @@ class State(Value):
 
 
 def _unpickle(grid: Grid, agent: Agent, rng: np.random.Generator, steps: int) -> State:
-    """Return the state that a pickle describes by its grid, agent, random generator and number of
-    steps."""
     state = State(grid, agent)
     state.world.rng, state.world.steps = rng, steps
     return state

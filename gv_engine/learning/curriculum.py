@@ -133,7 +133,6 @@ class PrioritisedLevelReplay(RandomLevels):
         self._request_levels()
 
     def _request_levels(self) -> None:
-        """Tell the worlds which levels they start with next."""
         self._env.batch.requested_levels[:] = self._next_levels % self._num_listed
 
     def end_step(self, done: NDArray[np.bool_]) -> tuple[Any, dict[str, Any]] | None:

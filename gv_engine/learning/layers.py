@@ -25,7 +25,6 @@ def is_exporting() -> bool:
 
 
 def _has_onednn(tensor: Tensor) -> bool:
-    """Return True if oneDNN can multiply a tensor."""
     return tensor.is_cpu and bool(torch.backends.mkldnn.is_available())
 
 

@@ -66,27 +66,22 @@ class LevelEditor:
                 return
 
     def _inner_cells(self) -> list[_Cell]:
-        """Return all cells except the cells at the edge of the grid."""
         height, width = self._world.height, self._world.width
         return [(y, x) for y in range(1, height - 1) for x in range(1, width - 1)]
 
     def _is_free(self, cell: _Cell) -> bool:
-        """Return True if a cell holds neither an object nor an agent."""
         world = self._world
         is_empty = world.at[cell] == NOTHING and world.ground[cell] == NOTHING
         return is_empty and world.agent_at(*cell) == NOTHING
 
     def _is_wall(self, cell: _Cell) -> bool:
-        """Return True if a cell holds a wall."""
         e = self._world.at[cell]
         return bool(e != NOTHING and self._world.kind.value[e] == self._wall)
 
     def _pick(self, cells: list[_Cell], rng: np.random.Generator) -> _Cell | None:
-        """Return a random one of the cells; None if there are none."""
         return cells[rng.integers(len(cells))] if cells else None
 
     def _pick_free(self, rng: np.random.Generator) -> _Cell | None:
-        """Return a random free cell that is not at the edge; None if there is none."""
         return self._pick([*filter(self._is_free, self._inner_cells())], rng)
 
     def _move_agent(self, rng: np.random.Generator) -> bool:

@@ -77,15 +77,10 @@ class MAPPOLearner(Learner):
         return torch.cat([rows, world, index[:, None].expand(*rows.shape[:-1], 1)], -1)
 
     def _network_inputs(self, index: int | slice) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the encoded observations of some steps, each with the observations of all agents
-        of its world, the action masks, and the flags of episode starts."""
         rows, masks, starts = super()._network_inputs(index)
         return self._append_world_rows(rows), masks, starts
 
     def _final_rows(self, t: int, rows: NDArray[np.int32], cut: NDArray[np.int64]) -> Tensor:
-        """Return the network inputs for the last observations of the agents with the indices `cut`:
-        each with the observations of all agents of its world. Agents that are not in `cut` are
-        represented by their observations before step `t`."""
         last = self._buffer.rows[t].copy()
         last[cut] = rows
         return self._append_world_rows(torch.from_numpy(last))[cut]

@@ -151,7 +151,6 @@ def find_excluded(masks: Tensor) -> Tensor:
 
 
 def _unchanged(numbers: Tensor) -> Tensor:
-    """Return the argument."""
     return numbers
 
 

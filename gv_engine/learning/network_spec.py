@@ -142,36 +142,30 @@ class ScenarioSpec(NamedTuple):
 
 
 def _describe_actions(names: tuple[str, ...]) -> str:
-    """Return a text that lists the actions of a scenario."""
     return shorten(f"the actions {', '.join(names)}", _MAX_TEXT)
 
 
 def _describe_view(shape: tuple[int, int], turns: bool) -> str:
-    """Return a text with the size of a view; the text says if the view does not turn."""
     return f"a view of {shape[0]}×{shape[1]} cells{'' if turns else ' that does not turn'}"
 
 
 def _describe_agents(number: int) -> str:
-    """Return a text with the number of agents."""
     return f"{number} agents" if number > 1 else "one agent"
 
 
 def _describe_type(index: int, names: tuple[str, ...]) -> str:
-    """Return a text for an object type: its name, the names of its states, and its index."""
     name, *states = names
     state_text = f" ({', '.join(states)})" if states else ""
     return shorten(f"{name}{state_text} as object type {index}", _MAX_TEXT)
 
 
 def _describe_texts(texts: tuple[str, ...]) -> str:
-    """Return a text that lists the templates of a mission; "no mission" without templates."""
     if not texts:
         return "no mission"
     return shorten(f"the missions {', '.join(map(repr, texts))}", _MAX_TEXT)
 
 
 def _describe_fields(fields: tuple[tuple[str, int], ...]) -> str:
-    """Return a text that lists the fields of a mission, with their numbers of values."""
     sizes = ", ".join(f"{name} of {size}" for name, size in fields)
     return shorten(f"missions with other fields, {sizes}", _MAX_TEXT)
 

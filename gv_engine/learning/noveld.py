@@ -32,8 +32,6 @@ class NovelDLearner(RNDLearner):
         self._multipliers = np.random.default_rng(0).integers(1 << 62, size=slots)
 
     def _scaled_novelty(self, rows: CodeRows, errors: Errors, done: Flags, live: Flags) -> Errors:
-        """Return the (T, N) scaled rewards for new observations, as for `RNDLearner`: the gain in
-        novelty at the first visit of an observation in an episode, else 0."""
         gains = np.maximum(errors[1:] - _WEIGHT_BEFORE * errors[:-1], 0)
         gains *= self._find_first_visits(rows.astype(np.int64) @ self._multipliers, done) & live
         return self._novelty_scaler.scale(gains, done, live)

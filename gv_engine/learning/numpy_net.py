@@ -212,23 +212,19 @@ class _GRU:
 
 
 def _relu(numbers: Floats) -> Floats:
-    """Return the positive part of each number."""
     return np.maximum(numbers, 0.0)
 
 
 def _same(numbers: Floats) -> Floats:
-    """Return the argument."""
     return numbers
 
 
 def _layer_norm(numbers: Floats) -> Floats:
-    """Return each row shifted and scaled to mean 0 and standard deviation 1 (Ba et al., 2016)."""
     centered = numbers - numbers.mean(1, keepdims=True)
     normalised: Floats = centered / np.sqrt(centered.var(1, keepdims=True) + 1e-5)
     return normalised
 
 
 def _sigmoid(numbers: Floats) -> Floats:
-    """Return the logistic function, in a form that does not overflow."""
     values: Floats = 0.5 + 0.5 * np.tanh(0.5 * numbers)
     return values

@@ -117,7 +117,6 @@ class FrozenPartners(Partners):
 
     @property
     def _recurrent(self) -> dict[int, Any]:
-        """Policies that have a memory, by the index of their agent."""
         return {k: policy for k, policy in self._policies.items() if hasattr(policy, "memory")}
 
     def begin_update(self, steps: int, weights: dict[str, Tensor]) -> None:
@@ -166,7 +165,6 @@ class FrozenPartners(Partners):
 
 
 def _select_lines(values: Any, lines: slice) -> Any:
-    """Return the rows `lines` of all arrays in a nested dictionary of (N, …) arrays."""
     if isinstance(values, dict):
         return {name: _select_lines(value, lines) for name, value in values.items()}
     return np.ascontiguousarray(values[lines])
@@ -210,7 +208,6 @@ class PastSelves(Partners):
             self._nets[slot : slot + 1] = [self._make_net(self._pool[slot])]
 
     def _make_net(self, weights: dict[str, Tensor]) -> NumpyNet:
-        """Return a network with these weights."""
         settings, arrays = self._settings, {name: each.numpy() for name, each in weights.items()}
         epsilon = settings.end_epsilon if settings.learner == "pqn" else None
         return NumpyNet(self._spec, arrays, settings.layer_norm, epsilon)

@@ -204,7 +204,6 @@ def export_policy(run: str | Path, out: str | Path) -> dict[str, Any]:
 
 
 def _write_torchscript(module: PolicyModule, out: Path, about: str) -> None:
-    """Export a policy to the TorchScript file `out`, with `about` as an extra file."""
     traced = torch.jit.trace(module, module.make_example(), check_trace=False)
     torch.jit.save(traced, str(out), _extra_files={ABOUT: about})
 

@@ -148,22 +148,12 @@ class PolicyFile(NamedTuple):
 
 
 def _check_weights(array: NDArray[Any]) -> NDArray[np.float32]:
-    """Return weights as float32.
-
-    Raises:
-        ArrayError: the array is empty, or neither of float32 nor of float16.
-    """
     if array.dtype == np.float16:
         array = array.astype(np.float32)
     return _check_array(array, np.float32)
 
 
 def _check_array(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:
-    """Return `array` unchanged; raise ArrayError if it is empty or has another dtype.
-
-    Raises:
-        ArrayError: the array is empty, or has another dtype.
-    """
     if array.dtype != dtype or not array.size:
         raise ArrayError(f"an array is of {array.dtype}, shape {array.shape}")
     return array

@@ -68,20 +68,15 @@ def find_device(name: str) -> str:
 
 
 def _make_generator(seed: int, purpose: str) -> torch.Generator:
-    """Return torch's random number generator for one purpose of a seed."""
     return torch.Generator().manual_seed(*derive_seeds(seed, purpose))
 
 
 def _init_thread() -> None:
-    """Initialise a worker thread: let torch use no further threads, and flush denormal numbers to
-    0."""
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
 
 
 def _keep_freed_memory() -> None:
-    """Let glibc keep freed memory of the whole process for later tensors. By default, it returns
-    tensors of some MiB to the system, and each new one costs thousands of page faults."""
     if sys.platform == "linux" and (set_option := getattr(ctypes.CDLL(None), "mallopt", None)):
         set_option(_M_TRIM_THRESHOLD, 2**30)
         set_option(_M_MMAP_THRESHOLD, 2**25)
@@ -167,7 +162,6 @@ class Learner:
 
     @contextmanager
     def _timed(self, activity: str) -> Iterator[None]:
-        """Context manager: add the wall time of the `with` block to `seconds[activity]`."""
         start = time.perf_counter()
         yield
         self.seconds[activity] += time.perf_counter() - start
@@ -253,8 +247,6 @@ class Learner:
         )
 
     def _prepare_acting(self) -> None:
-        """Compute the outputs of the first layer for each input code, which acting looks up; they
-        stay the same until the next update."""
         self._table.copy_(self.net.first_layer_table())
 
     def _start_acting(self, t: int) -> None:
@@ -284,33 +276,25 @@ class Learner:
             buffer.receive(t)
 
     def _synchronize(self) -> None:
-        """Wait for the device."""
         if self.device.type == "cuda":
             torch.cuda.current_stream(self.device).synchronize()
 
     def _live_agents(self) -> Tensor:
-        """Return (N,) True for agents that learn from their next action."""
         learning = self.partners.is_learning.ravel()
         return torch.from_numpy(learning & self._info.get("live", True))
 
     def _network_inputs(self, index: Any) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the encoded observations, the action masks, and the flags of episode starts of
-        some steps, on the device; all masks are 1 if `mask_actions` is off."""
         rows, masks, starts = self._buffer.inputs(index)
         return rows, masks if self.settings.mask_actions else torch.ones_like(masks), starts
 
     def _forward(
         self, rows: Tensor, masks: Tensor, starts: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return (N, actions) log-probabilities and (N,) values of N encoded observations, and the
-        (N, hidden) new state of the GRU, which is reset where `starts` is True."""
         features = self.net.features(self._table, rows)
         features, memory = self.net.recur(features, self._memory, starts[None])
         return *self._act_and_value(features, masks), memory
 
     def _act_and_value(self, features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
-        """Return (N, actions) log-probabilities to sample actions with, and (N,) values, for the
-        features of N agents."""
         log_probs, values = self.net(features, masks)
         return log_probs, values
 
@@ -349,24 +333,14 @@ class Learner:
             self._live = self._live_agents()
 
     def _store_results(self, results: tuple[Any, dict[str, Any]], arrays: Arrays) -> None:
-        """Store `results`, the observations and `info` that `GridVectorEnv.restore` returned, as
-        the current ones, and copy them into the arrays of the same names in `arrays`."""
         self._observed, self._info = observation, info = results
         for name in self._buffer.first:
             np.copyto(arrays[name], info[name] if name in info else observation[name])
 
     def _final_rows(self, t: int, rows: NDArray[np.int32], cut: NDArray[np.int64]) -> Tensor:
-        """Return the network inputs for the last observations of some agents.
-
-        Args:
-            t: step that ended their episodes.
-            rows: (M, slots) encoded last observations.
-            cut: (M,) row indices of the agents in the batch.
-        """
         return torch.from_numpy(rows)
 
     def _rewards(self) -> NDArray[np.float32]:
-        """Return the (T, N) rewards of the collected steps."""
         rewards: NDArray[np.float32] = self._buffer.arrays["reward"]
         return rewards
 
@@ -396,8 +370,6 @@ class Learner:
         self._num_episodes += int(done.sum())
 
     def _scaled_rewards(self, done: NDArray[np.bool_], live: NDArray[np.bool_]) -> Tensor:
-        """Return the (T, N) rewards of the collected steps, divided by the running standard
-        deviation of returns. `done` and `live` are as for `RewardScaler.scale`."""
         return torch.from_numpy(self._reward_scaler.scale(self._rewards(), done, live))
 
     def _advantages(self, values: Tensor, bootstrap_values: Tensor, live: Tensor) -> Tensor:
@@ -441,7 +413,6 @@ class Learner:
         self._losses = torch.stack(losses).mean(0)
 
     def _sample_noise(self) -> None:
-        """Sample the noise by which actions are sampled until the next update."""
         rng = self._rngs["actions"]
         self._noise_state = rng.get_state()
         self._buffer.sample_noise(rng)
@@ -456,8 +427,6 @@ class Learner:
         mean, deviation = advantages.mean(), advantages.std().nan_to_num() + 1e-8  # NaN for one
 
         def compute(part: Tensor) -> tuple[Tensor, Tensor]:
-            """Return the gradient and the losses for the sequences at the indices `part`, one
-            thread's share."""
             own = [each.index_select(1, part) for each in per_step]
             minibatch = TrainingBatch._make((*own, memory.index_select(0, part)))
             normalised = (minibatch.advantages - mean) / deviation
@@ -489,9 +458,6 @@ class Learner:
         return per_step
 
     def _loss(self, batch: TrainingBatch, num_live: int) -> tuple[Tensor, Tensor]:
-        """Return the PPO loss of a batch, and (3,) entropy, approximate KL divergence and value
-        loss. All are sums over the steps that agents learn from, divided by `num_live`, the number
-        of such steps in the whole minibatch."""
         features, *per_step = self._read_batch(batch)
         loss, sums = compute_ppo_loss(self.net.outputs(features), tuple(per_step), self.settings)
         return loss / num_live, sums / num_live

@@ -51,14 +51,10 @@ class PQNLearner(Learner):
         return settings.start_epsilon + progress * (settings.end_epsilon - settings.start_epsilon)
 
     def _prepare_acting(self) -> None:
-        """Compute the table of the first layer and the share of random actions, which stay the same
-        until the next update."""
         super()._prepare_acting()
         self._epsilon.fill_(self.epsilon)
 
     def _act_and_value(self, features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
-        """Return (N, actions) log-probabilities of the epsilon-greedy actions, and the (N,)
-        greatest values of the actions that the masks allow."""
         return self.net.act(features, masks, self._epsilon)
 
     def _loss(self, batch: TrainingBatch, num_live: int) -> tuple[Tensor, Tensor]:

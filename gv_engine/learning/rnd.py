@@ -76,14 +76,6 @@ class RNDLearner(Learner):
         return rewards + self.settings.rnd_coef * torch.from_numpy(novelty)
 
     def _scaled_novelty(self, rows: CodeRows, errors: Errors, done: Flags, live: Flags) -> Errors:
-        """Return the (T, N) scaled rewards for new observations. In RND, these are the predictor's
-        errors at the observations after each step, and their return continues across episodes.
-
-        Args:
-            rows: (T + 1, N, slots) encoded observations before the first and after each step.
-            errors: (T + 1, N) errors of the prediction for them.
-            done, live: (T, N) as for `RewardScaler.scale`.
-        """
         return self._novelty_scaler.scale(errors[1:] * live, np.zeros_like(done), live)
 
     def _loss(self, batch: TrainingBatch, num_live: int) -> tuple[Tensor, Tensor]:

@@ -37,7 +37,6 @@ class RolloutBuffer:
         shape, size = (num_steps, env.num_envs), (num_steps + 1, env.num_envs)
 
         def allocate(*sizes: int, dtype: Any = torch.float32) -> Tensor:
-            """Return zeros in memory of the CPU from which copies to a GPU do not wait."""
             return torch.zeros(sizes, dtype=dtype, pin_memory=device.type == "cuda")
 
         rows = allocate(*size, len(spec.sizes), dtype=torch.int32)

@@ -184,8 +184,6 @@ class Run:
             yield
 
     def _check_files(self) -> None:
-        """Raise `OSError` if a file of the run is a link, which could lead out of the folder, or
-        not a regular file."""
         for name in (RUN_FILE, _CHECKPOINT, _PROGRESS, POLICY_FILE):
             check_regular_file(self.path / name)
 
@@ -354,7 +352,6 @@ def _read_progress(path: Path) -> list[dict[str, str | None]]:
 
 
 def _steps_of_line(line: Mapping[str, str | None]) -> float:
-    """Return the steps in a line of `progress.csv`; infinity if the line is incomplete."""
     whole = all(line.values()) and len(line) == len(_COLUMNS) and str(line["steps"]).isdecimal()
     return int(line["steps"] or 0) if whole else math.inf
 
@@ -420,12 +417,10 @@ def find_runs(path: Path) -> list[Run]:
 
 
 def _write_run_file(run: Path, about: Mapping[str, Any]) -> None:
-    """Write `run.json` into the folder of a run, atomically."""
     write_file(run / RUN_FILE, json.dumps(about, indent=2) + "\n", follow_links=False)
 
 
 def _load_run_file(path: Path) -> dict[str, Any]:
-    """Return the unchecked JSON of `run.json`."""
     about: dict[str, Any] = parse_json(read_bytes(path, _MAX_RUN_FILE, "descriptions of runs"))
     return about
 

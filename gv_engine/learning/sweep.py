@@ -174,7 +174,6 @@ def _check_settings(key: str, values: Any) -> dict[str, Any]:
 
 
 def _list_values(space: Any) -> list[Any]:
-    """Return the choices or the ends of a range; an empty list for something else."""
     if isinstance(space, dict) and {"low", "high"} <= space.keys() <= {"low", "high", "log"}:
         return [space["low"], space["high"]]
     return space if isinstance(space, list) else []
@@ -316,7 +315,6 @@ class Sweep:
         return f"{number} is finished: {settings}: {end}"
 
     def _find_trials(self, *states: TrialState) -> list[FrozenTrial]:
-        """Return the trials in one of these states."""
         return list(self._study.get_trials(deepcopy=False, states=states))
 
     def ranked(self) -> list[FrozenTrial]:
@@ -386,7 +384,6 @@ def list_results(trial: Trial | FrozenTrial) -> list[dict[str, float | None]]:
 
 
 def _mean(trial: Trial | FrozenTrial, name: str) -> float | None:
-    """Return the mean of a result over the runs of a trial; None if it is unknown."""
     values = [result[name] for result in list_results(trial)]
     known = [value for value in values if value is not None]
     return fmean(known) if known else None

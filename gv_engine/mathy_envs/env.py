@@ -159,5 +159,4 @@ class MathyEnv(own.MathyEnv):
         )
 
     def _is_over(self, state: _OwnState) -> bool:
-        """Return False: moves in states of finished episodes are allowed."""
         return False

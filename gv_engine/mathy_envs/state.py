@@ -338,7 +338,6 @@ class MathyEnvState(own.MathyEnvState):
         return features
 
     def _used_moves(self) -> float:
-        """Return the fraction of the allowed moves that are used, from 0 to 1."""
         used = min(max(0, self.max_moves - self.agent.moves_remaining), self.max_moves)
         return used / self.max_moves if self.max_moves else 0.0
 

@@ -203,11 +203,6 @@ def _make_array_init(arrays: dict[str, Array]) -> Callable[[Any], None]:
     list; a single number is repeated for all items."""
 
     def make_lists(self: Any) -> None:
-        """Replace the values of array fields by lists.
-
-        Raises:
-            ValueError: there are too few numbers, or too many.
-        """
         for name, array in arrays.items():
             value, length = getattr(self, name), len(array.names)
             numbers = list(value) if hasattr(value, "__len__") else [value] * length

@@ -215,7 +215,6 @@ class Frame(Scene):
 
     @property
     def _up(self) -> int:
-        """Direction on the grid that is up in the observation."""
         # where the agent faces on the grid, less how far it is turned within the observation
         return to_relative(self.agent[2], self.observer[2])
 

@@ -307,8 +307,6 @@ def system(
             raise TypeError(f"{use} of a {names}, found phase {phase.name}")
 
     def mark(function: _F) -> _F:
-        """Check the signatures of the function and its helpers, attach a `System` to the function,
-        and return the function."""
         own = ("agent",) if phase in _EXTRA or has_parameter(function, "agent") else ()
         leading = ("w", *own, *(("was",) if remember else ()), *_EXTRA.get(phase, ()))
         parameters = _read_parameters(function, leading)

@@ -153,7 +153,6 @@ def _list_of(one: ValueKind) -> ValueKind:
     """Return the kind of values for lists whose items are of the kind `one`."""
 
     def make_reader(calls: CallReader) -> Callable[[YamlNode], Any]:
-        """Return the function that reads the list in a node."""
         return lambda node: tuple(one.read(calls, item) for item in fields.items(node))
 
     words = f"a list, each {one.words}"
@@ -302,8 +301,6 @@ class CallReader:
         return call
 
     def _make_tables(self, node: YamlNode, system: System) -> dict[str, Any]:
-        """Return the arguments of `system` that are computed in advance from the agents' view area,
-        by name; raise a FieldError at `node` if the area does not fit."""
         with node.report(ValueError):
             return system.make_tables(self.area) if self.area is not None else {}
 

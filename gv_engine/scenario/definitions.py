@@ -345,7 +345,6 @@ def read_agents(names: NameResolver, node: YamlNode) -> AgentSpecs:
         agent_names = tuple(f"agent_{number}" for number in range(1, count + 1))
 
     def read_value(key: str, default: Any) -> Any:
-        """Return the value of a key of `agents`, or the default."""
         return problems.read_key(entries, key, AGENT_KEYS[key].read, default)
 
     agent_group = AgentGroup(

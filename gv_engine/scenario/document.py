@@ -87,7 +87,6 @@ class ImmutableScenario:
 
 
 def _portable_name(path: Path, folder: Path) -> str:
-    """Return a rule file's name that does not depend on the location of the scenario's folder."""
     return path.name if path.parent != folder.resolve() else f"./{path.name}"
 
 

@@ -105,7 +105,6 @@ class YamlNode:
 
     @property
     def _is_word(self) -> bool:
-        """True for a boolean that is not written as `true` or `false`."""
         return isinstance(self.value, bool) and self.text.lower() not in ("true", "false")
 
     @property

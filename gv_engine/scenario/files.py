@@ -234,8 +234,6 @@ def check_inner_folder(path: Path) -> None:
 
 
 def _check_kind(path: Path, status: os.stat_result) -> None:
-    """Raise `OSError`, with `path` in its message, unless `status` is the status of a regular
-    file."""
     if kind := _FILE_KINDS.get(stat.S_IFMT(status.st_mode)):
         raise OSError(f"{path} is {kind}, not a file")
 
@@ -276,7 +274,6 @@ def append_whole(file: FileIO, data: bytes) -> None:
 
 
 def _limit_message(label: str, max_bytes: int) -> str:
-    """Return "scenario files are at most 512 KiB" for a label and a limit."""
     return f"{label} are at most {format_bytes(max_bytes)}"
 
 
@@ -538,7 +535,6 @@ if sys.platform == "win32":
     import msvcrt
 
     def _lock_draft(file: BinaryIO, wait: bool) -> None:
-        """Close the file if `wait` is False: Windows removes no file that a process has open."""
         if not wait:
             file.close()
 
@@ -589,8 +585,6 @@ def parse_xml(raw: bytes) -> Element:
     builder, parser, depth = TreeBuilder(), expat.ParserCreate(), 0
 
     def start(name: str, attributes: dict[str, str]) -> None:
-        """Add an element with these attributes to the tree at its start tag `name`; raise
-        `ValueError` if it is nested too deeply."""
         nonlocal depth
         depth += 1
         if depth > _MAX_XML_DEPTH:
@@ -598,14 +592,11 @@ def parse_xml(raw: bytes) -> Element:
         builder.start(name, attributes)
 
     def end(name: str) -> None:
-        """Close the element `name` of the tree at its end tag."""
         nonlocal depth
         depth -= 1
         builder.end(name)
 
     def check(name: str, system: str | None, public: str | None, declares: int) -> None:
-        """Raise `ValueError` for a DOCTYPE that declares entities or attributes; the XML parser
-        calls this with the parts of each DOCTYPE."""
         if declares:
             raise ValueError(
                 "its DOCTYPE declares entities or attributes; remove what is in its brackets"

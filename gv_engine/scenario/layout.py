@@ -82,7 +82,6 @@ def make_prefab(kind: ObjectType) -> Prefab:
 
 
 def _to_plain(parts: Prefab) -> list[tuple[str, tuple[float, ...]]]:
-    """Return components with column names instead of classes."""
     return [(column_name(cls), values) for cls, values in parts]
 
 
@@ -151,8 +150,6 @@ class Layout:
         return max(2 * _STEP, -(-longest // _STEP) * _STEP)
 
     def _make_type_table(self, default: _T, read: Callable[[ObjectType], _T]) -> tuple[_T, ...]:
-        """Return a tuple with one value per type index: `read(type)` for each object type of the
-        layout, and `default` for all other indices."""
         values = {kind.index: read(kind) for kind in self.types}
         return tuple(values.get(index, default) for index in range(self.type_table_length))
 

@@ -305,8 +305,6 @@ def _is_boxobans(
 
 @lru_cache(maxsize=2)
 def _open_cached(files: tuple[Path, ...], _stamps: tuple[tuple[int, int], ...]) -> LevelFiles:
-    """Return the levels of `files`; `_stamps`, the (size, modification time) of each file, only
-    serve as a cache key."""
     return LevelFiles(files)
 
 

@@ -79,7 +79,6 @@ class LevelFilesReader:
         return used, agents
 
     def _iter_chunks(self) -> Iterator[tuple[int, NDArray[np.uint8]]]:
-        """Yield all levels in chunks of (first index, (at most _CHUNK, H, W) ASCII codes)."""
         for start in range(0, len(self._levels), _CHUNK):
             stop = min(start + _CHUNK, len(self._levels))
             yield start, self._levels.characters[start:stop]
@@ -115,7 +114,6 @@ class LevelFilesReader:
                 return
 
     def _report(self, index: int, fault: str, y: int = 0) -> None:
-        """Add an error about row `y` of a level, at its place in its file."""
         levels = self._levels
         node = YamlNode(None, line=levels.line_of(index) + y, file=str(levels.file_of(index)))
         self._source.draws.problems.add(node, f"level {index + 1} of {len(levels):,}: {fault}")

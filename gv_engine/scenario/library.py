@@ -95,8 +95,6 @@ def _merge_value(key: str, below: YamlNode, above: YamlNode) -> YamlNode:
 
 
 def _has_other_name(below: Entries, above: Entries) -> bool:
-    """Return True if the mappings `below` and `above` have different values for a key that
-    identifies an entry, such as `name` or `object`."""
     return any(
         key in below and key in above and below[key].text != above[key].text for key in _NAME_KEYS
     )
@@ -135,7 +133,6 @@ def index_by_name(nodes: list[YamlNode]) -> dict[str, YamlNode]:
 
 
 def _as_mapping(node: YamlNode, key: str) -> YamlNode:
-    """Return a mapping unchanged; another value as a mapping with `key` alone."""
     return node if isinstance(node.value, dict) else replace(node, value={key: node})
 
 
@@ -212,7 +209,6 @@ def _has_complete_variant(entries: dict[str, YamlNode]) -> bool:
 
 
 def _list_keys(node: YamlNode | None) -> set[str]:
-    """Return the keys of a mapping; an empty set for other values."""
     return set(node.value) if node and isinstance(node.value, dict) else set()
 
 
@@ -329,7 +325,6 @@ def list_multi_agent_grids() -> RefsByName:
 
 
 def _list_folder(folder: Path) -> dict[str, ScenarioRef]:
-    """Return the scenarios in the YAML files and subfolders of a folder, by name."""
     files = {path.stem: path for path in folder.glob("*.yaml")}
     folders = {path.parent.name: path for path in folder.glob(f"*/{FOLDER_FILE}")}
     return list_scenarios(files | folders)
@@ -350,7 +345,6 @@ def list_babyai_grids() -> RefsByName:
 
 
 def _list_folder_variants(name: str, folder: Path) -> RefsByName:
-    """Return the variants in the YAML files of `folder`, each by its name `<name>-<variant>`."""
     files = sorted(folder.glob("*.yaml"))
     refs = (item for file in files for item in list_scenarios({name: file}).items())
     return MappingProxyType({name: ref for name, ref in refs if ref.variant})
@@ -465,7 +459,5 @@ def no_scenario_error(name: str, names: Mapping[str, str]) -> ScenarioError:
 
 
 def _suggest_file(folder: Path, name: str = "") -> str:
-    """Return the end of an error message that lists the YAML files in `folder`, with the one most
-    similar to `name` first."""
     files = sorted(path.name for path in folder.glob("*") if path.suffix in _SUFFIXES)
     return describe_allowed(name, files, "there are")

@@ -61,8 +61,6 @@ def _read_document(
     folder: str | Path | None,
     settings: Mapping[str, Any] | None,
 ) -> Document:
-    """Read and parse the scenario that `source` names or contains. `folder` has the rule files of a
-    `source` that is a mapping; `settings` are values of parameters."""
     if isinstance(source, Mapping):
         return read_mapping(source, Path(folder or "."), trust, settings)
     return read_file(find_scenario_ref(source), trust, settings)
@@ -220,14 +218,12 @@ def check_reference(reference: Any) -> dict[str, Any]:
 
 
 def _is_line(value: Any) -> bool:
-    """Return True if `value` is a text of one line without control characters."""
     with suppress(ValueError):
         return bool(check_line(value, "name"))
     return False
 
 
 def _are_actions(value: Any) -> bool:
-    """Return True if `value` is a list of at least one action number, all different."""
     is_list = isinstance(value, list) and all(type(number) is int for number in value)
     return is_list and 0 < len(set(value)) == len(value)
 

@@ -254,7 +254,6 @@ def _check_layer(draws: RandomValues, node: YamlNode, symbol: Symbol, *layers: s
 
 
 def _read_facing(node: YamlNode) -> int:
-    """Return the orientation that `node` names, or `ANY` for `any`."""
     return fields.read_choice(node, (*ORIENTATIONS, "any"), "orientation")
 
 
@@ -343,8 +342,6 @@ def make_symbol_check(
     """
 
     def fault(symbol: Symbol) -> str:
-        """Return a text about the first object of `symbol` outside of the state space, with advice;
-        "" if there is none."""
         for option in (*symbol.options, *(symbol.ground.options if symbol.ground else ())):
             for number in draws.list_possible_values(option.kind):
                 kind = draws.names.types[number].name
@@ -400,8 +397,6 @@ class MapReader:
                     yield y, x, symbol
 
     def _cell_node(self, y: int, x: int = 0) -> YamlNode:
-        """Return a node for error messages about the map cell in row `y`, column `x`, with its line
-        in the file."""
         first, cell = self._node.first_row, (y, x)
         return replace(self._node, line=self._node.line if first is None else first + y, cell=cell)
 
@@ -506,8 +501,6 @@ def grid_to_text(
 
 
 def _object_character(types: ObjectTypes, kind: int, state: int) -> str:
-    """Return the map character of an object with type index `kind` and state index `state`; if it
-    has none, the first letter of the type's name."""
     if kind == HIDDEN:
         return "?"
     return _OBJECT.get((kind, state)) or types[kind].name[0].upper()
@@ -554,8 +547,6 @@ def format_numbers(numbers: Iterable[ShownNumber]) -> str:
 
 
 def _describe_offset(ahead: int, right: int) -> str:
-    """Return an offset from the agent in words, such as "2 ahead, 1 right"; negative numbers are
-    behind and left."""
     ways = (ahead, "ahead", "behind"), (right, "right", "left")
     parts = [f"{abs(n)} {there if n > 0 else back}" for n, there, back in ways if n]
     return ", ".join(parts) or "here"

@@ -222,8 +222,6 @@ class Missions:
         return [self._describe_value(self.names[index], value) for value in values]
 
     def _phrase_words(self) -> Iterator[str]:
-        """Yield a text for each placeholder that stands for phrases: all words of the phrases, so
-        that the text is at least as long as the longest phrase."""
         for own in self.phrases.values():
             yield " ".join(words for phrase in own for words in phrase.words.values())
 
@@ -375,8 +373,6 @@ class MissionReader(InstructionReader):
         return component
 
     def _read_texts(self, node: YamlNode, names: Sequence[str]) -> tuple[str, ...]:
-        """Return the valid text templates in `node`, one or a list; `names` are the mission fields
-        that `{…}` may name."""
         is_list = isinstance(node.value, list)
         nodes = fields.limited_items(node, _MAX_TEXTS, "texts") if is_list else [node]
         return self._problems.read_each(nodes, lambda each: _read_template(each, names))
@@ -427,8 +423,6 @@ class MissionReader(InstructionReader):
                 raise entries[key].error(f"a mission has either `among` or `{key}`")
 
         def read(each: YamlNode) -> int:
-            """Return the index of the object type that `each` names; raise a FieldError if the
-            scenario has no such objects."""
             kind = self._names.resolve_object_type(each)
             self._check_object(each, kind)
             return kind

@@ -311,13 +311,11 @@ class MixtureReader(TopLevelReader):
 
 
 def _list_numbers(scenario: Scenario) -> str:
-    """Return a text with the numbers of a scenario's state vector and their bounds."""
     texts = (f"{n.name} from {n.low} to {n.high}" for n in scenario.state_numbers)
     return shorten(", ".join(texts), 200) or "nothing"
 
 
 def _find_largest_member(members: Sequence[Scenario]) -> Scenario:
-    """Return the first of the members with the most agents."""
     return max(members, key=lambda member: len(member.agent_group.names))
 
 
@@ -342,8 +340,6 @@ def _describe_agent_difference(scenario: Scenario, largest: Scenario) -> str:
 
 
 def _describe_component(cls: type, parts: Mapping[type, tuple[Any, ...]]) -> str:
-    """Return the component `cls` with its values from `parts` as a text for a message, or "no
-    <name>" if it is missing."""
     if cls not in parts:
         return f"no {cls.__name__}"
     return f"Color {COLORS[parts[cls][0]]}" if cls is Color else repr(cls(*parts[cls]))

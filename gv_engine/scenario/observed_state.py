@@ -250,7 +250,6 @@ class StateReader:
         return WORLD
 
     def _resolve_type(self, node: YamlNode, name: str) -> int:
-        """Return the index of the object type called `name`, also in snake_case."""
         type_name = self._types.get(name, name)
         return self._names.resolve_object_type(replace(node, value=type_name, text=type_name))
 

@@ -299,13 +299,11 @@ def _list_level_files(node: YamlNode, place: Path) -> list[Path]:
 
 
 def _read_text(file: Path, files: _PackFiles) -> Iterator[PackLevel]:
-    """Yield the levels in a Sokoban text file; `files` reads it and counts its bytes."""
     levels = read_sokoban(decode_levels(files.read(file)), _MAX_LEVELS + 1)
     return _convert_levels(file, levels)
 
 
 def _read_collection(file: Path, files: _PackFiles) -> Iterator[PackLevel]:
-    """Yield the levels in a Sokoban collection in XML; `files` reads it and counts its bytes."""
     return _convert_levels(file, read_slc(files.read(file)))
 
 

@@ -181,7 +181,6 @@ def apply_settings(
 
 
 def _list_sampled_names(entries: Mapping[str, YamlNode]) -> Iterable[str]:
-    """Return the names of the random values that a scenario file defines under `draw`."""
     names = entries["draw"].value if "draw" in entries else None
     return names if isinstance(names, dict) else ()
 
@@ -407,7 +406,6 @@ def _evaluate(tree: ast.AST, node: YamlNode, values: Mapping[str, Any]) -> Any:
 
 
 def _check_number(value: Any) -> Any:
-    """Return `value` unchanged if it is a number; raise `TypeError` for any other value."""
     if not isinstance(value, int | float):
         raise TypeError(f"{shorten(repr(value), 40)} is no number")
     return value

@@ -239,8 +239,6 @@ class ProceduralReader:
         return Region((self._read_box(node),))
 
     def _read_box(self, node: YamlNode) -> Box:
-        """Read a box of cells from `[rows, columns]`, each of them a number or a range `[first,
-        last]`."""
         sides = fields.pair_of(node, "rows and columns, as in [[1, 3], [5, 7]]")
         (top, low), (left, right) = map(_read_range, sides)
         return top, low, left, right

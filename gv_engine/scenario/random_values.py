@@ -140,7 +140,6 @@ class RandomValues:
         return -1 - self._add(RandomValue(NUMBER, bounds, bounds=bounds))
 
     def _add(self, value: RandomValue) -> int:
-        """Append a random value to the list and return its index."""
         self._values.append(value)
         return len(self._values) - 1
 
@@ -197,8 +196,6 @@ class RandomValues:
         return RandomValue(kind, tuple(values), names, weights, tuple(excluded))
 
     def _expect_random(self, node: YamlNode) -> int:
-        """Always raise a `FieldError`: `node` should be `$name` of a random value. Used as the
-        reader of fixed values where only random ones are allowed."""
         raise node.error(f"found {node.summary}, expected the name of a value drawn above: $color")
 
     def _find_option_reader(self, options: list[YamlNode]) -> tuple[str, Callable[[YamlNode], int]]:
@@ -306,5 +303,4 @@ class RandomValues:
 
 
 def _with_article(noun: str) -> str:
-    """Return a noun with its indefinite article."""
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"

@@ -119,23 +119,18 @@ def _domain_schema(name: str, formats: Mapping[str, schema.ScenarioFormat]) -> J
 
 
 def _has_key(key: str) -> JsonSchema:
-    """Return the schema of mappings that have a key."""
     return {"required": [key]}
 
 
 def _changed_name(name: str) -> str:
-    """Return the name of the variant of the JSON schema `name` for scenarios that extend another
-    one, in which all keys are optional."""
     return f"{name.removesuffix('_changed')}_changed"
 
 
 def _mixture_name(name: str) -> str:
-    """Return the name of the definition of a domain's mixtures."""
     return f"mixed_{name}"
 
 
 def _definition_name(reference: JsonSchema) -> str:
-    """Return the name of the definition that a reference refers to."""
     return str(reference["$ref"].rpartition("/")[2])
 
 
@@ -321,7 +316,6 @@ def _list_key_topics(keys: schema.KeyTable) -> list[Topic]:
 
 
 def _describe_key(key: Key) -> str:
-    """Return the description of a key, with a note if it is required."""
     return f"{key.description} Needed." if key.required else key.description
 
 
@@ -399,7 +393,6 @@ def _object_topic(kind: ObjectType) -> Topic:
 
 
 def _component_topic(cls: type) -> Topic:
-    """Return the topic (entry of the reference) about a built-in component class."""
     parts = [(f.name, describe_dtype(f.dtype), str(f.default)) for f in fields_of(cls)]
     column = f"w.{column_name(cls)}.{parts[0][0] if parts else 'has'}[e]"
     return _make_topic(cls.__name__, cls, parts, column)
@@ -455,16 +448,12 @@ def _iter_method_topics(cls: type, instance: str = "w") -> Iterator[Topic]:
 
 
 def _iter_function_topics(module: Any) -> Iterator[Topic]:
-    """Yield a topic (entry of the reference) for each public function that a module defines
-    itself."""
     for name, thing in vars(module).items():
         if inspect.isfunction(thing) and thing.__module__ == module.__name__ and name[0] != "_":
             yield _make_topic(name, thing, (), _format_call(name, thing, 0))
 
 
 def _format_call(name: str, function: Callable[..., Any], start: int) -> str:
-    """Return the text of a call of `function` under the name `name`, with its parameter names from
-    index `start` on."""
     return f"{name}({', '.join(list(inspect.signature(function).parameters)[start:])})"
 
 
@@ -528,18 +517,14 @@ def list_rule_sections(
 
 
 def _iter_alternatives(call: Call) -> Iterator[Call]:
-    """Yield the calls nested in `call` if that is `reduce_any`, which needs only one of them to be
-    true; otherwise yield `call` itself."""
     yield from (call.name == "reduce_any" and _list_inner(call)) or (call,)
 
 
 def _list_inner(call: Call) -> list[Call]:
-    """Return the calls that are arguments of `call`."""
     return [path[1] for path in call.walk_paths() if len(path) == 2]
 
 
 def _refers_to_types(call: Call, kinds: Collection[int]) -> bool:
-    """Return True if the `object_type` or `other_type` of a rule is one of the types `kinds`."""
     return any(call.arguments.get(name, -1) in kinds for name in ("object_type", "other_type"))
 
 
@@ -595,7 +580,6 @@ def _name_type(sentence: str, pattern: str, noun: str) -> str:
     plural = noun if noun in _MASS_NOUNS else re.sub("(?<![aeiou])ys$", "ies", noun + ending)
 
     def replace_phrase(match: re.Match[str]) -> str:
-        """Return the noun in the number (singular or plural) and case of the matched phrase."""
         before, objects = match["before"] or "", match["objects"]
         if objects.lower() in ("objects", "those"):
             phrase = before + plural

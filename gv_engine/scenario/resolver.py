@@ -141,15 +141,10 @@ def _iter_yaml_types(document: Document) -> Iterator[tuple[str, str]]:
 
 
 def _may_be_named(kind: ObjectType, modules: Sequence[str], names: set[str]) -> bool:
-    """Return True if these scenarios may name the object type `kind`: it is declared outside the
-    engine, and its module is one of `modules` or its name one of `names`, the texts of the scenario
-    files."""
     return not is_engine_module(kind.module) and (kind.module in modules or kind.name in names)
 
 
 def _list_possible_names(document: Document) -> set[str]:
-    """Return all texts of a scenario file that could be the name of an object type which a Python
-    module declares."""
     nodes = list_referring_nodes(document.root)
     texts = {found for node in nodes for found in _iter_texts(node)}
     return texts - {name for _, name in _iter_yaml_types(document)}
@@ -400,8 +395,6 @@ class NameResolver:
         return system
 
     def _suggest(self, name: str, names: Iterable[str]) -> str:
-        """Return the end of an error message about the unknown `name`: a reference to the Python
-        file in the scenario's folder that declares the name, or the most similar of `names`."""
         if reference := rule_modules.find_declaration(self._folder, name):
             return f"; a file beside declares it, write {reference}"
         return describe_allowed(name, names)
@@ -553,16 +546,12 @@ class NameResolver:
 
 
 def _is_foreign_module(module: str) -> bool:
-    """Return True if a module belongs neither to a scenario nor to the engine."""
     return not (objects.is_rule_module(module) or is_engine_module(module))
 
 
 def _get_module_name(definition: Any) -> str:
-    """Return the name of the module that defines a function or class, or an object's class."""
     return str(getattr(unwrap_partials(definition), "__module__", None) or "")
 
 
 def _is_registered(function: Any, phase: Phase) -> bool:
-    """Return True if `function` is registered as a system of `phase` in the style of
-    `gv_engine.gridverse`."""
     return any(REGISTRIES[phase][name].objects is function for name in REGISTRIES[phase])

@@ -22,8 +22,6 @@ SIBLINGS = ("components", "systems")
 
 def _find_data_folder(name: str) -> Path:
     # inside first: site-packages may hold an `assets` of another distribution
-    """Return the path of the data folder `name`, which is inside the package or, in a source
-    checkout, beside it."""
     inside = PACKAGE / name
     return inside if inside.is_dir() else HOME / name
 

@@ -137,16 +137,12 @@ def _format_problem(layout: Layout, row: Any, e: int, template: str) -> str:
 
 
 def _object_mask(layout: Layout, rows: NDArray[Any]) -> _Mask:
-    """Return an (n, E) mask over the n worlds in `rows`: True for each entity that is in use and is
-    an object."""
     things: _Mask = rows["alive"] != 0
     things[:, : layout.first_object] = False
     return things
 
 
 def _agent_cell_numbers(layout: Layout, rows: NDArray[Any]) -> NDArray[np.int64]:
-    """Return for each of n worlds and A agents the number of the agent's cell, counted row by row
-    from 1; 0 for an agent off the grid."""
     y, x = (rows["position"][axis][:, : layout.agents + 1].astype(np.int64) for axis in ("y", "x"))
     return np.where(y >= 0, y * (layout.width + 1) + x + 1, 0)
 

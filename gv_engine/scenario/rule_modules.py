@@ -224,7 +224,6 @@ def _is_inside(file: Path, folder: Path) -> bool:
 
 
 def _is_below(module: str, packages: Iterable[str]) -> bool:
-    """Return True if a module is one of the packages, or lies in one."""
     return any(f"{module}.".startswith(f"{package}.") for package in packages)
 
 
@@ -365,8 +364,6 @@ sys.meta_path.insert(0, _Finder())
 
 
 def _split_package_name(name: str) -> tuple[str, str]:
-    """Return the two parts of a rule module's name: the percent-encoded folder, and the
-    comma-separated names of its files."""
     folder, _, more = name.removeprefix(RULE_MODULE_PREFIX).partition(".")[0].partition(SEPARATOR)
     return folder, more.partition(SEPARATOR)[0]
 
@@ -517,8 +514,6 @@ def list_source_files(modules: Iterable[ModuleType]) -> list[SourceFile]:
 
 
 def _find_unloaded_file(name: str) -> SourceFile | None:
-    """Return a record of the file of the rule module `name`, which has not been imported yet; None
-    if there is no such rule file."""
     path = get_rule_folder(name) / f"{unquote(name.rpartition('.')[2])}.py"
     return SourceFile.read(path) if is_rule_module(name) and path.is_file() else None
 
@@ -542,8 +537,6 @@ def hash_text(data: bytes) -> str:
 
 
 def _escape(part: str) -> str:
-    """Return `part`, a part of a module name, with the separators of module and package names
-    percent-encoded."""
     for character in ("%", ".", SEPARATOR, ","):
         part = part.replace(character, f"%{ord(character):02X}")
     return part
@@ -586,8 +579,6 @@ def find_author_line(error: BaseException) -> str:
 
 
 def _is_author_frame(frame: FrameType) -> bool:
-    """Return True if the call frame runs code of a scenario's author: of a rule file, or of a
-    module that a scenario names."""
     name = frame.f_globals.get("__name__", "")
     return is_rule_module(name) or name in _loaded
 
@@ -607,7 +598,6 @@ def is_engine_frame(frame: FrameType) -> bool:
 
 
 def _get_top_package(frame: FrameType) -> str:
-    """Return the name of the top-level package whose code a call frame runs."""
     name: str = frame.f_globals.get("__name__", "")
     return name.partition(".")[0]
 

@@ -282,8 +282,6 @@ class Scenario(ImmutableScenario):
 
     @cached_property
     def _end_paths(self) -> tuple[tuple[Call, ...], ...]:
-        """For each terminating function, nested ones included, the calls that lead to it; the
-        column `ended_by` numbers them from 1."""
         return tuple(path for call in self.calls(TERMINATING) for path in call.walk_paths())
 
     def describe_ending(self, w: Any, agent: int) -> str:

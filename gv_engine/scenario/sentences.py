@@ -88,16 +88,12 @@ def observation_to_text(frame: Frame, style: str) -> str:
 
 
 def _name_thing(types: ObjectTypes, look: Iterable[int]) -> str:
-    """Return an object with its article, such as `a locked yellow door`, given its type, state and
-    colour. The type Parcel is called a box, as in missions."""
     kind, state, color = look
     words = describe_object(types, kind, state, color)
     return f"a {words.replace('parcel', 'box') if kind == PARCEL else words}"
 
 
 def _format_offset(ahead: int, right: int) -> str:
-    """Return the place of a cell that is `ahead` and `right` of the agent, as `1 step left and 2
-    steps forward`; negative numbers are behind and left."""
     aside = f"{format_count(abs(right), 'step')} {'right' if right > 0 else 'left'}"
     along = f"{format_count(abs(ahead), 'step')} {'forward' if ahead > 0 else 'backward'}"
     return " and ".join([aside] * (right != 0) + [along] * (ahead != 0))

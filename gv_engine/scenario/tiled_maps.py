@@ -384,7 +384,5 @@ def _read_tiles(name: str, layer: Element, shape: tuple[int, int]) -> NDArray[np
 
 
 def _read_properties(node: Element) -> dict[str, str]:
-    """Return the custom properties of a map or tile, an XML element of the editor Tiled, by
-    name."""
     properties = node.iterfind("properties/property")
     return {each.get("name", ""): each.get("value") or each.text or "" for each in properties}

@@ -81,7 +81,6 @@ def _count_spaces(number: int) -> str:
 
 
 def _show(lines: list[str], number: int) -> str:
-    """Return line `number` as short text in backquotes."""
     return f"`{shorten(lines[number - 1].strip(), 50)}`"
 
 

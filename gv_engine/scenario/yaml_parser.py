@@ -295,7 +295,6 @@ class NodeBuilder:
 
 
 def _join_path(path: str, key: str) -> str:
-    """Return the key path of an entry of the mapping at `path`."""
     return f"{path}.{key}" if path else key
 
 

@@ -55,11 +55,9 @@ def _watch_function(
     engines = _ENGINE_FIELDS if phase in _MAY_EDIT and system.objects is None else []
 
     def report(fault: str) -> None:
-        """Add a message about a broken contract."""
         messages[f"{_describe_function(system, part)}, {fault}"] = None
 
     def watched(w: Any, *arguments: Any) -> Any:
-        """Call the function and report each broken contract."""
         worlds = [w, *(obj.world for obj in arguments if hasattr(obj, "world"))]
         rows = [] if phase in _MAY_EDIT else [world.snapshot() for world in worlds]
         field_values = [_read_field(w, name) for name in engines]
@@ -103,8 +101,6 @@ def _read_containers(function: Callable[..., Any]) -> dict[str, str]:
 
 
 def _read_field(world: Any, name: str) -> Any:
-    """Return the field `name` of the world, which the engine sets; a field with one value per agent
-    as a copy."""
     value = getattr(world, name)
     return [*value] if name in AGENT_COLUMNS else value
 
@@ -120,6 +116,5 @@ def _describe_function(system: System, part: str) -> str:
 
 
 def _global_rng_state() -> tuple[Any, ...]:
-    """Return the state of Python's and NumPy's global RNGs."""
     legacy: Any = np.random.get_state()  # noqa: NPY002  # to see whether others draw from it
     return random.getstate(), legacy[1].tobytes(), legacy[2:]

@@ -89,8 +89,6 @@ def find_observation_fault(scenario: Scenario, observation: Arrays) -> str:
 def _find_unlisted(
     scenario: Scenario, kinds: Iterable[int], allowed: Iterable[int], verb: str, space: str
 ) -> str:
-    """Return an error message for the first object type among `kinds` that is not `allowed`; an
-    empty text if all are. `verb` and `space` are words of the message."""
     for kind in sorted({*kinds} - {*allowed}):
         return f"{scenario.types[kind].name} {verb}, which {space}.objects does not list"
     return ""
@@ -304,7 +302,6 @@ class _MultiAgentEnv:
         return self._batch.snapshot(0)
 
     def _observation(self) -> dict[str, Any]:
-        """Return the observation of each agent, by agent name."""
         arrays = self._batch.outputs.get_arrays(self._form.source_arrays)
         agents = zip(self._names, *arrays, strict=True)
         return {name: self._form.encode(*parts) for name, *parts in agents}
@@ -318,8 +315,6 @@ class _MultiAgentEnv:
 
 
 def _make_env(scenario: Scenario, world: str, checked: bool) -> GridEnv | _MultiAgentEnv:
-    """Return an environment of a scenario. `world` is "object" or "compiled"; `checked` adds bounds
-    checks."""
     if scenario.layout.agents > 1:
         return _MultiAgentEnv(scenario, world, checked)
     return GridEnv(scenario, world=world, checked=checked)
@@ -520,5 +515,4 @@ def _differences(name: str, left: Any, right: Any) -> Iterator[tuple[str, Any, A
 
 
 def _is_record(value: Any) -> bool:
-    """Return whether a value is a NumPy record or record array."""
     return isinstance(value, np.ndarray | np.void) and value.dtype.names is not None

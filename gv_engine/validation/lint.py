@@ -73,14 +73,11 @@ def find_undeclared_actions(scenario: Scenario) -> list[str]:
 
 
 def _called_functions(call: Call) -> Mapping[FunctionType, list[tuple[str, Any]]]:
-    """Return the functions that a rule call can call, each with the (name, value) pairs of the
-    globals, closure cells and defaults that the function uses."""
     system = call.system
     return find_functions([*system.functions, system.objects, *call.arguments.values()])
 
 
 def _actions_in(value: Any) -> Iterator[Action]:
-    """Yield the actions that `value` is, or that it contains if it is a tuple or list."""
     for part in value if isinstance(value, tuple | list) else (value,):
         if isinstance(part, Action):
             yield part
@@ -101,8 +98,6 @@ def _used_names(call: Call) -> Iterator[str]:
 
 
 def _find_objects(world: ObjectWorld, kinds: set[int], color: int | None = None) -> NDArray[Any]:
-    """Return an (H, W) mask of the cells that show an object of one of the types `kinds`, and of
-    the colour `color` if given."""
     cells = world.cells()
     mask = np.isin(cells[..., 0], list(kinds))
     return mask if color is None else mask & (cells[..., 2] == color)
@@ -231,14 +226,10 @@ class _Linter:
             yield Finding("file", message), ProblemPlace()
 
     def _entry(self, key: str, number: int = 0) -> YamlNode:
-        """Return the YAML node of item `number` of the scenario's list `key`, or of the value
-        itself if it is no list."""
         node = self._top.get(key, self._scenario.document.root)
         return node.value[number] if isinstance(node.value, list) else node
 
     def _rules(self, *phases: Phase) -> Iterator[tuple[YamlNode, Call]]:
-        """Yield all rule calls of the given phases, nested ones included, each with its YAML
-        node."""
         for phase in phases:
             for number, call in enumerate(self._scenario.calls(phase)):
                 yield from _nested_rules(self._entry(_RULE_KEYS[phase], number), call)
@@ -271,18 +262,14 @@ class _Linter:
                 yield _Mistake(node, message)
 
     def _map_cells(self, masks: Sequence[NDArray[np.bool_]]) -> list[tuple[int, int]]:
-        """Return (y, x) of the map cells for which the masks of all levels are True; [] without a
-        map."""
         if "map" not in self._top or len({mask.shape for mask in masks}) > 1:
             return []
         return [(y, x) for y, x in np.argwhere(np.logical_and.reduce(masks)).tolist()]
 
     def _scalars_of(self, *keys: str) -> list[YamlNode]:
-        """Return the YAML nodes of all scalars under the top-level `keys` of the scenario file."""
         return [scalar for key in keys if key in self._top for scalar in _scalars(self._top[key])]
 
     def _map_texts(self) -> list[str]:
-        """Return the texts of all maps."""
         return [scalar.text for scalar in self._scalars_of("map", "maps")]
 
     # ---- rules -------------------------------------------------------------------------------

@@ -436,7 +436,6 @@ def check_par(scenario: Scenario, survey: Survey) -> tuple[list[tuple[str, objec
 
 
 def _format_seeds(seeds: list[int]) -> str:
-    """Return the first five seeds as text."""
     return ", ".join(map(str, seeds[:5])) + ", …" * (len(seeds) > 5)
 
 
@@ -469,7 +468,6 @@ def _without_random_observations(scenario: Scenario) -> Scenario:
     transparent = Call(REGISTRIES[VISIBILITY]["fully_transparent"], {})
 
     def blinded(member: Scenario) -> Scenario:
-        """Return the scenario `member` with full visibility if its observations may be random."""
         calls = (*member.calls(VISIBILITY), *member.calls(OBSERVATION))
         if not any(call.system.objects or uses_name(call.system.function, "rng") for call in calls):
             return member

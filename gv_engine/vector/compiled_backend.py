@@ -39,8 +39,6 @@ _MAX_SINGLE_WORLDS = 32
 
 @cache
 def _get_thread_pool(size: int, process: int) -> ThreadPoolExecutor:
-    """Return the pool of `size` worker threads of the process with the id `process`, which is part
-    of the cache key because a forked process needs its own pool."""
     return ThreadPoolExecutor(size, "gv-engine")
 
 
@@ -220,7 +218,6 @@ class CompiledBatch(Backend):
             self._raise_error(np.sort(chosen))
 
     def _run_program(self, lane: Lane, start: int, stop: int, mode: int) -> int:
-        """Run the worlds `start` to `stop` - 1 in an autoreset mode; return how many failed."""
         return int(self.program.run(lane.address, start, stop, mode))
 
     def _run_in_chunks(self, mode: int) -> int:
@@ -230,8 +227,6 @@ class CompiledBatch(Backend):
         starts = count(0, chunk)
 
         def work(thread: int) -> int:
-            """Run chunks of worlds in thread number `thread` until no chunk is left; return how
-            many worlds failed."""
             failed = 0
             while (start := next(starts)) < num_worlds:
                 stop = min(start + chunk, num_worlds)

@@ -114,8 +114,6 @@ class ObjectBatch(Backend):
             self.outputs.terms[seat] = 0.0
 
     def _next_level(self, i: int, rng: np.random.Generator) -> int:
-        """Return the index of the next level of world number `i` in the list of levels: the
-        requested one, or one picked by `rng`."""
         level, self.requested_levels[i] = int(self.requested_levels[i]), RANDOM_LEVEL
         return level if level != RANDOM_LEVEL else int(rng.random() * len(self.levels))
 

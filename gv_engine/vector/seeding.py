@@ -30,8 +30,6 @@ _POOL = 4
 
 
 def _make_constants(first: int, factor: int, count: int) -> NDArray[np.uint32]:
-    """Return `count` 32-bit numbers from `first` on, each `factor` times the one before, as NumPy's
-    seeding uses them; shape (count, 1)."""
     values = accumulate(repeat(factor, count - 1), lambda a, b: a * b & 0xFFFFFFFF, initial=first)
     return np.array(list(values), np.uint32)[:, None]
 
@@ -133,20 +131,15 @@ def seed_from_words(*words: NDArray[np.uint64]) -> NDArray[Any]:
 
 
 def _hash(words: NDArray[np.uint32], salts: NDArray[np.uint32], start: int, count: int) -> Any:
-    """Return `count` hashed versions of 32-bit words; version k uses the constants `salts[start +
-    k]` and `salts[start + k + 1]`."""
     mixed = (words ^ salts[start : start + count]) * salts[start + 1 : start + count + 1]
     return mixed ^ mixed >> _HALF
 
 
 def _mix(words: NDArray[np.uint32], hashed: NDArray[np.uint32]) -> Any:
-    """Return 32-bit words mixed with hashed words."""
     mixed = _MIX_LEFT * words - _MIX_RIGHT * hashed
     return mixed ^ mixed >> _HALF
 
 
 def _add(high: Any, low: Any, records: NDArray[Any]) -> Any:
-    """Return the sums of 128-bit numbers and the increments in `records` as (high, low); `high` and
-    `low` are the 64-bit halves of the numbers."""
     total = low + records["inc_low"]
     return high + records["inc_high"] + (total < low), total

@@ -43,7 +43,6 @@ class PlayableLevel:
         self._size = size
 
     def _repr_html_(self) -> str:
-        """Return the HTML of an iframe with the page, which notebooks display."""
         width, height = self._size
         frame = f'<iframe width="{width}" height="{height}" style="border: 0; max-width: 100%"'
         return f'{frame} srcdoc="{html.escape(self.page)}"></iframe>'

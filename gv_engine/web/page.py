@@ -148,13 +148,11 @@ def make_index(title: str, groups: Mapping[str, Sequence[Link]], theme: str = "d
 
 
 def _format_link(link: Link) -> str:
-    """Return the HTML of a link in an index."""
     file, title, description = map(html.escape, (quote(link.file), link.title, link.description))
     return f'<li><a href="{file}">{title}</a> <span>{description}</span></li>\n'
 
 
 def _format_theme(name: str) -> str:
-    """Return the CSS of a theme, for pages whose root element names it."""
     colors = "".join(f"--{key}: {color}; " for key, color in THEMES[name]._asdict().items())
     return f':root[data-theme="{name}"] {{ color-scheme: {name}; {colors}}}\n'
 
@@ -173,13 +171,10 @@ def _fill_in(file: str, parts: Mapping[str, str]) -> str:
 
 
 def _hash_source(text: str) -> str:
-    """Return the source expression by which a content security policy allows the script or style
-    with this text."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def _read(file: str) -> str:
-    """Return the text of a file of this package."""
     return Path(__file__).with_name(file).read_text(encoding="utf-8")
 
 
@@ -257,12 +252,10 @@ def _pad(size: int) -> int:
 
 
 def _pack(data: bytes) -> str:
-    """Return bytes as base64 text of zlib data."""
     return base64.b64encode(zlib.compress(data, 9)).decode()
 
 
 def _locate(address: int, kind: np.dtype[Any]) -> list[Any]:
-    """Return [address, kind and size such as `i2`, shape] of an array in a page's memory."""
     return [address, f"{kind.base.kind}{kind.base.itemsize}", kind.shape]
 
 
@@ -376,8 +369,6 @@ def _describe_endings(level: Scenario) -> Iterator[Any]:
         paths = sum(len([*call.walk_paths()]) for call in own.calls(TERMINATING))
 
         def describe(by: int, won: int, cut: int, member: int = member) -> str:
-            """Return the sentence for an episode that was ended by the rule with number `by`, with
-            success if `won`, and truncated if `cut`."""
             world = SimpleNamespace(member=member, terminated=not cut, truncated=bool(cut))
             world.ended_by, world.success = [by], [won]
             return level.describe_ending(world, 0)
@@ -445,7 +436,6 @@ _LETTERS = (
 
 
 def _list_commands() -> Iterator[KeyCommand]:
-    """Yield the commands of the page with their keys."""
     yield from DOMAINS["grid"].keys
     found = {each.name: each for group in ("play", "view") for each in GROUPS[group]}
     yield from (found[name] for name in _COMMANDS)

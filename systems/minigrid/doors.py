@@ -29,7 +29,6 @@ from systems.minigrid.steps import success_reward
 
 
 def _check_shape(shape: tuple[int, int]) -> str:
-    """Return an error message unless the shape is (19, 19), else ""."""
     return "" if shape == (19, 19) else f"found shape {list(shape)}: it is always [19, 19]"
 
 

@@ -201,7 +201,6 @@ class _Parser:
         self._fail()
 
     def _read_optional(self, phrases: Mapping[str, int]) -> int:
-        """Read one of the phrases if one follows, and return its number, else 0."""
         return next((phrases[phrase] for phrase in phrases if self._accepts(phrase)), 0)
 
     def _accepts(self, phrase: str) -> bool:

@@ -166,7 +166,6 @@ class Move(Rewriting):
         return verdict
 
     def _lazy_observation(self) -> partial[MathyObservation]:
-        """Return a function without arguments that computes the observation of the state."""
         return partial(self.env.state_to_observation, self.state)
 
 
@@ -626,7 +625,6 @@ class MathyEnv:
         return state.is_terminal_transition(self.get_state_transition(env_state))
 
     def _is_over(self, state: MathyEnvState) -> bool:
-        """Return True if the episode is over in `state`. The answer is cached in the state."""
         if state._over is None:
             state._over = state.agent.moves_remaining <= 0 or self.is_terminal_state(state)
         return state._over

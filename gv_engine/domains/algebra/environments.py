@@ -239,8 +239,6 @@ def _sample_pair(sampler: Sampler, others: int, powers: bool) -> tuple[list[str]
 
 
 def _surround(sampler: Sampler, text: str, others: list[str]) -> str:
-    """Return `text` joined with `others` by plus signs: the larger part of `others` to the left of
-    it, the rest to the right."""
     left = len(others) - sampler.smaller_part(len(others))
     return " + ".join([*others[:left], text, *others[left:]])
 

@@ -206,7 +206,6 @@ class AlgebraEpisode(Episode):
 
     @cached_property
     def _observer_env(self) -> ExpressionEnv:
-        """Return an environment that computes the observations of this episode."""
         return ExpressionEnv(self._scenario)
 
     def observe(self) -> PolicyInput:
@@ -386,7 +385,6 @@ def _flatten_operands(node: Node) -> Iterator[Node]:
 
 
 def _is_number(node: Node) -> bool:
-    """Return True if an expression has no variables."""
     return node.kind is not VARIABLE and all(map(_is_number, node.children()))
 
 

@@ -225,14 +225,11 @@ class Node:
         return _kind(number) is CONSTANT and not self.text.startswith("-")
 
     def _is_compact(self) -> bool:
-        """Return True if this product is written without a multiplication sign, as 4x or 4x^2."""
         right = self.right
         base = right.left if right is not None and right.kind is POWER else right
         return _kind(self.left) is CONSTANT and _kind(base) is VARIABLE
 
     def _is_exponent(self) -> bool:
-        """Return True if a plain expression (see `is_plain`) may have this node as an exponent: a
-        number, a variable or a sum of these."""
         if self.kind is ADD:
             return all(child._is_exponent() for child in self.children())
         return self.kind is CONSTANT or self.kind is VARIABLE
@@ -283,17 +280,14 @@ _BYTES = [bytes((value,)) for value in range(256)]
 
 
 def _format_number(value: Number) -> str:
-    """Return a number as decimal text, without scientific notation and without trailing zeros."""
     return str(int(value)) if value % 1 == 0 else np.format_float_positional(value, trim="-")
 
 
 def _kind(node: Node | None) -> NodeKind | None:
-    """Return the kind of a node; None without a node."""
     return None if node is None else node.kind
 
 
 def _has_left_number(node: Node | None, kind: NodeKind) -> bool:
-    """Return True if `node` has this kind and a constant as its left operand."""
     return node is not None and node.kind is kind and _kind(node.left) is CONSTANT
 
 
@@ -366,8 +360,6 @@ def _can_factor_out(left: Node, right: Node) -> bool:
 
 
 def _side_term(node: Node, kind: NodeKind, side: str) -> Term | None:
-    """Return the term that is the operand of `node` on one `side`, "left" or "right"; None if
-    `node` is not of this kind or the operand is no term."""
     inner: Node | None = getattr(node, side) if node.kind is kind else None
     return None if inner is None else inner.term
 

@@ -118,7 +118,6 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
 
     @property
     def _action_legend(self) -> str:
-        """Return the formula of action numbers for messages, such as "node * 7 + rule"."""
         return f"node * {len(self.env.rules)} + rule"
 
     def reset(
@@ -160,7 +159,6 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
         return self.observation(), world.reward, world.terminated, world.truncated, self.info()
 
     def _render_if_human(self) -> None:
-        """Draw the current state in the window if the render mode is "human"."""
         if self.render_mode == "human":
             self.render()
 
@@ -225,7 +223,6 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
         self.restore(snapshot)
 
     def _new_renderer(self, mode: str) -> Renderer:
-        """Return a renderer of this environment for a render mode."""
         title = self.scenario.name
         return Renderer(mode, self.scenario, lambda _, show: self.simulation.render(show, title))
 

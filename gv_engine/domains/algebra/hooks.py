@@ -91,7 +91,6 @@ def _play(envs: tuple[ExpressionEnv, ...], seed: int, rng: np.random.Generator, 
 
 
 def _comparable(result: tuple[Any, ...]) -> str:
-    """Return as text the parts of a step's result that two environments must agree on."""
     keys = ("text", "moves_remaining", "outcome", "success")
     return repr([result[1:4], *(result[4].get(key) for key in keys)])
 

@@ -159,6 +159,5 @@ class TreeInspector:
         return name in half_pages and self._scroll(half_pages[name])
 
     def _scroll(self, lines: int) -> bool:
-        """Scroll down by `lines` lines (up if negative) and return True."""
         self._scrolled = max(0, self._scrolled + lines)
         return True

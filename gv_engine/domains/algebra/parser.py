@@ -77,7 +77,6 @@ class _Parser:
         return root
 
     def _move_to(self, position: int) -> None:
-        """Set the position to the first character from `position` on that is no space."""
         self._position: int = _SPACE.match(self._text, position).end()  # type: ignore[union-attr]  # matches ""
         self._next = self._text[self._position : self._position + 1]
 

@@ -10,7 +10,6 @@ from gv_engine.scenario.resources import SCENARIOS
 
 @cache
 def _built_in() -> ScenariosByName:
-    """Return the built-in algebra scenarios by name."""
     files = sorted((SCENARIOS / "mathy").glob("*.yaml"))
     return list_scenarios({f"mathy-{path.stem}": path for path in files})
 

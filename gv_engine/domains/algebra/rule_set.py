@@ -107,8 +107,6 @@ def to_library(node: Node, depth: int | None = None) -> LibraryTree:
     sources: dict[str, Node] = {}
 
     def convert(node: Node, depth: int) -> Any:
-        """Return a new mathy_core node for `node`, with all nodes down to `depth` levels below
-        it."""
         kind, left, right = node.kind, node.left, node.right
         if not depth and (left is not None or right is not None):
             kind, left, right = Stub, None, None
@@ -138,8 +136,6 @@ _DEFAULT_ATTRIBUTES: dict[NodeKind, dict[str, Any]] = {}
 
 
 def _default_attributes(kind: NodeKind) -> dict[str, Any]:
-    """Return the initial attributes of a mathy_core node of class `kind`. Copying these is four
-    times as fast as calling the constructor."""
     if kind not in _DEFAULT_ATTRIBUTES:
         _DEFAULT_ATTRIBUTES[kind] = vars(kind())
     return _DEFAULT_ATTRIBUTES[kind]
@@ -488,15 +484,6 @@ def _apply_cached(rule: library.BaseRule, part: Node, side: str, depth: int) -> 
 
 
 def _apply_to_part(rule: library.BaseRule, part: Node, side: str, depth: int) -> Node:
-    """Apply a rule with mathy_core to `part`, the only part of an expression that the rule reads,
-    and return the new part.
-
-    Args:
-        rule: rule to apply.
-        part: subtree that the rule reads.
-        side: node of the part to apply the rule to: "root", or its "left" or "right" operand.
-        depth: number of levels below the root that the rule reads.
-    """
     tree = to_library(part, depth)
     return _apply_in_tree(rule, tree, tree.root if side == "root" else getattr(tree.root, side))
 
@@ -531,7 +518,6 @@ def _get_change(rule: library.BaseRule, node: LibraryNode | None) -> library.Exp
 
 
 def _begins_with_number(node: LibraryNode | None) -> bool:
-    """Return True if a node is a sum, a difference or a power whose left operand is a number."""
     kinds = lib.AddExpression, lib.SubtractExpression, lib.PowerExpression
     return isinstance(node, kinds) and isinstance(node.left, lib.ConstantExpression)
 

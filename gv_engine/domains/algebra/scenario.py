@@ -92,7 +92,6 @@ class _AlgebraNames(NameResolver):
         return system
 
     def _adapt_state_function(self, node: YamlNode, value: Any, phase: Phase) -> System:
-        """Raise a FieldError: algebra has no systems in the style of `gv_engine.gridverse`."""
         raise FieldError(node, f"{node.text} is no system; decorate it with @system({phase.name})")
 
 
@@ -292,18 +291,14 @@ class AlgebraReader(TopLevelReader):
 
 
 def _choose_by_name(node: YamlNode, options: Mapping[str, _T], label: str) -> _T:
-    """Return the entry of `options` that a YAML node names; raise FieldError with a suggestion if
-    there is none. `label` describes the options in the message."""
     return list(options.values())[fields.read_choice(node, options, label)]
 
 
 def _read_difficulty(node: YamlNode) -> MathyEnvDifficulty:
-    """Return the difficulty that a node names."""
     return _choose_by_name(node, MathyEnvDifficulty.__members__, "difficulty")
 
 
 def _read_expression(node: YamlNode) -> str:
-    """Return the expression in a YAML node as text; raise FieldError if it cannot be parsed."""
     with node.report(ExpressionError):
         parse(fields.text(node))
     return fields.text(node)

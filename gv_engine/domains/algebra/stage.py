@@ -53,7 +53,6 @@ def fit_tree(nodes: Sequence[TreeNode], room: tuple[int, int], max_line: int) ->
     """
 
     def is_too_large(line: int) -> bool:
-        """Return True if the layout with lines of this height does not fit into the room."""
         width, height = lay_out_tree(nodes, line).size
         return width > room[0] or height > room[1]
 
@@ -155,8 +154,6 @@ class WrappedText:
         self.rect = pygame.Rect(room.x, room.y, room.w, min(room.h, high))
 
     def _inner(self, room: pygame.Rect) -> pygame.Rect:
-        """Return `room` without a margin for the text; the whole `room` if it is too small for a
-        margin."""
         edge = ceil(self._line * TEXT_MARGIN)
         return room.inflate(-2 * edge, -2 * edge) if min(room.size) > 4 * edge else room.copy()
 
@@ -216,8 +213,6 @@ class WrappedText:
         self._draw_span(surface, self._visible_span(chosen.span), theme.on_accent)
 
     def _visible_span(self, span: tuple[int, int]) -> tuple[int, int]:
-        """Return `span` (start, end); if it covers only a caret, which is not drawn, also cover the
-        exponent's first character."""
         if span[0] < span[1] and not any(place.w for place in self.rects_of(span)):
             return span[0], span[1] + 1
         return span
@@ -454,7 +449,6 @@ class TreeStage(Stage):
             self._draw_node(surface, node, place, layout.line)
 
     def _in_room(self, position: Pixel) -> Pixel:
-        """Convert a position relative to the tree's rectangle to a position on the surface."""
         return position[0] + self._room.x, position[1] + self._room.y
 
     def _lay_out(self, room: tuple[int, int]) -> TreeLayout:
@@ -469,7 +463,6 @@ class TreeStage(Stage):
 
     @property
     def _readable(self) -> int:
-        """Return the smallest readable line height in pixels."""
         return max(9, self.line // 2)
 
     def _tree_corner(self, layout: TreeLayout, room: pygame.Rect) -> Pixel:

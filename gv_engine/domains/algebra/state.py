@@ -378,8 +378,6 @@ def tree_edges(root: Node) -> NDArray[np.int64]:
     pairs: list[tuple[int, int]] = []
 
     def walk(node: Node, first: int) -> int:
-        """Collect the edges of a subtree whose first node has the index `first`; return the index
-        of its root."""
         own = first + (0 if node.left is None else node.left.size)
         if node.left is not None:
             pairs.append((own, walk(node.left, first)))
@@ -400,6 +398,5 @@ def problem_hash(namespace: str) -> NDArray[np.int64]:
 
 @functools.cache
 def _hash_namespace(namespace: str) -> NDArray[np.int64]:
-    """Compute `problem_hash`. The array is cached, so callers must copy it."""
     texts = namespace, namespace[::-1]
     return np.array([crc32(text.encode()) % TYPE_BUCKETS for text in texts], np.int64)

@@ -43,8 +43,6 @@ class TreeTerminalView(TerminalPicture):
         return lines
 
     def _update_cursor(self, frame: ExpressionFrame) -> None:
-        """Move the cursor to the frame `frame`; remove the hint if the expression or the number of
-        steps has changed."""
         if frame.text != self._cursor.frame.text or frame.steps != self._cursor.frame.steps:
             self._answer = ""
         self._cursor.follow(frame)
@@ -84,8 +82,6 @@ class TreeTerminalView(TerminalPicture):
         return lines
 
     def _node_text(self, node: TreeNode) -> str:
-        """Return the text of a node: in brackets if it is selected, with * if the last move changed
-        it."""
         if node.x == self._cursor.node:
             return f"[{node.text}]"
         return f"{node.text}*" if node.changed else node.text
@@ -146,6 +142,4 @@ class TreeTerminalView(TerminalPicture):
 
 
 def _window_start(middle: int, size: int, room: int) -> int:
-    """Return the first index of a window of `room` indices, out of `size`, that is centred on
-    `middle` as far as possible."""
     return min(max(0, middle - room // 2), max(0, size - room))

@@ -51,7 +51,6 @@ class AlgebraProcessor(esper.Processor):
 
 @functools.cache
 def _processor_class(system: str) -> type[AlgebraProcessor]:
-    """Return the processor class of a system, shared by all worlds."""
     return type(system, (AlgebraProcessor,), {})
 
 
@@ -208,7 +207,6 @@ class ExpressionWorld(Move):
         return result.get_root().to_list("inorder")
 
     def _create_entity(self) -> int:
-        """Create an entity with a new identity number."""
         return esper.create_entity(Identity(next(self._numbers)))
 
     def rewrite(self) -> None:
@@ -240,8 +238,6 @@ class ExpressionWorld(Move):
         entities = self._entities
 
         def assign(node: Node, first: int, depth: int) -> int:
-            """Set the components of a subtree whose first node has the index `first`; return the
-            entity of its root."""
             place = first + (node.left.size if node.left is not None else 0)
             left = NOTHING if node.left is None else assign(node.left, first, depth + 1)
             right = NOTHING if node.right is None else assign(node.right, place + 1, depth + 1)
@@ -371,7 +367,6 @@ class WorldCanvas(system.ExpressionCanvas):
 
 
 def _changed_indices(nodes: Sequence[expressions.MathExpression]) -> frozenset[int]:
-    """Return the indices of the nodes that a rule has marked as changed."""
     return frozenset(place for place, node in enumerate(nodes) if node._changed)
 
 
@@ -386,8 +381,6 @@ def action_names(rules: Sequence[BaseRule]) -> tuple[str, ...]:
 
 
 def _node_component(node: Node, left: int, right: int) -> Constant | Variable | Operator:
-    """Return the component for a node: a number, a variable, or an operator with the entities
-    `left` and `right` of its operands."""
     if node.kind is CONSTANT:
         return Constant(node.value)  # type: ignore[arg-type]  # a number
     return Variable(node.name) if node.kind is VARIABLE else Operator(node.name, left, right)

@@ -403,7 +403,6 @@ class GridRenderer:
         return picture
 
     def _cell_rect(self, y: float, x: float) -> pygame.Rect:
-        """Return the rectangle of a cell of the grid in the picture."""
         cell = self._cell
         return pygame.Rect(round(x * cell), round(y * cell), cell, cell)
 

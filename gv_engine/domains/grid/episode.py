@@ -118,7 +118,6 @@ class GridHint:
 
 
 def _describe_cell(frame: Frame, cell: tuple[int, int]) -> tuple[str, tuple[int, int]]:
-    """Return the object in `cell` in words, and the cell."""
     return describe_object(frame.types, *frame.grid[cell].tolist()), cell
 
 
@@ -208,7 +207,6 @@ class GridEpisode(Episode):
 
     @property
     def _shown_agent(self) -> int:
-        """Return the number of the agent whose view is drawn, counted from 1."""
         return self.controlled + 1
 
     @property
@@ -313,8 +311,6 @@ class GridEpisode(Episode):
         return dict(zip(self.actions, mask.astype(bool).tolist(), strict=True))
 
     def _mask_of(self, agent: int) -> NDArray[np.int8]:
-        """Return the action mask of an agent (numbered from 1) as (actions,) int8: 1 for actions
-        that would have an effect."""
         mask = np.zeros(len(self.actions), np.int8)
         self._simulation.valid_actions(mask, agent)
         return mask
@@ -459,7 +455,6 @@ class GridEpisode(Episode):
         self._forgotten = self._count_forgotten()
 
     def _count_forgotten(self) -> list[int]:
-        """Return how often each agent has forgotten which cells it has seen."""
         if Forgotten not in self.scenario.layout.components:
             return [0] * len(self._names)
         return [self.world.forgotten.count[agent] for agent in self.scenario.layout.agent_entities]
@@ -488,15 +483,11 @@ class GridEpisode(Episode):
 
 
 def _stack_agents(parts: Sequence[Any]) -> Any:
-    """Stack the (1, …) arrays of A agents to one array (1, A, …); for dicts of arrays, key by
-    key."""
     if isinstance(parts[0], dict):
         return {name: _stack_agents([part[name] for part in parts]) for name in parts[0]}
     return np.stack(parts, axis=1)
 
 
 def _has_only_column_rules(scenario: Scenario) -> bool:
-    """Return True if all rules of a scenario use component arrays; False if one is an esper
-    processor or a GridVerse-style function of states."""
     calls = scenario.walk_calls(TRANSITION, REWARD, TERMINATING, SUCCESS)
     return not any(call.system.is_processor or call.system.objects for call in calls)

@@ -237,19 +237,16 @@ class Walk:
         return any((y + step_y(way), x + step_x(way)) == self._goal for way in ways)
 
     def _next_poses(self, pose: Pose) -> Iterator[tuple[str, Pose]]:
-        """Yield (action, agent's (y, x, facing) after it) for every move and turn from `pose`."""
         yield from self._moved_poses(pose)
         for name, turn in self._turns.items():
             yield name, (*pose[:2], rotate(pose[2], turn))
 
     def _moved_poses(self, pose: Pose) -> Iterator[tuple[str, Pose]]:
-        """Yield (action, agent's (y, x, facing) after it) for every move from `pose`."""
         y, x, facing = pose
         for name, way in self._directions(facing).items():
             yield name, (y + step_y(way), x + step_x(way), facing)
 
     def _directions(self, facing: int) -> dict[str, int]:
-        """Return the direction of every move of an agent that faces `facing`, by action."""
         ahead = facing if self._is_relative else geometry.FORWARD
         return {name: rotate(ahead, move) for name, move in self._moves.items()}
 

@@ -225,7 +225,6 @@ class GridInspector:
             yield from self._notes(descriptions.get(name, ""))
 
     def _notes(self, text: str) -> Iterator[PageLine]:
-        """Yield `text` as indented lines, wrapped to the width of the panel."""
         for line in wrap_text(text, self._line, max(self._line, self._width - self._line)):
             yield PageLine(line, "", 1)
 
@@ -369,7 +368,6 @@ class GridInspector:
         return True
 
     def _scroll(self, lines: int) -> bool:
-        """Scroll the page down by `lines` (up if negative); return True if the page has moved."""
         before = self._scrolled
         self._scrolled = max(0, min(before + lines, len(self._rows) - self._room))
         return self._scrolled != before
@@ -379,7 +377,6 @@ STEPS = {"cell_up": (-1, 0), "cell_down": (1, 0), "cell_left": (0, -1), "cell_ri
 
 
 def _neighbor(names: tuple[str, ...], name: str, forward: bool) -> str:
-    """Return the name after `name` in the cycle `names`; if not `forward`, the name before it."""
     return names[(names.index(name) + (1 if forward else -1)) % len(names)]
 
 

@@ -166,7 +166,6 @@ def _values_of_steps(
 
 
 def _join_worlds(parts: Sequence[Any]) -> Any:
-    """Return the (1, …) arrays of N worlds as one (N, …) array; for dicts of arrays, key by key."""
     if isinstance(parts[0], dict):
         return {name: _join_worlds([part[name] for part in parts]) for name in parts[0]}
     return np.concatenate([np.atleast_1d(part) for part in parts])

@@ -116,15 +116,12 @@ def place_views(
 
 
 def _centered(room: pygame.Rect, width: int, height: int) -> pygame.Rect:
-    """Return a rectangle of this width and height in the middle of `room`."""
     rect = pygame.Rect(0, 0, width, height)
     rect.center = room.center
     return rect
 
 
 def _place(at: pygame.Rect, size: tuple[int, int], label: int) -> ViewPlace:
-    """Return the rectangle for a view of `size` pixels, centred horizontally in `at`, and the
-    rectangle above it for the view's name, `label` pixels high."""
     rect = pygame.Rect(0, at.y + label, *size)
     rect.centerx = at.centerx
     return ViewPlace(pygame.Rect(rect.x, at.y, rect.w, label), rect)
@@ -201,7 +198,6 @@ class GridStage(Stage):
         self._frame = self._as_viewed(self._whole)
 
     def _as_viewed(self, frame: Frame) -> Frame:
-        """Return the frame, reduced to the explored cells in the view "explored"."""
         return frame.limit_to_explored() if self._view == "explored" else frame
 
     @property
@@ -280,11 +276,9 @@ class GridStage(Stage):
 
     @property
     def _readable(self) -> int:
-        """Return the smallest readable cell side in pixels."""
         return self.line * 5 // 4
 
     def _draw_label(self, surface: pygame.Surface, name: str, place: ViewPlace) -> None:
-        """Draw the `name` of a view above the view, if there is room for it."""
         if place.label.h:
             text, line = name.capitalize(), self.line * 7 // 8
             draw_text_line(surface, place.label, text, line, self._theme.muted)
@@ -341,7 +335,6 @@ class GridStage(Stage):
 
     @property
     def _shown_marks(self) -> list[AgentMark]:
-        """Return the marks of the agents, in the view "explored" only of those in sight."""
         is_all = self.view != "explored"
         return [mark for mark in self._frame.marks if is_all or self._frame.seen[mark.cell]]
 
@@ -421,12 +414,10 @@ class GridStage(Stage):
             self._draw_plate(surface, box, text, self._theme.accent)
 
     def _plate_rect(self, text: str, rect: pygame.Rect) -> pygame.Rect:
-        """Return a rectangle that is large enough for `text`, at most as wide as `rect`."""
         line = self.line * 7 // 8
         return pygame.Rect(0, 0, min(font(line).size(text)[0] + line, rect.w), line * 3 // 2)
 
     def _draw_plate(self, surface: pygame.Surface, box: pygame.Rect, text: str, ink: str) -> None:
-        """Draw `text` in the colour `ink` on a rounded background in the rectangle `box`."""
         line = self.line * 7 // 8
         surface.blit(sprites.rounded_rect(box.size, line // 3, self._theme.card), box)
         draw_text_line(surface, box.inflate(-line, 0), text, line, ink)
@@ -483,8 +474,6 @@ class GridStage(Stage):
         surface.blit(board, board.get_rect(center=rect.center))
 
     def _describe_action(self, action: str) -> str:
-        """Return `action` in words, such as "turn left"; if arrow keys go where they point, the
-        direction on the screen, such as "go up"."""
         facing = self._frame.agent[2]
         direction = self._steering.direction_of(action, facing) if self.steering else ""
         return direction or self.action_text(action)
@@ -616,7 +605,6 @@ class GridStage(Stage):
         self._camera.zoom(notches, size, whole)
 
     def _view_cell(self, view: str, board: Board, position: tuple[int, int]) -> Cell | None:
-        """Return the cell of a view at a position; None if the view is not drawn there."""
         return board.cell_at(position) if view in self._places else None
 
     def _cell_at(self, position: tuple[int, int]) -> Cell | None:

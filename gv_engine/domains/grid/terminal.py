@@ -36,7 +36,6 @@ MIN_COLUMNS = 7
 
 
 def _format_bar(share: float) -> str:
-    """Return a bar that is filled to the fraction `share`, such as `[###------]`."""
     filled = round(_BAR_LENGTH * min(1.0, max(0.0, share)))
     return f"[{'#' * filled}{'-' * (_BAR_LENGTH - filled)}]"
 
@@ -135,7 +134,6 @@ class GridTerminalView(TerminalPicture):
         return self._hint.message
 
     def _describe_action(self, action: str) -> str:
-        """Return `action` in words, such as "turn left", or the direction on the screen."""
         facing = self._game.frame().agent[2]
         direction = self._steering.direction_of(action, facing) if self.steering else ""
         return direction or describe_action(action, self._game.commands)
@@ -247,6 +245,5 @@ COLOR_LETTERS = tuple(_color_letters())
 
 
 def _visible_range(middle: int, size: int, room: int) -> range:
-    """Return the range of at most `room` cells, out of `size`, around the cell `middle`."""
     first = min(max(0, middle - room // 2), max(0, size - room))
     return range(first, min(size, first + room))

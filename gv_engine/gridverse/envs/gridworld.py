@@ -77,27 +77,22 @@ class GridWorld(InnerEnv):
         endings = [to_function(c) for c in scenario.calls(TERMINATING)]
 
         def transition(state: State, action: Action, *, rng: Any) -> None:
-            """Run all transition functions."""
             for function in transitions:
                 function(state, action, rng=rng)
 
         def reward(state: State, action: Action, next_state: State, *, rng: Any) -> float:
-            """Return the sum of the scenario's reward functions for a step."""
             total = 0.0
             for function in rewards:
                 total += function(state, action, next_state, rng=rng)
             return total
 
         def terminating(state: State, action: Action, next_state: State, *, rng: Any) -> bool:
-            """Return True if any terminating function returns True."""
             return any(function(state, action, next_state, rng=rng) for function in endings)
 
         observing = [to_function(c) for c in scenario.calls(OBSERVATION)]
         sight = [to_function(c) for c in scenario.calls(VISIBILITY)]
 
         def observation(state: State, *, rng: Any) -> Observation:
-            """Return the observation of a state, from the scenario's observation function or else
-            its visibility function."""
             if observing:
                 return observing[0](state, rng=rng)  # type: ignore[no-any-return]  # any function
             return from_visibility(state, area=scenario.area, visibility_function=sight[0], rng=rng)

@@ -103,8 +103,6 @@ class InnerEnv(ABC):
         return self._observation
 
     def _check_state(self, state: State) -> State:
-        """Return `state` unchanged; in debug mode, raise ValueError if it is not in the state
-        space."""
         if gv_debug() and (fault := self.state_space.fault(state)):
             raise ValueError(f"the state is not in the state space: {fault}")
         return state

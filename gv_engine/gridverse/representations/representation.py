@@ -48,7 +48,6 @@ class _DictRepresentation:
         return {name: part.space for name, part in self.representations.items()}
 
     def _convert_all(self, space: AnySpace, shown: State | Observation) -> codes.Arrays:
-        """Return the arrays by name; in debug mode, raise ValueError for what is not in `space`."""
         if gv_debug() and (fault := space.fault(shown)):
             raise ValueError(f"the {type(shown).__name__} is not in the space: {fault}")
         return {name: part.convert(shown) for name, part in self.representations.items()}
