@@ -23,7 +23,7 @@ from gv_engine.rollout import on_ray
 from gv_engine.rollout.episode_folder import EpisodeFolder
 from gv_engine.rollout.episode_stats import EpisodeStats
 from gv_engine.rollout.shards import Job
-from gv_engine.scenario.loading import load_scenario
+from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.scenario.scenario import Scenario
 
 _WORLDS = 256

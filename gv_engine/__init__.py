@@ -10,7 +10,7 @@ The public names are listed in `__init__.pyi`; each is imported on first use.
 (7, 7, 3)
 """
 
-from gv_engine.scenario.resources import check_sibling_packages, use_default_sigint
+from gv_engine.scenario.storage.resources import check_sibling_packages, use_default_sigint
 
 use_default_sigint()
 check_sibling_packages()

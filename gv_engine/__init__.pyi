@@ -51,7 +51,7 @@ from .rules.system import (
     system,
 )
 from .rules.world import World
-from .scenario.loading import load_scenario
+from .scenario.documents.loading import load_scenario
 from .scenario.scenario import Scenario
 from .world.simulation import Simulation
 

@@ -6,7 +6,7 @@ import sys
 from gv_engine.cli import main as run
 from gv_engine.cli.options import INTERRUPTED, complain
 from gv_engine.cli.streams import flush_output, open_streams
-from gv_engine.scenario.resources import is_cli_process
+from gv_engine.scenario.storage.resources import is_cli_process
 
 
 def main() -> int:

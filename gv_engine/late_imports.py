@@ -30,6 +30,9 @@ KEY_READER = "gv_engine.ui.input.bindings:check_action_key"
 STATE_FUNCTION_ADAPTER = "gv_engine.gridverse.functions:make_system"
 """Function that makes a system from a function of GridVerse states."""
 
+SCENARIO_BUILDER = "gv_engine.scenario.building:build_scenario"
+"""Function that builds a grid scenario from its document."""
+
 INNER_ENV = "gv_engine.gridverse.envs.gridworld:GridWorld.from_scenario"
 """Factory of the object environment of a scenario."""
 

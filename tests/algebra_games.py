@@ -1,6 +1,6 @@
 """Games of algebra, for tests of all that shows them."""
 
-from gv_engine.scenario.loading import load_scenario
+from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.session import Session
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from gv_engine import Scenario
 from gv_engine.rules.errors import GVEngineError
-from gv_engine.scenario.files import read_bytes
-from gv_engine.scenario.tiled_maps import TiledMap
+from gv_engine.scenario.levels.tiled_maps import TiledMap
+from gv_engine.scenario.storage.files import read_bytes
 
 SUFFIXES = ".xsb", ".sok", ".txt", ".slc", ".tmx"
 

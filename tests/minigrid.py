@@ -24,7 +24,7 @@ from gv_engine import AGENT, Scenario
 from gv_engine.envs.minigrid_observations import encode_minigrid
 from gv_engine.rules.component import NOTHING
 from gv_engine.scenario.library import list_babyai_grids, list_minigrid_grids
-from gv_engine.scenario.missions import has_step_limit
+from gv_engine.scenario.missions.missions import has_step_limit
 from gv_engine.world.rng import generator_from_row
 from tests.boards import look_of
 

@@ -22,16 +22,16 @@ from gv_engine.rollout import episode_folder
 from gv_engine.rollout.episode_folder import EpisodeFolder
 from gv_engine.rollout.rollout import describe_step_arrays
 from gv_engine.rules.errors import MissingExtraError, shorten
-from gv_engine.scenario.files import make_write_error, parse_json, read_bytes
-from gv_engine.scenario.loading import (
+from gv_engine.scenario.documents.loading import (
     check_reference,
     load_reference,
     make_reference,
     read_scenario,
 )
+from gv_engine.scenario.documents.rule_modules import Consent, Trust
 from gv_engine.scenario.plugin import MINARI, AnyScenario, get_plugin
-from gv_engine.scenario.rule_modules import Consent, Trust
 from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.storage.files import make_write_error, parse_json, read_bytes
 
 if MINARI.missing_message or not importlib.util.find_spec("h5py"):  # the extra hdf5 of Minari
     raise MissingExtraError(MINARI.install_message)

@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 
 from gv_engine.envs.level_sets import LevelsError, LevelSet, level_set
 from gv_engine.rules.errors import GVEngineError, describe_allowed, shorten
-from gv_engine.scenario import files
 from gv_engine.scenario.library import list_babyai_grids, list_built_in_grids
 from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.storage import files
 from gv_engine.world.simulation import make_level
 
 # ---- plan ----------------------------------------------------------------------------------------

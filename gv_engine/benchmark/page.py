@@ -20,8 +20,8 @@ from gv_engine.benchmark.entry import (
     all_scenarios,
 )
 from gv_engine.rollout.evaluation import Estimate
-from gv_engine.scenario.files import write_file
 from gv_engine.scenario.library import GALLERY, MINIGRID, list_built_in_grids
+from gv_engine.scenario.storage.files import write_file
 from gv_engine.session.autoplay import SOLVER
 
 # ---- statistics ----------------------------------------------------------------------------------

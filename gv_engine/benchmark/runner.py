@@ -15,7 +15,7 @@ from gv_engine.envs.level_sets import LevelSet
 from gv_engine.rollout.policy import BUILT_IN, GREEDY, with_absolute_paths
 from gv_engine.rollout.shards import Job
 from gv_engine.rules.errors import shorten
-from gv_engine.scenario.files import parse_json, read_bytes
+from gv_engine.scenario.storage.files import parse_json, read_bytes
 from gv_engine.session.autoplay import SOLVER
 
 PPO = "ppo"

@@ -36,7 +36,7 @@ from gv_engine import __version__
 from gv_engine.cli.options import CommandParser, UsageError, add_command, complain, exit_code
 from gv_engine.cli.streams import discard_output, flush_output
 from gv_engine.rules import errors
-from gv_engine.scenario.rule_modules import find_author_line, make_rule_error
+from gv_engine.scenario.documents.rule_modules import find_author_line, make_rule_error
 
 COMMANDS = (
     *("play", "edit", "replay", "list", "new", "rules", "schema", "check", "solve", "compile"),

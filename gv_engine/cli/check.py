@@ -20,13 +20,13 @@ import numpy as np
 
 from gv_engine.cli import options as cli
 from gv_engine.rules.errors import GVEngineError, ScenarioError, Stopped
-from gv_engine.scenario.document import Document, read_file
-from gv_engine.scenario.files import path_exists
-from gv_engine.scenario.level_files import LevelFiles, PackLevel
+from gv_engine.scenario.documents.document import Document, read_file
+from gv_engine.scenario.documents.loading import find_scenario_ref, load_scenario
+from gv_engine.scenario.documents.rule_modules import split_options
+from gv_engine.scenario.levels.level_files import LevelFiles, PackLevel
 from gv_engine.scenario.library import find_ref, list_built_in_grids
-from gv_engine.scenario.loading import find_scenario_ref, load_scenario
 from gv_engine.scenario.plugin import AnyScenario, CheckPlan, get_plugin, list_schedule_systems
-from gv_engine.scenario.rule_modules import split_options
+from gv_engine.scenario.storage.files import path_exists
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.session import Session
 from gv_engine.session.watchdog import Watchdog

@@ -16,7 +16,7 @@ import time
 from gv_engine.cli import options as cli
 from gv_engine.cli.check import find_compilable_sources
 from gv_engine.rules.errors import DoesNotCompileError
-from gv_engine.scenario.loading import load_scenario
+from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.scenario.plugin import DOMAINS, get_plugin
 
 

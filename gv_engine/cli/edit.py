@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 
 from gv_engine.cli import options as cli
-from gv_engine.scenario.files import path_exists
+from gv_engine.scenario.storage.files import path_exists
 
 
 def add_options(parser: cli.CommandParser) -> None:

@@ -11,8 +11,8 @@ import argparse
 
 from gv_engine.cli import options as cli
 from gv_engine.rules.errors import MissingExtraError
+from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.scenario.library import gym_id
-from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.plugin import DOMAINS
 
 _NO_ID = "gv_engine.parallel_env"

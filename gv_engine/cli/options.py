@@ -28,10 +28,10 @@ from gv_engine.rules.errors import (
     suggest_similar,
 )
 from gv_engine.rules.errors import complain as complain
+from gv_engine.scenario.documents.rule_modules import Consent, is_module_name
 from gv_engine.scenario.plugin import DOMAINS, AnyScenario, get_plugin
-from gv_engine.scenario.rule_modules import Consent, is_module_name
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.scenario.yaml_parser import parse_value
+from gv_engine.scenario.syntax.yaml_parser import parse_value
 from gv_engine.session.episode import Playable
 from gv_engine.session.video_writer import FORMATS
 

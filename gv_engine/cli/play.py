@@ -31,7 +31,7 @@ from gv_engine.cli.replay import watch_file
 from gv_engine.rollout import snapshots
 from gv_engine.rollout.policy import load_policy, policies_by_agent
 from gv_engine.rules.errors import Stopped, StoppedError, format_count
-from gv_engine.scenario.map import format_reward
+from gv_engine.scenario.readers.map import format_reward
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.autoplay import Autoplayer, Opponent, make_autoplayer, play_steps
 from gv_engine.session.catalogue import Entry, load_playable

@@ -46,7 +46,7 @@ from gv_engine.rollout.evaluation import estimate_success
 from gv_engine.rollout.policy import ActionSequence, load_policies, policy_digest
 from gv_engine.rollout.rollout import FinishedEpisode
 from gv_engine.rollout.shards import Job
-from gv_engine.scenario.loading import load_scenario
+from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.scenario.plugin import AnyScenario
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.autoplay import SOLVER

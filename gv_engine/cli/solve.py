@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from gv_engine.cli import options as cli
 from gv_engine.cli.check import find_levels
-from gv_engine.scenario.loading import load_scenario
+from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.scenario.plugin import AnyScenario
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.replay import SUFFIX

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from gv_engine.cli import options as cli
 from gv_engine.envs.level_sets import SETS, LevelsError, LevelSet, find_layouts, level_set
-from gv_engine.scenario.loading import load_scenario
+from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.scenario.scenario import Scenario
 
 

@@ -33,10 +33,10 @@ from gv_engine.envs.level_sets import TEST_SETS, level_set
 from gv_engine.learning.config import Config, ConfigError
 from gv_engine.learning.training import Training, check_partner_code, prepare_settings
 from gv_engine.rollout.evaluation import evaluate_policy
-from gv_engine.scenario.files import exclusive_lock
-from gv_engine.scenario.loading import load_scenario
+from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.scenario.plugin import RL, SWEEP, format_command
 from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.storage.files import exclusive_lock
 
 if TYPE_CHECKING:
     from optuna import Trial

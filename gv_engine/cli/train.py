@@ -53,10 +53,10 @@ from gv_engine.rollout.evaluation import evaluate_policy
 from gv_engine.rollout.policy import name_with_partners
 from gv_engine.rules.errors import UnknownOptionError
 from gv_engine.rules.turns import AgentGroup
-from gv_engine.scenario.files import make_file_name
-from gv_engine.scenario.loading import load_reference, load_scenario
+from gv_engine.scenario.documents.loading import load_reference, load_scenario
 from gv_engine.scenario.plugin import RL, format_command
 from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.storage.files import make_file_name
 from gv_engine.session.watchdog import force_exit_after
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import argparse
 from functools import partial
 
 from gv_engine.cli import options as cli
-from gv_engine.scenario.loading import load_scenario
+from gv_engine.scenario.documents.loading import load_scenario
 
 
 def add_options(parser: cli.CommandParser) -> None:

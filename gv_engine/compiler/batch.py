@@ -33,7 +33,7 @@ from gv_engine.rules.functions import find_functions, names_of
 from gv_engine.rules.geometry import Area
 from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, Phase, System
 from gv_engine.rules.world import VERBS
-from gv_engine.scenario.layout import RNG, Layout
+from gv_engine.scenario.memory.layout import RNG, Layout
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.world.rng import copy_generator, sample_member
 from gv_engine.world.simulation import (

@@ -19,7 +19,7 @@ from gv_engine.compiler.vectors import find_typed_cells
 from gv_engine.rules.component import AGENT, NOTHING, column_name
 from gv_engine.rules.errors import ColumnError, OutOfBoundsError, RuleError
 from gv_engine.rules.geometry import count_bits
-from gv_engine.scenario.layout import Layout
+from gv_engine.scenario.memory.layout import Layout
 from gv_engine.world.columns import describe_absence, describe_presence_write
 
 OPAQUE = 1 << 31

@@ -38,7 +38,7 @@ from gv_engine.rules.component import AGENT, NOTHING, column_name, fields_of
 from gv_engine.rules.errors import CapacityError, OutOfBoundsError
 from gv_engine.rules.geometry import count_bits, flat_view
 from gv_engine.rules.world import VERBS
-from gv_engine.scenario.layout import RNG, Layout
+from gv_engine.scenario.memory.layout import RNG, Layout
 from gv_engine.world.world import (
     CAPACITY,
     NOT_OF_OBJECTS,

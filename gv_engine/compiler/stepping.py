@@ -25,8 +25,8 @@ from gv_engine.rules.turns import (
     set_turn_order,
 )
 from gv_engine.rules.world import check_agent_placed
-from gv_engine.scenario.missions import get_limit_test, list_observed_fields
-from gv_engine.scenario.observed_state import WORLD
+from gv_engine.scenario.missions.missions import get_limit_test, list_observed_fields
+from gv_engine.scenario.readers.observed_state import WORLD
 from gv_engine.scenario.scenario import Scenario
 
 

@@ -23,18 +23,18 @@ from gv_engine.editor.map_model import MapCell, MapModel, Vocabulary, read_vocab
 from gv_engine.editor.rules import RuleList
 from gv_engine.editor.text_buffer import EditError, KeyPath, TextBuffer, compose_yaml, has_value
 from gv_engine.rules.errors import GVEngineError, ProblemPlace, ScenarioError
-from gv_engine.scenario.document import Document, read_text
-from gv_engine.scenario.files import path_exists
-from gv_engine.scenario.json_schema import ScenarioFormat
+from gv_engine.scenario.documents.document import Document, read_text
+from gv_engine.scenario.documents.loading import find_scenario_ref
+from gv_engine.scenario.documents.rule_modules import DEFAULT_TRUST, Trust, split_options
+from gv_engine.scenario.levels.packs import is_pack
 from gv_engine.scenario.library import ScenarioRef
-from gv_engine.scenario.loading import find_scenario_ref
-from gv_engine.scenario.packs import is_pack
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.scenario.reference_docs import load_formats
-from gv_engine.scenario.resources import SCENARIOS
-from gv_engine.scenario.rule_modules import DEFAULT_TRUST, Trust, split_options
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.scenario.worker_process import start_worker
+from gv_engine.scenario.storage.files import path_exists
+from gv_engine.scenario.storage.resources import SCENARIOS
+from gv_engine.scenario.storage.worker_process import start_worker
+from gv_engine.scenario.syntax.json_schema import ScenarioFormat
 from gv_engine.session.sprite_paths import find_broken_sprites, folders_beside
 from gv_engine.session.timeline import Watch
 from gv_engine.world.simulation import make_level

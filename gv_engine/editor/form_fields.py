@@ -11,10 +11,10 @@ from gv_engine.editor.text_buffer import EditError
 from gv_engine.rules.component import to_snake_case
 from gv_engine.rules.geometry import ACTIONS, USUAL_ACTIONS
 from gv_engine.rules.objects import COLORS
-from gv_engine.scenario import json_schema
-from gv_engine.scenario.json_schema import TEXT, FunctionSchema, JsonSchema, Key, KeyTable
 from gv_engine.scenario.reference_docs import argument_keys, first_paragraph, load_formats
-from gv_engine.scenario.yaml_parser import parse_value
+from gv_engine.scenario.syntax import json_schema
+from gv_engine.scenario.syntax.json_schema import TEXT, FunctionSchema, JsonSchema, Key, KeyTable
+from gv_engine.scenario.syntax.yaml_parser import parse_value
 
 VIEW_AREAS = {
     **{f"{n} × {n} ahead": [[1 - n, 0], [-(n // 2), n // 2]] for n in (3, 5, 7, 9)},

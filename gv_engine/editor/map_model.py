@@ -19,12 +19,19 @@ from gv_engine.editor.text_buffer import EditError, KeyPath, has_value, list_len
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import ABOVE, COLORS, OBJECT_TYPES, USUAL_COLORS, ObjectTypes
-from gv_engine.scenario.definitions import AgentSpecs, read_agents, read_object_types
-from gv_engine.scenario.document import Document
-from gv_engine.scenario.fields import MAX_SIDE, ErrorCollector, FieldError, YamlNode, items, mapping
-from gv_engine.scenario.map import LEGEND, LEGEND_KEYS, Legend, Symbol, read_legend
-from gv_engine.scenario.random_values import RandomValues
-from gv_engine.scenario.resolver import NameResolver, TypeIds, list_referring_nodes
+from gv_engine.scenario.documents.document import Document
+from gv_engine.scenario.readers.definitions import AgentSpecs, read_agents, read_object_types
+from gv_engine.scenario.readers.map import LEGEND, LEGEND_KEYS, Legend, Symbol, read_legend
+from gv_engine.scenario.readers.random_values import RandomValues
+from gv_engine.scenario.readers.resolver import NameResolver, TypeIds, list_referring_nodes
+from gv_engine.scenario.syntax.fields import (
+    MAX_SIDE,
+    ErrorCollector,
+    FieldError,
+    YamlNode,
+    items,
+    mapping,
+)
 
 CellThing = Mapping[str, Any]
 """Content of a cell as a legend entry without default values: {} is bare floor, {"object": "Key",

@@ -20,10 +20,10 @@ from gv_engine.rules.component import column_name, to_snake_case
 from gv_engine.rules.functions import find_functions, names_of
 from gv_engine.rules.geometry import ACTIONS, TURN_RIGHT, USUAL_ACTIONS
 from gv_engine.rules.objects import COLORS, USUAL_COLORS
-from gv_engine.scenario.files import path_exists, read_bytes, write_file
+from gv_engine.scenario.documents.loading import find_scenario_ref
+from gv_engine.scenario.documents.rule_modules import DEFAULT_TRUST, Trust, is_file_reference
 from gv_engine.scenario.library import FOLDER_FILE
-from gv_engine.scenario.loading import find_scenario_ref
-from gv_engine.scenario.rule_modules import DEFAULT_TRUST, Trust, is_file_reference
+from gv_engine.scenario.storage.files import path_exists, read_bytes, write_file
 from gv_engine.session.sprite_paths import find_sprite, sprite_folders, with_builtin_folders
 from gv_engine.world.simulation import make_level
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gv_engine.editor import text_buffer
 from gv_engine.editor.text_buffer import EditError, KeyPath, has_value, list_length
-from gv_engine.scenario.packs import LEVELS
+from gv_engine.scenario.levels.packs import LEVELS
 
 _KEYS_NOT_COPIED = ("title", "solution", "says", "par")
 """Keys of a level that a copy of it does not get."""

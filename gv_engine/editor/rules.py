@@ -13,13 +13,13 @@ from gv_engine.editor.text_buffer import EditError, KeyPath, has_value, insert, 
 from gv_engine.rules import system
 from gv_engine.rules.objects import is_engine_module
 from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, Phase, System, system_of
-from gv_engine.scenario.calls import NESTED, OBJECT_KIND, TYPES, find_value_kind
-from gv_engine.scenario.document import Document
-from gv_engine.scenario.fields import FieldError, YamlNode
-from gv_engine.scenario.json_schema import FunctionSchema, KeyTable
+from gv_engine.scenario.documents.document import Document
+from gv_engine.scenario.documents.rule_modules import list_defined_names
+from gv_engine.scenario.readers.calls import NESTED, OBJECT_KIND, TYPES, find_value_kind
 from gv_engine.scenario.reference_docs import argument_keys, fill_in, first_paragraph
-from gv_engine.scenario.rule_modules import list_defined_names
-from gv_engine.scenario.yaml_parser import parse_value
+from gv_engine.scenario.syntax.fields import FieldError, YamlNode
+from gv_engine.scenario.syntax.json_schema import FunctionSchema, KeyTable
+from gv_engine.scenario.syntax.yaml_parser import parse_value
 
 _SEVERAL = {"reduce_any": "any of these", "reduce_all": "all of these"}
 _NESTED = "terminating_functions"

@@ -23,10 +23,10 @@ from typing import Any, NamedTuple
 import yaml
 
 from gv_engine.rules.errors import GVEngineError
-from gv_engine.scenario.document import MAX_SCENARIO_BYTES
-from gv_engine.scenario.fields import ErrorCollector, FieldError
-from gv_engine.scenario.files import format_bytes, read_bytes, write_file
-from gv_engine.scenario.yaml_parser import decode_utf8
+from gv_engine.scenario.documents.document import MAX_SCENARIO_BYTES
+from gv_engine.scenario.storage.files import format_bytes, read_bytes, write_file
+from gv_engine.scenario.syntax.fields import ErrorCollector, FieldError
+from gv_engine.scenario.syntax.yaml_parser import decode_utf8
 from gv_engine.session.timeline import Watch
 
 KeyPath = tuple[str | int, ...]

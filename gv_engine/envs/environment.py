@@ -21,11 +21,11 @@ from gv_engine.envs.observations import RepresentationSpec, make_encoder
 from gv_engine.envs.render_modes import RenderedEnv, check_render_mode, with_usable_modes
 from gv_engine.late_imports import RENDER_MODES
 from gv_engine.rules.errors import STEP_AFTER_CLOSE, STEP_AFTER_END, shorten
-from gv_engine.scenario.fields import INT32_MAX
-from gv_engine.scenario.parameters import reject_settings
-from gv_engine.scenario.row_checks import tag_rows
-from gv_engine.scenario.rule_modules import split_options
+from gv_engine.scenario.documents.parameters import reject_settings
+from gv_engine.scenario.documents.rule_modules import split_options
+from gv_engine.scenario.memory.row_checks import tag_rows
 from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.syntax.fields import INT32_MAX
 from gv_engine.vector.backend import make_batch
 from gv_engine.world.simulation import DISABLED
 

@@ -33,11 +33,11 @@ from gv_engine.rules import errors
 from gv_engine.rules.component import AGENT, column_name, fields_of
 from gv_engine.rules.functions import find_functions, names_of
 from gv_engine.rules.system import RENDERING, RESET, Phase
-from gv_engine.scenario.document import read_file
-from gv_engine.scenario.files import parse_json, read_bytes, write_file
-from gv_engine.scenario.layout import Layout
-from gv_engine.scenario.loading import check_reference, make_reference
+from gv_engine.scenario.documents.document import read_file
+from gv_engine.scenario.documents.loading import check_reference, make_reference
+from gv_engine.scenario.memory.layout import Layout
 from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.storage.files import parse_json, read_bytes, write_file
 from gv_engine.vector.backend import Backend, get_expansion_size, make_batch
 from gv_engine.vector.seeding import make_seeded_generators
 

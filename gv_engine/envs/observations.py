@@ -27,13 +27,13 @@ from gv_engine.envs.representations import MISSION, STATE, Arrays, ObservationEn
 from gv_engine.late_imports import CELL_RENDERER
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import FORWARD
-from gv_engine.scenario.map import describe_object
-from gv_engine.scenario.sentences import VIEW_STYLES
+from gv_engine.scenario.missions.sentences import VIEW_STYLES
+from gv_engine.scenario.readers.map import describe_object
 
 if TYPE_CHECKING:
-    from gv_engine.scenario.mission_tokens import MissionTokens
-    from gv_engine.scenario.missions import Missions
-    from gv_engine.scenario.observed_state import ObservedState
+    from gv_engine.scenario.missions.mission_tokens import MissionTokens
+    from gv_engine.scenario.missions.missions import Missions
+    from gv_engine.scenario.readers.observed_state import ObservedState
     from gv_engine.scenario.scenario import Scenario
     from gv_engine.vector.backend import Backend
 

@@ -22,8 +22,8 @@ from gv_engine.rules.errors import (
     describe_allowed,
 )
 from gv_engine.scenario.library import gym_id, list_multi_agent_grids
+from gv_engine.scenario.memory.row_checks import tag_rows
 from gv_engine.scenario.plugin import PARALLEL
-from gv_engine.scenario.row_checks import tag_rows
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.backend import make_batch
 from gv_engine.world.columns import RowWorld

@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.scenario.sentences import action_to_text, find_action
+from gv_engine.scenario.missions.sentences import action_to_text, find_action
 
 
 class TextChoice(gymnasium.Space[str]):

@@ -24,7 +24,7 @@ from gv_engine.envs.representations import MISSION, STATE, Arrays
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, add_presence_masks
 from gv_engine.envs.step_results import StepResults, StepResultsPool
 from gv_engine.rules.errors import STEP_AFTER_END
-from gv_engine.scenario.row_checks import require_layout, tag_rows
+from gv_engine.scenario.memory.row_checks import require_layout, tag_rows
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector import backend
 from gv_engine.world import simulation

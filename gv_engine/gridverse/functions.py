@@ -30,9 +30,9 @@ from gv_engine.rules.errors import RuleError, describe_allowed
 from gv_engine.rules.geometry import Area
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
 from gv_engine.rules.system import Call, Parameter, Phase, System, has_parameter, system_of
-from gv_engine.scenario.calls import NESTED, TYPES
-from gv_engine.scenario.layout import Layout
-from gv_engine.scenario.resolver import DISTANCES
+from gv_engine.scenario.memory.layout import Layout
+from gv_engine.scenario.readers.calls import NESTED, TYPES
+from gv_engine.scenario.readers.resolver import DISTANCES
 from gv_engine.world.bound_call import BoundCall
 from gv_engine.world.view import ObjectView
 from gv_engine.world.world import ObjectWorld

@@ -36,7 +36,7 @@ from gv_engine.rules.objects import (
     ObjectType,
     ObjectTypes,
 )
-from gv_engine.scenario.layout import Layout, make_prefab, round_up_size
+from gv_engine.scenario.memory.layout import Layout, make_prefab, round_up_size
 from gv_engine.world.world import ObjectWorld
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from gv_engine.learning.ppo import Learner
 from gv_engine.learning.torch_library import Tensor
-from gv_engine.scenario.array_files import ArrayError
+from gv_engine.scenario.storage.array_files import ArrayError
 
 
 class _ListOf(NamedTuple):

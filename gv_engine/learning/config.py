@@ -22,8 +22,8 @@ from gv_engine.rules.errors import (
     shorten,
     suggest_whole,
 )
-from gv_engine.scenario.files import read_bytes, to_path
-from gv_engine.scenario.yaml_parser import parse_value
+from gv_engine.scenario.storage.files import read_bytes, to_path
+from gv_engine.scenario.syntax.yaml_parser import parse_value
 
 if TYPE_CHECKING:
     from gv_engine.learning.survival_estimate import TrainingMetrics

@@ -20,8 +20,8 @@ from gv_engine.learning.network_spec import BINS_PER_UNIT, StateCodes, codes_by_
 from gv_engine.learning.policy_file import PolicyFile, TrainedPolicy
 from gv_engine.learning.pqn import QNetwork
 from gv_engine.learning.torch_library import Tensor, nn, torch
-from gv_engine.scenario.files import atomic_write, to_path
 from gv_engine.scenario.plugin import ONNX_PACKAGE
+from gv_engine.scenario.storage.files import atomic_write, to_path
 
 ABOUT = "gv_engine"
 """Name of the description: a property of an ONNX model, an extra file of a TorchScript one."""

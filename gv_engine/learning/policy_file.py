@@ -28,10 +28,10 @@ from gv_engine.learning.network_spec import (
 )
 from gv_engine.learning.numpy_net import NumpyNet
 from gv_engine.rules.errors import GVEngineError, describe_allowed, error_text, shorten
-from gv_engine.scenario.array_files import ArrayError, NpzArchive
-from gv_engine.scenario.files import atomic_write, parse_json, to_path
 from gv_engine.scenario.plugin import AnyScenario
 from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.storage.array_files import ArrayError, NpzArchive
+from gv_engine.scenario.storage.files import atomic_write, parse_json, to_path
 from gv_engine.vector.seeding import POLICY, make_rng
 
 POLICY_FILE = "policy.npz"

@@ -1,6 +1,6 @@
 """Training runs on disk: a folder with the policy, its progress, and the state to resume from.
 
-- `run.json`: `scenario`, a reference as in `gv_engine.scenario.loading`; `settings`, the
+- `run.json`: `scenario`, a reference as in `gv_engine.scenario.documents.loading`; `settings`, the
   hyperparameters; `levels` and `level_seeds`, the level set; `steps` and `until`, the newest stop
   condition; `imitates`, whether it begins with the imitation of a rollout.
 - `checkpoint.pt`: the state of the learner and the best weights so far; a torch file with tensors
@@ -36,8 +36,11 @@ from gv_engine.learning.ppo import Learner
 from gv_engine.learning.survival_estimate import TrainingMetrics
 from gv_engine.learning.torch_library import torch
 from gv_engine.rules.errors import shorten
-from gv_engine.scenario.array_files import ArrayError
-from gv_engine.scenario.files import (
+from gv_engine.scenario.documents.loading import check_reference, make_reference
+from gv_engine.scenario.plugin import format_command
+from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.storage.array_files import ArrayError
+from gv_engine.scenario.storage.files import (
     atomic_write,
     check_file_size,
     check_inner_folder,
@@ -51,9 +54,6 @@ from gv_engine.scenario.files import (
     remove_stale_drafts,
     write_file,
 )
-from gv_engine.scenario.loading import check_reference, make_reference
-from gv_engine.scenario.plugin import format_command
-from gv_engine.scenario.scenario import Scenario
 
 RUN_FILE = "run.json"
 _CHECKPOINT = "checkpoint.pt"
@@ -78,7 +78,7 @@ class Run:
 
     Attributes:
         settings: hyperparameters of the learner.
-        scenario: reference to the scenario, see `gv_engine.scenario.loading`.
+        scenario: reference to the scenario, see `gv_engine.scenario.documents.loading`.
         levels: name of the level set; None for all levels.
         level_seeds: seeds of the level set.
         stop_condition: saved stop condition of the training.

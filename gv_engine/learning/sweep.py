@@ -34,14 +34,14 @@ from gv_engine.learning.config import (
 )
 from gv_engine.learning.training import Training
 from gv_engine.rules.errors import MissingExtraError, shorten
-from gv_engine.scenario.files import (
+from gv_engine.scenario.plugin import SWEEP
+from gv_engine.scenario.storage.files import (
     check_inner_folder,
     make_folder,
     open_regular_file,
     remove_stale_drafts,
     write_file,
 )
-from gv_engine.scenario.plugin import SWEEP
 
 if SWEEP.missing_message:
     raise MissingExtraError(SWEEP.missing_message)

@@ -22,10 +22,10 @@ from gv_engine.learning.config import LEARNERS, Config, ConfigError, Hyperparame
 from gv_engine.learning.level_edits import LevelEditor
 from gv_engine.learning.policy_file import CheckpointPolicy
 from gv_engine.rules.errors import TrustError, shorten
-from gv_engine.scenario.files import make_file_name, to_path
-from gv_engine.scenario.loading import load_reference
+from gv_engine.scenario.documents.loading import load_reference
 from gv_engine.scenario.plugin import RL, get_plugin
 from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.storage.files import make_file_name, to_path
 
 if TYPE_CHECKING:
     from gv_engine.learning.run_folder import Run

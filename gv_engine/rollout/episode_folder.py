@@ -53,9 +53,9 @@ from gv_engine.rollout.policy import remove_file_names
 from gv_engine.rollout.rollout import FinishedEpisode, describe_step_arrays
 from gv_engine.rollout.step_history import RowKind
 from gv_engine.rules.errors import GVEngineError, error_text, shorten
-from gv_engine.scenario import files
-from gv_engine.scenario.array_files import ArrayError, read_npy_header
-from gv_engine.scenario.loading import check_reference, make_reference
+from gv_engine.scenario.documents.loading import check_reference, make_reference
+from gv_engine.scenario.storage import files
+from gv_engine.scenario.storage.array_files import ArrayError, read_npy_header
 
 # ---- growing array -------------------------------------------------------------------------------
 

@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 from gv_engine.rollout.policy import with_absolute_paths
 from gv_engine.rollout.shards import Job, Shard, ShardPlayer
 from gv_engine.rules.errors import GVEngineError, MissingExtraError
+from gv_engine.scenario.documents.rule_modules import find_author_line
 from gv_engine.scenario.plugin import RAY
-from gv_engine.scenario.rule_modules import find_author_line
 
 if RAY.missing_message:
     raise MissingExtraError(RAY.missing_message)

@@ -22,11 +22,11 @@ from gv_engine.learning.policy_file import POLICY_FILE, CheckpointPolicy
 from gv_engine.rollout.step_history import NO_COLUMNS, CopiedColumns
 from gv_engine.rules.errors import GVEngineError, describe_allowed, shorten
 from gv_engine.rules.turns import SINGLE_AGENT, AgentGroup
-from gv_engine.scenario import rule_modules
-from gv_engine.scenario.layout import RNG
+from gv_engine.scenario.documents import rule_modules
+from gv_engine.scenario.memory.layout import RNG
 from gv_engine.scenario.plugin import AnyScenario
-from gv_engine.scenario.resources import ASSETS
 from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.storage.resources import ASSETS
 from gv_engine.vector.seeding import POLICY, make_purpose_generators, make_rng
 
 POLICIES = ASSETS / "policies"

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.rules.errors import GVEngineError, error_text, shorten
-from gv_engine.scenario.array_files import ArrayError, NpzArchive
-from gv_engine.scenario.files import atomic_write, format_bytes, parse_json, to_path
-from gv_engine.scenario.loading import check_reference, load_reference, make_reference
-from gv_engine.scenario.rule_modules import Consent
+from gv_engine.scenario.documents.loading import check_reference, load_reference, make_reference
+from gv_engine.scenario.documents.rule_modules import Consent
 from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.storage.array_files import ArrayError, NpzArchive
+from gv_engine.scenario.storage.files import atomic_write, format_bytes, parse_json, to_path
 
 __all__ = ["SnapshotError", "load", "load_reference", "save"]
 
@@ -116,7 +116,7 @@ def load(
 
 def _read_reference(file: NpzArchive) -> dict[str, Any]:
     """Return the reference to the scenario that a snapshot file holds, see
-    `gv_engine.scenario.loading`.
+    `gv_engine.scenario.documents.loading`.
 
     Raises:
         ArrayError: it is invalid.

@@ -2,7 +2,7 @@
 world.
 
 A component without fields is a tag. The types of the fields give the dtypes of the columns (see
-`gv_engine.scenario.layout`):
+`gv_engine.scenario.memory.layout`):
 
 >>> @component
 ... class Lamp:

@@ -28,7 +28,7 @@ from gv_engine.rules.component import (
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import ORIENTATIONS, NamedNumber, to_relative
 
-RULE_MODULE_PREFIX = "gv_engine.scenario.rule_modules."
+RULE_MODULE_PREFIX = "gv_engine.scenario.documents.rule_modules."
 """Prefix of the names of modules loaded from Python files beside a scenario."""
 
 INLINE_TYPES_PREFIX = f"{RULE_MODULE_PREFIX}objects "

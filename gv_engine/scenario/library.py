@@ -24,11 +24,11 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from gv_engine.rules.errors import ScenarioError, describe_allowed
-from gv_engine.scenario import json_schema as schema
-from gv_engine.scenario.fields import YamlNode, make_unique, mapping, text
-from gv_engine.scenario.files import path_exists
-from gv_engine.scenario.json_schema import VARIANT, Key
-from gv_engine.scenario.resources import SCENARIOS
+from gv_engine.scenario.storage.files import path_exists
+from gv_engine.scenario.storage.resources import SCENARIOS
+from gv_engine.scenario.syntax import json_schema as schema
+from gv_engine.scenario.syntax.fields import YamlNode, make_unique, mapping, text
+from gv_engine.scenario.syntax.json_schema import VARIANT, Key
 
 # ---- merging -------------------------------------------------------------------------------------
 

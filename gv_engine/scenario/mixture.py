@@ -13,27 +13,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from components.core import Color
 from gv_engine.rules.errors import ScenarioError, TrustError, shorten
 from gv_engine.rules.objects import COLORS, TERRAIN, ObjectType
-from gv_engine.scenario import fields
-from gv_engine.scenario import json_schema as schema
-from gv_engine.scenario.actions import ACTIONS_OF_ALL
-from gv_engine.scenario.document import FILE_KEYS, MAX_SCENARIO_BYTES, Document
-from gv_engine.scenario.fields import FieldError, UntrustedCodeError, YamlNode
-from gv_engine.scenario.files import format_bytes, path_exists
-from gv_engine.scenario.grid_reader import SHARED_KEYS, STEP_LIMIT, TopLevelReader
-from gv_engine.scenario.json_schema import Key, KeyTable
-from gv_engine.scenario.layout import Layout
+from gv_engine.scenario.documents.document import FILE_KEYS, MAX_SCENARIO_BYTES, Document
+from gv_engine.scenario.levels.packs import no_file_message
 from gv_engine.scenario.library import ScenarioRef
-from gv_engine.scenario.packs import no_file_message
+from gv_engine.scenario.memory.layout import Layout
 from gv_engine.scenario.plugin import list_playable_scenarios
-from gv_engine.scenario.resolver import TypeIds
-
-if TYPE_CHECKING:
-    from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.readers.actions import ACTIONS_OF_ALL
+from gv_engine.scenario.readers.grid_reader import SHARED_KEYS, STEP_LIMIT, TopLevelReader
+from gv_engine.scenario.readers.resolver import TypeIds
+from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.storage.files import format_bytes, path_exists
+from gv_engine.scenario.syntax import fields
+from gv_engine.scenario.syntax import json_schema as schema
+from gv_engine.scenario.syntax.fields import FieldError, UntrustedCodeError, YamlNode
+from gv_engine.scenario.syntax.json_schema import Key, KeyTable
 
 MIXTURE = "mixture"
 _MAX_MEMBERS = 1000
@@ -79,7 +77,7 @@ MIXTURE_KEYS: KeyTable = {
 }
 """Keys of mixtures."""
 
-ReadScenario = Callable[[Document, TypeIds], "Scenario"]
+ReadScenario = Callable[[Document, TypeIds], Scenario]
 FindDocument = Callable[[Document | str | Path, Document, Mapping[str, Any]], Document]
 
 

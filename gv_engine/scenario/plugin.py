@@ -23,14 +23,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 from gv_engine import late_imports
 from gv_engine.rules.errors import MissingExtraError
 from gv_engine.scenario.library import ScenarioRef
-from gv_engine.scenario.resources import HOME
+from gv_engine.scenario.storage.resources import HOME
 
 if TYPE_CHECKING:
     import gymnasium
 
     from gv_engine.rules.system import Call, Phase
     from gv_engine.rules.turns import AgentGroup
-    from gv_engine.scenario.document import Document, ScenarioIdentity
+    from gv_engine.scenario.documents.document import Document, ScenarioIdentity
 
 
 def format_command(words: Sequence[str]) -> str:
@@ -289,14 +289,15 @@ class Domain:
         plugin_module: the module with the functions of `DomainPlugin`.
         env, vector_env: its Gymnasium environments.
         built_in: function that returns its built-in scenarios by name, without reading them.
-        format: the `gv_engine.scenario.json_schema.ScenarioFormat` of its scenario files.
+        format: the `gv_engine.scenario.syntax.json_schema.ScenarioFormat` of its scenario files.
         episode: factory of a `gv_engine.session.episode.Episode` of a scenario.
         stage: the `gv_engine.ui.drawing.stage.Stage` of its games.
         sketch: the `gv_engine.ui.drawing.stage.MapDrawing` of its levels; "" if levels cannot be
             edited.
         text: function that returns a frame of its games as a str.
         observation_text: function that returns what the agent observes in a frame as a str, given
-            the frame and a style of `gv_engine.scenario.sentences`; "" if agents see everything.
+            the frame and a style of `gv_engine.scenario.missions.sentences`; "" if agents see
+            everything.
         terminal: the `gv_engine.ui.terminal.tty.TerminalPicture` of its games.
         views: the `RendererFactory` of each view by name, the default view first; see
             `gv_engine.ui.drawing.recording`.

@@ -24,16 +24,22 @@ from gv_engine.rules.geometry import Action
 from gv_engine.rules.objects import COLORS, OBJECT_TYPES, ObjectType, ObjectTypes
 from gv_engine.rules.system import Call, Parameter, Phase, System, source_location
 from gv_engine.rules.world import View, World
-from gv_engine.scenario import json_schema as schema
-from gv_engine.scenario.calls import TYPES, find_value_kind, list_built_in
-from gv_engine.scenario.document import EXTENDS, FILE_KEYS
-from gv_engine.scenario.json_schema import JsonSchema, Key, any_of, definition_ref, object_schema
+from gv_engine.scenario.documents.document import EXTENDS, FILE_KEYS
 from gv_engine.scenario.library import VARIANTS
-from gv_engine.scenario.map import LEGEND
-from gv_engine.scenario.missions import needs_clauses, reads_mission
+from gv_engine.scenario.missions.missions import needs_clauses, reads_mission
 from gv_engine.scenario.mixture import MIXTURE
 from gv_engine.scenario.plugin import DOMAINS, Schedules
-from gv_engine.scenario.resources import HOME
+from gv_engine.scenario.readers.calls import TYPES, find_value_kind, list_built_in
+from gv_engine.scenario.readers.map import LEGEND
+from gv_engine.scenario.storage.resources import HOME
+from gv_engine.scenario.syntax import json_schema as schema
+from gv_engine.scenario.syntax.json_schema import (
+    JsonSchema,
+    Key,
+    any_of,
+    definition_ref,
+    object_schema,
+)
 from systems import building, queries
 
 _ANY_OBJECT: JsonSchema = {"type": "object"}

@@ -21,26 +21,30 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.late_imports import INNER_ENV
+from gv_engine.late_imports import INNER_ENV, SCENARIO_BUILDER
 from gv_engine.rules.component import AGENT
-from gv_engine.rules.errors import ScenarioError, SeveralAgentsError, shorten
+from gv_engine.rules.errors import SeveralAgentsError, shorten
 from gv_engine.rules.frame import Canvas, Frame
 from gv_engine.rules.geometry import Area, action_name
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes, is_engine_module, is_rule_module
 from gv_engine.rules.system import RENDERING, RESET, SUCCESS, TERMINATING, VISIBILITY, Call, Phase
 from gv_engine.rules.turns import SINGLE_AGENT, AgentGroup, describe_ending
-from gv_engine.scenario import document
-from gv_engine.scenario.document import Document, ImmutableScenario, ScenarioIdentity, read_file
-from gv_engine.scenario.grid_reader import GridReader, find_shapes
-from gv_engine.scenario.layout import Layout, round_up_size
+from gv_engine.scenario.documents import document
+from gv_engine.scenario.documents.document import (
+    Document,
+    ImmutableScenario,
+    ScenarioIdentity,
+    read_file,
+)
+from gv_engine.scenario.documents.rule_modules import SourceFile, split_options
 from gv_engine.scenario.library import find_ref
-from gv_engine.scenario.missions import Missions, has_step_limit
-from gv_engine.scenario.mixture import MixtureReader, is_mixture
-from gv_engine.scenario.observed_state import ObservedState, StateNumber
+from gv_engine.scenario.memory.layout import Layout, round_up_size
+from gv_engine.scenario.memory.row_checks import repair_rows
+from gv_engine.scenario.missions.missions import Missions, has_step_limit
 from gv_engine.scenario.plugin import KeyCommand, list_playable_scenarios
-from gv_engine.scenario.resolver import TypeIds
-from gv_engine.scenario.row_checks import repair_rows
-from gv_engine.scenario.rule_modules import SourceFile, split_options
+from gv_engine.scenario.readers.grid_reader import find_shapes
+from gv_engine.scenario.readers.observed_state import ObservedState, StateNumber
+from gv_engine.scenario.readers.resolver import TypeIds
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -163,7 +167,7 @@ class Scenario(ImmutableScenario):
         Warns:
             UserWarning: something in the scenario is ignored.
         """
-        scenario = _build_scenario(document, {})
+        scenario: Scenario = resolve_name(SCENARIO_BUILDER)(document)
         for line in scenario.warnings:
             warnings.warn(line, UserWarning, stacklevel=3)
         return scenario
@@ -444,7 +448,7 @@ class Scenario(ImmutableScenario):
             ScenarioError: the files have errors; the text lists all of them.
         """
         with OBJECT_TYPES.rollback_on_error():  # types in use stay as they are
-            return _build_scenario(self.document.reload(), self.changes)
+            return self._build(self.document.reload())
 
     def with_step_limit(self, max_steps: int) -> Scenario:
         """Return a copy of the scenario whose episodes end after `max_steps` steps; 0 for no limit.
@@ -455,8 +459,12 @@ class Scenario(ImmutableScenario):
             ScenarioError: the parameter does not allow this value.
         """
         if any(parameter.name == "max_steps" for parameter in self.document.parameters):
-            return _build_scenario(self.document.with_settings(max_steps=max_steps), self.changes)
+            return self._build(self.document.with_settings(max_steps=max_steps))
         return self.with_(max_steps=max_steps or None)
+
+    def _build(self, document: Document) -> Scenario:
+        scenario: Scenario = resolve_name(SCENARIO_BUILDER)(document, self.changes)
+        return scenario
 
     def with_(self, **changes: Any) -> Scenario:
         """Return a copy of the scenario with other values of some attributes, such as
@@ -473,43 +481,5 @@ class Scenario(ImmutableScenario):
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _build_scenario, (self.document, self.changes, self.mixture, self.numbering)
-
-
-def _build_scenario(
-    document: Document,
-    changes: Mapping[str, Any],
-    members: tuple[Scenario, ...] = (),
-    numbering: TypeIds | None = None,
-) -> Scenario:
-    """Return the scenario of a parsed file, with the attributes in `changes` replaced. `members`
-    (of a mixture) and `numbering` (of object types) are read if not given."""
-    if is_mixture(document):
-        reader = MixtureReader(
-            document, _load_member_document, lambda d, n: _build_scenario(d, {}, (), n)
-        )
-        fields = reader.read_fields(members)
-    else:
-        numbering = numbering or TypeIds.assign([document])
-        fields = {**GridReader(document, numbering).read_fields(), "numbering": numbering}
-    scenario = Scenario(document=document, **fields)
-    return scenario.with_(**changes) if changes else scenario
-
-
-def _load_member_document(
-    source: Document | str | Path, mixture: Document, settings: Mapping[str, Any]
-) -> Document:
-    """Read `source`, a member of `mixture`, with parameter values `settings`, and return its
-    document; raise an error for another domain or a nested mixture."""
-    if isinstance(source, Document):
-        document, called = source, source.label
-    else:
-        level, called = find_ref(source, list_playable_scenarios()), str(source)
-        trust = mixture.trust.for_member(level.file, mixture.folder, mixture.label)
-        document = read_file(level, trust, settings)
-    if document.domain != Scenario.domain:
-        fault = f"of the domain {document.domain}, which cannot be mixed"
-        raise ScenarioError([f"{called} is {fault}; members of mixtures are grids"])
-    if is_mixture(document):
-        raise ScenarioError([f"{document.label} is a mixture itself; list its members instead"])
-    return document
+        values = self.document, self.changes, self.mixture, self.numbering
+        return resolve_name(SCENARIO_BUILDER), values

@@ -20,9 +20,9 @@ from gv_engine.rollout.policy import TRAINED, Policy, RandomPolicy, load_policie
 from gv_engine.rules.errors import GVEngineError, format_count
 from gv_engine.rules.frame import Frame, PolicyMap
 from gv_engine.rules.geometry import add_up
-from gv_engine.scenario.map import format_reward
+from gv_engine.scenario.documents.rule_modules import make_rule_error
 from gv_engine.scenario.plugin import get_plugin
-from gv_engine.scenario.rule_modules import make_rule_error
+from gv_engine.scenario.readers.map import format_reward
 from gv_engine.session.episode import PolicyInput
 from gv_engine.session.replay import SUFFIX, Replay, ReplayError
 from gv_engine.session.session import Session

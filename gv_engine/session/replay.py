@@ -25,15 +25,15 @@ from gv_engine.envs.render_modes import NotebookView
 from gv_engine.rules.errors import GVEngineError, format_count, shorten
 from gv_engine.rules.geometry import WAIT, add_up
 from gv_engine.rules.objects import ObjectTypes
-from gv_engine.scenario import files
-from gv_engine.scenario.document import ScenarioIdentity, read_text
-from gv_engine.scenario.files import check_digest, check_line, format_bytes, write_file
-from gv_engine.scenario.layout import RNG
+from gv_engine.scenario.documents.document import ScenarioIdentity, read_text
+from gv_engine.scenario.documents.loading import get_domain
+from gv_engine.scenario.documents.rule_modules import Trust
 from gv_engine.scenario.library import ScenarioRef, add_whole_files
-from gv_engine.scenario.loading import get_domain
-from gv_engine.scenario.map import format_reward
+from gv_engine.scenario.memory.layout import RNG
 from gv_engine.scenario.plugin import list_playable_scenarios
-from gv_engine.scenario.rule_modules import Trust
+from gv_engine.scenario.readers.map import format_reward
+from gv_engine.scenario.storage import files
+from gv_engine.scenario.storage.files import check_digest, check_line, format_bytes, write_file
 from gv_engine.session.catalogue import is_scenario_text, pack_level_named, read_playable
 from gv_engine.session.episode import Playable
 

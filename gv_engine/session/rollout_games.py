@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Unpack, cast
 from gv_engine.envs.render_modes import NotebookView
 from gv_engine.rollout import episode_folder
 from gv_engine.rules.errors import RuleError
-from gv_engine.scenario.loading import load_reference
-from gv_engine.scenario.map import format_reward
-from gv_engine.scenario.rule_modules import Consent
+from gv_engine.scenario.documents.loading import load_reference
+from gv_engine.scenario.documents.rule_modules import Consent
+from gv_engine.scenario.readers.map import format_reward
 from gv_engine.session.replay import Difference
 from gv_engine.session.session import Session
 
@@ -25,7 +25,7 @@ class RolloutSessions(NotebookView):
     Args:
         path: rollout folder.
         scenario: scenario of the episodes; by default the one that the folder names.
-        consent: as for `gv_engine.scenario.loading.load_reference`.
+        consent: as for `gv_engine.scenario.documents.loading.load_reference`.
 
     Attributes:
         path: rollout folder.

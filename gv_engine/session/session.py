@@ -15,9 +15,9 @@ import numpy as np
 from gv_engine import __version__
 from gv_engine.envs.render_modes import NotebookView
 from gv_engine.rules.errors import RuleError, ScenarioError, Stopped, StoppedError
-from gv_engine.scenario.level_files import PackLevel
+from gv_engine.scenario.documents.rule_modules import make_rule_error
+from gv_engine.scenario.levels.level_files import PackLevel
 from gv_engine.scenario.plugin import KeyCommand
-from gv_engine.scenario.rule_modules import make_rule_error
 from gv_engine.session import timeline
 from gv_engine.session.catalogue import find_level_at_offset, size_variants
 from gv_engine.session.episode import ACTION_SEPARATOR, Episode, Playable, PolicyInput, make_episode

@@ -12,11 +12,11 @@ from xml.etree.ElementTree import Element, tostring
 from gv_engine.rules.errors import GVEngineError, describe_allowed, suggest_similar
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import INLINE_TYPES_PREFIX, ObjectType, is_engine_module
-from gv_engine.scenario.fields import format_message, mapping
-from gv_engine.scenario.files import parse_xml, read_bytes
 from gv_engine.scenario.library import FOLDER_FILE
-from gv_engine.scenario.resources import ASSETS
 from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.storage.files import parse_xml, read_bytes
+from gv_engine.scenario.storage.resources import ASSETS
+from gv_engine.scenario.syntax.fields import format_message, mapping
 from gv_engine.session.episode import Playable
 from gv_engine.session.tones import TONES
 

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 from gv_engine.rules import errors, geometry
 from gv_engine.scenario.library import gym_id
+from gv_engine.scenario.missions.sentences import VIEW_STYLES, action_to_text, find_action
 from gv_engine.scenario.plugin import DOMAINS
-from gv_engine.scenario.sentences import VIEW_STYLES, action_to_text, find_action
 from gv_engine.session.catalogue import built_in_entries, load_playable, search
 from gv_engine.session.episode import ACTION_SEPARATOR, Playable
 from gv_engine.session.session import Session

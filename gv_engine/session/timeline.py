@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from gv_engine.rules.errors import RuleError, Stopped, StoppedError
 from gv_engine.rules.frame import Scene
-from gv_engine.scenario.map import format_reward
-from gv_engine.scenario.rule_modules import SourceFile, make_rule_error
+from gv_engine.scenario.documents.rule_modules import SourceFile, make_rule_error
+from gv_engine.scenario.readers.map import format_reward
 from gv_engine.session.episode import Episode, Playable, make_episode
 from gv_engine.session.replay import Difference, TimelineStep
 

@@ -15,8 +15,8 @@ from threading import Thread
 from typing import NamedTuple
 
 from gv_engine.rules.errors import error_text, format_count, shorten
-from gv_engine.scenario.document import MAX_SCENARIO_BYTES
-from gv_engine.scenario.files import exclusive_lock, parse_json, read_bytes, write_file
+from gv_engine.scenario.documents.document import MAX_SCENARIO_BYTES
+from gv_engine.scenario.storage.files import exclusive_lock, parse_json, read_bytes, write_file
 from gv_engine.session.replay import SUFFIX, Replay, ReplayError
 from gv_engine.ui.settings import replay_folder
 

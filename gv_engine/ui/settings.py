@@ -19,8 +19,8 @@ from typing import Any
 import platformdirs
 
 from gv_engine.rules.errors import format_count, shorten
-from gv_engine.scenario.files import check_file_size, make_file_name, read_bytes, write_file
-from gv_engine.scenario.level_files import PackLevel
+from gv_engine.scenario.levels.level_files import PackLevel
+from gv_engine.scenario.storage.files import check_file_size, make_file_name, read_bytes, write_file
 from gv_engine.session.replay import SUFFIX, Replay
 from gv_engine.session.session import Session
 from gv_engine.session.video_writer import FORMATS

@@ -11,7 +11,7 @@ import numpy as np
 
 from gv_engine.rules.system import Phase, System, source_location, unwrap_partials
 from gv_engine.rules.world import World
-from gv_engine.scenario.layout import AGENT_COLUMNS
+from gv_engine.scenario.memory.layout import AGENT_COLUMNS
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.seeding import make_rng
 from gv_engine.world.simulation import Simulation

@@ -22,7 +22,7 @@ from gv_engine.rules.geometry import MOVE_BACKWARD, MOVE_FORWARD, MOVE_LEFT, MOV
 from gv_engine.rules.system import OBSERVATION, REGISTRIES, VISIBILITY, Call
 from gv_engine.rules.turns import ANY
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.scenario.worker_process import start_worker
+from gv_engine.scenario.storage.worker_process import start_worker
 from gv_engine.session.autoplay import SolutionPath
 from gv_engine.vector import backend
 from gv_engine.vector.backend import Backend, make_batch, view_as_words

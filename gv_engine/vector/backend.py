@@ -22,8 +22,8 @@ from gv_engine.rules.frame import Frame
 from gv_engine.rules.functions import uses_name
 from gv_engine.rules.system import SUCCESS, TERMINATING, TRANSITION
 from gv_engine.rules.turns import ROTATING
-from gv_engine.scenario.layout import RNG
-from gv_engine.scenario.row_checks import require_layout, require_scenario
+from gv_engine.scenario.memory.layout import RNG
+from gv_engine.scenario.memory.row_checks import require_layout, require_scenario
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.seeding import make_seeded_generators
 from gv_engine.world import simulation

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.compiler.rng import MULTIPLIER_HIGH, MULTIPLIER_LOW, high_product
-from gv_engine.scenario.layout import RNG
+from gv_engine.scenario.memory.layout import RNG
 from gv_engine.world.rng import generator_to_row
 
 _FEW = 12
@@ -44,8 +44,8 @@ _1, _32, _63 = np.uint64(1), np.uint64(32), np.uint64(63)
 
 
 def make_seeded_generators(seeds: Sequence[int]) -> NDArray[Any]:
-    """Return K records of random number generators (dtype `gv_engine.scenario.layout.RNG`), each in
-    the state of NumPy's `default_rng(seed)`.
+    """Return K records of random number generators, each in the state of NumPy's
+    `default_rng(seed)`, with dtype `gv_engine.scenario.memory.layout.RNG`.
 
     Args:
         seeds: integers from 0 on; seeds above 64 bits take longer.

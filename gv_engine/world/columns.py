@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from gv_engine.rules.component import NOTHING, Field, column_name, fields_of
 from gv_engine.rules.errors import ColumnError, OutOfBoundsError
-from gv_engine.scenario.layout import Layout
+from gv_engine.scenario.memory.layout import Layout
 
 # ---- esper context -------------------------------------------------------------------------------
 

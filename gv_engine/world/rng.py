@@ -14,7 +14,7 @@ _LOW = (1 << 64) - 1
 
 def generator_to_row(generator: np.random.Generator, record: np.ndarray[Any, Any]) -> None:
     """Write the state of a NumPy random number generator into `record`, an array of dtype
-    `gv_engine.scenario.layout.RNG`.
+    `gv_engine.scenario.memory.layout.RNG`.
 
     Raises:
         TypeError: the generator is not over PCG64.
@@ -58,7 +58,7 @@ def to_rule_generator(generator: np.random.Generator) -> np.random.Generator:
 
 def generator_from_row(record: np.ndarray[Any, Any]) -> np.random.Generator:
     """Return a random number generator in the state that `record` holds (dtype
-    `gv_engine.scenario.layout.RNG`)."""
+    `gv_engine.scenario.memory.layout.RNG`)."""
     bits = np.random.PCG64(0)
     bits.state = {
         "bit_generator": "PCG64",

@@ -21,7 +21,7 @@ from gv_engine.rules.geometry import WAIT
 from gv_engine.rules.system import Call, Phase
 from gv_engine.rules.turns import AgentGroup
 from gv_engine.rules.world import check_agent_placed
-from gv_engine.scenario.missions import get_limit_test
+from gv_engine.scenario.missions.missions import get_limit_test
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.world.bound_call import BoundCall, FunctionWrapper, find_acting_calls
 from gv_engine.world.columns import ESPER_LOCK, EsperContext

@@ -2,7 +2,7 @@
 
 `w.door.status[e]` is a field of the component that esper returns for entity `e`, so rules, esper
 queries and debuggers all see the same objects. A world can be saved as one row (`snapshot`) and
-loaded (`restore`), see `gv_engine.scenario.layout`.
+loaded (`restore`), see `gv_engine.scenario.memory.layout`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from components.core import FLOOR, HIDDEN, Kind
 from gv_engine.rules import errors
 from gv_engine.rules.component import NOTHING, column_name, fields_of
 from gv_engine.rules.world import Columns, Verbs
-from gv_engine.scenario.layout import (
+from gv_engine.scenario.memory.layout import (
     AGENT_COLUMNS,
     CELL_AGENT_COLUMNS,
     RNG,
@@ -29,7 +29,7 @@ from gv_engine.scenario.layout import (
     Layout,
     Prefab,
 )
-from gv_engine.scenario.row_checks import require_layout
+from gv_engine.scenario.memory.row_checks import require_layout
 from gv_engine.world.columns import CellColumn, ComponentColumns, EsperContext, ObjectColumn
 from gv_engine.world.rng import generator_from_row, generator_to_row
 

@@ -12,7 +12,7 @@ import pytest
 from gv_engine.compiler.addresses import copy_bytes, make_byte_copy
 from gv_engine.compiler.functions import CompiledFunction
 from gv_engine.rules.errors import DoesNotCompileError
-from gv_engine.scenario.layout import RNG
+from gv_engine.scenario.memory.layout import RNG
 
 
 def add(a: Any, b: Any = 10) -> Any:

@@ -14,7 +14,7 @@ from gv_engine.domains.grid.motion import step_sound
 from gv_engine.domains.grid.stage import GridStage
 from gv_engine.rules import geometry
 from gv_engine.scenario.library import PUZZLES
-from gv_engine.scenario.map import grid_to_text
+from gv_engine.scenario.readers.map import grid_to_text
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.replay import Replay
 from gv_engine.session.session import Session

@@ -9,7 +9,7 @@ from gv_engine.editor.form_fields import form_fields, make_field
 from gv_engine.editor.rules import RULE_PARTS, Rule, swap_fault_path
 from gv_engine.editor.text_buffer import EditError, TextBuffer
 from gv_engine.rules.system import system_of
-from gv_engine.scenario.json_schema import (
+from gv_engine.scenario.syntax.json_schema import (
     BOOLEAN,
     COLOR,
     TEXT,
@@ -18,7 +18,7 @@ from gv_engine.scenario.json_schema import (
     enum_schema,
     integer_schema,
 )
-from gv_engine.scenario.yaml_parser import parse_value
+from gv_engine.scenario.syntax.yaml_parser import parse_value
 from systems.terminating import reduce_any
 
 HAPPENS, PAYS, ENDS, WINS = RULE_PARTS

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gv_engine import TextActions
-from gv_engine.scenario.sentences import ActionTextError
+from gv_engine.scenario.missions.sentences import ActionTextError
 
 SENTENCES = {"name": "text", "style": "sentences"}
 

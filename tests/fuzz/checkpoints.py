@@ -14,7 +14,7 @@ import torch
 
 from gv_engine.envs.level_sets import LevelSet
 from gv_engine.learning.run_folder import Run
-from gv_engine.scenario.loading import load_scenario
+from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.scenario.scenario import Scenario
 from tests.learning.drawn import make_learner
 

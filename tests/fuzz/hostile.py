@@ -35,11 +35,11 @@ from gv_engine.rollout import snapshots
 from gv_engine.rollout.episode_folder import EpisodeFolder
 from gv_engine.rollout.policy import load_policy
 from gv_engine.rules.errors import GVEngineError, escape_unprintable
-from gv_engine.scenario.document import read_text
+from gv_engine.scenario.documents.document import read_text
+from gv_engine.scenario.documents.loading import get_domain, load_scenario, make_reference
 from gv_engine.scenario.library import ScenarioRef
-from gv_engine.scenario.loading import get_domain, load_scenario, make_reference
-from gv_engine.scenario.map import frame_to_text
 from gv_engine.scenario.plugin import MINARI
+from gv_engine.scenario.readers.map import frame_to_text
 from gv_engine.session.catalogue import Entry, load_playable
 from gv_engine.session.replay import LINE_BEGINS, _with_checksum
 from gv_engine.session.rollout_games import RolloutSessions

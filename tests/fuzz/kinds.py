@@ -34,9 +34,9 @@ from gv_engine.rollout.policy import load_policy
 from gv_engine.rollout.rollout import rollout
 from gv_engine.rollout.snapshots import SnapshotError
 from gv_engine.rules.errors import GVEngineError, RuleError, ScenarioError
-from gv_engine.scenario.loading import load_scenario, make_reference
+from gv_engine.scenario.documents.loading import load_scenario, make_reference
 from gv_engine.scenario.plugin import get_plugin
-from gv_engine.scenario.resources import SCENARIOS
+from gv_engine.scenario.storage.resources import SCENARIOS
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.replay import Replay, ReplayError, _with_checksum
 from gv_engine.session.session import Session

@@ -22,7 +22,7 @@ import pytest
 from gv_engine.cli import main as gv_engine
 from gv_engine.rollout import episode_folder
 from gv_engine.rollout.episode_folder import RolloutError
-from gv_engine.scenario.files import remove_stale_drafts
+from gv_engine.scenario.storage.files import remove_stale_drafts
 from gv_engine.ui.autosave import UnsavedEdits, find_autosaves
 from gv_engine.ui.settings import SPEEDS, Settings
 from tests import ROOT

@@ -28,7 +28,7 @@ site = sys.argv[1]
 sys.path += sys.argv[1:]
 
 import components, gv_engine, systems
-from gv_engine.scenario.resources import ASSETS, SCENARIOS
+from gv_engine.scenario.storage.resources import ASSETS, SCENARIOS
 from importlib.metadata import distribution
 
 main = distribution("gv-engine").entry_points["gv-engine"].load()

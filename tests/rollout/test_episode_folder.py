@@ -29,7 +29,7 @@ from gv_engine.rollout.policy import ActionSequence, PolicyError, load_policies
 from gv_engine.rollout.rollout import describe_step_arrays, rollout
 from gv_engine.rollout.shards import Job, ShardPlayer
 from gv_engine.rules.errors import ScenarioError
-from gv_engine.scenario.loading import load_reference
+from gv_engine.scenario.documents.loading import load_reference
 from tests.comparing import same
 from tests.rollout.test_rollout import CASES, made
 

@@ -23,7 +23,7 @@ from gv_engine.rollout import snapshots
 from gv_engine.rollout.snapshots import SnapshotError
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.objects import OBJECT_TYPES
-from gv_engine.scenario.loading import make_reference
+from gv_engine.scenario.documents.loading import make_reference
 from gv_engine.validation.differential import find_row_fault
 from gv_engine.vector.backend import make_batch
 from gv_engine.world.simulation import NEXT_STEP

@@ -22,7 +22,7 @@ from gv_engine.rules.geometry import (
     is_action,
     named_action,
 )
-from gv_engine.scenario.loading import load_reference, make_reference
+from gv_engine.scenario.documents.loading import load_reference, make_reference
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.session.replay import Replay
 from gv_engine.session.session import Session

@@ -19,7 +19,7 @@ from gv_engine.compiler.parameters import make_parameters
 from gv_engine.rules.component import AGENT
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.geometry import step_x, step_y
-from gv_engine.scenario.map import grid_to_text
+from gv_engine.scenario.readers.map import grid_to_text
 from gv_engine.world.simulation import Simulation
 from tests import DATA, boards
 from tests.scenario import reading

@@ -66,7 +66,9 @@ def test_mistakes_are_located(old: str, new: str, expected: str, tmp_path: Path)
 def test_maps_have_a_limited_number_of_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (file := tmp_path / "level.yaml").write_text(yaml.safe_dump(RULES) + LEVEL)
     Scenario.load(file)
-    monkeypatch.setattr("gv_engine.scenario.fields.MAX_CELLS", 100)  # fewer than two maps of 9 x 9
+    monkeypatch.setattr(
+        "gv_engine.scenario.syntax.fields.MAX_CELLS", 100
+    )  # fewer than two maps of 9 x 9
     assert_refused("maps of up to 9x9 are too many", file)
 
 

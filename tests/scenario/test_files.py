@@ -20,8 +20,10 @@ from gv_engine.cli import main
 from gv_engine.rollout import snapshots
 from gv_engine.rollout.episode_folder import read
 from gv_engine.rules.errors import GVEngineError, ScenarioError
-from gv_engine.scenario.array_files import ArrayError, NpzArchive
-from gv_engine.scenario.files import (
+from gv_engine.scenario.documents.loading import load_scenario
+from gv_engine.scenario.documents.rule_modules import SourceFile
+from gv_engine.scenario.storage.array_files import ArrayError, NpzArchive
+from gv_engine.scenario.storage.files import (
     AtomicFile,
     append_line,
     atomic_write,
@@ -33,8 +35,6 @@ from gv_engine.scenario.files import (
     read_bytes,
     remove_stale_drafts,
 )
-from gv_engine.scenario.loading import load_scenario
-from gv_engine.scenario.rule_modules import SourceFile
 from gv_engine.session.catalogue import folder_entries
 from gv_engine.session.replay import Replay
 from gv_engine.ui.input.bindings import Bindings
@@ -258,7 +258,7 @@ def test_a_line_is_appended_whole_or_not_at_all(tmp_path: Path):
     append_line(file, "first")
     program = (
         "import pathlib, resource, signal\n"
-        "from gv_engine.scenario.files import append_line\n"
+        "from gv_engine.scenario.storage.files import append_line\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))\n"
         "append_line(pathlib.Path('lines'), 'x' * 50)\n"
     )
@@ -335,7 +335,7 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path):
 def test_drafts_of_killed_processes_are_removed_by_the_next_one(tmp_path: Path):
     program = (
         "import os, pathlib, signal\n"
-        "from gv_engine.scenario.files import AtomicFile\n"
+        "from gv_engine.scenario.storage.files import AtomicFile\n"
         "draft = AtomicFile(pathlib.Path('a.gif'))\n"
         "draft.path.with_suffix('.mkv').touch()\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from gv_engine import GridVectorEnv, Scenario
 from gv_engine.cli import main
-from gv_engine.scenario import packs
-from gv_engine.scenario.level_files import LevelFiles, open_level_files
-from gv_engine.scenario.sokoban_files import read_sokoban
+from gv_engine.scenario.levels import packs
+from gv_engine.scenario.levels.level_files import LevelFiles, open_level_files
+from gv_engine.scenario.levels.sokoban_files import read_sokoban
 from gv_engine.session.catalogue import Entry, find_level_at_offset, pack_level_named
 from tests.scenario.reading import assert_refused, begin, measure
 
@@ -236,7 +236,7 @@ def test_what_a_set_cannot_have_is_told(tmp_path: Path, monkeypatch: pytest.Monk
     both = ["000.txt", {"map": GOOD[4:]}]
     with pytest.raises(ValueError, match="larger sets are text files only"):
         load_levels(GOOD * 4, tmp_path, levels=both)
-    monkeypatch.setattr("gv_engine.scenario.level_files._MAX_CELLS", 100)
+    monkeypatch.setattr("gv_engine.scenario.levels.level_files._MAX_CELLS", 100)
     with pytest.raises(ValueError, match="there are more than 6 levels of up to 3x5 cells"):
         load_levels(GOOD * 7, tmp_path)
 

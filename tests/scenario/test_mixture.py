@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from gv_engine import GridEnv, GridVectorEnv, RuleError, Scenario, ScenarioError
 from gv_engine.scenario import mixture
-from gv_engine.scenario.document import read_file
+from gv_engine.scenario.documents.document import read_file
 from gv_engine.validation.differential import run_differential_test
 from tests.comparing import drop_terms, same
 from tests.scenario.reading import begin, find_problems
@@ -258,7 +258,7 @@ def test_a_member_that_is_named_often_is_read_once(monkeypatch):
         read.append(arguments)
         return read_file(*arguments)
 
-    monkeypatch.setattr("gv_engine.scenario.scenario.read_file", counted)
+    monkeypatch.setattr("gv_engine.scenario.building.read_file", counted)
     mixed = Scenario.load({"mixture": ["empty-4x4"] * 50 + ["empty-8x8"]})
     assert len(read) == 2
     assert len(mixed.members) == 51

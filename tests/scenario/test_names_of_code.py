@@ -17,7 +17,7 @@ import yaml
 from gv_engine import GridEnv, Scenario, ScenarioError
 from gv_engine.rules.errors import TrustError
 from gv_engine.rules.system import TRANSITION
-from gv_engine.scenario.loading import load_scenario
+from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.session import catalogue
 from gv_engine.session.session import Session
 from tests import ROOT

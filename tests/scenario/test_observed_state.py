@@ -7,7 +7,7 @@ import pytest
 
 from gv_engine import AgentsVectorEnv, GridEnv, GridVectorEnv, Scenario
 from gv_engine.envs.observations import REPRESENTATION_NAMES
-from gv_engine.scenario.map import frame_to_text
+from gv_engine.scenario.readers.map import frame_to_text
 from gv_engine.session.session import Session
 from gv_engine.validation.differential import find_observation_fault
 from tests import DATA

@@ -17,7 +17,7 @@ import yaml
 
 from gv_engine import GridVectorEnv, Scenario
 from gv_engine.cli import main
-from gv_engine.scenario.sokoban_files import read_sokoban
+from gv_engine.scenario.levels.sokoban_files import read_sokoban
 from gv_engine.session.catalogue import (
     built_in_entries,
     folder_entries,

@@ -12,7 +12,7 @@ import gv_engine
 from gv_engine import GridEnv, GridVectorEnv, Scenario, ScenarioError, load_scenario
 from gv_engine.cli import main
 from gv_engine.rules.errors import UnknownOptionError
-from gv_engine.scenario.loading import load_reference, make_reference
+from gv_engine.scenario.documents.loading import load_reference, make_reference
 from tests.scenario.reading import RULES, assert_refused, find_problems, measure
 
 HALL = """\

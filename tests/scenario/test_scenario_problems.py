@@ -8,8 +8,8 @@ import yaml
 
 from gv_engine.rules.errors import ScenarioError, describe_allowed
 from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION
-from gv_engine.scenario import yaml_parser
 from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.syntax import yaml_parser
 from tests.scenario.reading import RULES, assert_refused, find_problems
 
 LEVEL = """\

@@ -14,11 +14,11 @@ import pytest
 from gv_engine.cli import main
 from gv_engine.cli.new import write_starter
 from gv_engine.rules.errors import ScenarioError
-from gv_engine.scenario.fields import ErrorCollector, FieldError
-from gv_engine.scenario.loading import load_scenario
+from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.scenario.reference_docs import make_schema
-from gv_engine.scenario.resources import SCENARIOS
-from gv_engine.scenario.yaml_parser import parse_yaml
+from gv_engine.scenario.storage.resources import SCENARIOS
+from gv_engine.scenario.syntax.fields import ErrorCollector, FieldError
+from gv_engine.scenario.syntax.yaml_parser import parse_yaml
 from tests import DATA
 from tests.fuzz.kinds import Scenarios
 from tests.house.test_docs import PAGES, blocks

@@ -19,7 +19,7 @@ from gv_engine.cli import main
 from gv_engine.rollout import episode_folder, snapshots
 from gv_engine.rollout.episode_folder import EpisodeFolder
 from gv_engine.rules.errors import TrustError
-from gv_engine.scenario.loading import load_reference, load_scenario, make_reference
+from gv_engine.scenario.documents.loading import load_reference, load_scenario, make_reference
 from gv_engine.session import catalogue
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.screens.play import PlayScreen
@@ -295,7 +295,7 @@ WORKER = f"""
 import os, sys
 sys.path.insert(0, {str(ROOT)!r})
 from operator import methodcaller
-from gv_engine.scenario.worker_process import start_worker
+from gv_engine.scenario.storage.worker_process import start_worker
 
 if __name__ == "__main__":
     process, connection = start_worker(methodcaller("send", "sent"))

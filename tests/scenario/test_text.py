@@ -12,18 +12,18 @@ from components.objects import BEACON, DOOR, EXIT, KEY, PARCEL, WALL
 from gv_engine import Scenario
 from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT
 from gv_engine.rules.objects import OBJECT_TYPES
-from gv_engine.scenario.map import (
+from gv_engine.scenario.missions.sentences import (
+    ActionTextError,
+    action_to_text,
+    find_action,
+    view_to_sentences,
+)
+from gv_engine.scenario.readers.map import (
     describe_object,
     format_reward,
     frame_to_text,
     grid_to_text,
     view_to_text,
-)
-from gv_engine.scenario.sentences import (
-    ActionTextError,
-    action_to_text,
-    find_action,
-    view_to_sentences,
 )
 from gv_engine.session.session import Session
 from tests.scenario.reading import RULES

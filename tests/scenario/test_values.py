@@ -8,9 +8,9 @@ import pytest
 
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.rules.geometry import Area
-from gv_engine.scenario import fields
-from gv_engine.scenario.fields import ErrorCollector, FieldError, YamlNode
-from gv_engine.scenario.yaml_parser import parse_yaml
+from gv_engine.scenario.syntax import fields
+from gv_engine.scenario.syntax.fields import ErrorCollector, FieldError, YamlNode
+from gv_engine.scenario.syntax.yaml_parser import parse_yaml
 
 
 def node(text: str) -> YamlNode:

@@ -9,7 +9,7 @@ import yaml
 from gv_engine import Scenario, ScenarioError
 from gv_engine.cli import main
 from gv_engine.cli.check import find_sources
-from gv_engine.scenario.document import read_file
+from gv_engine.scenario.documents.document import read_file
 from gv_engine.scenario.library import ScenarioRef, find_variant_names, list_scenarios
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.session.catalogue import folder_entries, source_of

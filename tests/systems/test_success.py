@@ -20,8 +20,8 @@ from gv_engine.rollout import episode_folder
 from gv_engine.rollout.policy import RandomPolicy
 from gv_engine.rollout.rollout import rollout
 from gv_engine.rules.geometry import MOVE_BACKWARD, MOVE_FORWARD, TURN_LEFT
-from gv_engine.scenario.document import read_mapping
-from gv_engine.scenario.loading import load_scenario
+from gv_engine.scenario.documents.document import read_mapping
+from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.scenario.plugin import get_plugin
 from gv_engine.session.session import Session
 from gv_engine.validation.differential import run_differential_test

@@ -19,7 +19,7 @@ from gv_engine.domains.grid.board import EditorMapView, make_renderer
 from gv_engine.editor.document import EditorDocument
 from gv_engine.editor.text_buffer import TextBuffer
 from gv_engine.rules.objects import COLORS
-from gv_engine.scenario.resources import ASSETS
+from gv_engine.scenario.storage.resources import ASSETS
 from gv_engine.session.session import Session
 from gv_engine.session.sprite_paths import (
     SpriteError,

@@ -10,7 +10,7 @@ from components.core import HIDDEN
 from gv_engine import AGENT, Simulation
 from gv_engine.compiler import rng, sight
 from gv_engine.rules.geometry import Area
-from gv_engine.scenario.layout import RNG
+from gv_engine.scenario.memory.layout import RNG
 from gv_engine.world.columns import RowWorld
 from gv_engine.world.rng import generator_to_row, sample_member
 from systems import queries, visibility

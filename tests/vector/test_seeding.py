@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gv_engine import GridEnv, GridVectorEnv
-from gv_engine.scenario.layout import RNG
+from gv_engine.scenario.memory.layout import RNG
 from gv_engine.vector.seeding import (
     POLICY,
     derive_seeds,

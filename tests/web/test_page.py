@@ -19,7 +19,7 @@ from gv_engine.compiler.language.wasm import STACK_TOP
 from gv_engine.domains.grid.board import Board
 from gv_engine.rules.errors import DoesNotCompileError
 from gv_engine.rules.geometry import LEFT
-from gv_engine.scenario.layout import RNG
+from gv_engine.scenario.memory.layout import RNG
 from gv_engine.session.replay import Replay
 from gv_engine.session.session import Session
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame

@@ -22,7 +22,7 @@ from gv_engine.domains.algebra.state import MathyEnvState, is_terminal_transitio
 from gv_engine.domains.algebra.world import ExpressionWorld, WorldSnapshot, action_names
 from gv_engine.rules.errors import format_count
 from gv_engine.rules.frame import ExpressionFrame, TreeNode
-from gv_engine.scenario.rule_modules import make_rule_error
+from gv_engine.scenario.documents.rule_modules import make_rule_error
 from gv_engine.session.autoplay import SolutionPath
 from gv_engine.session.episode import Episode, PolicyInput, add_world_axis
 

@@ -19,7 +19,7 @@ from gv_engine.envs.render_modes import Renderer
 from gv_engine.envs.representations import Arrays
 from gv_engine.late_imports import RENDER_MODES
 from gv_engine.rules.errors import describe_allowed
-from gv_engine.scenario.loading import as_scenario
+from gv_engine.scenario.documents.loading import as_scenario
 
 EXPRESSION_REPRESENTATIONS = ("dict", "graph")
 """Kinds of observations: nodes alone, or nodes with the edges between them."""

@@ -13,7 +13,7 @@ from gv_engine.domains.algebra.gym_env import ExpressionEnv, algebra_scenario
 from gv_engine.domains.algebra.scenario import AlgebraScenario
 from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.rollout.policy import PolicyError
-from gv_engine.scenario.document import Document
+from gv_engine.scenario.documents.document import Document
 from gv_engine.scenario.plugin import CheckPlan, CheckReport, Schedules
 from gv_engine.vector.seeding import make_rng
 

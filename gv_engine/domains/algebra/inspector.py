@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from gv_engine.domains.algebra.episode import TreeCursor
 from gv_engine.rules.errors import Stopped
-from gv_engine.scenario.map import format_reward
-from gv_engine.scenario.rule_modules import make_rule_error
+from gv_engine.scenario.documents.rule_modules import make_rule_error
+from gv_engine.scenario.readers.map import format_reward
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing import sprites
 from gv_engine.ui.drawing.sprites import OVERSAMPLING, LineFont, clipped, draw_text_line, pygame

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gv_engine.scenario.library import list_scenarios
 from gv_engine.scenario.plugin import MATH, Domain, ScenariosByName
-from gv_engine.scenario.resources import SCENARIOS
+from gv_engine.scenario.storage.resources import SCENARIOS
 
 
 @cache

@@ -34,22 +34,22 @@ from gv_engine.rules.errors import GVEngineError, describe_allowed
 from gv_engine.rules.objects import is_engine_module
 from gv_engine.rules.system import REWARD, TERMINATING, Call, Phase, System, is_nested_call
 from gv_engine.rules.turns import SINGLE_AGENT, AgentGroup
-from gv_engine.scenario import fields
-from gv_engine.scenario import json_schema as schema
-from gv_engine.scenario.calls import ENDING_KEYS, CallReader
-from gv_engine.scenario.document import (
+from gv_engine.scenario.documents.document import (
     FILE_KEYS,
     Document,
     ImmutableScenario,
     ScenarioIdentity,
     list_watched_files,
 )
-from gv_engine.scenario.fields import FieldError, YamlNode
-from gv_engine.scenario.grid_reader import SHARED_KEYS, TopLevelReader
-from gv_engine.scenario.json_schema import FunctionSchema, Key, KeyTable
+from gv_engine.scenario.documents.rule_modules import SourceFile, list_source_files
 from gv_engine.scenario.plugin import KeyCommand
-from gv_engine.scenario.resolver import NameResolver, TypeIds
-from gv_engine.scenario.rule_modules import SourceFile, list_source_files
+from gv_engine.scenario.readers.calls import ENDING_KEYS, CallReader
+from gv_engine.scenario.readers.grid_reader import SHARED_KEYS, TopLevelReader
+from gv_engine.scenario.readers.resolver import NameResolver, TypeIds
+from gv_engine.scenario.syntax import fields
+from gv_engine.scenario.syntax import json_schema as schema
+from gv_engine.scenario.syntax.fields import FieldError, YamlNode
+from gv_engine.scenario.syntax.json_schema import FunctionSchema, Key, KeyTable
 
 if TYPE_CHECKING:
     from gv_engine.domains.algebra.world import ExpressionWorld

@@ -24,7 +24,7 @@ from gv_engine.domains.algebra.world import WorldSnapshot
 from gv_engine.envs import arg_checks
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, add_presence_masks
-from gv_engine.scenario.worker_process import start_worker
+from gv_engine.scenario.storage.worker_process import start_worker
 from gv_engine.world import simulation
 from gv_engine.world.simulation import KEEP, RESTART, resets_in_step, starts_episode
 

@@ -21,8 +21,8 @@ from gv_engine.rules.errors import describe_allowed, format_count
 from gv_engine.rules.frame import AgentMark, Frame
 from gv_engine.rules.geometry import WAIT, action_name, add_up, named_action
 from gv_engine.rules.system import REWARD, SUCCESS, TERMINATING, TRANSITION, get_system
-from gv_engine.scenario.map import describe_object
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand
+from gv_engine.scenario.readers.map import describe_object
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session import episode
 from gv_engine.session.autoplay import SolverAutoplayer

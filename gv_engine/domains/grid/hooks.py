@@ -13,13 +13,13 @@ from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.rollout.policy import load_policies
 from gv_engine.rules import errors
 from gv_engine.rules.system import Phase
-from gv_engine.scenario.calls import ENDING_KEYS, TURN_KEYS, list_built_in
-from gv_engine.scenario.document import Document
-from gv_engine.scenario.grid_reader import FROM_VISIBILITY, GRID_KEYS, VIEW
-from gv_engine.scenario.json_schema import FunctionSchema, ScenarioFormat, object_schema
+from gv_engine.scenario.documents.document import Document
 from gv_engine.scenario.mixture import MIXTURE_KEYS
 from gv_engine.scenario.plugin import CheckPlan, CheckReport, Schedules
+from gv_engine.scenario.readers.calls import ENDING_KEYS, TURN_KEYS, list_built_in
+from gv_engine.scenario.readers.grid_reader import FROM_VISIBILITY, GRID_KEYS, VIEW
 from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.syntax.json_schema import FunctionSchema, ScenarioFormat, object_schema
 from gv_engine.session.sprite_paths import find_broken_sprites
 from gv_engine.validation.contracts import find_broken_contracts
 from gv_engine.validation.differential import run_differential_test as compare

@@ -12,7 +12,7 @@ from gv_engine.envs.representations import REPRESENTATIONS
 from gv_engine.rules.errors import format_cell
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.system import REGISTRIES, REWARD, VISIBILITY
-from gv_engine.scenario.map import format_reward
+from gv_engine.scenario.readers.map import format_reward
 from gv_engine.scenario.reference_docs import describe_rule
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session import inspection

@@ -30,8 +30,8 @@ from gv_engine.domains.grid.overlay import (
 from gv_engine.rules.errors import format_cell
 from gv_engine.rules.frame import AgentMark, Frame, PolicyMap
 from gv_engine.rules.geometry import ACTIONS
-from gv_engine.scenario.map import describe_object
 from gv_engine.scenario.plugin import KeyCommand
+from gv_engine.scenario.readers.map import describe_object
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing import sprites
 from gv_engine.ui.drawing.sprites import SpriteSheet, clipped, draw_text_line, font, pygame

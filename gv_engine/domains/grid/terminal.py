@@ -21,8 +21,13 @@ from gv_engine.domains.grid.input_map import Steering, has_relative_moves, resol
 from gv_engine.rules.errors import escape_unprintable
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.objects import COLORS, ObjectTypes
-from gv_engine.scenario.map import describe_object, format_mission, format_numbers, grid_to_text
 from gv_engine.scenario.plugin import KeyCommand
+from gv_engine.scenario.readers.map import (
+    describe_object,
+    format_mission,
+    format_numbers,
+    grid_to_text,
+)
 from gv_engine.ui.colors import PALETTES, Theme
 from gv_engine.ui.terminal.tty import TerminalPicture
 

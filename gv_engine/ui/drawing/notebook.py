@@ -12,7 +12,7 @@ from typing import Any
 
 from gv_engine.rules.errors import GVEngineError, format_count
 from gv_engine.rules.frame import Scene
-from gv_engine.scenario.map import format_reward
+from gv_engine.scenario.readers.map import format_reward
 from gv_engine.session.episode import Playable
 from gv_engine.session.replay import Replay
 from gv_engine.session.rollout_games import RolloutSessions

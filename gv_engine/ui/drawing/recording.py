@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from gv_engine.scenario.files import AtomicFile, make_write_error
 from gv_engine.scenario.plugin import DOMAINS
+from gv_engine.scenario.storage.files import AtomicFile, make_write_error
 from gv_engine.session.episode import Playable
 from gv_engine.session.sprite_paths import sprite_folders
 from gv_engine.session.video_writer import FORMATS, Picture

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, Protocol
 from gv_engine.editor.map_model import MapCell, MapModel
 from gv_engine.rules.frame import Scene
 from gv_engine.rules.objects import ObjectTypes
-from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand
+from gv_engine.scenario.readers.map import format_reward
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.sprites import Rect, join_into_lines, pygame
 from gv_engine.ui.drawing.widgets import Painter, cut, wrap_text

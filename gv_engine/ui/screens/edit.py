@@ -13,7 +13,7 @@ from gv_engine.editor import map_model
 from gv_engine.editor.document import BackgroundChecker, CheckState, EditorDocument, Fault
 from gv_engine.editor.rules import RULE_PARTS, Rule, swap_fault_path
 from gv_engine.editor.text_buffer import EditError
-from gv_engine.scenario.files import path_exists
+from gv_engine.scenario.storage.files import path_exists
 from gv_engine.session.session import Session
 from gv_engine.ui.autosave import UnsavedEdits
 from gv_engine.ui.drawing.sprites import Rect, pygame

@@ -12,11 +12,11 @@ from gv_engine.editor.pack import level_path
 from gv_engine.editor.rules import RULE_PARTS, Rule
 from gv_engine.editor.text_buffer import EditError, KeyPath, format_key_path, has_value, read_scalar
 from gv_engine.rules.errors import format_cell
-from gv_engine.scenario.json_schema import TEXT, Key
-from gv_engine.scenario.map import LEGEND_KEYS
-from gv_engine.scenario.packs import LEVEL_KEYS
-from gv_engine.scenario.parameters import PARAMETERS
-from gv_engine.scenario.yaml_parser import parse_value
+from gv_engine.scenario.documents.parameters import PARAMETERS
+from gv_engine.scenario.levels.packs import LEVEL_KEYS
+from gv_engine.scenario.readers.map import LEGEND_KEYS
+from gv_engine.scenario.syntax.json_schema import TEXT, Key
+from gv_engine.scenario.syntax.yaml_parser import parse_value
 from gv_engine.ui.drawing.sprites import Rect
 from gv_engine.ui.drawing.widgets import Painter, cut, wrap_text
 from gv_engine.ui.screens.menu import Menu, MenuRow

@@ -11,7 +11,7 @@ from gv_engine.editor.other_levels import Addition, LevelObject, OtherLevel
 from gv_engine.editor.rules import RULE_PARTS, AvailableRule, Rule, RulePart, has_fault
 from gv_engine.editor.text_buffer import EditError
 from gv_engine.rules.errors import ScenarioError
-from gv_engine.scenario.loading import find_scenario_ref
+from gv_engine.scenario.documents.loading import find_scenario_ref
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.session.catalogue import built_in_entries, folder_entries, search
 from gv_engine.ui.drawing.sprites import Rect

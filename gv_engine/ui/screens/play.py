@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 from gv_engine.rules.errors import complain, error_text
 from gv_engine.rules.geometry import ACTIONS
 from gv_engine.rules.objects import OBJECT_TYPES
-from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.plugin import KeyCommand, get_plugin
+from gv_engine.scenario.readers.map import format_reward
 from gv_engine.scenario.reference_docs import list_rule_sections
 from gv_engine.session.autoplay import (
     SOLVER,

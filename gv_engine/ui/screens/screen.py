@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Unpack
 
 from gv_engine.rules.errors import GVEngineError, Stopped, TrustError, complain, error_text
+from gv_engine.scenario.documents.rule_modules import Consent
 from gv_engine.scenario.plugin import KeyCommand
-from gv_engine.scenario.rule_modules import Consent
 from gv_engine.session.autoplay import Opponent
 from gv_engine.session.catalogue import is_scenario_text, load_playable, load_referenced, source_of
 from gv_engine.session.episode import Playable

@@ -12,8 +12,8 @@ from rich.text import Text
 
 from gv_engine.rules.errors import GVEngineError, Stopped, error_text
 from gv_engine.rules.frame import Scene
-from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.plugin import DOMAINS
+from gv_engine.scenario.readers.map import format_reward
 from gv_engine.session.catalogue import (
     Entry,
     built_in_entries,

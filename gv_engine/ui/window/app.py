@@ -21,7 +21,7 @@ from typing import Unpack
 
 from gv_engine.editor.document import new_document, open_document, open_unsaved
 from gv_engine.rules.errors import complain
-from gv_engine.scenario.rule_modules import Consent
+from gv_engine.scenario.documents.rule_modules import Consent
 from gv_engine.session.autoplay import Autoplayer, Opponent
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.episode import Playable

@@ -25,7 +25,7 @@ from gv_engine.rules.errors import GVEngineError, complain
 from gv_engine.rules.frame import Frame
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.scenario.worker_process import start_worker
+from gv_engine.scenario.storage.worker_process import start_worker
 from gv_engine.session.autoplay import PolicyMaps
 from gv_engine.session.batch_viewer import BatchSnapshot, BatchSource, CurvePoint, cell_codes
 from gv_engine.session.episode import Playable

@@ -14,7 +14,7 @@ from gv_engine.cli import main
 from gv_engine.domains.algebra import AlgebraScenario, ExpressionEnv
 from gv_engine.domains.algebra.gym_env import algebra_scenario
 from gv_engine.rules.errors import ScenarioError
-from gv_engine.scenario.loading import load_scenario
+from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.scenario.plugin import DOMAINS, list_built_in_names
 from tests.processes import run_program, run_python
 

@@ -19,7 +19,7 @@ from gv_engine.domains.algebra.episode import AlgebraEpisode
 from gv_engine.domains.algebra.library import SUCCESS_SYSTEMS
 from gv_engine.rules.frame import ExpressionFrame, expression_to_text
 from gv_engine.rules.system import Call
-from gv_engine.scenario.loading import load_scenario
+from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.session import Session
 

@@ -25,8 +25,8 @@ from gv_engine.gridverse.utils.custom import import_if_custom
 from gv_engine.gridverse.utils.space_builders import ObservationSpaceBuilder, StateSpaceBuilder
 from gv_engine.rules.geometry import USUAL_ACTIONS
 from gv_engine.rules.system import Phase
-from gv_engine.scenario.document import MAX_SCENARIO_BYTES
-from gv_engine.scenario.files import read_bytes
+from gv_engine.scenario.documents.document import MAX_SCENARIO_BYTES
+from gv_engine.scenario.storage.files import read_bytes
 
 B = TypeVar("B", StateSpaceBuilder, ObservationSpaceBuilder)
 Data = Any

@@ -1,0 +1,1 @@
+"""Scenario files before a domain reads them, and the Python that they name."""

@@ -1,0 +1,1 @@
+"""Levels in files of many formats."""

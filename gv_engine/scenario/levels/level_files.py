@@ -1,0 +1,322 @@
+"""Levels of packs, and sets of levels too large to read one by one.
+
+`LevelFiles` has the levels of text files as one array of characters, in which rules of compiled
+worlds look them up. A level becomes a `PackLevel` only when it is accessed by index. Files in
+Boxoban's format are located by whole-array operations, all others are read level by level.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.scenario.levels.sokoban_files import decode_levels, read_sokoban
+from gv_engine.scenario.storage.files import format_bytes, read_bytes
+from gv_engine.scenario.syntax.fields import MAX_SIDE, YamlNode
+
+# ---- levels --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PackLevel:
+    """Level of a pack.
+
+    Attributes:
+        map: node of its rows of characters.
+        title, author: texts, "" for none.
+        solution: moves that win the level, in the letters udlrUDLR, each maybe behind the number of
+            its repetitions; "" for none.
+        says: text that players see while they play the level; "" for none.
+        par: smallest number of steps to win; 0 if unknown.
+        view: node of the view that the window shows first; None for the default.
+    """
+
+    map: YamlNode
+    title: str = ""
+    author: str = ""
+    solution: str = ""
+    says: str = ""
+    par: int = 0
+    view: YamlNode | None = None
+
+    @property
+    def digest(self) -> str:
+        """16 hexadecimal digits of the hash of its map."""
+        return sha256(self.map.text.encode()).hexdigest()[:16]
+
+    @property
+    def credit(self) -> str:
+        """Title, or "A level" if unknown, and author, if known, such as "The corner, by Ann"."""
+        return ", by ".join(filter(None, (self.title or "A level", self.author)))
+
+
+def rows_to_node(file: Path, rows: list[str], line: int | None = None) -> YamlNode:
+    """Return the rows of a map, padded with blanks to equal length, as a YAML node; `file` and
+    `line` tell where the rows begin."""
+    width = max(map(len, rows))
+    text = "\n".join(row.ljust(width) for row in rows)
+    return YamlNode(text, "", line, text, first_row=line, file=str(file))
+
+
+_NUMBER = re.compile(r"[1-9]\d{0,8}", re.ASCII)
+
+
+def find_level_number(name: str, levels: Sequence[Any]) -> int:
+    """Return the number, from 1, of the level called `name`, such as "3"; 0 if `levels` has no such
+    level."""
+    number = int(name) if _NUMBER.fullmatch(name) else 0
+    return number if number <= len(levels) else 0
+
+
+# ---- large sets ----------------------------------------------------------------------------------
+
+MAX_FILE_BYTES = 2**24
+"""Maximum size of a file in bytes; Boxoban's files have 120 KB."""
+_MAX_TEXT_BYTES = 2**22
+"""Maximum size of a file that is read level by level."""
+_MAX_CELLS = 2**28
+"""Maximum number of cells, of one byte each, in all levels, where each level counts as large as the
+largest one."""
+_BLANK, _NEWLINE, _SEMICOLON, _WALL = b" \n;#"
+
+
+class LevelFiles(Sequence[PackLevel]):
+    """Levels of text files, in the order of the files.
+
+    Attributes:
+        files: paths of the files.
+        characters: (at least N, H, W) uint8: ASCII code of each cell, for the largest height and
+            width, blank beyond a level. Its first dimension is a power of two, so that sets of
+            similar sizes share one compiled program; entries from N on are 0.
+        shapes: (N, 2) int16: height and width of each level.
+        digest: hash of all levels as hexadecimal digits.
+    """
+
+    def __init__(self, files: tuple[Path, ...]) -> None:
+        """Read the files.
+
+        Raises:
+            OSError: a file cannot be read, or is too large.
+            ValueError: there are too many levels, or a level is too large.
+        """
+        self.files = files
+        self.characters = np.zeros((0, 0, 0), np.uint8)
+        self._ends: list[int] = []  # for each file, the number of levels up to its end
+        self._texts: dict[int, tuple[str, str, str]] = {}
+        shapes, lines, count = [], [], 0
+        for file in files:
+            parts = _TextLevels(file)
+            self._texts |= {count + number: texts for number, texts in enumerate(parts.texts)}
+            count += len(parts.shapes)
+            self._ends.append(count)
+            self._make_room(count, parts.shapes)
+            parts.write(self.characters[count - len(parts.shapes) : count])
+            shapes.append(parts.shapes)
+            lines.append(parts.lines)
+        self.shapes = np.concatenate(shapes)
+        self._lines = np.concatenate(lines)
+
+    def _make_room(self, count: int, shapes: NDArray[np.int16]) -> None:
+        """Enlarge `self.characters` for `count` levels, the last of which have these `shapes`."""
+        before = self.characters
+        height, width = np.maximum(before.shape[1:], shapes.max(0, initial=1)).tolist()
+        room = max(len(before), 1 << (count - 1).bit_length())
+        if room * height * width > _MAX_CELLS:
+            raise ValueError(
+                f"with it there are more than {_MAX_CELLS // (height * width):,} levels of up to "
+                f"{height}x{width} cells; name fewer files"
+            )
+        if before.shape != (room, height, width):
+            # the system provides zeros when they are written
+            self.characters = np.zeros((room, height, width), np.uint8)
+            filled = self.characters[: self._ends[-2] if len(self._ends) > 1 else 0]
+            filled[...] = _BLANK
+            filled[:, : before.shape[1], : before.shape[2]] = before[: len(filled)]
+
+    @cached_property
+    def digest(self) -> str:
+        """Hash of all levels as hexadecimal digits."""
+        return sha256(self.shapes.tobytes() + self.characters[: len(self)].tobytes()).hexdigest()
+
+    def __len__(self) -> int:
+        return len(self.shapes)
+
+    @overload
+    def __getitem__(self, index: int) -> PackLevel: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[PackLevel]: ...
+    def __getitem__(self, index: int | slice) -> PackLevel | Sequence[PackLevel]:
+        if isinstance(index, slice):
+            return [self[k] for k in range(len(self))[index]]
+        index = range(len(self))[index]
+        height, width = self.shapes[index]
+        cells = self.characters[index, :height, :width]
+        rows = [row.tobytes().decode("ascii", "replace") for row in cells]
+        file = self.file_of(index)
+        node = rows_to_node(file, rows, self.line_of(index))
+        texts = self._texts.get(index) or (self._read_comment(index), "", "")
+        title = f"{texts[0] or index + 1} of {file.parent.name}/{file.name}"
+        return PackLevel(node, title, author=texts[1], solution=texts[2])
+
+    def line_of(self, index: int) -> int:
+        """Return the line in its file, from 1 on, of the first row of a level."""
+        return int(self._lines[index])
+
+    def file_of(self, index: int) -> Path:
+        """Return the file of a level."""
+        return self.files[bisect_right(self._ends, index)]
+
+    def _read_comment(self, index: int) -> str:
+        """Return the comment above the rows of a level; "" if there is none or no file any more."""
+        try:
+            raw = read_bytes(self.file_of(index), MAX_FILE_BYTES, "files of levels")
+        except OSError:
+            return ""
+        above = filter(bytes.strip, reversed(raw.splitlines()[: self.line_of(index) - 1]))
+        line = next(above, b"")
+        return line.decode("ascii", "replace").strip("; \t") if line.startswith(b";") else ""
+
+
+class _TextLevels:
+    """Levels of one text file.
+
+    Attributes:
+        shapes: (n, 2) int16: height and width of each level.
+        lines: (n,) int32: line of the first row of each level, from 1 on.
+        texts: title, author and solution of each level; [] for a file in Boxoban's format, in which
+            a comment above the rows is the title.
+    """
+
+    def __init__(self, file: Path) -> None:
+        data = read_bytes(file, MAX_FILE_BYTES, "files of levels")
+        text = np.frombuffer(data if data.endswith(b"\n") else data + b"\n", np.uint8)
+        ends = np.flatnonzero(text == _NEWLINE).astype(np.int32)
+        starts = np.concatenate([np.zeros(1, np.int32), ends[:-1] + np.int32(1)])
+        lengths = _trim_blanks(text, starts, ends) - starts
+        is_comment = (lengths > 0) & (text[starts] == _SEMICOLON)
+        is_row = (lengths > 0) & ~is_comment
+        self.texts: list[tuple[str, str, str]] = []
+        if _is_boxobans(text, starts, is_row, is_comment):
+            rows, begins = np.flatnonzero(is_row), is_row.copy()
+            begins[1:] &= ~is_row[:-1]
+            first = np.flatnonzero(begins)
+            self._text, self._starts, self._lengths = text, starts[rows], lengths[rows]
+            self._level = np.cumsum(begins[rows]) - 1
+            self._y = rows - first[self._level]
+        else:
+            first = self._read_levels(file, data)
+        heights = np.bincount(self._level, minlength=len(first))
+        widths = np.zeros(len(first), np.int32)
+        np.maximum.at(widths, self._level, self._lengths)
+        for side, sides in (("rows", heights), ("columns", widths)):
+            if len(wide := np.flatnonzero(sides > MAX_SIDE)):
+                number = int(wide[0])
+                raise ValueError(
+                    f"{file}:{first[number] + 1}: level {number + 1} of the file has "
+                    f"{sides[number]:,} {side}, allowed are 1 to {MAX_SIDE}"
+                )
+        self.shapes = np.stack([heights, widths], 1).astype(np.int16)
+        self.lines = (first + 1).astype(np.int32)
+
+    def _read_levels(self, file: Path, data: bytes) -> NDArray[np.int64]:
+        """Read the levels in `data`, the content of `file` in any format of Sokoban levels, one by
+        one. Return the lines of their first rows, from 0 on."""
+        first, rows, heights, cells = list[int](), list[bytes](), list[int](), 0
+        if len(data) > _MAX_TEXT_BYTES:
+            raise ValueError(
+                f"{file} is {format_bytes(len(data))}; files of more than "
+                f"{format_bytes(_MAX_TEXT_BYTES)} have plain rows, and comments right above levels"
+            )
+        try:
+            for level in read_sokoban(decode_levels(data)):
+                first.append(level.line - 1)
+                heights.append(len(level.rows))
+                rows += [row.encode("latin-1", "replace") for row in level.rows]
+                self.texts.append((level.title, level.author, level.solution))
+                cells += sum(map(len, level.rows))
+                if cells > 4 * _MAX_TEXT_BYTES:
+                    raise ValueError(f"its rows have more than {4 * _MAX_TEXT_BYTES:,} cells")
+        except ValueError as error:
+            raise ValueError(f"{file}: {error}") from None
+        counts = np.array(heights, np.int64)
+        self._text = np.frombuffer(b"".join([*rows, b" "]), np.uint8)
+        self._lengths = np.array([len(row) for row in rows], np.int32)
+        self._starts = np.cumsum(self._lengths) - self._lengths
+        self._level = np.repeat(np.arange(len(counts)), counts)
+        self._y = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return np.array(first, np.int64)
+
+    def write(self, characters: NDArray[np.uint8]) -> None:
+        """Write the levels into `characters`, (n, H, W) ASCII codes."""
+        _, height, width = characters.shape
+        lengths = self._lengths.astype(np.int64)
+        ends = np.cumsum(lengths)
+        x = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
+        characters[...] = _BLANK
+        targets = np.repeat((self._level * height + self._y) * width, lengths) + x
+        characters.reshape(-1)[targets] = self._text[np.repeat(self._starts, lengths) + x]
+
+
+def _trim_blanks(
+    text: NDArray[np.uint8], starts: NDArray[np.int32], ends: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Return `ends`, the end of each line in `text` from `starts`, without blanks before it."""
+    for _ in range(2):  # few lines have more than a carriage return
+        ends = ends - ((ends > starts) & (text[ends - 1] <= _BLANK))
+    if not ((ends > starts) & (text[ends - 1] <= _BLANK)).any():
+        return ends
+    visible = np.where(text > _BLANK, np.arange(1, len(text) + 1, dtype=np.int32), np.int32(0))
+    return np.maximum(np.maximum.reduceat(visible, starts), starts)
+
+
+_OTHER_SIGNS = np.ones(256, np.bool_)
+_OTHER_SIGNS[[*b" \r\n#@$.*+-_"]] = False
+"""True for characters that no row of Boxoban's format has."""
+
+
+def _is_boxobans(
+    text: NDArray[np.uint8],
+    starts: NDArray[np.int32],
+    is_row: NDArray[np.bool_],
+    is_comment: NDArray[np.bool_],
+) -> bool:
+    """Return True if `text`, whose lines begin at `starts`, has Boxoban's format: rows with a wall
+    each, and single comments right above levels, above the first one too or nowhere."""
+    others = np.flatnonzero(_OTHER_SIGNS.take(text))
+    if not is_comment[np.searchsorted(starts, others, "right") - 1].all():
+        return False
+    begin_with_wall = (text[starts][is_row] == _WALL).all()
+    if not (begin_with_wall or np.logical_or.reduceat(text == _WALL, starts)[is_row].all()):
+        return False
+    if not is_comment.any():
+        return True
+    starts_with_comment = bool(is_comment[np.flatnonzero(is_row | is_comment)[0]])
+    return starts_with_comment and not is_comment[-1] and bool(is_row[1:][is_comment[:-1]].all())
+
+
+@lru_cache(maxsize=2)
+def _open_cached(files: tuple[Path, ...], _stamps: tuple[tuple[int, int], ...]) -> LevelFiles:
+    return LevelFiles(files)
+
+
+def open_level_files(files: Sequence[Path]) -> LevelFiles:
+    """Return the levels of text files; the two sets used last are cached until a file changes.
+
+    Raises:
+        OSError, ValueError: see `LevelFiles`; or there is no level.
+    """
+    paths = tuple(path.absolute() for path in files)
+    stats = [path.stat() for path in paths]
+    levels = _open_cached(paths, tuple((each.st_size, each.st_mtime_ns) for each in stats))
+    if not len(levels):
+        raise ValueError(f"found 0 levels in {len(paths)} files, expected at least one")
+    return levels

@@ -1,0 +1,412 @@
+"""Packs: many levels with the rules of one scenario, in the scenario or in files of other formats.
+
+    levels: warehouse.xsb          # or a folder, or a list of them and of levels in place
+    levels: boxoban-levels/unfiltered/train      # 900 files, kept as `LevelFiles`
+    levels:
+      - {title: The corner, author: GV Engine, map: "#####\n#>.E#\n#####"}
+
+Each level is a variant named by its number from 1 on: `pack.yaml#3`. Each reset of the scenario
+itself samples one level. The scenario's legend defines characters; tiles of Tiled define their
+own. A file of Sokoban levels is a scenario by itself, which extends the built-in `sokoban`.
+`sokoban_files.py` and `tiled_maps.py` read the formats.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import chain, count, starmap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gv_engine.rules.errors import describe_allowed, format_cell, shorten
+from gv_engine.rules.frame import VIEWS
+from gv_engine.scenario import library
+from gv_engine.scenario.levels.level_files import (
+    LevelFiles,
+    PackLevel,
+    find_level_number,
+    open_level_files,
+    rows_to_node,
+)
+from gv_engine.scenario.levels.sokoban_files import (
+    SokobanLevel,
+    decode_levels,
+    read_slc,
+    read_sokoban,
+)
+from gv_engine.scenario.levels.tiled_maps import TiledMap
+from gv_engine.scenario.storage.files import format_bytes, read_bytes
+from gv_engine.scenario.syntax import fields
+from gv_engine.scenario.syntax import json_schema as schema
+from gv_engine.scenario.syntax.fields import ErrorCollector, YamlNode
+from gv_engine.scenario.syntax.json_schema import Key, KeyTable
+from gv_engine.scenario.syntax.yaml_parser import NodeBuilder
+
+LEVELS = "levels"
+_SOKOBAN = (".xsb", ".sok", ".slc")
+"""Suffixes of files that are scenarios by themselves."""
+_BOARD = re.compile(rb"^[ \t]*#[#@$.*+_ -]*#[ \t]*\r?$", re.MULTILINE)
+"""Pattern of a board's row in a file."""
+_SCENARIO = re.compile(rb"^(extends|levels|maps?|transition_functions)[ \t]*:", re.MULTILINE)
+"""Pattern of a key of a scenario."""
+_KEY = re.compile(rb"^\w+[ \t]*:", re.MULTILINE)
+_MAX_FILE_BYTES = 2**20
+"""Maximum size of a file that is read level by level, or of a tileset."""
+_MAX_PACK_BYTES = 8 * _MAX_FILE_BYTES
+"""Maximum size of all files of a pack that are read level by level."""
+_MAX_LEVELS = 1000
+
+LEVEL_KEYS: KeyTable = {
+    "map": Key("Level, a character per cell.", schema.TEXT, required=True),
+    "title": Key("Name.", schema.TEXT),
+    "author": Key("Author.", schema.TEXT),
+    "solution": Key(
+        "A way to win it: u, d, l and r for steps up, down, left and right, of an agent that looks "
+        "up; capitals for pushes, numbers for repetitions, `2rU`.",
+        schema.TEXT,
+    ),
+    "says": Key(
+        "What players are told while they play it; `{TURN_LEFT}` is the key of that action.",
+        schema.TEXT,
+    ),
+    "par": Key("Fewest steps to win.", schema.integer_schema(1, fields.INT32_MAX)),
+    "view": Key(
+        "First view in the window; `explored` shows the cells that the agent has seen.",
+        schema.enum_schema(VIEWS),
+    ),
+}
+"""Keys of a level in a list of levels."""
+_TEXTS = ("title", "author", "solution", "says")
+_LEVEL = schema.any_of(schema.TEXT, schema.object_schema(LEVEL_KEYS))
+LEVELS_KEY = Key(
+    "Pack, in place of a map: a Sokoban (.xsb, .sok, .txt, .slc) or Tiled (.tmx) file, a "
+    "folder of them, or a list of these and of levels; each reset samples one, and "
+    "`file.yaml#3` is the third.",
+    schema.any_of(schema.TEXT, schema.list_of(_LEVEL, minItems=1, maxItems=_MAX_LEVELS)),
+)
+
+
+def is_pack(file: Path, raw: bytes = b"") -> bool:
+    """Return True if `file` is a pack: a file that holds only levels, and can be loaded as a
+    scenario without a YAML file.
+
+    Args:
+        file: path; most formats are recognized by suffix.
+        raw: contents of a `.txt` file, which is a pack if it has a board and no key of a scenario.
+    """
+    if (kind := file.suffix.lower()) == ".txt":
+        return bool(_BOARD.search(raw) and not _SCENARIO.search(raw))
+    return kind in _SOKOBAN
+
+
+def check_text_file(document: YamlNode, file: Path, raw: bytes) -> None:
+    """Raise a FieldError at `document` if `file` is a `.txt` file whose content `raw` has neither a
+    board nor a key."""
+    if file.suffix.lower() == ".txt" and not (_BOARD.search(raw) or _KEY.search(raw)):
+        raise document.error(
+            "found neither boards of Sokoban, with rows such as #@ $.# alone in their lines, nor "
+            "keys of a scenario"
+        )
+
+
+_SOK_LETTERS = {
+    "p": {"agent": "FORWARD"},
+    "P": {"agent": "FORWARD", "ground": "Target"},
+    "b": "Crate",
+    "B": {"object": "Crate", "ground": "Target"},
+}
+"""Letters of the format .sok, which in other scenarios are other objects."""
+
+
+def wrap_in_scenario(file: Path, problems: ErrorCollector) -> YamlNode:
+    """Return the scenario for a file that holds only levels: it extends the built-in scenario
+    `sokoban`."""
+    text = {"extends": "sokoban", "legend": _SOK_LETTERS, LEVELS: file.name}
+    return NodeBuilder(problems).from_python(text, YamlNode(None, line=1))
+
+
+def expand_pack(
+    root: YamlNode, folder: Path | None, wanted: str
+) -> tuple[YamlNode, Sequence[PackLevel]]:
+    """Return the scenario `root` with the levels under its key `levels` turned into `maps` and
+    `variants`, and the list of levels; (root, ()) without this key. `LevelFiles` stay under
+    `levels`, and only the level called `wanted` becomes a variant.
+
+    Args:
+        root: the whole scenario.
+        folder: folder of its files; None for a scenario that may not name files.
+        wanted: name of a level, "" for none.
+
+    Raises:
+        FieldError: a level cannot be read, there is none, or none called `wanted`.
+    """
+    if LEVELS not in (entries := dict(fields.mapping(root))):
+        return root, ()
+    node = entries.pop(LEVELS)
+    if library.VARIANTS in entries:
+        raise entries[library.VARIANTS].error("a scenario has either `levels` or `variants`")
+    files = _PackFiles()
+    levels = _read_levels(node, _list_sources(node, folder), files)
+    number = find_level_number(wanted, levels)
+    if wanted and not number:
+        raise YamlNode(None, line=root.line).error(_no_level_message(wanted, levels))
+    if files.legend:
+        own = fields.mapping(entries["legend"]) if "legend" in entries else {}
+        entries["legend"] = replace(node, value={**files.legend, **own})
+    if isinstance(levels, LevelFiles):
+        # of the files' names nothing is left, so that the scenario is the same in any folder
+        entries[LEVELS] = replace(node, value=len(levels))
+        numbers = [number] if wanted else []
+    else:
+        entries["maps"] = replace(node, value=[level.map for level in levels], path=LEVELS)
+        numbers = [*range(1, len(levels) + 1)]
+    shared = fields.optional_text(entries["description"]) if "description" in entries else ""
+    variants = {}
+    for number in numbers:
+        level = levels[number - 1]
+        description = "\n".join(filter(None, (f"{level.credit}.", shared)))
+        says = YamlNode(description, "description", node.line, description, file=node.file)
+        own = {"map": level.map, "description": says}
+        own |= {"view": level.view} if level.view else {}
+        variants[str(number)] = replace(node, value=own)
+    if variants:
+        entries[library.VARIANTS] = replace(node, value=variants)
+    return replace(root, value=entries), levels
+
+
+def no_file_message(name: str) -> str:
+    """Return the error message for a scenario that names a file but came as pasted text, without a
+    folder."""
+    return f"found {shorten(name, 60)!r}, and no other file is read for a line that was pasted"
+
+
+def _no_level_message(name: str, levels: Sequence[PackLevel]) -> str:
+    """Return the error message that the pack has no level `name`, with a list of all its levels."""
+    if isinstance(levels, LevelFiles):
+        return f"no level {name!r}; there are 1 to {len(levels):,}"
+    numbered = [f"{number} {level.title}".strip() for number, level in enumerate(levels, 1)]
+    return f"no level {name!r}; there are {', '.join(numbered)}"
+
+
+def _list_sources(node: YamlNode, folder: Path | None) -> list[tuple[YamlNode, Path | None]]:
+    """Return (item, file) for each level file that `node` names, and (item, None) for each level
+    that is written in the list itself.
+
+    Args:
+        node: a path, or a list of paths and of mappings with a map each.
+        folder: folder of the scenario's files; None if it may name only files of built-in
+            scenarios.
+    """
+    home = Path(node.file).parent.resolve() if node.file else folder
+    sources: list[tuple[YamlNode, Path | None]] = []
+    for item in node.value if isinstance(node.value, list) else [node]:
+        if isinstance(item.value, dict) and item is not node:
+            sources.append((item, None))
+            continue
+        name = fields.text(item)
+        if home is None or (folder is None and not (home / name).resolve().is_relative_to(home)):
+            raise item.error(no_file_message(name))
+        sources += [(item, file) for file in _list_level_files(item, home / name)]
+    return sources
+
+
+def _read_levels(
+    node: YamlNode, sources: list[tuple[YamlNode, Path | None]], files: _PackFiles
+) -> Sequence[PackLevel]:
+    """Return the levels of `sources`, see `_list_sources`: a tuple, or `LevelFiles` where these are
+    too many and all in text files. `files` reads the others; errors are reported at `node`."""
+    texts = [file for _, file in sources if file and _FORMATS[file.suffix.lower()] is _read_text]
+    are_texts = len(texts) == len(sources)
+    levels, cells = list[PackLevel](), 0
+    if not (are_texts and _are_too_large(texts)):
+        for level in chain.from_iterable(starmap(partial(_read_source, files), sources)):
+            levels.append(level)
+            cells += len(level.map.text)
+            if len(levels) > _MAX_LEVELS or cells > fields.MAX_CELLS:
+                break
+        else:
+            if not levels:
+                raise node.error(
+                    f"found 0 levels, expected 1 to {_MAX_LEVELS}, with rows such as #@ $.#"
+                )
+            return tuple(levels)
+    if not are_texts:
+        raise node.error(
+            f"found more than {_MAX_LEVELS} levels, or more than {fields.MAX_CELLS:,} cells; "
+            f"larger sets are text files only"
+        )
+    with node.report(OSError, ValueError):
+        return open_level_files(texts)
+
+
+def _are_too_large(texts: list[Path]) -> bool:
+    """Return True if text files are too large to read level by level; False if a file cannot be
+    accessed, as the reader then reports the error."""
+    try:
+        sizes = [0, *(file.stat().st_size for file in texts)]
+    except OSError:
+        return False
+    return max(sizes) > _MAX_FILE_BYTES or sum(sizes) > _MAX_PACK_BYTES
+
+
+def _read_source(files: _PackFiles, item: YamlNode, file: Path | None) -> Iterator[PackLevel]:
+    """Yield the levels in `file`, in the format that its suffix names, or the level that `item`
+    describes if there is no file; errors are reported at `item`, and `files` does the reading."""
+    if file is None:
+        yield _read_level(item, fields.mapping(item))
+        return
+    try:
+        yield from _FORMATS[file.suffix.lower()](file, files)
+    except OSError as error:
+        raise item.error(str(error)) from None
+    except UnicodeDecodeError:
+        raise item.error(f"{file}: no UTF-8 text") from None
+    except ValueError as error:
+        raise item.error(f"{file}: {error}") from None
+
+
+def _read_level(node: YamlNode, values: Mapping[str, YamlNode]) -> PackLevel:
+    """Return the level that the mapping `node` describes; `values` are its values by key."""
+    entries = fields.read_fields(ErrorCollector(""), node, LEVEL_KEYS)
+    for key in values.keys() - entries.keys():
+        raise values[key].error(f"unknown key {key!r}{describe_allowed(key, LEVEL_KEYS)}")
+    if "map" not in entries:
+        raise node.error("the map is missing: {title: …, map: …}")
+    texts: dict[str, Any] = {
+        key: fields.optional_text(entries[key]) for key in _TEXTS if key in entries
+    }
+    par = fields.integer(entries["par"], 1, fields.INT32_MAX) if "par" in entries else 0
+    return PackLevel(entries["map"], par=par, view=entries.get("view"), **texts)
+
+
+def _list_level_files(node: YamlNode, place: Path) -> list[Path]:
+    """Return the level files at the path `place`: the file itself, or all files of a known format
+    in the folder; errors are reported at `node`."""
+    try:
+        paths = sorted(place.iterdir()) if place.is_dir() else [place]
+        files = [path for path in paths if path.suffix.lower() in _FORMATS]
+    except OSError as error:
+        raise node.error(f"{place}: {error.strerror}") from None
+    if not files:
+        ends = ", ".join(_FORMATS)
+        folders = [path.name for path in paths if path.is_dir()]
+        if message := library.find_other_file(place):
+            raise node.error(message)
+        reason = "there is none in it" if place.is_dir() else "found another one"
+        if place.is_dir() and folders:
+            reason += f", only folders; name one of them: {shorten(', '.join(folders), 60)}"
+        raise node.error(f"{place}: expected a file of levels, named {ends}; {reason}")
+    return files
+
+
+def _read_text(file: Path, files: _PackFiles) -> Iterator[PackLevel]:
+    levels = read_sokoban(decode_levels(files.read(file)), _MAX_LEVELS + 1)
+    return _convert_levels(file, levels)
+
+
+def _read_collection(file: Path, files: _PackFiles) -> Iterator[PackLevel]:
+    return _convert_levels(file, read_slc(files.read(file)))
+
+
+def _convert_levels(file: Path, levels: Iterator[SokobanLevel]) -> Iterator[PackLevel]:
+    for level in levels:
+        node = rows_to_node(file, level.rows, level.line or None)
+        yield PackLevel(node, level.title, level.author, level.solution)
+
+
+class _PackFiles:
+    """Reader of a pack's files, which limits their total size. It also assigns a map character to
+    each Tiled tile.
+
+    Attributes:
+        legend: nodes of legend entries by character; equal tiles of all levels share one.
+    """
+
+    def __init__(self) -> None:
+        self._bytes = 0
+        self.legend: dict[str, YamlNode] = {}
+        self._characters: dict[str, str] = {}
+        self._free = (chr(number) for number in count(0x2460) if chr(number).isprintable())
+
+    def read(self, file: Path) -> bytes:
+        """Return the bytes of a file, and count them towards the limit on all files of the pack.
+
+        Raises:
+            OSError: it cannot be read, or this and the files before it are too large.
+        """
+        raw = read_bytes(file, _MAX_FILE_BYTES, "files of levels")
+        self._bytes += len(raw)
+        if self._bytes > _MAX_PACK_BYTES:
+            raise OSError(
+                f"the files of a pack are at most {format_bytes(_MAX_PACK_BYTES)} together"
+            )
+        return raw
+
+    def character_for(self, symbol: dict[str, Any], node: YamlNode) -> str:
+        """Return the map character that stands for the legend entry `symbol`. A new entry gets the
+        next free character and is added to `legend`."""
+        key = repr(symbol)
+        if key not in self._characters:
+            self._characters[key] = next(self._free)
+            entry = NodeBuilder(ErrorCollector("")).from_python(symbol, node)
+            self.legend[self._characters[key]] = entry
+        return self._characters[key]
+
+
+_SYMBOL = "object", "state", "color", "agent", "room"
+"""Properties of a tile that are used; its class is the object if there is no property `object`."""
+
+
+def _read_tiled_level(file: Path, files: _PackFiles) -> Iterator[PackLevel]:
+    """Yield the only level in a map file of the editor Tiled; `files` reads it and assigns
+    characters to its tiles."""
+    try:
+        level = TiledMap(file, files.read)
+        rows = _tiles_to_rows(level, files, YamlNode(None, file=str(file)))
+    except OSError:
+        raise
+    except Exception as error:  # damaged bytes may raise anything
+        raise ValueError(f"cannot be read as a map of Tiled: {error}") from None
+    title, author, moves = (level.properties.get(k, "") for k in ("title", "author", "solution"))
+    yield PackLevel(rows_to_node(file, rows), title, author, moves)
+
+
+def _tiles_to_rows(level: TiledMap, files: _PackFiles, node: YamlNode) -> list[str]:
+    """Return the rows of characters of `level`, a Tiled map, where the topmost tile of a cell
+    counts; `files` assigns the characters, errors are reported at `node`."""
+    rows = np.full(level.shape, ".")
+    for name, tiles in level.layers():
+        numbers, first, where = np.unique(tiles, return_index=True, return_inverse=True)
+        characters = []
+        for number, place in zip(numbers.tolist(), first.tolist(), strict=True):
+            if not number:
+                characters.append(".")
+                continue
+            tile = level.read_tile(number)
+            symbol = {key: tile[key] for key in _SYMBOL if tile.get(key)}
+            kind = tile.get("type") or tile.get("class")
+            if kind and "object" not in symbol and "agent" not in symbol:
+                symbol["object"] = kind
+            if not symbol:
+                y, x = divmod(place, tiles.shape[1])
+                raise ValueError(
+                    f"{name}, {format_cell(y, x)}: "
+                    f"this tile says nothing; give it a class, the name of an object"
+                )
+            characters.append(files.character_for(symbol, node))
+        shown = np.array(characters)[where.reshape(tiles.shape)]
+        rows = np.where(tiles > 0, shown, rows)
+    return ["".join(row) for row in rows.tolist()]
+
+
+_FORMATS: dict[str, Callable[[Path, _PackFiles], Iterator[PackLevel]]] = {
+    **dict.fromkeys((".xsb", ".sok", ".txt"), _read_text),
+    ".slc": _read_collection,
+    ".tmx": _read_tiled_level,
+}
+"""Reader functions of files of levels, by suffix."""

@@ -1,0 +1,1 @@
+"""Layout of worlds in memory, and checks of their rows."""

@@ -1,0 +1,486 @@
+"""Layout of a world's memory: its columns and the dtype of its row.
+
+One world is one row, a record of a structured NumPy array. Only maximum sizes and the set of
+components determine the dtype; everything else is a value in the row. Sizes are rounded up to a few
+steps, so that similar scenarios share a layout and its compiled program.
+
+`gv_engine.scenario.memory.row_checks` finds contents that no world of a layout can have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, TypeVar
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.core import FLOOR, Agent, Kind, Mission, Position
+from components.items import Absence, Bodiless
+from gv_engine.rules.component import NOTHING, Field, column_name, fields_of, is_read_often
+from gv_engine.rules.geometry import FORWARD
+from gv_engine.rules.objects import (
+    ABOVE,
+    GROUND,
+    OBJECT_TYPES,
+    TERRAIN,
+    ObjectType,
+    ObjectTypes,
+    Parts,
+)
+
+RNG = np.dtype(
+    [(name, np.uint64) for name in ("state_high", "state_low", "inc_high", "inc_low")]
+    + [("has_half", np.uint64), ("half", np.uint64)]
+)
+"""dtype of the state of one PCG64 generator: two 128-bit numbers and NumPy's buffered 32-bit
+half."""
+
+_T = TypeVar("_T")
+
+AGENT_COLUMNS: dict[str, type[np.generic]] = {
+    "reward": np.float64,
+    "total": np.float64,
+    "action": np.int64,
+    "ended_by": np.uint16,
+    "done": np.uint8,
+    "success": np.uint8,
+}
+"""dtypes of the values of each agent by name; `gv_engine.rules.world.World` describes them."""
+
+SCALAR_COLUMNS: dict[str, type[np.generic]] = {
+    "steps": np.int32,
+    "error": np.uint32,
+    "member": np.int16,
+    "height": np.int16,
+    "width": np.int16,
+    "capacity": np.int32,
+    "free": np.int32,
+    "terminated": np.uint8,
+    "truncated": np.uint8,
+}
+"""dtypes of the single values of a world by name."""
+
+CELL_AGENT_COLUMNS = "who", "next", "spot"
+"""Columns for several agents, maintained by `w.stand`: last agent of each cell, next agent in the
+same cell, and number of each agent's cell (row by row from 1, 0 for none)."""
+
+LEADING_FIELDS = [("rng", RNG), *SCALAR_COLUMNS.items()]
+"""Fields that every row begins with."""
+
+Prefab = Parts
+"""Components of a new entity, with their values."""
+
+
+def make_prefab(kind: ObjectType) -> Prefab:
+    """Return the components of a new object of type `kind`: its type, a position off the grid, and
+    those that the type lists."""
+    return (Kind, (kind.index,)), (Position, (-1, -1)), *kind.components
+
+
+def _to_plain(parts: Prefab) -> list[tuple[str, tuple[float, ...]]]:
+    return [(column_name(cls), values) for cls, values in parts]
+
+
+_SMALL_ROW = 4096
+"""Maximum size in bytes of a row that is fetched as a whole."""
+
+_STEP = 8
+"""Step to which the lengths of tables are rounded up."""
+
+_SIZES = (9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385, 513)
+
+
+def round_up_size(size: int) -> int:
+    """Return the smallest of the grid sizes `_SIZES` that is at least `size`."""
+    return next((step for step in _SIZES if step >= size), size)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Maximum sizes, components and object types that determine the dtype of a world's row.
+
+    Attributes:
+        height, width: size of the largest grid, in cells.
+        capacity: maximum number of entities, `NOTHING` and the agents included.
+        components: component classes in the order of their columns.
+        types: object types that can be spawned.
+        drawn: number of random values that a level shares between places, see `w.drawn`.
+        bodies: components of each agent besides `Agent` and `Position`.
+        has_smaller_members: True if some members of a mixture have fewer agents; `w.present`
+            has their number.
+        world_components: components of the world's own entity; () for no such entity.
+    """
+
+    height: int
+    width: int
+    capacity: int
+    components: tuple[type, ...]
+    types: tuple[ObjectType, ...]
+    drawn: int = 0
+    bodies: tuple[Parts, ...] = ((),)
+    has_smaller_members: bool = False
+    world_components: Parts = ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def agents(self) -> int:
+        """Maximum number of agents; their entities are 1 up to this number."""
+        return len(self.bodies)
+
+    @property
+    def agent_entities(self) -> range:
+        """Numbers of the agents' entities, from 1 on."""
+        return range(1, self.agents + 1)
+
+    @cached_property
+    def object_types(self) -> ObjectTypes:
+        """Object types that worlds and observations may show, by index and name."""
+        return ObjectTypes((*self.types, *OBJECT_TYPES.built_in))
+
+    @cached_property
+    def type_table_length(self) -> int:
+        """Length of arrays that have one value per type index, rounded up."""
+        longest = max(kind.index for kind in self.types) + 1
+        return max(2 * _STEP, -(-longest // _STEP) * _STEP)
+
+    def _make_type_table(self, default: _T, read: Callable[[ObjectType], _T]) -> tuple[_T, ...]:
+        values = {kind.index: read(kind) for kind in self.types}
+        return tuple(values.get(index, default) for index in range(self.type_table_length))
+
+    @cached_property
+    def prefabs(self) -> tuple[Prefab, ...]:
+        """Components of a new object by type index; () for types that no object of these worlds
+        has."""
+        return self._make_type_table((), lambda kind: make_prefab(kind) if kind.in_grid else ())
+
+    @cached_property
+    def mission(self) -> type | None:
+        """Component class that holds the mission of an agent, None without missions."""
+        return next((cls for cls in self.components if issubclass(cls, Mission)), None)
+
+    @property
+    def has_absence(self) -> bool:
+        """True if agents can be out of play for some steps."""
+        return self.agents > 1 and Absence in self.components
+
+    @property
+    def is_bodiless(self) -> bool:
+        """True if the only agent stands in no cell."""
+        return Bodiless in self.components
+
+    @cached_property
+    def agent_prefabs(self) -> tuple[Prefab, ...]:
+        """For each agent, the components that it has at the start, as (class, field values)
+        pairs."""
+        parts: Prefab = ((Agent, (FORWARD, NOTHING)), (Position, (-1, -1)))
+        if self.mission:
+            parts += ((self.mission, tuple(field.default for field in fields_of(self.mission))),)
+        return tuple(parts + body for body in self.bodies)
+
+    @property
+    def world_entity(self) -> int:
+        """Number of the entity that has the components of the world; NOTHING if there are none."""
+        return self.agents + 1 if self.world_components else NOTHING
+
+    @cached_property
+    def initial_prefabs(self) -> tuple[Prefab, ...]:
+        """Components of the entities that exist at the start of every level, from entity 1 on: the
+        agents, then the world's own entity, then the entities of terrain."""
+        own = (self.world_components,) if self.world_components else ()
+        return (*self.agent_prefabs, *own, *map(make_prefab, self.terrain))
+
+    @cached_property
+    def terrain(self) -> tuple[ObjectType, ...]:
+        """Types of terrain. Each has one entity, which all its cells share."""
+        return tuple(kind for kind in self.types if kind.layer == TERRAIN)
+
+    @cached_property
+    def terrain_entities(self) -> tuple[int, ...]:
+        """Entity of terrain by type index; NOTHING for FLOOR, -1 for types that are no terrain."""
+        entities = range(self.first_object - len(self.terrain), self.first_object)
+        of_types = {kind.index: e for kind, e in zip(self.terrain, entities)} | {FLOOR: NOTHING}
+        return self._make_type_table(-1, lambda kind: of_types.get(kind.index, -1))
+
+    @property
+    def first_object(self) -> int:
+        """Smallest entity number that an object can have."""
+        return 1 + len(self.initial_prefabs)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns of every component, in order."""
+        return tuple(map(column_name, self.components))
+
+    @cached_property
+    def states(self) -> tuple[tuple[str, str], ...]:
+        """(component, field) of every component field that holds the state of an object type."""
+        return tuple(sorted({kind.state for kind in self.types if kind.state}))
+
+    @cached_property
+    def state_component_classes(self) -> tuple[type, ...]:
+        """Component classes that objects gain or lose by a change of state."""
+        return tuple(dict.fromkeys(cls for kind in self.types for cls in kind.component_changes(0)))
+
+    @cached_property
+    def num_states(self) -> tuple[int, ...]:
+        """Number of states by type index."""
+        return self._make_type_table(1, lambda kind: kind.num_states)
+
+    @cached_property
+    def oriented(self) -> tuple[int, ...]:
+        """Indices of object types whose states are orientations."""
+        return tuple(kind.index for kind in self.types if kind.is_oriented)
+
+    @cached_property
+    def agent_types(self) -> frozenset[float]:
+        """Indices of the object types as which agents appear to each other."""
+        parts = (part for body in self.bodies for part in body)
+        return frozenset(values[0] for cls, values in parts if cls is Kind)
+
+    @cached_property
+    def successor_types(self) -> tuple[int, ...]:
+        """By type index, the type of the object that replaces a used-up object; -1 for none."""
+        return self._make_type_table(-1, lambda kind: -1 if kind.leaves is None else kind.leaves)
+
+    @cached_property
+    def is_ground_type(self) -> tuple[bool, ...]:
+        """By type index, True if objects of the type lie on the ground layer, as terrain does."""
+        return self._make_type_table(False, lambda kind: kind.layer != ABOVE)
+
+    @cached_property
+    def layers(self) -> tuple[str, ...]:
+        """Names of the columns of cells: `at`, and `ground` if the scenario has such objects."""
+        return ("at", "ground") if any(self.is_ground_type) else ("at",)
+
+    @property
+    def look_arrays(self) -> tuple[str, ...]:
+        """Names of the arrays with the appearance of cells, see `looks_dtype`."""
+        has_objects = any(kind.layer == GROUND for kind in self.types)
+        return ("looks", "beneath") if has_objects else ("looks",)
+
+    @cached_property
+    def look_fields(self) -> frozenset[tuple[str, str]]:
+        """Set of (component name, field name) of all fields that determine how an object looks, or
+        whether it blocks vision."""
+        shown = {("kind", "value"), ("color", "value"), ("door", "status"), *self.states}
+        return frozenset(shown - {(column_name(Agent), "facing")})  # agents are not in `at`
+
+    @cached_property
+    def entity_fields(self) -> frozenset[tuple[str, str]]:
+        """Set of (component name, field name) of all fields that are entities."""
+        return frozenset(
+            (column_name(cls), field.name)
+            for cls in self.components
+            for field in fields_of(cls)
+            if field.dtype == "entity"
+        )
+
+    @cached_property
+    def signature_field(self) -> str:
+        """Name of a field of the row dtype. The name contains a hash of `signature`, so that the
+        dtypes of different layouts differ."""
+        return f"layout_{crc32(self.signature.encode()):08x}"
+
+    @cached_property
+    def signature(self) -> str:
+        """Text that describes the component columns and the components of new objects; for
+        `signature_field`."""
+        contents: list[Any] = [
+            [(column_name(cls), fields_of(cls)) for cls in self.components],
+            [_to_plain(parts) for parts in self.prefabs],
+            self.states,
+        ]
+        if len(self.states) > 1:  # more than the states of doors
+            contents.append(self.num_states)
+            contents.append(
+                [[_to_plain(parts) for parts in kind.state_components] for kind in self.types]
+            )
+        if any(left >= 0 for left in self.successor_types):
+            contents.append(self.successor_types)
+        if self.mission:
+            contents.append(_to_plain(self.agent_prefabs[0]))
+        if any(self.is_ground_type):
+            contents.append(self.is_ground_type)
+        if self.terrain:
+            contents.append(self.terrain_entities)
+        if any(self.bodies):
+            contents.append([_to_plain(parts) for parts in self.agent_prefabs])
+        if self.world_components:
+            contents.append(_to_plain(self.world_components))
+        return repr(tuple(contents))
+
+    @cached_property
+    def entity_dtype(self) -> np.dtype[Any]:
+        """Smallest NumPy dtype that can hold all entity numbers."""
+        # unsigned, so that compiled code need not handle negative indices
+        return np.min_scalar_type(self.capacity - 1)
+
+    @property
+    def count_dtype(self) -> np.dtype[Any]:
+        """Smallest NumPy dtype that can hold the number of objects of a type, or of the cells that
+        terrain covers."""
+        cells = self.height * self.width if self.terrain else 0
+        return np.min_scalar_type(max(self.capacity - 1, cells))
+
+    @cached_property
+    def coordinate_dtype(self) -> np.dtype[Any]:
+        """Smallest NumPy dtype that can hold all rows and columns of the grid, and -1."""
+        return np.min_scalar_type(-max(self.height, self.width))
+
+    def dtype_of(self, field: Field) -> np.dtype[Any]:
+        """Return the NumPy dtype of a component's field; "entity" and "coordinate" become the
+        smallest integer dtypes that suffice."""
+        if isinstance(field.dtype, str):
+            return {"entity": self.entity_dtype, "coordinate": self.coordinate_dtype}[field.dtype]
+        return field.dtype
+
+    @property
+    def _cell_agent_fields(self) -> list[Any]:
+        """dtype fields (name, dtype, shape) of the columns that list the agents in each cell."""
+        each = (self.agents + 1,)
+        shapes = (self.height + 1, self.width + 1), each, each
+        dtypes = self.entity_dtype, self.entity_dtype, np.int32
+        return list(zip(CELL_AGENT_COLUMNS, dtypes, shapes, strict=True))
+
+    @cached_property
+    def column_lengths(self) -> dict[type, int]:
+        """Length of the columns of each component class: one value for each entity that can have
+        the component.
+
+        All entities can, unless only agents, the world's own entity or terrain begin with the
+        component. Then the columns end with the last of these, and entities beyond read what
+        NOTHING reads, the defaults.
+        """
+        shown = {column_name(Position), *(name for name, _ in self.look_fields)}
+        of_objects = {cls for cls in self.components if column_name(cls) in shown}
+        for kind in self.types:
+            if kind.in_grid and kind.layer != TERRAIN:
+                of_objects.update(kind.component_classes)
+        last = {cls: e for e, parts in enumerate(self.initial_prefabs, 1) for cls, _ in parts}
+        lengths = {cls: e + 1 for cls, e in last.items() if cls not in of_objects}
+        return {cls: lengths.get(cls, self.capacity) for cls in self.components}
+
+    def extend_column(self, column: NDArray[Any]) -> NDArray[Any]:
+        """Return a column of n rows, (n, length, ...), extended to all E entities, (n, E, ...):
+        entities beyond its length get the values of NOTHING."""
+        missing = self.capacity - column.shape[1]
+        return np.concatenate([column, column[:, :1].repeat(missing, axis=1)], axis=1)
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """Structured dtype of a row, the record that holds one whole world; about 2 KiB for a 9x9
+        grid."""
+        columns, cells = [], (self.height + 1, self.width + 1)
+        # columns that every step reads come first, for fewer cache misses
+        for cls in sorted(self.components, key=lambda cls: not is_read_often(cls)):
+            length = self.column_lengths[cls]
+            parts: list[Any] = [("has", np.uint8, (length,))]
+            parts += [(f.name, self.dtype_of(f), (length, *f.shape)) for f in fields_of(cls)]
+            columns.append((column_name(cls), np.dtype(parts, align=True)))
+        return np.dtype(
+            [
+                *LEADING_FIELDS,
+                # with a spare entry for NOTHING, so that an agent's number is its index
+                *((name, kind, (self.agents + 1,)) for name, kind in AGENT_COLUMNS.items()),
+                *([("present", np.int16)] if self.has_smaller_members else ()),
+                # one spare row and column: index -1 wraps to them, so neighbours can be read
+                *((name, self.entity_dtype, cells) for name in self.layers),
+                *(self._cell_agent_fields if self.agents > 1 else ()),
+                ("placed", self.count_dtype, (self.type_table_length,)),
+                ("recent", self.entity_dtype, (self.type_table_length,)),
+                *([("drawn", np.int32, (self.drawn,))] if self.drawn else ()),
+                *columns,
+                ("alive", np.uint8, (self.capacity,)),
+                (self.signature_field, np.uint8),
+            ],
+            align=True,
+        )
+
+    @property
+    def is_large(self) -> bool:
+        """True if a row is too large to fetch as a whole, or to search cell by cell."""
+        return self.dtype.itemsize > _SMALL_ROW
+
+    @cached_property
+    def looks_dtype(self) -> np.dtype[Any]:
+        """Structured dtype of a world's record in a batch: the row itself, followed by the
+        appearance of each cell (`looks`) and other data that compiled code derives from the row.
+
+        Every write to a source column updates the derived data; `stale` is 1 if another row was
+        copied in since. `damaged` is 1 from then, or from an error, until the world is cleared,
+        which does not rely on the row then. Cells are numbered row by row; bit c % 64 of word
+        c // 64 is cell c.
+
+        `looks` holds four bytes for each cell of `at`: type, state and colour, and in the topmost
+        bit whether the cell blocks vision. `beneath` holds the same for the ground layer, if
+        objects can lie there; the appearance of terrain needs no array, as it depends on its entity
+        alone. Bit k % 32 of `changed_types` is set if objects of type k may have components that
+        their type does not give them. Large rows also cache what takes long to find cell by cell:
+
+        - `listed`: a bit set of the cells with objects of each type; `filled`: a bit set of its
+          words that are not 0;
+        - `blocked`: a bit set of the cells that nobody can enter;
+        - `ways`: path lengths from one cell to each, or -1; `ways_from`: that cell and the shape
+          of the grid as one number, 0 for no cell;
+        - `highest`: an entity above which none is alive.
+
+        With several agents, `turn` is the acting agent, `order` the turn order of the step, and
+        `live` has 1 for agents that are not done when the step begins.
+        """
+        row: Any = self.dtype.fields
+        cells = (self.height + 1, self.width + 1)
+        words = -(-cells[0] * cells[1] // 64)
+        large: list[Any] = [
+            ("highest", self.entity_dtype),
+            ("ways_from", np.uint64),
+            ("blocked", np.uint64, (words,)),
+            ("filled", np.uint64, (self.type_table_length, -(-words // 64))),
+            ("listed", np.uint64, (self.type_table_length, words)),
+            ("ways", np.min_scalar_type(-cells[0] * cells[1]), cells),
+        ]
+        several: list[Any] = [
+            ("turn", np.int64),
+            ("order", np.int64, (self.agents,)),
+            ("live", np.uint8, (self.agents + 1,)),
+        ]
+        more = np.dtype(
+            [
+                *((name, np.uint32, cells) for name in self.look_arrays),
+                ("changed_types", np.uint32),
+                ("stale", np.uint8),
+                ("damaged", np.uint8),
+                *(large if self.is_large else ()),
+                *(several if self.agents > 1 else ()),
+            ],
+            align=True,
+        )
+        inner: Any = more.fields
+        start = -(-self.dtype.itemsize // 8) * 8
+        places = {name: (kind, offset) for name, (kind, offset) in row.items()}
+        places |= {name: (kind, start + offset) for name, (kind, offset) in inner.items()}
+        return np.dtype(
+            {
+                "names": list(places),
+                "formats": [kind for kind, _ in places.values()],
+                "offsets": [offset for _, offset in places.values()],
+                "itemsize": start + -(-more.itemsize // 8) * 8,
+            },
+            align=True,
+        )
+
+    def defaults(self) -> np.ndarray[Any, Any]:
+        """Return the record (row) of an empty world, an array of shape (), with every column at its
+        default."""
+        row = np.zeros((), self.dtype)
+        for cls in self.components:
+            for column in fields_of(cls):
+                row[column_name(cls)][column.name][...] = column.default
+        row["capacity"] = self.capacity
+        row["free"] = 1
+        return row

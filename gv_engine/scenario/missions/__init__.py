@@ -1,0 +1,1 @@
+"""Missions of agents: text, clauses and numbers."""

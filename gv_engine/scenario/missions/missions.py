@@ -1,0 +1,503 @@
+"""Missions: read the key `mission` of scenario files, and turn missions into numbers and text.
+
+    mission:
+      text: "fetch the {color} {object}"
+      object: Key
+      color: $color
+
+`systems.procedural.set_mission` writes it into the component `Mission` of the agent. For missions
+of clauses see `gv_engine.scenario.missions.instructions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from string import Formatter, digits
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.core import NONE, Mission, Phrase, join_phrases, list_longest_phrases
+from gv_engine.rules.component import Field, column_name, fields_of, is_component, to_snake_case
+from gv_engine.rules.errors import describe_allowed
+from gv_engine.rules.functions import uses_name
+from gv_engine.rules.objects import COLORS
+from gv_engine.rules.system import Call, System, get_system
+from gv_engine.rules.turns import reaches_mission_limit, reaches_step_limit
+from gv_engine.scenario.memory.layout import Layout
+from gv_engine.scenario.missions.instructions import (
+    INSTRUCTION_KEYS,
+    InstructionReader,
+    is_instruction,
+)
+from gv_engine.scenario.missions.mission_tokens import MAX_VALUES, MissionTokens
+from gv_engine.scenario.readers.map import format_mission
+from gv_engine.scenario.readers.random_values import NUMBER, make_row
+from gv_engine.scenario.syntax import fields
+from gv_engine.scenario.syntax import json_schema as schema
+from gv_engine.scenario.syntax.fields import YamlNode
+from gv_engine.scenario.syntax.json_schema import JsonSchema, Key, KeyTable
+from systems.minigrid.grammar import WORDINGS
+from systems.minigrid.instructions import Mission as Instruction
+from systems.minigrid.instructions import Progress, Target, set_instruction
+from systems.procedural import set_mission
+
+STEP_LIMIT_FIELD = "max_steps"
+"""Name of the mission field that can lower the step limit of an episode."""
+
+
+def is_field_for(field: str, attribute: str) -> bool:
+    """Return True if the mission field `field` holds an `attribute` ("kind" or "color"): it has
+    this name, or ends with it, as `target_kind`."""
+    return field == attribute or field.endswith(f"_{attribute}")
+
+
+def public_field_name(field: str) -> str:
+    """Return the name of a mission field in files and texts: `target_object` for `target_kind`."""
+    return f"{field.removesuffix('kind')}object" if is_field_for(field, "kind") else field
+
+
+def list_observed_fields(component: type) -> tuple[Field, ...]:
+    """Return those fields of the mission class `component` that agents observe: integers and
+    booleans, but no arrays, no positions, no entities and no step limit."""
+    return tuple(
+        field
+        for field in fields_of(component)
+        if isinstance(field.dtype, np.dtype) and field.dtype.kind in "ib"
+        if field.name != STEP_LIMIT_FIELD and not field.items
+    )
+
+
+def has_step_limit(component: type | None) -> bool:
+    """Return True if the mission class `component` has the step limit of the episode."""
+    return component is not None and any(f.name == STEP_LIMIT_FIELD for f in fields_of(component))
+
+
+def get_limit_test(component: type | None) -> Callable[[Any, int], Any]:
+    """Return the function `(world, max_steps)` that returns True once an episode has reached its
+    step limit; it works interpreted and compiled.
+
+    The limit is `max_steps`, or the mission's field `max_steps` if that is positive and lower;
+    `component` is the class of the scenario's missions, None without missions.
+    """
+    return reaches_mission_limit if has_step_limit(component) else reaches_step_limit
+
+
+class Missions:
+    """Missions of a scenario's agents as numbers and as text.
+
+    Args:
+        layout: layout of its worlds.
+        texts: templates of each of its members, () for a member without missions.
+
+    Attributes:
+        names: names of the numbers. `wording` is 1 + the index of the template in `texts`, 0 for no
+            mission; the others are fields of the component `Mission`.
+        texts: templates of all members, without repetition; `wording` k + 1 is text k.
+        firsts: for each member the `wording` of its first template, 0 without missions.
+        low, high: (k,) int32 least and greatest value of each number.
+        dtype: int32.
+        phrases: phrases by placeholder, for the placeholders of templates that stand for phrases
+            instead of a field, from the class `Mission`.
+    """
+
+    dtype: Any = np.int32
+
+    def __init__(self, layout: Layout, texts: Sequence[tuple[str, ...]]) -> None:
+        assert layout.mission
+        fields = list_observed_fields(layout.mission)
+        self.phrases: Mapping[str, Sequence[Phrase]] = getattr(layout.mission, "phrases", {})
+        self._last_text = b"", ""
+        self._agents = layout.agents + 1
+        self._read_wording = np.array([max(1, len(own)) for own in texts])
+        self.names = tuple(field.name for field in fields)
+        self.firsts: tuple[int, ...] = ()
+        self.texts: list[str] = []
+        for own in texts:
+            starts = (k for k in range(len(self.texts)) if self.texts[k : k + len(own)] == [*own])
+            start = next(starts, len(self.texts))  # equal templates share one number
+            self.firsts += (start + 1 if own else 0,)
+            self.texts[start : start + len(own)] = own
+        self._types = {k.index: to_snake_case(k.name).replace("_", " ") for k in layout.types}
+        limits = [self._find_limits(field, layout) for field in fields]
+        self.low, self.high = (np.array(ends, np.int32) for ends in zip(*limits, strict=True))
+
+    def _find_limits(self, field: Field, layout: Layout) -> tuple[int, int]:
+        """Return the least and the greatest value that a mission field can have in worlds of
+        `layout`."""
+        if field.name == "wording":
+            return 0, len(self.texts)
+        if is_field_for(field.name, "kind"):
+            return 0, layout.type_table_length - 1
+        if is_field_for(field.name, "color"):
+            return 0, len(COLORS) - 1
+        low, high = field.bounds
+        return int(low), int(high)
+
+    def encode(self, w: Any, agent: int = 1) -> NDArray[np.int32]:
+        """Return the mission of an agent in world `w` as a (k,) int32 array: the number of the
+        mission's text, then the values of its fields."""
+        numbers = np.array([getattr(w.mission, name)[agent] for name in self.names], np.int32)
+        numbers[0] += self.firsts[w.member]
+        return numbers
+
+    def find_fault(self, rows: NDArray[Any]) -> str:
+        """Return a message about the first invalid number of a mission in `rows` (one
+        world's record each); "" if all are valid.
+
+        Args:
+            rows: rows of the layout with valid members.
+        """
+        for name, low, high in zip(self.names, self.low, self.high, strict=True):
+            values = rows["mission"][name][:, 1 : self._agents]
+            most = self._read_wording[rows["member"]][:, None] - 1 if name == "wording" else high
+            if (wrong := (values < low) | (values > most)).any():
+                return f"mission.{name} is {values[wrong][0]}"
+        return ""
+
+    def to_text(self, numbers: NDArray[np.int32]) -> str:
+        """Return the mission text that these numbers from `encode` stand for; "" for no mission."""
+        key = numbers.tobytes()
+        rendered, text = self._last_text  # the mission is mostly that of the step before
+        if rendered != key:
+            text = self._render(numbers)
+            self._last_text = key, text
+        return text
+
+    def _render(self, numbers: NDArray[np.int32]) -> str:
+        """Return the mission text of these numbers, as `to_text` does, without its cache."""
+        wording, *values = numbers.tolist()
+        if not 0 < wording <= len(self.texts):
+            return ""
+        words = {
+            public_field_name(name): self._describe_value(name, value)
+            for name, value in zip(self.names[1:], values, strict=True)
+        }
+        fields = dict(zip(self.names[1:], values, strict=True))
+        words |= {name: join_phrases(own, fields) for name, own in self.phrases.items()}
+        # the colour NONE leaves two blanks
+        return " ".join(self.texts[wording - 1].format_map(words).split())
+
+    def _describe_value(self, field: str, value: int) -> str:
+        """Return the word for the value of a mission `field` in a text: the name of a type or
+        colour, or the number itself."""
+        if is_field_for(field, "kind"):
+            return self._types.get(value, "object")
+        if is_field_for(field, "color"):
+            return COLORS[value].lower() if NONE < value < len(COLORS) else ""
+        return str(value)
+
+    def to_line(self, numbers: NDArray[np.int32]) -> str:
+        """Return the line of a text observation that states the mission with these numbers; "" for
+        no mission."""
+        text = self.to_text(numbers)
+        return format_mission(text) if text else ""
+
+    @property
+    def max_line_length(self) -> int:
+        """Upper bound of the length of a line of `to_line`, in characters."""
+        return len(format_mission("")) + self.max_text_length
+
+    @property
+    def line_characters(self) -> frozenset[str]:
+        """Set of all characters that lines of `to_line` may have."""
+        return self.characters.union(format_mission(""))
+
+    def list_words(self, name: str) -> list[str]:
+        """Return texts that may replace `{name}` in a template: all of them or, if `name` stands
+        for phrases, texts that include every word and the longest phrases.
+
+        Raises:
+            ValueError: there are too many, as for a number of 32 bits.
+        """
+        if name in self.phrases:
+            own = self.phrases[name]
+            return [
+                *(words for phrase in own for words in phrase.words.values()),
+                *list_longest_phrases(own),
+            ]
+        index = [*map(public_field_name, self.names)].index(name)
+        values = range(int(self.low[index]), int(self.high[index]) + 1)
+        if len(values) > MAX_VALUES:
+            raise ValueError(f"mission: {{{name}}} has too many values for token ids")
+        return [self._describe_value(self.names[index], value) for value in values]
+
+    def _phrase_words(self) -> Iterator[str]:
+        for own in self.phrases.values():
+            yield " ".join(words for phrase in own for words in phrase.words.values())
+
+    @cached_property
+    def tokens(self) -> MissionTokens:
+        """Converter of missions to token ids; raises the ValueErrors of `MissionTokens`."""
+        return MissionTokens(self.texts, self.list_words, self.to_text)
+
+    @property
+    def characters(self) -> frozenset[str]:
+        """Set of all characters that may occur in the scenario's mission texts."""
+        words = *self._types.values(), *COLORS, *self._phrase_words()
+        return frozenset("".join((*self.texts, *words)).lower()).union(
+            "".join(self.texts), digits, "-"
+        )
+
+    @property
+    def max_text_length(self) -> int:
+        """Upper bound of the length of the scenario's mission texts, in characters."""
+        words = *self._types.values(), *COLORS, *self._phrase_words()
+        word = max(map(len, (*words, str(np.iinfo(np.int32).min))))
+        return max(len(text) + text.count("{") * word for text in self.texts)
+
+
+ANY, BY_RULE = "any", "by_rule"
+_MAX_TEXTS = 100
+_MAX_TEXT_LENGTH = 1000
+
+MISSION_KEYS: KeyTable = {
+    "text": Key(
+        "Text with `{color}` and `{object}`, or a list of texts. Needed without clauses.",
+        schema.any_of(schema.TEXT, schema.list_of(schema.TEXT, minItems=1)),
+    ),
+    "wording": Key(
+        "Choice of the text: `any`, a number from 0 on, a drawn value, or `by_rule`, "
+        "set by a reset function.",
+        schema.TEXT,
+    ),
+    "among": Key(
+        "Object types; one on the grid is sampled, with its colour.",
+        schema.any_of(schema.OBJECT, schema.unique_list(schema.OBJECT)),
+    ),
+    "object": Key("Object type; by default any.", schema.OBJECT),
+    "color": Key("Colour; by default any.", schema.TEXT),
+    "component": Key(
+        "Subclass of `Mission` of that name, with further fields: `./rules.py:Mission`.",
+        schema.REFERENCE,
+    ),
+}
+"""Keys of a `mission` that is not made of clauses."""
+ALL_MISSION_KEYS: KeyTable = {**MISSION_KEYS, **INSTRUCTION_KEYS}
+"""Keys of `mission`, for editors."""
+MISSION_FORM: JsonSchema = {
+    **schema.object_schema(ALL_MISSION_KEYS),
+    "type": ["object", "string"],
+    "additionalProperties": schema.any_of(schema.TEXT, schema.INTEGER),
+}
+
+
+@dataclass(frozen=True)
+class MissionSpec:
+    """Contents of the key `mission`.
+
+    Attributes:
+        component: class of the agent's component that holds the mission.
+        texts: templates.
+        arguments: arguments of `set_mission`, or `set_instruction` for a mission of clauses; None
+            if only rules set the mission.
+    """
+
+    component: type
+    texts: tuple[str, ...]
+    arguments: Mapping[str, Any] | None
+
+    def wrap_reset(self, reset: Call) -> Call:
+        """Return a reset call that runs the call `reset` and then gives agents the mission that the
+        scenario file describes."""
+        if self.arguments is None:
+            return reset
+        setter = set_instruction if self.has_clauses else set_mission
+        return Call(get_system(setter), {"reset_function": reset, **self.arguments})
+
+    @property
+    def has_clauses(self) -> bool:
+        """True if the mission consists of clauses (BabyAI's instructions), which the rule
+        `verify_instruction` verifies."""
+        return self.component is Instruction
+
+    @property
+    def components(self) -> tuple[type, ...]:
+        """Component classes that worlds with the mission have."""
+        return (Instruction, Progress, Target) if self.has_clauses else (self.component,)
+
+
+class MissionReader(InstructionReader):
+    """Reader of the key `mission`; collects all errors."""
+
+    def read(self, node: YamlNode) -> MissionSpec:
+        """Read the value of `mission`, a text or a mapping, and return what it specifies; errors in
+        single entries are collected."""
+        if is_instruction(node):
+            arguments = None if node.value == BY_RULE else self.read_instruction(node)
+            return MissionSpec(Instruction, WORDINGS, arguments)
+        if not isinstance(node.value, dict):
+            hint = 'expected a mapping such as {text: "fetch the {color} {object}", object: Key}'
+            raise node.error(f"found {node.summary}, {hint}")
+        component: type = Mission
+        if "component" in node.value:
+            component = self._read_component(node.value["component"])
+        known = {public_field_name(f.name): f for f in list_observed_fields(component)}
+        keys = {**MISSION_KEYS, **known}
+        entries = fields.read_fields(self._problems, node, keys, INSTRUCTION_KEYS)
+        if "text" not in entries:
+            raise node.error('the text is missing: {text: "fetch the {color} {object}", …}')
+        names = [*known, *getattr(component, "phrases", ())]
+        names.remove("wording")
+        texts = self._read_texts(entries["text"], names)
+        values: dict[str, int] = {}
+        wordings = 0
+        with self._problems.collect():
+            wordings = self._read_wording(entries, node, texts, values)
+        for name, field in known.items():
+            if name in entries and name != "wording":
+                with self._problems.collect():
+                    values[field.name] = self._read_value(field, entries[name])
+        read_among = partial(self._read_among, entries)
+        among: tuple[int, ...] = self._problems.read_key(entries, "among", read_among, ())
+        arguments = None
+        if values or among or wordings:
+            arguments = {
+                "write": make_field_writer(values),
+                "values": make_row([*values.values()], fill=0),
+                "among": make_row(among),
+                "wordings": wordings,
+            }
+        return MissionSpec(component, texts, arguments)
+
+    def _read_component(self, node: YamlNode) -> type:
+        """Return the component class that the reference in `node` names; raise a FieldError if it
+        is no subclass of `Mission`."""
+        component: type = self._names.resolve_object(node)
+        if not (is_component(component) and issubclass(component, Mission)):
+            raise node.error(
+                f"{node.text} is no mission; make it a @component, and a class of "
+                f"components.Mission with more fields"
+            )
+        if column_name(component) != column_name(Mission):
+            raise node.error(f"call the class Mission, as rules read w.mission; found {node.text}")
+        return component
+
+    def _read_texts(self, node: YamlNode, names: Sequence[str]) -> tuple[str, ...]:
+        is_list = isinstance(node.value, list)
+        nodes = fields.limited_items(node, _MAX_TEXTS, "texts") if is_list else [node]
+        return self._problems.read_each(nodes, lambda each: _read_template(each, names))
+
+    def _read_wording(
+        self,
+        entries: Mapping[str, YamlNode],
+        node: YamlNode,
+        texts: Sequence[str],
+        values: dict[str, int],
+    ) -> int:
+        """Read the mission's key `wording`, which selects one of `texts`. Return the number of
+        texts to choose from at random, else 0; a selected index is stored in `values`."""
+        wording = entries.get("wording")
+        if wording is None:
+            if len(texts) > 1:
+                raise node.error("several texts; say which of them it is: `wording: any`")
+        elif wording.text == ANY:
+            return len(texts)
+        elif wording.text != BY_RULE:
+            values["wording"] = self._draws.read_value(
+                wording, (NUMBER,), lambda each: fields.integer(each, 0, len(texts) - 1)
+            )
+            most = max(self._draws.list_possible_values(values["wording"]))
+            if most >= len(texts):
+                raise wording.error(
+                    f"{wording.text} may be {most}, texts are 0 to {len(texts) - 1}"
+                )
+        return 0
+
+    def _read_value(self, field: Field, node: YamlNode) -> int:
+        """Return the value of the mission field `field` in `node`; a negative number is the code of
+        a random value."""
+        if is_field_for(field.name, "kind"):
+            return self._read_kind(node)
+        if is_field_for(field.name, "color"):
+            return self._read_color(node)
+        dtype: Any = field.dtype
+        if dtype.kind == "b":
+            return int(fields.boolean(node))
+        return self._draws.read_number(node, int(np.iinfo(dtype).max))
+
+    def _read_among(self, entries: Mapping[str, YamlNode], node: YamlNode) -> tuple[int, ...]:
+        """Return the indices of the object types under `among`, from which the mission picks an
+        object; `entries` is the whole mission."""
+        for key in ("object", "color"):
+            if key in entries:
+                raise entries[key].error(f"a mission has either `among` or `{key}`")
+
+        def read(each: YamlNode) -> int:
+            kind = self._names.resolve_object_type(each)
+            self._check_object(each, kind)
+            return kind
+
+        if not isinstance(node.value, list):
+            return (read(node),)
+        fields.limited_items(node, fields.MAX_SIDE, "types", minimum=0)
+        return fields.read_distinct(self._problems, node, read)
+
+
+def _read_template(node: YamlNode, names: Sequence[str]) -> str:
+    """Return the text template in `node`; raise a FieldError if a `{…}` in it is none of `names`,
+    the mission's fields."""
+    template = fields.text(node)
+    if len(template) > _MAX_TEXT_LENGTH:
+        raise node.error(f"found {len(template)} characters, expected at most {_MAX_TEXT_LENGTH}")
+    try:
+        parts = list(Formatter().parse(template))
+    except ValueError as error:
+        raise node.error(f"{error}; write {{{{ for a brace that is none of a field") from None
+    for _, name, form, conversion in parts:
+        if name is None:
+            continue
+        if name not in names:
+            raise node.error(f"a mission has no {{{name}}}{describe_allowed(name, names)}")
+        if form or conversion:
+            raise node.error(f"write {{{name}}} alone, without a form of it")
+    return template
+
+
+_Write = Callable[[Any, int, Any], None]
+
+
+def make_field_writer(names: Sequence[str] | Mapping[str, Any]) -> _Write:
+    """Return a function `(w, agent, values)` that writes `values[k]` into the k-th mission field of
+    `names`, for every k."""
+    write: _Write = _write_nothing
+    for number, name in enumerate(names):
+        write = _append_write(write, name, number)
+    return write
+
+
+def _write_nothing(w: Any, agent: int, values: Any) -> None:
+    """Write no field."""
+
+
+def _append_write(before: _Write, name: str, index: int) -> _Write:
+    """Return a function `(w, agent, values)` that calls `before` and then writes `values[index]`
+    into the mission field `name`."""
+
+    def write(w: Any, agent: int, values: Any) -> None:
+        before(w, agent, values)
+        w["mission"][name][agent] = values[index]
+
+    return write
+
+
+def reads_mission(system: System, component: type = Mission) -> bool:
+    """Return True if `system`, or a function that it calls, reads the columns of `component`, by
+    default `w.mission`; always False for a system in the style of `gv_engine.gridverse`."""
+    return system.objects is None and uses_any_name(system, column_name(component))
+
+
+def uses_any_name(system: System, *names: str) -> bool:
+    """Return True if `system`, or a function that it calls, uses one of `names`, for example as an
+    attribute of the world."""
+    functions = [system.objects] if system.objects else system.functions
+    return any(uses_name(function, *names) for function in functions)
+
+
+def needs_clauses(system: System) -> bool:
+    """Return True if `system` is a rule that works only with missions of clauses (BabyAI's
+    instructions)."""
+    return system.function.__module__ == Instruction.__module__

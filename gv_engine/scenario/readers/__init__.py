@@ -1,0 +1,1 @@
+"""Readers of the keys of grid scenarios."""

@@ -1,0 +1,403 @@
+"""Agents and object types of a scenario file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from components.core import FLOOR, NONE, Agent, Color, Kind, Position
+from components.items import Bodiless, Opaque, Solid
+from components.objects import AGENT_TYPE
+from gv_engine.rules import objects
+from gv_engine.rules.component import Field, field_values, fields_of, to_snake_case
+from gv_engine.rules.errors import describe_allowed
+from gv_engine.rules.objects import ABOVE, LAYERS, USUAL_COLORS, ObjectType, Parts, build_type
+from gv_engine.rules.turns import DONE, ENDS, SINGLE_AGENT, TURNS, AgentGroup
+from gv_engine.scenario.readers.resolver import NameResolver, make_yaml_module_name
+from gv_engine.scenario.syntax import fields
+from gv_engine.scenario.syntax import json_schema as schema
+from gv_engine.scenario.syntax.fields import ErrorCollector, YamlNode
+from gv_engine.scenario.syntax.json_schema import Key, KeyTable
+
+COMPONENTS = schema.any_of(
+    schema.list_of(schema.TEXT), schema.map_of({"type": ["object", "array", "null"]})
+)
+"""Schema of the components of a type or state."""
+OBJECT_TYPE_KEYS: KeyTable = {
+    "components": Key(
+        "Components: built-in names or `./rules.py:Worth`, or a mapping of names to values.",
+        COMPONENTS,
+    ),
+    "states": Key(
+        "States, the initial one first; as a mapping, each with its components.", COMPONENTS
+    ),
+    "color": Key("Initial colour.", schema.COLOR),
+    "colored": Key("True for a type with colours.", schema.BOOLEAN),
+    "sprite": Key("Base name of the sprites; by default the type's in snake_case.", schema.TEXT),
+    "leaves": Key("Object type that replaces a used-up object.", schema.OBJECT),
+    "layer": Key(
+        "Layer: `above`, the default; `ground` beneath it, or `terrain`, ground that is the same "
+        "in all cells.",
+        schema.enum_schema(LAYERS, "layer"),
+    ),
+}
+"""Keys of the declaration of an object type."""
+_RESERVED_COMPONENTS = {
+    Agent: "it makes the agent",
+    Color: "write `colored: yes`, or `color: RED`",
+    Kind: "every object has it",
+    Position: "every object has it",
+}
+"""Components that no type may list, with the reason."""
+_MAX_STATES = 100
+"""Maximum number of states of an object type."""
+
+
+def read_object_types(names: NameResolver, node: YamlNode, folder: Path) -> tuple[ObjectType, ...]:
+    """Return the object types that a scenario file declares under `objects`, in order, without
+    those that have errors.
+
+    Args:
+        names: resolver of the names and collector of errors; its `declared_types` become the
+            returned types.
+        node: the value of `objects`.
+        folder: folder that references of the types are relative to.
+    """
+    module = make_yaml_module_name(node, folder)
+    types: dict[str, ObjectType] = {}
+    for name, entry in fields.mapping(node).items():
+        with names.problems.collect():
+            types[name] = _read_object_type(names, name, entry, module)
+    names.declared_types = tuple(types.values())
+    for name, object_type in types.items():
+        entries = fields.mapping(fields.mapping(node)[name])
+        if "leaves" in entries:
+            with names.problems.collect():
+                types[name] = replace(object_type, leaves=_read_remains(names, entries["leaves"]))
+    return tuple(types.values())
+
+
+def _read_remains(names: NameResolver, node: YamlNode) -> int | None:
+    """Return the type index of the object type in `node`, which replaces a used-up object in its
+    cell; None for plain floor."""
+    index = names.resolve_object_type(node)
+    if not names.types[index].in_grid:
+        raise node.error(f"{node.text} cannot stand in a cell")
+    return None if index == FLOOR else index
+
+
+def _read_object_type(names: NameResolver, name: str, node: YamlNode, module: str) -> ObjectType:
+    """Return the object type called `name` that the mapping in `node` declares; `module` is the
+    module name that object types declared in YAML get."""
+    if not (name.isidentifier() and name.isascii() and name[0].isupper()):
+        raise node.error(f"found the name {name!r}, expected one like `Gate` or `IronGate`")
+    if names.is_type_taken(name):
+        raise node.error(f"there is an object type {name!r} already; choose another name")
+    entries = fields.read_fields(names.problems, node, OBJECT_TYPE_KEYS)
+    read = partial(names.problems.read_key, entries)
+    components: list[Any] = read("components", lambda entry: read_components(names, entry), [])
+    with names.problems.collect():
+        components += _read_color_component(entries)
+    states: dict[str, list[Any]] = read("states", lambda entry: _read_states(names, entry), {})
+    sprite = read("sprite", _read_sprite, to_snake_case(name))
+    layer = read("layer", OBJECT_TYPE_KEYS["layer"].read, ABOVE)
+    with node.report(ValueError):
+        index = objects.check_type_index(names.numbering.text_types[module, name], name)
+        return build_type(
+            name, *components, states=states, sprite=sprite, module=module, layer=layer, index=index
+        )
+
+
+def _read_color_component(entries: dict[str, YamlNode]) -> list[Any]:
+    """Return a list with the component `Color` if the object type that `entries` declares has a
+    colour; otherwise an empty list."""
+    color = fields.read_color(entries["color"]) if "color" in entries else NONE
+    colored = fields.boolean(entries["colored"]) if "colored" in entries else "color" in entries
+    if color != NONE and not colored:
+        raise entries["color"].error("a colour for what is not `colored`")
+    return [Color(color)] if colored else []
+
+
+def _read_sprite(node: YamlNode) -> str:
+    """Return the name of a sprite file, without folder and suffix; raise a FieldError if `node` is
+    no such name."""
+    name = fields.text(node)
+    if not name.replace("-", "_").isidentifier():
+        raise node.error(f"found {node.summary}, expected the name of a drawing, without `.svg`")
+    return name
+
+
+def _read_states(names: NameResolver, node: YamlNode) -> dict[str, list[Any]]:
+    """Return the components that objects have in each state, by name of the state; states in a
+    plain list have no components of their own."""
+    states: dict[str, list[Any]] = {}
+    entries: dict[str, tuple[YamlNode, YamlNode | None]]  # place and components by name
+    if isinstance(node.value, dict):
+        entries = {name: (entry, entry) for name, entry in node.value.items()}
+    else:
+        entries = {fields.text(item): (item, None) for item in fields.items(node)}
+        if len(entries) < len(fields.items(node)):
+            raise node.error("a state stands here a second time")
+    if not 1 <= len(entries) <= _MAX_STATES:
+        raise node.error(f"found {node.summary}, expected 1 to {_MAX_STATES} states")
+    for name, (place, components) in entries.items():
+        if not name.isidentifier():
+            raise place.error(f"found the state {name!r}, expected a name like `OPEN`")
+        states[name] = [] if components is None else read_components(names, components)
+    return states
+
+
+def read_components(names: NameResolver, node: YamlNode) -> list[Any]:
+    """Return new components as `node` lists them: by their names alone, or in a mapping from names
+    to values of fields."""
+    entries: list[tuple[YamlNode, YamlNode | None]] = []  # names and field values
+    if isinstance(node.value, dict):
+        entries += [(replace(at, value=name, text=name), at) for name, at in node.value.items()]
+    else:
+        entries += [(item, None) for item in fields.items(node)]
+    components: dict[type, Any] = {}
+    for place, values in entries:
+        with names.problems.collect():
+            if isinstance(place.value, dict):
+                example = "components: {Solid: {}, ./rules.py:Worth: {value: 2}}"
+                raise place.error(f"found a mapping, expected a name; with values: {example}")
+            cls = names.resolve_component(place)
+            if cls in _RESERVED_COMPONENTS:
+                reason = _RESERVED_COMPONENTS[cls]
+                raise place.error(f"no type lists {cls.__name__}: {reason}")
+            if cls in components:
+                raise place.error(f"{cls.__name__} stands here a second time")
+            initial = {} if values is None else _read_field_values(names.problems, cls, values)
+            components[cls] = cls(**initial)
+    return list(components.values())
+
+
+def _read_field_values(problems: ErrorCollector, cls: type, node: YamlNode) -> dict[str, Any]:
+    """Return the values that the mapping in `node` gives to fields of the component class `cls`, by
+    name of the field."""
+    known = {field.name: field for field in fields_of(cls)}
+    settable = [name for name, field in known.items() if isinstance(field.dtype, np.dtype)]
+    if node.value is None:
+        return {}
+    if not settable and fields.mapping(node):
+        raise node.error(f"{cls.__name__} has no values to set; write {{}}")
+    values = {}
+    for name, entry in fields.mapping(node).items():
+        with problems.collect():
+            if name not in settable:
+                raise entry.error(
+                    f"{cls.__name__} has no {name!r}{describe_allowed(name, settable)}"
+                )
+            read = _read_array if known[name].items else _read_number
+            values[name] = read(entry, known[name])
+    return values
+
+
+def _read_array(node: YamlNode, field: Field) -> tuple[float, ...]:
+    """Return the numbers of the array field `field` from `node`: a mapping from item names to
+    numbers (missing items get their defaults), a list in order, or one number for all items."""
+    if isinstance(node.value, dict):
+        numbers = dict(zip(field.items, field.default))
+        for name, entry in fields.mapping(node).items():
+            if name not in numbers:
+                raise entry.error(f"no item {name!r}{describe_allowed(name, field.items)}")
+            numbers[name] = _read_number(entry, field)
+        return tuple(numbers.values())
+    if not isinstance(node.value, list):
+        return (_read_number(node, field),) * len(field.items)
+    entries = fields.items(node)
+    if len(entries) != len(field.items):
+        raise node.error(
+            f"found {len(entries)} numbers, expected {len(field.items)}: {', '.join(field.items)}"
+        )
+    return tuple(_read_number(entry, field) for entry in entries)
+
+
+def _read_number(node: YamlNode, field: Field) -> float:
+    """Return the number in `node` for a component's field; raise a FieldError if it does not fit
+    the field's dtype."""
+    dtype: Any = field.dtype
+    if dtype.kind == "b":
+        return fields.boolean(node)
+    if dtype.kind == "f":
+        return fields.number(node)
+    return fields.integer(node, int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+
+
+_MAX = 256
+_BLOCKS = {"movement": Solid, "sight": Opaque}
+
+AGENT_KEYS: KeyTable = {
+    "number": Key("Number of agents, `agent_1` and so on.", schema.integer_schema(1, _MAX)),
+    "names": Key("Names, in place of a number.", schema.list_of(schema.TEXT, maxItems=_MAX)),
+    "teams": Key(
+        "Teams, for `for`: `{reds: [ann, bob]}`.",
+        schema.map_of(schema.unique_list(schema.TEXT), maxProperties=_MAX),
+    ),
+    "colors": Key("Colours in turn.", schema.list_of(schema.COLOR)),
+    "blocks": Key(
+        "Agents block `movement`, the default, or `sight`, or nothing.",
+        schema.list_of(schema.enum_schema(_BLOCKS, "obstacle")),
+    ),
+    "components": Key("Further components, as for objects.", COMPONENTS),
+    "turns": Key(
+        "Order in each step: fixed, random, or rotating.", schema.enum_schema(TURNS, "turns")
+    ),
+    "done": Key(
+        "If done, an agent stays, or leaves before the next step.",
+        schema.enum_schema(DONE, "done"),
+    ),
+    "ends": Key("The episode ends when all are done, or any.", schema.enum_schema(ENDS, "ends")),
+}
+AGENTS_FORM = schema.any_of(
+    schema.integer_schema(1, _MAX),
+    schema.list_of(schema.TEXT, maxItems=_MAX),
+    schema.object_schema(AGENT_KEYS),
+)
+
+WORLD_KEYS: KeyTable = {
+    "components": Key("Components, as for objects.", COMPONENTS, required=True),
+}
+
+Teams = tuple[tuple[str, tuple[int, ...]], ...]
+"""(name, numbers of its members) of each team."""
+
+
+class AgentSpecs(NamedTuple):
+    """Specification of all agents of a scenario.
+
+    Attributes:
+        agent_group: settings of the agents as a group, such as their names, teams and turn order.
+        bodies: components of each agent, besides those that every agent has.
+        kinds, colors: types and colours that other agents see.
+    """
+
+    agent_group: AgentGroup = SINGLE_AGENT
+    bodies: tuple[Parts, ...] = ((),)
+    kinds: tuple[int, ...] = ()
+    colors: tuple[int, ...] = ()
+
+    def with_component(self, cls: type) -> AgentSpecs:
+        """Return a copy in which agents that do not list the component `cls` have it with its
+        default values."""
+        own = cls, field_values(cls())
+        bodies = tuple(tuple(dict((own, *body)).items()) for body in self.bodies)
+        return self._replace(bodies=bodies)
+
+    def read_agent_mask(self, node: YamlNode) -> tuple[bool, ...]:
+        """Read names of agents and teams: return, by agent number, True if the agent or its team is
+        named."""
+        if len(self.bodies) == 1:
+            raise node.error("names of agents need several agents; there is one")
+        named = self.agent_group.agents_by_name
+        chosen: set[int] = set()
+        for each in fields.list_or_single(node):
+            if fields.text(each) not in named:
+                raise each.error(
+                    f"no agent or team {each.text!r}{describe_allowed(each.text, named)}"
+                )
+            chosen |= {*named[fields.text(each)]}
+        if not chosen:
+            raise node.error("found an empty list, expected at least one name")
+        return tuple(agent in chosen for agent in range(len(self.bodies) + 1))
+
+
+ANY_AGENTS = AgentSpecs(bodies=((),) * _MAX)
+"""Placeholder after an error in `agents`; suppresses follow-up errors about the number of
+agents."""
+
+
+def read_world_components(names: NameResolver, node: YamlNode) -> Parts:
+    """Return (class, values) of each component that is listed under the key `world`."""
+    entries = fields.read_fields(names.problems, node, WORLD_KEYS)
+    if "components" not in entries:
+        raise node.error("`components` is missing: {components: [./rules.py:Weather]}")
+    if not entries["components"].value:
+        raise entries["components"].error("found no components, expected at least one")
+    own = read_components(names, entries["components"])
+    return tuple((type(part), field_values(part)) for part in own)
+
+
+def read_agents(names: NameResolver, node: YamlNode) -> AgentSpecs:
+    """Read the key `agents`: a number of agents, a list of their names, or a mapping with the keys
+    `AGENT_KEYS`."""
+    problems, entries = names.problems, dict[str, YamlNode]()
+    if isinstance(node.value, dict):
+        entries = fields.read_fields(problems, node, AGENT_KEYS)
+        if "number" in entries and "names" in entries:
+            raise node.error("agents have either a `number` or `names`; both are given")
+    names_node = entries.get("names", node if isinstance(node.value, list) else None)
+    if names_node is not None:
+        fields.limited_items(names_node, _MAX, "agents", minimum=0)
+        agent_names = fields.read_distinct(problems, names_node, _read_name)
+        if not agent_names:
+            return ANY_AGENTS
+    else:
+        alone = isinstance(node.value, dict) and "number" not in entries
+        count = 1 if alone else fields.integer(entries.get("number", node), 1, _MAX)
+        agent_names = tuple(f"agent_{number}" for number in range(1, count + 1))
+
+    def read_value(key: str, default: Any) -> Any:
+        return problems.read_key(entries, key, AGENT_KEYS[key].read, default)
+
+    agent_group = AgentGroup(
+        agent_names,
+        read_value("turns", SINGLE_AGENT.turns),
+        read_value("done", SINGLE_AGENT.done),
+        read_value("ends", SINGLE_AGENT.ends),
+        problems.read_key(
+            entries, "teams", lambda entry: _read_teams(problems, entry, agent_names), ()
+        ),
+    )
+    colors, blocks = read_value("colors", ()), read_value("blocks", ("movement",))
+    own = problems.read_key(entries, "components", lambda entry: read_components(names, entry), [])
+    besides = tuple((type(part), field_values(part)) for part in own)
+    if len(agent_names) == 1:
+        return AgentSpecs(bodies=(besides,))
+    shown = tuple(islice(cycle(colors or USUAL_COLORS[1:]), len(agent_names)))
+    barriers = tuple((cls, ()) for name, cls in _BLOCKS.items() if name in blocks)
+    if Bodiless in dict(besides):
+        raise node.error("only an agent that is alone can be Bodiless")
+    parts = dict((*barriers, *besides)).items()
+    bodies = (((Kind, (AGENT_TYPE,)), (Color, (color,)), *parts) for color in shown)
+    return AgentSpecs(agent_group, tuple(bodies), (AGENT_TYPE,), shown)
+
+
+_is_name = re.compile(r"[\w-]+").fullmatch
+# other characters separate agents in the text of a step
+_EXPECTED = "expected a name of letters, digits, _ and -"
+
+
+def _read_name(node: YamlNode) -> str:
+    """Return the name of an agent; raise a FieldError if it has other characters than letters,
+    digits, `_` and `-`."""
+    name = fields.text(node)
+    if not _is_name(name):
+        raise node.error(f"found {name!r}, {_EXPECTED}")
+    return name
+
+
+def _read_teams(problems: ErrorCollector, node: YamlNode, names: Sequence[str]) -> Teams:
+    """Read `teams`, a mapping from team names to lists of agents' names; return (team, agent
+    numbers) pairs. `names` are all agents."""
+    teams = []
+    if len(fields.mapping(node)) > _MAX:
+        raise node.error(f"found {len(fields.mapping(node))} teams, expected at most {_MAX}")
+    for team, members in fields.mapping(node).items():
+        with problems.collect():
+            if team in names:
+                raise members.error(f"{team!r} is an agent; give the team another name")
+            if not _is_name(team):
+                raise members.error(f"found the team {team!r}, {_EXPECTED}")
+            numbers = fields.read_distinct(
+                problems, members, lambda each: fields.read_choice(each, names, "agent")
+            )
+            teams.append((team, tuple(number + 1 for number in numbers)))
+    return tuple(teams)

@@ -1,0 +1,592 @@
+"""Maps: read a level drawn in characters and its legend, and show grids as such text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.core import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT, YELLOW
+from components.items import CLOSED, LOCKED, OPEN, Box
+from components.objects import BEACON, BOX, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
+from gv_engine.rules.component import to_snake_case
+from gv_engine.rules.errors import (
+    describe_allowed,
+    escape_unprintable,
+    format_cell,
+    format_count,
+    shorten,
+)
+from gv_engine.rules.frame import Frame, ShownNumber
+from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, ORIENTATIONS, RIGHT, step_x, step_y
+from gv_engine.rules.objects import ABOVE, COLORS, GROUND, TERRAIN, ObjectType, ObjectTypes
+from gv_engine.rules.system import Call, get_system
+from gv_engine.scenario.levels.level_files import PackLevel
+from gv_engine.scenario.memory.layout import round_up_size
+from gv_engine.scenario.readers.random_values import COLOR as A_COLOR
+from gv_engine.scenario.readers.random_values import MAX_WEIGHT, WAY, RandomValues, read_weights
+from gv_engine.scenario.readers.random_values import OBJECT as AN_OBJECT
+from gv_engine.scenario.readers.resolver import NameResolver
+from gv_engine.scenario.syntax import fields
+from gv_engine.scenario.syntax import json_schema as schema
+from gv_engine.scenario.syntax.fields import YamlNode
+from gv_engine.scenario.syntax.json_schema import Key, KeyTable
+from systems.procedural import ANY, ground_of_map
+from systems.reset import from_map
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """Meaning of a map character: an object, and maybe an agent that faces a direction.
+
+    Attributes:
+        kind, state, color: of the object; negative for random values, see `RandomValues`.
+        facing: orientation of the agent, `ANY` for a random one; None without an agent.
+        one_of: objects of which one is sampled; () for a single object.
+        weights: weight of each object in `one_of`.
+        room: name of the room that the cell belongs to; "" for none.
+        content: object in the box, None for none.
+        holds: object that the agent holds, None for none.
+        ground: object on the ground layer, None for none.
+    """
+
+    kind: int = FLOOR
+    state: int = 0
+    color: int = NONE
+    facing: int | None = None
+    one_of: tuple[Symbol, ...] = ()
+    weights: tuple[int, ...] = (1,)
+    room: str = ""
+    content: Symbol | None = None
+    holds: Symbol | None = None
+    ground: Symbol | None = None
+
+    @property
+    def options(self) -> tuple[Symbol, ...]:
+        """All objects that the symbol may stand for."""
+        return self.one_of or (self,)
+
+    @property
+    def contents(self) -> tuple[Symbol, ...]:
+        """Symbols for the objects that lie inside boxes and in the agent's hand."""
+        contents = [option.content for option in self.options]
+        return tuple(symbol for symbol in (*contents, self.holds) if symbol)
+
+    @property
+    def depth(self) -> int:
+        """Maximum depth of nested objects, such as 2 for a box with a key."""
+        return 1 + max((symbol.depth for symbol in self.contents), default=0)
+
+    @property
+    def is_fixed(self) -> bool:
+        """True if the symbol is an object, or none, that is the same in every level. Symbols with a
+        random part, contents, or the name of a room are not fixed."""
+        numbers = self.kind, self.state, self.color, self.facing or 0
+        is_fixed = min(numbers) >= 0 and self.facing != ANY
+        is_fixed &= self.ground is None or self.ground.is_fixed
+        return is_fixed and not (self.one_of or self.room or self.contents)
+
+
+_INNER = schema.any_of(schema.OBJECT, {"type": "object"})
+SYMBOL_KEYS: KeyTable = {
+    "object": Key("Object type; by default Floor.", schema.OBJECT),
+    "state": Key("State; by default the initial one.", schema.TEXT),
+    "color": Key("Colour; by default NONE.", schema.COLOR),
+    "content": Key("Content of a box: an object, one of several, or Floor.", _INNER),
+    "agent": Key(
+        "Orientation of the agent in the cell; `any` is random.",
+        schema.enum_schema((*ORIENTATIONS, "any")),
+    ),
+    "holds": Key("Object in the agent's hand, one of several, or Floor.", _INNER),
+    "one_of": Key(
+        "Options in place of `object`, one of which is sampled.",
+        schema.list_of(_INNER, minItems=1),
+    ),
+    "weights": Key("Weights of `one_of`.", schema.list_of(schema.integer_schema(1, MAX_WEIGHT))),
+}
+"""Keys of a mapping that describes a symbol."""
+LEGEND_KEYS: KeyTable = {
+    **SYMBOL_KEYS,
+    "room": Key("Room of the cell.", schema.TEXT),
+    "ground": Key(
+        "Object on the ground layer of the cell.",
+        schema.any_of(schema.OBJECT, {"type": "object"}),
+    ),
+}
+
+Legend = dict[str, Symbol | None]
+"""Symbols by character; None for an entry of the scenario with an error."""
+
+LEGEND = {
+    "#": Symbol(WALL),
+    ".": Symbol(),
+    " ": Symbol(),
+    "E": Symbol(EXIT),
+    "K": Symbol(KEY, color=YELLOW),
+    "D": Symbol(DOOR, LOCKED, YELLOW),
+    "d": Symbol(DOOR, CLOSED, YELLOW),
+    "_": Symbol(DOOR, OPEN, YELLOW),
+    "B": Symbol(BOX),
+    "T": Symbol(TELEPOD),
+    "b": Symbol(BEACON),
+    "o": Symbol(MOVING_OBSTACLE),
+    "^": Symbol(facing=FORWARD),
+    "v": Symbol(facing=BACKWARD),
+    "<": Symbol(facing=LEFT),
+    ">": Symbol(facing=RIGHT),
+}
+"""Built-in legend, which a scenario's own entries override."""
+
+
+def read_legend(draws: RandomValues, node: YamlNode) -> Legend:
+    """Read the legend in `node`, which gives map characters their meaning: `C: Coin`, `K: {object:
+    Key, color: RED}`. `draws` resolves the names of random values."""
+    legend: Legend = {}
+    for character, entry in fields.mapping(node).items():
+        with draws.problems.collect():
+            legend[character] = None
+            if len(character) != 1 or not character.isprintable():
+                raise entry.error(f"found the key {character!r}, expected a single character")
+            legend[character] = read_symbol(draws, entry, ("room", "ground"))
+    return legend
+
+
+def read_symbol(draws: RandomValues, node: YamlNode, extra_keys: tuple[str, ...] = ()) -> Symbol:
+    """Read the meaning of a map character: an object's name, or a mapping that describes an object,
+    a choice of objects, or an agent. `draws` resolves the names of random values.
+
+    Args:
+        extra_keys: keys that are allowed besides those of a symbol.
+    """
+    names = draws.names
+    if not isinstance(node.value, dict):
+        return Symbol(draws.read_value(node, (AN_OBJECT,), names.resolve_object_type))
+    entries = fields.read_fields(draws.problems, node, (*SYMBOL_KEYS, *extra_keys))
+    if not entries.keys() & {"object", "agent", "one_of", "room", "ground"}:
+        misspelled = len(entries) < len(node.value)
+        raise node.error("" if misspelled else "found neither `object` nor `agent`")
+    if "ground" in entries:
+        above = {key: entry for key, entry in entries.items() if key != "ground"}
+        symbol = Symbol()
+        if above:
+            symbol = read_symbol(draws, replace(node, value=above), extra_keys)
+        below = read_symbol(draws, entries["ground"])
+        _check_layer(draws, node, symbol, ABOVE)
+        _check_layer(draws, entries["ground"], below, GROUND, TERRAIN)
+        return replace(symbol, ground=below)
+    room = fields.text(entries["room"]) if "room" in entries else ""
+    facing = holds = content = None
+    if "agent" in entries:
+        facing = draws.read_value(entries["agent"], (WAY,), _read_facing)
+    if "holds" in entries:
+        if facing is None:
+            raise entries["holds"].error("only an `agent` holds something")
+        holds = _read_content(draws, entries["holds"])
+    if "one_of" in entries:
+        several, weights = _read_options(draws, entries)
+        return Symbol(facing=facing, one_of=several, weights=weights, room=room, holds=holds)
+    if "weights" in entries:
+        raise entries["weights"].error("`weights` goes with `one_of`")
+    kind, state, color = FLOOR, 0, NONE
+    if "object" in entries:
+        kind = draws.read_value(entries["object"], (AN_OBJECT,), names.resolve_object_type)
+    kinds = [names.types[option] for option in draws.list_possible_values(kind)]
+    if "state" in entries:
+        states = {draws.read_state(entries["state"], each.index) for each in kinds}
+        state = states.pop()
+        if states:
+            where = " and ".join(each.name for each in kinds)
+            raise entries["state"].error(f"this state has another number in {where}")
+    if "color" in entries:
+        color = draws.read_value(entries["color"], (A_COLOR,), fields.read_color)
+        for each in kinds:
+            if draws.list_possible_values(color) != (NONE,) and not each.colored:
+                raise entries["color"].error(_no_color_message(names, entries, each))
+            if each.layer == TERRAIN:
+                raise entries["color"].error(
+                    f"{each.name} is terrain, which has one colour; declare a type for each colour"
+                )
+    if "content" in entries:
+        for each in kinds:
+            if Box not in each.component_classes:
+                raise entries["content"].error(f"{each.name} has no component Box to hold it")
+        content = _read_content(draws, entries["content"])
+    return Symbol(kind, state, color, facing, room=room, content=content, holds=holds)
+
+
+def _no_color_message(names: NameResolver, entries: dict[str, YamlNode], kind: ObjectType) -> str:
+    """Return the error message for a legend entry `entries` that gives a colour to an object of the
+    type `kind`, which has none."""
+    if "object" not in entries:
+        return "goes with `object`; what is held has its own, holds: {object: Key, color: RED}"
+    hint = (
+        f"; give it one by `colored: yes` under objects.{kind.name}"
+        if kind in names.declared_types
+        else ""
+    )
+    return f"{kind.name} has no colour{hint}"
+
+
+def _read_content(draws: RandomValues, node: YamlNode) -> Symbol:
+    """Read the object inside a box or in the agent's hand; raise a FieldError if `node` describes
+    an agent. `draws` resolves the names of random values."""
+    symbol = read_symbol(draws, node)
+    if symbol.facing is not None:
+        raise node.error("found an agent, expected an object: {object: Key, color: RED}")
+    _check_layer(draws, node, symbol, ABOVE, GROUND)
+    return symbol
+
+
+def _check_layer(draws: RandomValues, node: YamlNode, symbol: Symbol, *layers: str) -> None:
+    """Raise a FieldError at `node` if `symbol` may stand for an object that does not belong to one
+    of `layers`. `draws` resolves random values."""
+    if ABOVE not in layers and symbol.facing is not None:
+        raise node.error("the agent stands on the ground: write `agent` beside `ground`")
+    for option in symbol.options:
+        for kind in map(draws.names.types.__getitem__, draws.list_possible_values(option.kind)):
+            if kind.index != FLOOR and kind.layer not in layers:
+                hint = f"only a type with `layer: {'` or `'.join(layers)}` may stand here"
+                raise node.error(f"{kind.name} has the layer `{kind.layer}`; {hint}")
+
+
+def _read_facing(node: YamlNode) -> int:
+    return fields.read_choice(node, (*ORIENTATIONS, "any"), "orientation")
+
+
+def _read_options(
+    draws: RandomValues, entries: dict[str, YamlNode]
+) -> tuple[tuple[Symbol, ...], tuple[int, ...]]:
+    """Return (symbols, weights) of a legend entry with `one_of` and perhaps `weights`, which picks
+    an object at random. `draws` resolves the names of random values."""
+    for key in ("object", "state", "color", "content"):
+        if key in entries:
+            raise entries[key].error(f"`{key}` belongs into the items of `one_of`")
+    several = fields.items(entries["one_of"])
+    if not 1 <= len(several) <= _MAX_OPTIONS:
+        raise entries["one_of"].error(f"found {len(several)}, expected 1 to {_MAX_OPTIONS}")
+    symbols = tuple(read_symbol(draws, item) for item in several)
+    for item, symbol in zip(several, symbols, strict=True):
+        if symbol.one_of or symbol.facing is not None:
+            raise item.error("an item of `one_of` is an object; put all else beside `one_of`")
+    weights = (1,) * len(symbols)
+    if "weights" in entries:
+        weights = read_weights(entries["weights"], len(symbols))
+    return symbols, weights
+
+
+_MAX_OPTIONS = 100
+
+
+@dataclass(frozen=True)
+class LevelSource:
+    """Input of the readers of a level: the parts of its scenario that the level depends on.
+
+    Attributes:
+        entries: top-level nodes of the scenario by key.
+        draws: random values of its key `draw`.
+        legend: the scenario's own symbols; `LEGEND` applies to all other characters.
+        find_fault: function of `make_symbol_check`.
+        max_agents: maximum number of agents in the level.
+        levels: levels of the pack, if it is a scenario with the key `levels`.
+    """
+
+    entries: Mapping[str, YamlNode]
+    draws: RandomValues
+    legend: Legend
+    find_fault: Callable[[Symbol], str]
+    max_agents: int = 1
+    levels: Sequence[PackLevel] = ()
+
+
+def read_map(source: LevelSource, node: YamlNode) -> tuple[Call, ...]:
+    """Return the calls of reset systems that build the level in `node`, a map without random parts;
+    `source` has the legend and collects errors."""
+    level = MapReader(source, node)
+    level.require_agent()
+    sides = map(round_up_size, level.shape)
+    cells = np.full((*sides, 3), (FLOOR, 0, 0), np.uint8)
+    ground, starts = cells.copy(), []
+    for y, x, symbol in level.symbols():
+        cells[y, x] = symbol.kind, symbol.state, symbol.color
+        if symbol.facing is not None:
+            starts.append((y, x, symbol.facing))
+        if below := symbol.ground:
+            ground[y, x] = below.kind, below.state, below.color
+    cells.flags.writeable = ground.flags.writeable = False
+    values = {
+        "shape": level.shape,
+        "cells": cells,
+        "starts": np.array(starts or [(-1, -1, FORWARD)]),
+    }
+    reset = Call(get_system(from_map), values)
+    if not any(symbol.ground for _, _, symbol in level.symbols()):
+        return (reset,)
+    return reset, Call(get_system(ground_of_map), {"cells": ground})
+
+
+_UNLISTED = "not among the state space's {0}; list it under `state_space: {0}`"
+
+
+def make_symbol_check(
+    draws: RandomValues, kinds: Collection[int], colors: Collection[int]
+) -> Callable[[Symbol], str]:
+    """Return a function that gives the error message for a symbol whose type or colour is not in
+    the state space, else "". `draws` resolves random values.
+
+    Args:
+        kinds, colors: type and colour indices that the state space allows on the grid.
+    """
+
+    def fault(symbol: Symbol) -> str:
+        for option in (*symbol.options, *(symbol.ground.options if symbol.ground else ())):
+            for number in draws.list_possible_values(option.kind):
+                kind = draws.names.types[number].name
+                if number not in kinds:
+                    return f"{kind}, {_UNLISTED.format('objects')}"
+                for color in draws.list_possible_values(option.color):
+                    if color not in colors:
+                        return f"{kind} in {COLORS[color]}, {_UNLISTED.format('colors')}"
+        return next(filter(None, map(fault, symbol.contents)), "")
+
+    return fault
+
+
+_KEY = re.compile(r"[a-z_]{2,}:(?=\s|$)")
+
+
+class MapReader:
+    """Map as rows of characters, checked against the legend; collects all errors.
+
+    Attributes:
+        rows: rows of characters.
+        shape: (height, width).
+        legend: symbols by character, the built-in ones included.
+        agents: positions of agents as text, such as "row 2, column 3".
+    """
+
+    def __init__(self, source: LevelSource, node: YamlNode) -> None:
+        self._problems = source.draws.problems
+        self._source = source
+        self._node = node
+        self.legend = {**LEGEND, **source.legend}
+        self.rows = self._split_rows()
+        self.shape = len(self.rows), len(self.rows[0])
+        self.agents: list[str] = []
+        self._wrong: set[str] = set()
+        for y, row in enumerate(self.rows):
+            for x, character in enumerate(row):
+                self._check_cell(y, x, character)
+
+    def require_agent(self) -> None:
+        """Add an error if no character of the map stands for an agent."""
+        if not self.agents and not self._wrong and self._source.max_agents:
+            looks = " ".join(
+                c for c, symbol in self.legend.items() if symbol and symbol.facing is not None
+            )
+            self._problems.add(self._node, f"no agent; put one of {looks} where it starts")
+
+    def symbols(self) -> Iterator[tuple[int, int, Symbol]]:
+        """Yield (y, x, symbol) of every map cell whose character is valid, row by row."""
+        for y, row in enumerate(self.rows):
+            for x, character in enumerate(row):
+                if symbol := self.legend.get(character):
+                    yield y, x, symbol
+
+    def _cell_node(self, y: int, x: int = 0) -> YamlNode:
+        first, cell = self._node.first_row, (y, x)
+        return replace(self._node, line=self._node.line if first is None else first + y, cell=cell)
+
+    def _split_rows(self) -> list[str]:
+        """Return the rows of the map, one text each; report rows that are not as long as the first,
+        and cut longer ones."""
+        if self._node.folded:
+            raise self._node.error("its rows are joined into one line; write `map: |`")
+        rows = self._node.text.rstrip("\n").split("\n")
+        if not rows[0] and any(rows):
+            raise self._node.error("row 0 is empty; take out the empty line above the rows")
+        for y, row in enumerate(rows):
+            if ":" not in self.legend and (found := _KEY.match(row)):
+                raise self._cell_node(y).error(
+                    f"row {y} begins as the key {found[0]!r}; indent keys less than rows of maps"
+                )
+        if isinstance(self._node.value, dict | list) or not rows[0]:
+            raise self._node.error(
+                f"found {self._node.summary}, expected rows of characters: `map: |`, and below it "
+                f"the rows, all indented alike"
+            )
+        for y, row in enumerate(rows):
+            if "\t" in row:
+                raise self._cell_node(y).error(f"row {y} has a tab; use spaces or dots")
+            if len(row) != len(rows[0]):
+                is_deeper = len(row.lstrip(" ")) == len(rows[0])
+                missing = len(rows[0]) - len(row)
+                fix = f"add {format_count(missing, 'character')}"
+                if missing < 0:
+                    fix = f"take {format_count(-missing, 'character')} away"
+                if is_deeper:
+                    fix = "indent all rows alike"
+                self._problems.add(
+                    self._cell_node(y, min(len(row), len(rows[0]))),
+                    f"row {y}, {shorten(row, 40)!r}, is {len(row)} characters long, row 0 is "
+                    f"{len(rows[0])}; {fix}",
+                )
+        if max(len(rows), len(rows[0])) > fields.MAX_SIDE:
+            raise self._node.error(f"larger than {fields.MAX_SIDE} rows or columns")
+        return [row[: len(rows[0])] for row in rows]
+
+    def _check_cell(self, y: int, x: int, character: str) -> None:
+        """Report an error if the `character` at row `y`, column `x` is unknown, not allowed here,
+        or one agent too many; once per character."""
+        if character in self._wrong:
+            return  # reported once, so that one slip does not fill the screen
+        place = format_cell(y, x)
+        symbol = self.legend.get(character)
+        if symbol is None:
+            self._wrong.add(character)
+            if character not in self.legend:
+                hint = describe_allowed(character, (c.replace(" ", "blank") for c in self.legend))
+                self._problems.add(
+                    self._cell_node(y, x), f"{place}: no {character!r} in the legend{hint}"
+                )
+            return
+        if fault := self._source.find_fault(symbol):
+            self._wrong.add(character)
+            self._problems.add(self._cell_node(y, x), f"{place}: {character!r} is {fault}")
+        if symbol.facing is not None:
+            if len(self.agents) >= (most := self._source.max_agents):
+                fault = "an agent, and its component Bodiless says that it stands in no cell"
+                if most == 1:
+                    first = f"a second agent, the first is in {self.agents[0]}"
+                    fault = f"{first}; for more write `agents: {{number: 2}}`"
+                elif most > 1:
+                    fault = f"agent {len(self.agents) + 1}, and there are {most}"
+                self._problems.add(self._cell_node(y, x), f"{place}: {fault}")
+            self.agents.append(place)
+
+
+# The functions below show grids and objects as text.
+
+_AGENT = {symbol.facing: char for char, symbol in LEGEND.items() if symbol.facing is not None}
+_OBJECT = {
+    (symbol.kind, symbol.state): char
+    for char, symbol in reversed(LEGEND.items())
+    if symbol.facing is None
+}
+_PLAIN = [[kind, 0, NONE] for kind in (HIDDEN, FLOOR, WALL)]
+"""Cells that the text of a view does not describe: hidden, floor and walls."""
+
+
+def grid_to_text(
+    grid: NDArray[np.uint8], types: ObjectTypes, agent: tuple[int, int, int] | None = None
+) -> str:
+    """Return a drawing of `grid`, an (H, W, 3) array of (type, state, colour) indices, with one
+    character per cell; `?` for hidden cells.
+
+    Objects without a character of their own show the first letter of their type's name.
+
+    Args:
+        types: object types of the scenario.
+        agent: (y, x, facing) of the agent to draw, None for no agent.
+    """
+    rows = [[_object_character(types, *look) for look in row] for row in grid[..., :2].tolist()]
+    if agent is not None:
+        y, x, facing = agent
+        if 0 <= y < len(rows) and 0 <= x < len(rows[0]):
+            rows[y][x] = _AGENT[facing]
+    return "\n".join("".join(row) for row in rows)
+
+
+def _object_character(types: ObjectTypes, kind: int, state: int) -> str:
+    if kind == HIDDEN:
+        return "?"
+    return _OBJECT.get((kind, state)) or types[kind].name[0].upper()
+
+
+def view_to_text(
+    grid: NDArray[np.uint8],
+    item: NDArray[np.uint8],
+    types: ObjectTypes,
+    observer: tuple[int, int, int],
+) -> str:
+    """Return an observation as text: the cells of `grid` as characters, `item` (the object in
+    hand), and each object with its position from `observer`, the agent's y, x and facing.
+
+    >>> grid = np.full((3, 3, 3), (2, 0, 0), np.uint8)
+    >>> grid[0, 2] = 5, 2, 4
+    >>> print(view_to_text(grid, np.zeros(3, np.uint8), OBJECT_TYPES, (2, 1, FORWARD)))
+    ..D
+    ...
+    .^.
+    holding nothing
+    locked yellow door: 2 ahead, 1 right
+    """
+    held = describe_object(types, *item.tolist()) if item[0] != NONE_GRID_OBJECT else "nothing"
+    lines = [grid_to_text(grid, types, observer), f"holding {held}"]
+    down, aside = step_y(observer[2]), step_x(observer[2])
+    for y, row in enumerate(grid.tolist()):
+        for x, look in enumerate(row):
+            if look not in _PLAIN:
+                dy, dx = y - observer[0], x - observer[1]
+                where = _describe_offset(dy * down + dx * aside, dy * aside - dx * down)
+                lines.append(f"{describe_object(types, *look)}: {where}")
+    return "\n".join(lines)
+
+
+def format_mission(mission: str) -> str:
+    """Return the line of a text observation that states the mission."""
+    return escape_unprintable(f"mission: {mission}")
+
+
+def format_numbers(numbers: Iterable[ShownNumber]) -> str:
+    """Return the line of a text observation that lists the numbers of the agent's state vector."""
+    return escape_unprintable(", ".join(f"{number.label} {number.text}" for number in numbers))
+
+
+def _describe_offset(ahead: int, right: int) -> str:
+    ways = (ahead, "ahead", "behind"), (right, "right", "left")
+    parts = [f"{abs(n)} {there if n > 0 else back}" for n, there, back in ways if n]
+    return ", ".join(parts) or "here"
+
+
+def frame_to_text(frame: Frame) -> str:
+    """Return a frame (one drawn state of an episode) as text: state and observation side by side,
+    and a line about the last step."""
+    left = grid_to_text(frame.grid, frame.types, frame.agent).split("\n")
+    right = grid_to_text(frame.observation, frame.types, frame.observer).split("\n")
+    rows = zip_longest(left, right, fillvalue="")
+    kind, _, color = frame.item
+    held = "nothing"
+    if kind:
+        held = " ".join(filter(None, (COLORS[color] if color else "", frame.types[kind].name)))
+    last = f"{frame.action}: {frame.reward:+g}, " if frame.action else ""
+    line = f"{last}return {frame.total:+g}, step {frame.steps}, holding {held}"
+    if frame.outcome:
+        line += f", {frame.outcome}"
+    lines = [*(f"{a:{len(left[0])}}   {b}".rstrip() for a, b in rows), line]
+    lines += [format_mission(frame.mission)] if frame.mission else []
+    lines += [format_numbers(frame.numbers)] if frame.numbers else []
+    return "\n".join(lines)
+
+
+def describe_object(types: ObjectTypes, kind: int, state: int, color: int) -> str:
+    """Return an object in words, such as "locked yellow door", from the indices of its type
+    (`kind`), `state` and `color`.
+
+    >>> describe_object(OBJECT_TYPES, 5, 2, 4)
+    'locked yellow door'
+    """
+    shown = types[kind]
+    state_name = shown.states[state].lower() if shown.states else ""
+    color_name = COLORS[color].lower() if color else ""
+    name = to_snake_case(shown.name).replace("_", " ")
+    return " ".join(filter(None, (state_name, color_name, name)))
+
+
+def format_reward(value: float) -> str:
+    """Return a reward with its sign: +1, -0.05, 0."""
+    value = round(value, 9)  # a sum of floats may miss 0
+    return f"{value:+.6g}" if value else "0"

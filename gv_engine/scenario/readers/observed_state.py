@@ -1,0 +1,290 @@
+"""State vector of an agent: component fields that the agent observes in addition to its view.
+
+    observation: {state: [agent.health, agent.food, Pot.soups]}
+
+Each number is a field of a component: of the agent itself, of the world (`world.daylight`), or of
+the only object of a type. A field that is an array stands for all its numbers, and
+`agent.counts.WOOD` for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.core import Agent, Position
+from gv_engine.rules.component import Field, column_name, fields_of, to_snake_case
+from gv_engine.rules.errors import describe_allowed
+from gv_engine.rules.frame import ShownNumber
+from gv_engine.scenario.memory.layout import Layout
+from gv_engine.scenario.readers.map import format_numbers
+from gv_engine.scenario.readers.resolver import NameResolver
+from gv_engine.scenario.syntax import fields
+from gv_engine.scenario.syntax import json_schema as schema
+from gv_engine.scenario.syntax.fields import YamlNode
+from gv_engine.scenario.syntax.json_schema import Key, KeyTable
+
+_AGENT, _WORLD = "agent", "world"
+WORLD = -1
+"""Value of `StateNumber.kind` for the world's own entity."""
+_SHOWN = "number", "bar"
+_MAX_NUMBER_LENGTH = 16
+"""Maximum number of characters of a number in a line, separators included."""
+_MAX = 256
+"""Maximum length of a state vector."""
+
+NUMBER_KEYS: KeyTable = {
+    "of": Key("Number, as `agent.health` or `Pot.soups`.", schema.TEXT, required=True),
+    "label": Key("Word for people; by default the field's name.", schema.TEXT),
+    "show": Key("How the window shows it: `number`, or `bar`.", schema.enum_schema(_SHOWN)),
+}
+OBSERVATION_KEYS: KeyTable = {
+    "state": Key(
+        "Numbers of components that the agent observes: `[agent.health, world.day, Pot.soups]`.",
+        schema.list_of(
+            schema.any_of(schema.TEXT, schema.object_schema(NUMBER_KEYS)), maxItems=_MAX
+        ),
+        nested=NUMBER_KEYS,
+    )
+}
+
+
+class StateNumber(NamedTuple):
+    """Number of a state vector.
+
+    Attributes:
+        name: name in the scenario file, such as "agent.health".
+        label: name that people see.
+        kind: type index of the object that has the number; WORLD for the world's own entity, None
+            for the agent.
+        column, field: column of the component, and its field.
+        item: index in a field that is an array, None for a single number.
+        low, high: least and greatest value; None for a row or column of the grid.
+        is_float: True for a floating-point number.
+        has_bar: True if the window shows a bar.
+    """
+
+    name: str
+    label: str
+    kind: int | None
+    column: str
+    field: str
+    item: int | None
+    low: float | None
+    high: float | None
+    is_float: bool
+    has_bar: bool
+
+
+class ObservedState:
+    """State vector of the agents of a scenario.
+
+    Args:
+        numbers: its numbers, in order.
+        layout: layout of the worlds.
+
+    Attributes:
+        names, labels: names of the numbers in the scenario file, and the names that people see.
+        dtype: int32, or float32 if any number is a float.
+        low, high: (k,) arrays of that dtype, the least and the greatest values.
+    """
+
+    def __init__(self, numbers: Sequence[StateNumber], layout: Layout) -> None:
+        self.numbers = tuple(numbers)
+        self.names = tuple(number.name for number in numbers)
+        self.labels = tuple(number.label for number in numbers)
+        self.dtype: Any = np.float32 if any(n.is_float for n in numbers) else np.int32
+        self.low: Any
+        self.high: Any
+        last = max(layout.height, layout.width) - 1
+        bounds = [(-1, last) if n.low is None else (n.low, n.high) for n in numbers]
+        self.low, self.high = (np.array(ends).astype(self.dtype) for ends in zip(*bounds))
+
+    def encode(self, w: Any, agent: int = 1) -> NDArray[Any]:
+        """Return the state vector (k,) of an agent in world `w`."""
+        values = []
+        for _, _, kind, column, field, item, *_ in self.numbers:
+            e = agent if kind is None else w.world if kind == WORLD else w.unique(kind)
+            values.append(getattr(getattr(w, column), field)[e if item is None else (e, item)])
+        return np.array(values, self.dtype)
+
+    def to_line(self, vector: NDArray[Any]) -> str:
+        """Return the line of a text observation that lists the numbers of a state vector (k,)."""
+        return format_numbers(self.describe(vector))
+
+    @property
+    def max_line_length(self) -> int:
+        """Upper bound of the length of a line of `to_line`, in characters."""
+        return sum(map(len, self.labels)) + _MAX_NUMBER_LENGTH * len(self.labels)
+
+    @property
+    def line_characters(self) -> frozenset[str]:
+        """Set of all characters that lines of `to_line` may have."""
+        return frozenset("".join(self.labels)).union("0123456789+-.einfa, ")
+
+    def find_fault(self, vector: NDArray[Any]) -> str:
+        """Return an error message if a number of a state vector (k,) is out of its bounds; an empty
+        text if none is."""
+        for name, value, low, high in zip(self.names, vector, self.low, self.high, strict=True):
+            if not low <= value <= high:
+                return f"{name} is {value:g}, and its bounds are {low:g} to {high:g}"
+        return ""
+
+    def describe(self, vector: NDArray[Any]) -> tuple[ShownNumber, ...]:
+        """Return the labels, texts and bar lengths with which people see the numbers of a state
+        vector (k,)."""
+        shown = []
+        for number, value, low, high in zip(self.numbers, vector, self.low, self.high, strict=True):
+            share = None
+            if number.has_bar:
+                share = min(max(float((value - low) / max(1e-9, high - low)), 0.0), 1.0)
+            shown.append(ShownNumber(number.label, f"{value:g}", share))
+        return tuple(shown)
+
+
+class StateReader:
+    """Reader of the key `observation` of a scenario file.
+
+    Args:
+        names: resolver of the file's names.
+        layout: layout of the scenario's worlds.
+    """
+
+    def __init__(self, names: NameResolver, layout: Layout) -> None:
+        self._names, self._layout = names, layout
+        self._types = {to_snake_case(kind.name): kind.name for kind in layout.types}
+
+    def read(self, node: YamlNode) -> tuple[StateNumber, ...]:
+        """Return the numbers that the mapping in `node` lists under `state`."""
+        entries = fields.read_fields(self._names.problems, node, OBSERVATION_KEYS)
+        if "state" not in entries:
+            raise node.error("`state` is missing; it lists numbers: {state: [agent.health]}")
+        if isinstance(entries["state"].value, str):
+            name = entries["state"].text
+            raise entries["state"].error(f"found {name!r}, expected a list: [{name}]")
+        numbers: list[StateNumber] = []
+        for item in fields.limited_items(entries["state"], _MAX, "numbers"):
+            with self._names.problems.collect():
+                for number in self._read_numbers(item):
+                    if any(number[2:6] == other[2:6] for other in numbers):
+                        raise item.error(f"{number.name} is listed twice")
+                    numbers.append(number)
+        if len(numbers) > _MAX:
+            raise entries["state"].error(f"found {len(numbers)} numbers, expected at most {_MAX}")
+        return tuple(numbers)
+
+    def _read_numbers(self, node: YamlNode) -> list[StateNumber]:
+        """Return the numbers that an item of the list describes, a text or a mapping with `of`: one
+        number, or all of an array."""
+        entries = {"of": node}
+        if isinstance(node.value, dict):
+            entries = fields.read_fields(self._names.problems, node, NUMBER_KEYS)
+            if "of" not in entries:
+                raise node.error("`of` is missing; it is the number, as agent.health")
+        named = entries["of"]
+        name = fields.text(named)
+        owner, *parts = name.split(".")
+        if len(parts) not in (1, 2, 3) or not all((owner, *parts)):
+            last = name.split(".")[-1] or "health"
+            raise named.error(
+                f"found {name!r}, expected agent.FIELD, world.FIELD or TYPE.FIELD, as "
+                f"agent.{last}, or with its component, agent.COMPONENT.{last}"
+            )
+        kind = self._read_owner(named, owner)
+        arrays = {f.name for cls in self._layout.components for f in fields_of(cls) if f.items}
+        has_item = len(parts) == 2 and parts[0] in arrays - {*self._layout.names}
+        component = parts.pop(0) if len(parts) > 1 and not has_item else ""
+        column, field = self._find_field(named, owner, kind, parts[0], component)
+        items = self._read_items(named, field, *parts[1:])
+        if field.is_entity:
+            raise named.error(f"{field.name} is another object, and agents observe numbers alone")
+        low, high = field.bounds if isinstance(field.dtype, np.dtype) else (None, None)
+        is_float = isinstance(field.dtype, np.dtype) and field.dtype.kind == "f"
+        has_bar = "show" in entries and fields.choose(entries["show"], _SHOWN, "form") == "bar"
+        if has_bar and not field.declared_bounds:
+            kept = "float" if is_float else "int"
+            raise entries["show"].error(
+                f"found bar, and {field.name} has no declared bounds; declare them, as "
+                f"`{field.name}: Annotated[{kept}, Bounds(0, 9)] = 9`, or leave out `show`"
+            )
+        given = fields.read_name(entries["label"]) if "label" in entries else ""
+        ends = low, high, is_float, has_bar
+        numbers = []
+        for item in items:
+            called = "" if item is None else field.items[item]
+            word = called.lower()
+            label = word if word and not word.isdigit() else f"{field.name} {word}".strip()
+            if given:
+                label = given if len(items) == 1 else f"{given} {word}"
+            whole = name if len(items) == 1 else f"{name}.{called}"
+            label = label.replace("_", " ")
+            numbers.append(StateNumber(whole, label, kind, column, field.name, item, *ends))
+        return numbers
+
+    def _read_items(self, node: YamlNode, field: Field, name: str = "") -> Sequence[int | None]:
+        """Return the indices of the numbers of `field`: of the item called `name`, or of all;
+        [None] for a field that is a single number."""
+        if not name:
+            return range(len(field.items)) or [None]
+        if not field.items:
+            raise node.error(f"{field.name} is a single number, without an item {name!r}")
+        if name not in field.items:
+            raise node.error(
+                f"{field.name} has no item {name!r}{describe_allowed(name, field.items)}"
+            )
+        return [field.items.index(name)]
+
+    def _read_owner(self, node: YamlNode, name: str) -> int | None:
+        """Return the owner that `name` denotes: None for the agent, WORLD for the world, else the
+        index of the object type with that name."""
+        if name.lower() == _AGENT:
+            return None
+        if name != _WORLD:
+            return self._resolve_type(node, name)
+        if not self._layout.world_components:
+            raise node.error("the world has no components; list them: world: {components: […]}")
+        return WORLD
+
+    def _resolve_type(self, node: YamlNode, name: str) -> int:
+        type_name = self._types.get(name, name)
+        return self._names.resolve_object_type(replace(node, value=type_name, text=type_name))
+
+    def _find_field(
+        self, node: YamlNode, owner: str, kind: int | None, name: str, component: str = ""
+    ) -> tuple[str, Field]:
+        """Return the column and the field called `name` of a component.
+
+        Without `component`, it is the only component of the owner that has such a field; the owner
+        is the agent if `kind` is None, the world if `kind` is WORLD, else the objects of that type.
+        With `component`, it is the component in that column, also if the owner begins without it,
+        as rules may add it later.
+        """
+        classes: Iterable[type] = self._layout.components
+        if component:
+            classes = [cls for cls in classes if column_name(cls) == component]
+            if not classes:
+                hint = describe_allowed(component, self._layout.names)
+                raise node.error(f"no component {component!r}{hint}")
+        elif kind == WORLD:
+            classes = [cls for cls, _ in self._layout.world_components]
+        elif kind is None:
+            bodies = (cls for body in self._layout.bodies for cls, _ in body)
+            classes = dict.fromkeys((Agent, Position, *bodies))
+        else:
+            classes = self._layout.object_types[kind].component_classes
+        pairs = [(column_name(cls), field) for cls in classes for field in fields_of(cls)]
+        found = [(column, field) for column, field in pairs if field.name == name]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            columns = " and ".join(column for column, _ in found)
+            raise node.error(
+                f"{columns} have a field {name}; write {owner}.{found[0][0]}.{name} or the like"
+            )
+        hint = describe_allowed(name, dict.fromkeys(field.name for _, field in pairs))
+        whose = f"component {component} has" if component else f"components of {owner} have"
+        raise node.error(f"the {whose} no field {name!r}{hint}")

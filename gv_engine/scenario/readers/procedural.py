@@ -1,0 +1,479 @@
+"""Procedural levels: random maps, objects placed in regions, and objects that must be reachable.
+
+    room: [9, 9]
+    place:
+      - {object: Exit, in: [[1, 7], [7, 7]]}
+      - {object: Key, color: $color, count: [1, $n], not_next_to: [Exit]}
+      - {agent: any}
+    reachable: [agent, Exit]
+
+The reader encodes these keys as arrays for the reset functions of `systems.procedural`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.core import FLOOR
+from gv_engine.rules.errors import describe_allowed
+from gv_engine.rules.objects import ObjectTypes
+from gv_engine.rules.system import Call, get_system
+from gv_engine.scenario.levels.level_files import LevelFiles
+from gv_engine.scenario.memory.layout import round_up_size
+from gv_engine.scenario.readers.level_files_reader import LevelFilesReader
+from gv_engine.scenario.readers.map import SYMBOL_KEYS, LevelSource, MapReader, Symbol, read_symbol
+from gv_engine.scenario.readers.random_values import make_padded_table, make_row, make_table
+from gv_engine.scenario.syntax import fields
+from gv_engine.scenario.syntax import json_schema as schema
+from gv_engine.scenario.syntax.fields import YamlNode
+from gv_engine.scenario.syntax.json_schema import Key, KeyTable
+from systems import procedural
+
+_MAX_MAPS = 1000
+_SYMMETRIES = {"turn": (0, 1, 2, 3), "mirror": (0, 4)}
+
+
+def make_symbol_tables(placed: Sequence[Symbol], types: ObjectTypes) -> dict[str, Any]:
+    """Encode the symbols `placed` (meanings of map characters), followed by the symbols inside
+    their boxes and hands, as arrays; return the arrays as keyword arguments of reset systems."""
+    symbols = [*placed]
+    numbers: dict[Symbol | None, int] = {None: 0}
+    for symbol in symbols:  # the list grows in the loop
+        for inner in symbol.contents:
+            numbers[inner] = len(symbols)
+            symbols.append(inner)
+    most = max([1, *(len(symbol.options) for symbol in symbols)])
+    looks, weights = make_table(0, len(symbols), most, 4), make_table(0, len(symbols), most)
+    looks[..., 0], weights[:, 0] = FLOOR, 1
+    for number, symbol in enumerate(symbols):
+        looks[number, : len(symbol.options)] = [
+            (option.kind, option.state, option.color, numbers[option.content])
+            for option in symbol.options
+        ]
+        weights[number, : len(symbol.weights)] = symbol.weights
+    nobody = procedural.NOBODY
+    ways = [nobody if symbol.facing is None else symbol.facing for symbol in symbols]
+    held = make_row([numbers[symbol.holds] for symbol in symbols], 0)
+    oriented = make_table(0, max(kind.index for kind in types) + 1)
+    for kind in types:
+        oriented[kind.index] = kind.is_oriented
+    tables = {"looks": looks, "weights": weights, "facings": make_row(ways, nobody)}
+    return {**tables, "holds": held, "oriented": oriented}
+
+
+_DEFAULT_TRIES = 100
+_MAX_TRIES = 10_000
+_MAX_PLACES = _MAX_BOXES = 100
+_LIST = schema.list_of(schema.TEXT)
+_PLACES: KeyTable = {
+    "count": Key("Number, or [minimum, maximum].", {"type": ["integer", "array"]}),
+    "in": Key(
+        "Cells: rooms, rows and columns `[[1, 3], [5, 7]]`, or `{cells: […]}`.",
+        {"type": ["string", "array", "object"]},
+    ),
+    "not_next_to": Key(
+        "`agent` or objects that must not be in a neighbouring cell.", {"type": ["string", "array"]}
+    ),
+}
+_REACHED: KeyTable = {
+    "things": Key("Start and ends of the paths: [agent, Exit].", _LIST),
+    "through": Key("Objects that paths may cross.", _LIST),
+}
+
+PROCEDURAL_KEYS: KeyTable = {
+    "draw": Key(
+        "Values that each level samples, for `$name` in legend and places: a list of "
+        "options, `{one_of: …, weights: …, not: $name}` or `{from: 2, to: 4}`.",
+        schema.map_of({"type": ["array", "object"]}),
+    ),
+    "maps": Key("Maps, one of which is sampled.", schema.list_of(schema.TEXT, minItems=1)),
+    "symmetries": Key(
+        "If true, maps are rotated and mirrored at random.",
+        schema.unique_list(schema.enum_schema(["turn", "mirror"])),
+    ),
+    "room": Key("[height, width] of a walled room, in place of a map.", schema.PAIR),
+    "rooms": Key("Regions by name.", schema.map_of({"type": ["string", "array", "object"]})),
+    "place": Key(
+        "Objects for random free cells, in order.",
+        schema.list_of(
+            schema.any_of(schema.OBJECT, schema.object_schema({**SYMBOL_KEYS, **_PLACES}))
+        ),
+        nested={**SYMBOL_KEYS, **_PLACES},
+    ),
+    "reachable": Key(
+        "Objects to which paths must lead from the first: [agent, Exit].",
+        schema.any_of(_LIST, schema.object_schema(_REACHED)),
+        nested=_REACHED,
+    ),
+    "tries": Key(
+        "Number of sampled levels after which an error is raised.",
+        schema.integer_schema(1, _MAX_TRIES),
+    ),
+}
+"""Keys of procedural levels."""
+_ANYWHERE = (0, fields.MAX_SIDE, 0, fields.MAX_SIDE)
+
+Box = tuple[int, int, int, int]
+"""First and last row, first and last column."""
+
+
+class Region(NamedTuple):
+    """Cells of a map: all cells in `boxes`, and the cells of rooms whose numbers are in `marks`,
+    which the legend assigns to characters."""
+
+    boxes: tuple[Box, ...] = (_ANYWHERE,)
+    marks: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Entry of `place`: objects to put into free cells.
+
+    Attributes:
+        node: node of the entry.
+        symbol: object or agent to place.
+        count: least and greatest number of objects, negative for random values.
+        region: cells where they may be placed.
+        apart: types that must not be in a neighbouring cell; may include `THE_AGENT`.
+    """
+
+    node: YamlNode
+    symbol: Symbol
+    count: tuple[int, int]
+    region: Region
+    apart: tuple[int, ...]
+
+
+class ProceduralReader:
+    """Reader of a level with random parts; collects all errors.
+
+    Attributes:
+        depth: maximum depth of nested objects.
+    """
+
+    def __init__(self, source: LevelSource) -> None:
+        self._source = source
+        self._entries, self._draws, self._legend = source.entries, source.draws, source.legend
+        self._problems, self._names = source.draws.problems, source.draws.names
+        self._shape: tuple[int, int] | None = None  # of the room, None for maps
+        self._maps: list[MapReader] = []
+        self._files: LevelFilesReader | None = None
+        self._which = self._way = 0  # random values for the map and its symmetry
+        self._rooms: dict[str, Region] = {}
+        self._numbers: dict[str, int] = {}  # of the rooms that the legend marks
+        self.depth = 1
+
+    def read_level(self, reset: Call | None) -> Call:
+        """Return the reset call that builds a whole level: it samples random values and places
+        objects, and repeats this until all objects that must be reachable are reachable.
+
+        Args:
+            reset: reset call that builds the level, None for a room or maps.
+        """
+        levels = (reset,) if reset else self._read_maps()
+        marked = (symbol.room for symbol in self._legend.values() if symbol and symbol.room)
+        self._numbers = {room: number for number, room in enumerate(dict.fromkeys(marked), 1)}
+        self._rooms = {room: Region((), (number,)) for room, number in self._numbers.items()}
+        with self._problems.collect():
+            self._read_rooms()
+        places = self._read_places()
+        if reset is None and not any(place.symbol.facing is not None for place in places):
+            self._require_agent()
+        for place in places:
+            with self._problems.collect():
+                self._check_capacity(place, reset)
+        shown = [*filter(None, self._legend.values()), *(place.symbol for place in places)]
+        self.depth = max([1, *(symbol.depth for symbol in shown)])
+        resets = (*levels, *([self._make_placement_call(places)] if places else []))
+        if len(self._draws):
+            resets = (self._draws.make_call(), *resets)
+        things, through = self._read_reachable()
+        if "tries" in self._entries and "reachable" not in self._entries:
+            self._problems.add(self._entries["tries"], "`tries` goes with `reachable`")
+        read_tries = PROCEDURAL_KEYS["tries"].read
+        tries = self._problems.read_key(self._entries, "tries", read_tries, _DEFAULT_TRIES)
+        return Call(
+            get_system(procedural.sample_until_reachable),
+            {"reset_functions": resets, "things": things, "through": through, "tries": tries},
+        )
+
+    def _read_rooms(self) -> None:
+        """Read the named regions of cells under `rooms` into `self._rooms`."""
+        if "rooms" not in self._entries:
+            return
+        for name, node in fields.mapping(self._entries["rooms"]).items():
+            with self._problems.collect():
+                if name in self._rooms:
+                    raise node.error(f"the legend marks the cells of {name} already")
+                self._rooms[name] = self._read_boxes(node)
+
+    def _read_region(self, node: YamlNode) -> Region:
+        """Read a region of cells: the name of a room, a list of names `[west, east]`, or boxes of
+        cells."""
+        named = fields.list_or_single(node)
+        if isinstance(node.value, dict) or not all(isinstance(n.value, str) for n in named):
+            return self._read_boxes(node)
+        rooms = []
+        for each in named:
+            if each.text not in self._rooms:
+                hint = describe_allowed(each.text, self._rooms) or "; name it under `rooms`"
+                raise each.error(f"no room {each.text!r}{hint}")
+            rooms.append(self._rooms[each.text])
+        boxes = tuple(box for room in rooms for box in room.boxes)
+        return Region(boxes, tuple(mark for room in rooms for mark in room.marks))
+
+    def _read_boxes(self, node: YamlNode) -> Region:
+        """Read a region of cells from rows and columns, `[[1, 3], [5, 7]]`, or from single cells,
+        `{cells: [[1, 5], [2, 6]]}`."""
+        if isinstance(node.value, dict):
+            entries = fields.read_fields(self._problems, node, ("cells",))
+            cells = fields.items(entries["cells"]) if "cells" in entries else []
+            if not 1 <= len(cells) <= _MAX_BOXES:
+                raise node.error(f"found {len(cells)} cells, expected 1 to {_MAX_BOXES}")
+            return Region(tuple(self._read_box(cell) for cell in cells))
+        return Region((self._read_box(node),))
+
+    def _read_box(self, node: YamlNode) -> Box:
+        sides = fields.pair_of(node, "rows and columns, as in [[1, 3], [5, 7]]")
+        (top, low), (left, right) = map(_read_range, sides)
+        return top, low, left, right
+
+    def _read_places(self) -> tuple[Placement, ...]:
+        """Return the valid entries of the key `place`, a list of objects and agents to put into
+        random cells; report agents beyond the allowed number."""
+        listed: list[YamlNode] = self._problems.read_key(
+            self._entries,
+            "place",
+            lambda node: fields.limited_items(node, _MAX_PLACES, "places", minimum=0),
+            [],
+        )
+        places = self._problems.read_each(listed, self._read_place)
+        agents = [place for place in places if place.symbol.facing is not None]
+        most = self._source.max_agents
+        for place in agents[most:]:
+            fault = "a second agent; there is one" if most == 1 else "an agent too many"
+            self._problems.add(place.node, fault)
+        return places
+
+    def _read_place(self, node: YamlNode) -> Placement:
+        """Read one entry of the key `place`: the object or agent to put into the level, the number
+        of them, the region, and the types that must not be next to it."""
+        entries = node.value if isinstance(node.value, dict) else {}
+        symbol = read_symbol(self._draws, node, tuple(_PLACES))
+        if fault := self._source.find_fault(symbol):
+            raise node.error(f"it is {fault}")
+        count, region, apart = (1, 1), Region(), list[int]()
+        if "count" in entries:
+            count = self._read_count(entries["count"])
+            if symbol.facing is not None:
+                raise entries["count"].error("it is one agent; leave it out")
+        if "in" in entries:
+            region = self._read_region(entries["in"])
+        if "not_next_to" in entries:
+            apart = [
+                self._read_type(each) for each in fields.list_or_single(entries["not_next_to"])
+            ]
+        return Placement(node, symbol, count, region, tuple(apart))
+
+    def _read_count(self, node: YamlNode) -> tuple[int, int]:
+        """Read the number of objects to place: a number or `[least, greatest]`; return both limits,
+        which may be codes of random values."""
+        if not isinstance(node.value, list):
+            number = self._draws.read_number(node, fields.MAX_CELLS)
+            return number, number
+        low, high = fields.pair_of(node, "the least and the greatest: [2, 4]")
+        return self._draws.read_range(low, high, fields.MAX_CELLS)
+
+    def _read_type(self, node: YamlNode) -> int:
+        """Read `agent` or the name of an object type; return the index of the type, or
+        `THE_AGENT`."""
+        if fields.text(node) == "agent":
+            return procedural.THE_AGENT
+        kind = self._names.resolve_object_type(node)
+        if kind <= FLOOR:
+            raise node.error(f"found {node.text!r}, expected `agent` or an object")
+        return kind
+
+    def _check_capacity(self, place: Placement, reset: Call | None) -> None:
+        """Raise a FieldError if the region of `place` has fewer free cells than the largest number
+        of its objects; `reset` is the call that builds the level, None for maps."""
+        most = max(self._draws.list_possible_values(place.count[1]))
+        for number, free in enumerate(self._find_free_cells(reset), 1):
+            inside = np.zeros_like(free)
+            for top, low, left, right in place.region.boxes:
+                inside[top : low + 1, left : right + 1] = True
+            for y, x, symbol in self._maps[number - 1].symbols() if place.region.marks else ():
+                inside[y, x] |= self._numbers.get(symbol.room, 0) in place.region.marks
+            left_over = int((free & inside).sum())
+            if left_over < most:
+                where = f" of map {number}" if len(self._maps) > 1 else ""
+                room = "no free cell" if left_over == 0 else f"{left_over} free cells"
+                raise place.node.error(
+                    f"up to {most} do not fit: the region{where} has {room}; make the region "
+                    f"larger, or the count smaller"
+                )
+
+    def _make_placement_call(self, places: Sequence[Placement]) -> Call:
+        """Return the call of the system `place_things` that puts all `places` into the level,
+        described by arrays."""
+        rooms = np.zeros((1, 1, 1), np.int64)
+        if any(place.region.marks for place in places):
+            codes = {c: self._numbers[s.room] for c, s in self._legend.items() if s and s.room}
+            rooms = self._encode_maps(codes, 0, self._entries["place"])
+        return Call(
+            get_system(procedural.place_things),
+            {
+                "which": self._which,
+                "way": self._way,
+                "lines": make_row([place.node.line or 0 for place in places], 0),
+                "counts": make_padded_table(0, [place.count for place in places]),
+                "boxes": make_padded_table(-1, [place.region.boxes for place in places], 4),
+                "marks": make_padded_table(-1, [place.region.marks for place in places]),
+                "rooms": rooms,
+                "apart": make_padded_table(-1, [place.apart for place in places]),
+                **make_symbol_tables([place.symbol for place in places], self._names.types),
+            },
+        )
+
+    def _read_reachable(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return (things, through), two arrays of object types: the first of `things` is the start
+        from which all others must be reachable, on paths that may lead through objects of the types
+        `through`."""
+        types: dict[str, list[int]] = {"things": [], "through": []}
+        with self._problems.collect():
+            if "reachable" in self._entries:
+                node = self._entries["reachable"]
+                entries = {"things": node}
+                if isinstance(node.value, dict):
+                    entries = fields.read_fields(self._problems, node, types)
+                for key, listed in entries.items():
+                    types[key] = [self._read_type(each) for each in fields.items(listed)]
+                if not 2 <= len(types["things"]) <= _MAX_PLACES:
+                    raise node.error("expected a start and at least one goal: [agent, Exit]")
+        return make_row(types["things"]), make_row(types["through"])
+
+    # ---- maps and rooms ------------------------------------------------------------
+
+    def _read_maps(self) -> tuple[Call, ...]:
+        """Return the calls of reset systems that build the level from a map, several maps, or a
+        room with walls around it."""
+        if "room" in self._entries:
+            self._shape = fields.read_pair(self._entries["room"])
+            return (Call(get_system(procedural.walled_room), {"shape": self._shape}),)
+        levels = self._source.levels
+        if isinstance(levels, LevelFiles) and not {"map", "maps"} & self._entries.keys():
+            return (self._read_level_files(levels),)
+        node = self._entries.get("maps", self._entries.get("map"))
+        assert node
+        is_single = "maps" not in self._entries
+        maps = [node] if is_single else fields.limited_items(node, _MAX_MAPS, "maps")
+        self._maps = [MapReader(self._source, each) for each in maps]
+        ways = self._read_symmetries()
+        self._which = self._draws.add_numbers(range(len(maps)))
+        self._way = self._draws.add_numbers(ways)
+        shapes = make_table(1, len(maps), 2, 2)
+        shapes[: len(maps)] = [
+            (level.shape, level.shape[::-1] if 1 in ways else level.shape) for level in self._maps
+        ]
+        symbols = {c: s for level in self._maps for c, s in level.legend.items() if s}
+        cells = self._encode_maps({c: index for index, c in enumerate(symbols)}, 0, node)
+        lies = {"which": self._which, "way": self._way}
+        tables = make_symbol_tables(list(symbols.values()), self._names.types)
+        arguments = {**lies, "shapes": shapes, "cells": cells, **tables}
+        level = Call(get_system(procedural.from_maps), arguments)
+        below = {c: symbol.ground for c, symbol in symbols.items() if symbol.ground}
+        if not below:
+            return (level,)
+        cells = self._encode_maps({c: index for index, c in enumerate(below)}, -1, node)
+        tables = make_symbol_tables(list(below.values()), self._names.types)
+        ground_reset = get_system(procedural.ground_of_maps)
+        return level, Call(ground_reset, {**lies, "cells": cells, **tables})
+
+    def _read_level_files(self, levels: LevelFiles) -> Call:
+        """Return the call of the reset system that builds one of `levels`."""
+        self._files = reader = LevelFilesReader(self._source, levels)
+        ways = self._read_symmetries()
+        self._which = self._draws.add_index(len(levels))
+        self._way = self._draws.add_numbers(ways)
+        arguments = {
+            **{"which": self._which, "way": self._way, "shapes": reader.make_shapes(1 in ways)},
+            **{"cells": levels.characters, "numbers": reader.numbers, "below": reader.below},
+            **make_symbol_tables(reader.symbols, self._names.types),
+        }
+        return Call(get_system(procedural.from_level_files), arguments)
+
+    def _read_symmetries(self) -> tuple[int, ...]:
+        """Return the symmetries that may be applied to maps, as numbers: 0 to 3 quarter turns, plus
+        4 if the map is also mirrored."""
+        read = schema.enum_schema(_SYMMETRIES, "symmetry").read
+        named: tuple[str, ...] = self._problems.read_key(
+            self._entries,
+            "symmetries",
+            lambda node: fields.read_distinct(self._problems, node, read),
+            (),
+        )
+        turns = _SYMMETRIES["turn"] if "turn" in named else (0,)
+        mirrors = _SYMMETRIES["mirror"] if "mirror" in named else (0,)
+        return tuple(mirror + turn for mirror in mirrors for turn in turns)
+
+    def _encode_maps(
+        self, codes: Mapping[str, int], default: int, node: YamlNode
+    ) -> NDArray[np.int64]:
+        """Return a (maps, H, W) array with the code of the character in each cell of each map:
+        `codes` by character, `default` for other legend characters, 0 for unknown ones."""
+        height, width = (round_up_size(max(m.shape[axis] for m in self._maps)) for axis in (0, 1))
+        if len(self._maps) * height * width > fields.MAX_CELLS:
+            raise node.error(f"{len(self._maps)} maps of up to {height}x{width} are too many")
+        cells = np.zeros((len(make_table(0, len(self._maps))), height, width), np.int64)
+        for k, level in enumerate(self._maps):
+            known = {c: codes.get(c, default) for c, symbol in level.legend.items() if symbol}
+            for y, row in enumerate(level.rows):
+                cells[k, y, : len(row)] = [known.get(character, 0) for character in row]
+        return cells
+
+    def _require_agent(self) -> None:
+        """Add an error for the room, or for each map, if it has no agent."""
+        if self._shape and self._source.max_agents:
+            node = self._entries["room"]
+            self._problems.add(node, "no agent in the room; `place` it: {agent: any}")
+        for level in self._maps or filter(None, [self._files]):
+            level.require_agent()
+
+    def _find_free_cells(self, reset: Call | None) -> list[NDArray[np.bool_]]:
+        """Return an (H, W) mask for each map, or for the room, True for cells that may be free for
+        objects; [] if `reset` builds a level of unknown size."""
+        if self._shape:
+            free = np.zeros(self._shape, np.bool_)
+            free[1:-1, 1:-1] = True
+            return [free]
+        masks = []
+        for level in self._maps:
+            free = np.zeros(level.shape, np.bool_)
+            for y, x, symbol in level.symbols():
+                kinds = (self._draws.list_possible_values(option.kind) for option in symbol.options)
+                free[y, x] = symbol.ground is None and any(FLOOR in values for values in kinds)
+            masks.append(free)
+        match reset and reset.arguments.get("shape"):
+            case [int(height), int(width)]:
+                masks.append(np.ones((height, width), np.bool_))
+        return masks
+
+
+def _read_range(node: YamlNode) -> tuple[int, int]:
+    """Return (first, last) of a range of rows or columns in `node`, which may also be a single
+    number."""
+    if not isinstance(node.value, list):
+        only = fields.integer(node, 0, fields.MAX_SIDE - 1)
+        return only, only
+    return fields.read_range(node, 0, fields.MAX_SIDE - 1, "the first and the last one: [1, 3]")
+
+
+def is_procedural(reset: Sequence[Call]) -> bool:
+    """Return True if the reset calls come from `ProceduralReader`, so that worlds store random
+    values."""
+    return any(call.system is get_system(procedural.sample_until_reachable) for call in reset)

@@ -1,0 +1,563 @@
+"""Resolver of the names in a scenario: systems, object types, components and Python functions.
+
+A bare name is built in, `./rules.py:name` is looked up in a file of the scenario's folder, and
+`package.module:name` in a module that may be named. Nothing is imported that `Trust` refuses. Only
+objects that are marked as systems, registered, or defined by the scenario may be called.
+
+The engine's types come first, then the types of the scenario's rule files, folder by folder in the
+order in which the scenario names them, then the types that it declares in YAML. The members of a
+mixture share one numbering.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+from pkgutil import resolve_name
+from types import ModuleType
+from typing import Any
+
+import esper
+
+import systems  # noqa: F401  # fills the registries
+from components.objects import OPTIONAL, built_in_components, built_in_types
+from gv_engine.late_imports import STATE_FUNCTION_ADAPTER
+from gv_engine.rules import geometry, objects
+from gv_engine.rules.component import is_component
+from gv_engine.rules.errors import describe_allowed
+from gv_engine.rules.geometry import Action
+from gv_engine.rules.objects import OBJECT_TYPES, ObjectType, ObjectTypes, is_engine_module
+from gv_engine.rules.system import REGISTRIES, Phase, System, get_system, system_of, unwrap_partials
+from gv_engine.scenario.documents import rule_modules
+from gv_engine.scenario.documents.document import Document
+from gv_engine.scenario.documents.rule_modules import is_file_reference, is_module_name
+from gv_engine.scenario.plugin import DOMAINS
+from gv_engine.scenario.readers.actions import read_action
+from gv_engine.scenario.syntax import fields
+from gv_engine.scenario.syntax.fields import (
+    ErrorCollector,
+    FieldError,
+    UntrustedCodeError,
+    YamlNode,
+)
+from systems.absence import note_starts
+from systems.reset import from_map
+
+MAX_MODULES = 100
+"""Maximum number of modules that a scenario may name."""
+_KEYS = {
+    **{phase: f"{phase.name.lower()}_functions" for phase in (Phase.TRANSITION, Phase.REWARD)},
+    **{
+        phase: f"{phase.name.lower()}_function"
+        for phase in (Phase.RESET, Phase.TERMINATING, Phase.SUCCESS, Phase.OBSERVATION)
+    },
+}
+"""Key of a scenario that lists the systems of a phase."""
+_NO_REFERENCES = ("name", "description", "map", "maps")
+"""Keys whose values are not searched for references."""
+
+
+@dataclass(frozen=True)
+class TypeIds:
+    """Type indices of one scenario, or of several that are played together.
+
+    Attributes:
+        packages: package of the rule modules, by folder of rule files.
+        text_types: index of each type that is declared in YAML, by (module, name).
+    """
+
+    packages: Mapping[Path, str] = field(default_factory=dict)
+    text_types: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+    @classmethod
+    def assign(cls, documents: Sequence[Document]) -> TypeIds:
+        """Return the type indices of the object types of all `documents` (scenario files played
+        together), and import the Python modules that they name."""
+        files: dict[Path, dict[Path, None]] = {}
+        modules: list[str] = []
+        for document in documents:
+            nodes = list_referring_nodes(document.root)
+            references = chain.from_iterable(map(iter_references, nodes))
+            for where in [*dict(references)][:MAX_MODULES]:
+                if document.trust.explain_refusal(document.folder, where):
+                    continue
+                with suppress(rule_modules.RuleFileError):  # reported by the resolver
+                    if is_file_reference(where):
+                        file = rule_modules.resolve_rule_file(document.folder / where)
+                        files.setdefault(file.parent, {})[file] = None
+                    else:
+                        modules.append(rule_modules.import_module(where).__name__)
+        names = set().union(*map(_list_possible_names, documents))
+        offset, before, first = 0, -1, len(OBJECT_TYPES.built_in)
+        while offset != before:  # imports of rule files may declare types too
+            before, end, packages = offset, offset, {}
+            for folder, rule_files in files.items():
+                packages[folder] = rule_modules.make_package_name(rule_files, end)
+                rule_modules.forget_changed_package(packages[folder])
+                with suppress(ImportError):
+                    import_module(packages[folder])
+                end += len(OBJECT_TYPES.of_package(packages[folder]))
+            others = [kind.index for kind in OBJECT_TYPES if _may_be_named(kind, modules, names)]
+            if any(first + offset <= index < first + end for index in others):
+                offset = max(others) + 1 - first
+        texts = dict.fromkeys(chain.from_iterable(map(_iter_yaml_types, documents)))
+        free = max([first + end, *(index + 1 for index in others)])
+        return cls(packages, {kind: free + k for k, kind in enumerate(texts)})
+
+
+def iter_references(node: YamlNode) -> Iterator[tuple[str, str]]:
+    """Yield (file or module, whole text) for each text in the YAML tree `node` that looks like a
+    reference `file.py:name` or `module:name`."""
+    for reference in _iter_texts(node):
+        where, colon, name = reference.rpartition(":")
+        if colon and name.isidentifier() and (is_file_reference(where) or is_module_name(where)):
+            yield where, reference
+
+
+def make_yaml_module_name(node: YamlNode, folder: Path) -> str:
+    """Return a module name for the object types that a scenario file declares in YAML, in `node`.
+    The name contains a hash of the declarations, so that scenarios with equal declarations have the
+    same types. No module is created.
+
+    Args:
+        node: the declarations.
+        folder: folder that their references to Python files are relative to; part of the hash if
+            there are any.
+    """
+    content = json.dumps(node.plain, default=str)
+    home = str(folder.resolve()) if ".py:" in content else ""
+    return objects.INLINE_TYPES_PREFIX + rule_modules.hash_text(f"{home} {content}".encode())[:16]
+
+
+def _iter_yaml_types(document: Document) -> Iterator[tuple[str, str]]:
+    """Yield (module name, type name) of each object type that a scenario file declares in YAML,
+    under `objects`."""
+    entries = document.root.value
+    node = entries.get("objects") if isinstance(entries, dict) else None
+    if node is not None and isinstance(node.value, dict):
+        module = make_yaml_module_name(node, document.folder)
+        yield from ((module, name) for name in node.value)
+
+
+def _may_be_named(kind: ObjectType, modules: Sequence[str], names: set[str]) -> bool:
+    return not is_engine_module(kind.module) and (kind.module in modules or kind.name in names)
+
+
+def _list_possible_names(document: Document) -> set[str]:
+    nodes = list_referring_nodes(document.root)
+    texts = {found for node in nodes for found in _iter_texts(node)}
+    return texts - {name for _, name in _iter_yaml_types(document)}
+
+
+def list_referring_nodes(root: YamlNode) -> list[YamlNode]:
+    """Return the values of those top-level keys of the scenario file `root` that may contain
+    references to Python code."""
+    entries = root.value if isinstance(root.value, dict) else {}
+    return [node for key, node in entries.items() if key not in _NO_REFERENCES]
+
+
+def _iter_texts(node: YamlNode) -> Iterator[str]:
+    """Yield all keys and all scalars, as text, in the YAML tree `node`."""
+    if isinstance(node.value, dict):
+        yield from node.value
+        for below in node.value.values():
+            yield from _iter_texts(below)
+    elif isinstance(node.value, list):
+        for below in node.value:
+            yield from _iter_texts(below)
+    else:
+        yield node.text
+
+
+_PROCESSOR_PHASES = (Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING)
+"""Phases in which an esper.Processor can be a system."""
+DISTANCES: dict[str, Callable[..., Any]] = {
+    **{f.__name__: f for f in (geometry.manhattan, geometry.euclidean)},
+    "math:hypot": math.hypot,
+}
+"""Functions of (dy, dx), by name."""
+REDUCTIONS: dict[str, Callable[..., Any]] = {
+    **{f"builtins:{f.__name__}": f for f in (all, any, max, min)},
+    "builtins:sum": geometry.add_up,
+}
+"""Functions of several numbers, by name."""
+_MAP_RESET = get_system(from_map)
+"""The system that resets a world to a map; scenarios use the key `map` instead."""
+ADDED_SYSTEMS = _MAP_RESET, get_system(note_starts)
+"""Systems that the reader adds and scenario files cannot name."""
+
+
+class NameResolver:
+    """Resolver of the names in one scenario.
+
+    Args:
+        document: the scenario; its trust decides which files may be loaded.
+        numbering: type indices of the scenario, and of the scenarios that are played together with
+            it.
+        problems: collector of the scenario's errors, for readers that resolve names.
+
+    Attributes:
+        modules: the imported modules, by the text before the colon of references.
+        declared_types: object types that the scenario declares in YAML.
+        own_actions: names of the scenario's actions that are not built in.
+    """
+
+    def __init__(self, document: Document, numbering: TypeIds, problems: ErrorCollector) -> None:
+        self.numbering = numbering
+        self.problems = problems
+        self.modules: dict[str, ModuleType] = {}
+        self.declared_types: tuple[ObjectType, ...] = ()
+        self.own_actions: tuple[str, ...] = ()
+        self._folder = document.folder
+        self._trust = document.trust
+        self._failed: dict[str, str] = {}
+        self._refused: dict[str, str] = {}
+        self._types: tuple[Any, ObjectTypes] | None = None
+        self._references: dict[str, dict[str, None]] = {}  # references by the text before the colon
+
+    def import_references(self, node: YamlNode) -> None:
+        """Import the Python modules of all references in the YAML tree `node`, so that the object
+        types that they declare are known."""
+        for where, reference in iter_references(node):
+            if reference not in DISTANCES and reference not in REDUCTIONS:
+                self._import_module(where, reference)
+
+    def _import_module(self, source: str, reference: str) -> None:
+        """Import the file or module `source`, named in `reference`, unless that was tried before;
+        record a failure or a lack of trust instead of raising."""
+        self._references.setdefault(source, {})[reference] = None
+        if source in self.modules or source in self._failed or source in self._refused:
+            return
+        if refusal := self._trust.explain_refusal(self._folder, source):
+            self._refused[source] = refusal
+            return
+        if len(self.modules) + len(self._failed) >= MAX_MODULES:
+            self._failed[source] = f"{source} is one module more than {MAX_MODULES}"
+            return
+        try:
+            if is_file_reference(source):
+                file = self._folder / source
+                package = self.numbering.packages.get(file.resolve().parent, "")
+                self.modules[source] = rule_modules.load_rule_file(file, package)
+            else:
+                self.modules[source] = rule_modules.import_module(source)
+        except rule_modules.RuleFileError as error:
+            self._failed[source] = f"{source} cannot be loaded: {error}"
+
+    def _resolve_module(self, node: YamlNode) -> tuple[str, str]:
+        """Import the module of the reference `module:name` in `node`, and return the two parts of
+        the reference: (module, name).
+
+        Raises:
+            FieldError: the reference is malformed or cannot be imported; with an empty message if
+                that has been reported before.
+        """
+        where, _, name = fields.text(node).rpartition(":")
+        if not name.isidentifier() or not (is_file_reference(where) or is_module_name(where)):
+            raise node.error(f"found {node.summary}, expected ./rules.py:name or module:name")
+        self._import_module(where, node.text)
+        if where not in self.modules:
+            raise self._import_error(node, where)
+        return where, name
+
+    def _import_error(self, node: YamlNode, source: str) -> FieldError:
+        """Return the error that `source` could not be imported or is not trusted, to be raised for
+        `node`; its message is empty if it was reported before."""
+        if source in self._failed:
+            message, self._failed[source] = self._failed[source], ""
+            return node.error(message)
+        refusal = self._refused[source]
+        if not refusal:
+            return UntrustedCodeError(node, "")
+        similar = [other for other, reason in self._refused.items() if reason == refusal]
+        self._refused |= dict.fromkeys(similar, "")
+        references = ", ".join(name for other in similar for name in self._references[other])
+        return UntrustedCodeError(node, f"{references}: not loaded, {refusal}")
+
+    def resolve_object(self, node: YamlNode) -> Any:
+        """Return the Python object that the reference in `node` names; raise a FieldError for a
+        callable from a module that the scenario may not use."""
+        thing = self._get_object(node)
+        if callable(thing) and not self._is_allowed(thing):
+            raise self._foreign_error(node, thing)
+        return thing
+
+    def _is_allowed(self, definition: Any) -> bool:
+        """Return True if the Python object `definition` comes from the scenario's folder, or from a
+        module that the scenario is trusted to use."""
+        module = _get_module_name(definition)
+        if objects.is_rule_module(module):
+            folders = self._folder.resolve(), *self._trust.base_folders
+            return any(map(rule_modules.get_rule_folder(module).is_relative_to, folders))
+        return bool(module) and not self._trust.explain_refusal(self._folder, module)
+
+    def _foreign_error(self, node: YamlNode, definition: Any) -> FieldError:
+        """Return the error, to be raised for `node`, that the callable `definition` comes from a
+        module that the scenario may not use."""
+        module = _get_module_name(definition) or "elsewhere"
+        return UntrustedCodeError(
+            node,
+            f"{node.text} comes from {module}; name something that is a system, is registered, or "
+            f"is defined in the scenario's own folder",
+        )
+
+    def _get_object(self, node: YamlNode) -> Any:
+        """Return the Python object that the reference in `node` names, without a check where it was
+        defined."""
+        where, name = self._resolve_module(node)
+        module = self.modules[where]
+        if not hasattr(module, name):
+            hint = describe_allowed(name, rule_modules.list_defined_names(module), "it defines")
+            raise node.error(f"{where} has no {name!r}{hint}")
+        return getattr(module, name)
+
+    def resolve_function(self, node: YamlNode, *example: Any) -> Callable[..., Any]:
+        """Return the Python function that the reference `module:name` in `node` names; raise a
+        FieldError if it cannot be called, with the arguments `example` if there are any.
+
+        Args:
+            node: the reference.
+            example: arguments of the later calls, if known, to check the signature.
+        """
+        thing = self.resolve_object(node)
+        if not callable(thing):
+            raise node.error(f"{node.text} is a {type(thing).__name__}, expected a function")
+        if example:
+            try:
+                inspect.signature(thing).bind(*example)
+            except (TypeError, ValueError) as error:
+                count = "one argument" if len(example) == 1 else f"{len(example)} arguments"
+                raise node.error(f"{node.text} does not take {count}: {error}") from None
+        return thing  # type: ignore[no-any-return]  # known to be callable
+
+    def resolve_distance(self, node: YamlNode) -> Callable[..., Any]:
+        """Return the distance function of (dy, dx) that `node` gives by name or reference."""
+        return self._resolve_built_in(node, DISTANCES, "distance function", 0, 0)
+
+    def resolve_action(self, node: YamlNode) -> Action:
+        """Return the action that `node` names."""
+        return read_action(node, self.own_actions)
+
+    def resolve_reduction(self, node: YamlNode) -> Callable[..., Any]:
+        """Return the function of a sequence of numbers, such as `builtins:max`, that `node` gives
+        by name or reference."""
+        return self._resolve_built_in(node, REDUCTIONS, "reduction", ())
+
+    def resolve_parameter(self, node: YamlNode) -> Callable[..., Any]:
+        """Return the function that `node` gives by name or reference, as argument of an author's
+        system; its signature is not checked."""
+        return self._resolve_built_in(node, {**DISTANCES, **REDUCTIONS}, "function")
+
+    def _resolve_built_in(
+        self, node: YamlNode, built_in: Mapping[str, Callable[..., Any]], label: str, *example: Any
+    ) -> Callable[..., Any]:
+        """Return the function that `node` names: one of `built_in`, or a reference `module:name` to
+        a function that takes the arguments `example`. `label` names the kind of function in
+        messages."""
+        where, colon, _ = fields.text(node).rpartition(":")
+        if node.text in built_in or not colon or where in ("builtins", "math"):
+            return list(built_in.values())[fields.read_choice(node, built_in, label)]
+        return self.resolve_function(node, *example)
+
+    def resolve_system(self, node: YamlNode, phase: Phase, *, processors: bool = False) -> System:
+        """Return the system (rule function) that `node` names: a built-in one, or an author's by a
+        reference `module:name`.
+
+        Args:
+            node: the name or reference.
+            phase: the phase that the system must have.
+            processors: True if an esper.Processor may be the system.
+        """
+        name = fields.text(node)
+        if ":" in name:
+            return self._check_domain(node, self._resolve_own_system(node, phase, processors))
+        added = [system.name for system in ADDED_SYSTEMS]
+        names = [other for other in REGISTRIES[phase] if other not in added]
+        if name in names:
+            return REGISTRIES[phase][name]
+        if name == _MAP_RESET.name:
+            raise node.error(f"{name} draws what stands under `map`; write that key instead")
+        phases = [other for other, registry in REGISTRIES.items() if name in registry]
+        if phases:
+            key = _KEYS.get(phases[0], "")
+            fix = f"; move it to {key}" if key else self._suggest(name, names)
+            raise node.error(f"{name!r} is a {phases[0].label}{fix}")
+        raise node.error(f"no {phase.label} {name!r}{self._suggest(name, names)}")
+
+    def _check_domain(self, node: YamlNode, system: System) -> System:
+        """Return `system` unchanged; raise `FieldError` at `node` if the system is made for another
+        domain than gridworlds."""
+        for domain in DOMAINS.values():
+            if system.function.__module__ == domain.rules:
+                hint = describe_allowed(system.name, REGISTRIES[system.phase])
+                raise node.error(f"{system.title} is for {domain.title}{hint}")
+        return system
+
+    def _suggest(self, name: str, names: Iterable[str]) -> str:
+        if reference := rule_modules.find_declaration(self._folder, name):
+            return f"; a file beside declares it, write {reference}"
+        return describe_allowed(name, names)
+
+    def _resolve_own_system(self, node: YamlNode, phase: Phase, processors: bool = False) -> System:
+        """Return the system of `phase` that a reference `module:name` to an author's code names;
+        with `processors` it may be an esper.Processor."""
+        thing = self._get_object(node)
+        if isinstance(thing, type) and issubclass(thing, esper.Processor):
+            if not processors or phase not in _PROCESSOR_PHASES:
+                phases = ", ".join(other.name for other in _PROCESSOR_PHASES)
+                raise node.error(
+                    f"{thing.__name__} is an esper.Processor; these stand by themselves and in "
+                    f"{phases} only; write a function and decorate it with @system({phase.name})"
+                )
+            if not self._is_allowed(thing):
+                raise self._foreign_error(node, thing)
+            with node.report(TypeError):
+                return rule_modules.make_processor_system(thing, phase)
+        system = system_of(thing)
+        if system is None:
+            return self._adapt_state_function(node, thing, phase)
+        if system.phase is not phase:
+            own = system.phase.name
+            raise node.error(f"{node.text} is a {own} system, but listed for {phase.name}")
+        return system
+
+    def _adapt_state_function(self, node: YamlNode, function: Any, phase: Phase) -> System:
+        """Return a system of `phase` that wraps `function`, which takes state objects in the style
+        of `gv_engine.gridverse` instead of a world."""
+        if (
+            callable(function)
+            and not self._is_allowed(function)
+            and not _is_registered(function, phase)
+        ):
+            raise self._foreign_error(node, function)
+        try:
+            name = node.text.rpartition(":")[2]
+            system: System = resolve_name(STATE_FUNCTION_ADAPTER)(function, phase, name)
+        except TypeError as error:
+            code = getattr(function, "__code__", None)
+            if code and code.co_varnames[: code.co_argcount][:1] in (("state",), ("grid",)):
+                raise node.error(f"{node.text}: {error}") from None
+            kind = "a class, and no system" if isinstance(function, type) else "no system"
+            raise node.error(
+                f"{node.text} is {kind}; decorate a function with @system({phase.name})"
+            ) from None
+        return system
+
+    def resolve_view_phase(self, node: YamlNode) -> Phase:
+        """Return the phase of the function that `node` names: OBSERVATION if it fills in whole
+        observations, VISIBILITY if it only decides which cells are seen."""
+        if ":" not in fields.text(node):
+            is_visibility = node.text in REGISTRIES[Phase.VISIBILITY]
+            is_observation = node.text in REGISTRIES[Phase.OBSERVATION] and not is_visibility
+            return Phase.OBSERVATION if is_observation else Phase.VISIBILITY
+        thing = self._get_object(node)
+        system = system_of(thing)
+        if system is not None:
+            return system.phase if system.phase is Phase.OBSERVATION else Phase.VISIBILITY
+        try:
+            parameters = inspect.signature(thing).parameters.values()
+        except (TypeError, ValueError):
+            return Phase.VISIBILITY
+        required = [p for p in parameters if p.kind is not p.KEYWORD_ONLY and p.default is p.empty]
+        return Phase.OBSERVATION if len(required) == 1 else Phase.VISIBILITY
+
+    @property
+    def types(self) -> ObjectTypes:
+        """Table of the object types that the scenario may name; rebuilt when further modules have
+        been imported."""
+        cache_key = len(self.modules), self.declared_types
+        if self._types is None or self._types[0] != cache_key:
+            self._types = cache_key, self._build_types()
+        return self._types[1]
+
+    def _build_types(self) -> ObjectTypes:
+        """Return a table of all object types that the scenario may name, without the types of other
+        scenarios in this process."""
+        modules = self._list_type_modules()
+        # types of other scenarios are left out: they depend on what was loaded before
+        shared = (t for t in OBJECT_TYPES if t.module in modules or _is_foreign_module(t.module))
+        packages = dict.fromkeys(
+            objects.package_of(module.__name__) for module in self.modules.values()
+        )
+        declared = chain.from_iterable(map(OBJECT_TYPES.of_package, packages))
+        own = (t for t in declared if t.module in modules)
+        return ObjectTypes((*self.declared_types, *own, *shared))
+
+    def is_type_taken(self, name: str) -> bool:
+        """Return True if the engine or a module of this scenario has an object type of this name;
+        those of other scenarios do not count."""
+        return name in self.types and self.types[name].module in self._list_type_modules()
+
+    def list_grid_types(self) -> tuple[int, ...]:
+        """Return the indices of the object types that can be on a grid: built-in ones and those of
+        the scenario."""
+        modules = self._list_type_modules()
+        return tuple(t.index for t in self.types if t.in_grid and t.module in modules)
+
+    def _list_type_modules(self) -> set[str]:
+        """Return the names of the modules that declare the built-in object types and those of the
+        scenario."""
+        return {
+            *(kind.module for kind in built_in_types()),
+            *(module.__name__ for module in self.modules.values()),
+            *(kind.module for kind in self.declared_types),
+        }
+
+    def resolve_component(self, node: YamlNode) -> type:
+        """Return the component class that `node` names: a built-in one by its name, or an author's
+        by a reference such as `./rules.py:Worth`."""
+        if ":" in fields.text(node):
+            component = self.resolve_object(node)
+            if not is_component(component):
+                raise node.error(f"{node.text} is no component; decorate its class with @component")
+            return component  # type: ignore[no-any-return]  # is_component is no TypeGuard
+        components = {cls.__name__: cls for cls in (*built_in_components(), *OPTIONAL)}
+        if node.text not in components:
+            hint = self._suggest(node.text, components)
+            raise node.error(f"no component {node.text!r}{hint}")
+        return components[node.text]
+
+    def resolve_object_type(self, node: YamlNode) -> int:
+        """Return the index of the object type that `node` names; for a reference such as
+        `./things.py:Coin` import that file first."""
+        where, name = self._resolve_module(node) if ":" in fields.text(node) else ("", node.text)
+        types = self.types
+        if where:
+            module = self.modules[where].__name__
+            types = ObjectTypes((*(t for t in types if t.module == module), *types))
+        if name not in types:
+            for missing in (*self._failed, *self._refused):  # it may declare the type
+                raise self._import_error(node, missing)
+            names = (t.name for t in types if t.in_grid)
+            raise node.error(f"no object type {name!r}{self._suggest(name, names)}")
+        return types[name].index
+
+    def resolve_state(self, node: YamlNode) -> int:
+        """Return the index of the state that `node` names, such as `Door.OPEN`."""
+        owner, dot, state = fields.text(node).rpartition(".")
+        if not (owner and dot and state):
+            raise node.error(f"found {node.text!r}, expected a type and its state: Door.OPEN")
+        kind = self.types[self.resolve_object_type(replace(node, value=owner, text=owner))]
+        if state not in kind.states:
+            hint = describe_allowed(state, kind.states) or "; it has none"
+            raise node.error(f"{owner} has no state {state!r}{hint}")
+        return kind.states.index(state)
+
+
+def _is_foreign_module(module: str) -> bool:
+    return not (objects.is_rule_module(module) or is_engine_module(module))
+
+
+def _get_module_name(definition: Any) -> str:
+    return str(getattr(unwrap_partials(definition), "__module__", None) or "")
+
+
+def _is_registered(function: Any, phase: Phase) -> bool:
+    return any(REGISTRIES[phase][name].objects is function for name in REGISTRIES[phase])

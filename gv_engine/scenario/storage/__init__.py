@@ -1,0 +1,1 @@
+"""Files, checked before they are read, and folders of data."""

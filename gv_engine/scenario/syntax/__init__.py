@@ -1,0 +1,1 @@
+"""YAML with source positions, and schemas of its values."""

@@ -1,0 +1,470 @@
+"""Values of scenario files with their source positions, errors about them, and readers of their
+fields."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
+
+from gv_engine.rules import errors
+from gv_engine.rules.geometry import Area
+from gv_engine.rules.objects import COLORS
+from gv_engine.scenario.storage.files import check_line
+
+# ---- values --------------------------------------------------------------------------------------
+
+MAX_SIDE = 512
+"""Maximum height and width of a grid, in cells."""
+MAX_CELLS = 2**22
+"""Maximum number of cells in all maps of a scenario, where each map counts as large as the largest
+one."""
+INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
+"""Bounds of the integers that columns can hold."""
+_MAX_VIEW_SIDE = 129
+"""Maximum height and width of a view, in cells: enough to see a whole 65x65 grid from any of its
+cells."""
+MAX_RADIUS = _MAX_VIEW_SIDE // 2
+"""Maximum radius of a view, in cells."""
+_MAX_PROBLEMS = 200
+"""Number of errors after which the reading of a scenario stops."""
+
+Value: TypeAlias = "dict[str, YamlNode] | list[YamlNode] | str | bool | int | float | None"
+
+
+_T = TypeVar("_T")
+_D = TypeVar("_D")
+
+
+@dataclass(frozen=True)
+class YamlNode:
+    """A value of a scenario with its source position.
+
+    Attributes:
+        value: a mapping, a list, or a scalar.
+        path: the key path that messages show, `reward_functions[0].name`; "" for the whole
+            scenario.
+        line: line of the key or list item, from 1; None in a scenario that comes from no file.
+        text: the scalar as written.
+        first_row: line of the first row of a literal block (`|`), else None.
+        folded: True for a text over several lines whose line breaks do not count.
+        file: the file of the value, if it is another file than the scenario's.
+        cell: (y, x) of the map cell that the value stands for, if it is part of a map.
+    """
+
+    value: Value
+    path: str = ""
+    line: int | None = None
+    text: str = ""
+    first_row: int | None = None
+    folded: bool = False
+    file: str = ""
+    cell: tuple[int, int] | None = None
+
+    @property
+    def place(self) -> errors.ProblemPlace:
+        """Source position for error reports."""
+        cells = () if self.cell is None else (self.cell,)
+        return errors.ProblemPlace(self.path, self.line, self.file, cells)
+
+    def error(self, message: str) -> FieldError:
+        """Return a `FieldError` about this value; `message` is empty if the error has been reported
+        before."""
+        return FieldError(self, message)
+
+    @contextmanager
+    def report(self, *kinds: type[Exception]) -> Iterator[None]:
+        """Context manager: turn an exception of these `kinds` into a FieldError about this
+        value."""
+        try:
+            yield
+        except kinds as error:
+            raise self.error(str(error)) from None
+
+    @property
+    def plain(self) -> Any:
+        """The value as Python objects without source positions: a dict, a list or a scalar."""
+        if isinstance(self.value, dict):
+            return {key: node.plain for key, node in self.value.items()}
+        if isinstance(self.value, list):
+            return [node.plain for node in self.value]
+        return self.value
+
+    @property
+    def written(self) -> Any:
+        """The value as in `plain`, but words that YAML reads as booleans, such as `on` and `no`,
+        are texts where they may be names: all of these words in lists, and elsewhere words in
+        capital letters, such as `OFF`."""
+        if isinstance(self.value, dict):
+            return {key: node.written for key, node in self.value.items()}
+        if isinstance(self.value, list):
+            return [node.text if node._is_word else node.written for node in self.value]
+        return self.text if self._is_word and self.text.isupper() else self.value
+
+    @property
+    def _is_word(self) -> bool:
+        return isinstance(self.value, bool) and self.text.lower() not in ("true", "false")
+
+    @property
+    def summary(self) -> str:
+        """Short description of the value for error messages, such as "a list of 3"."""
+        if isinstance(self.value, dict):
+            return "a mapping"
+        if isinstance(self.value, list):
+            return f"a list of {len(self.value)}"
+        if self.value is None:
+            return "nothing"
+        short = self.text if len(self.text) <= 40 else self.text[:37] + "..."
+        return repr(short) if isinstance(self.value, str) else short
+
+
+class FieldError(Exception):
+    """Error in one value of a scenario; an empty message means that it has been reported before."""
+
+    def __init__(self, node: YamlNode, message: str) -> None:
+        super().__init__(message)
+        self.node = node
+        self.message = message
+
+
+class UntrustedCodeError(FieldError):
+    """Error about Python code that may not run; an empty message means that it has been reported
+    before."""
+
+
+class ErrorCollector:
+    """Collector of the errors of a scenario, to raise them together."""
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._messages: list[tuple[errors.ProblemPlace, str]] = []
+        self._error_class = errors.ScenarioError
+
+    def add(self, node: YamlNode, message: str) -> None:
+        """Add an error `message` about the value `node`; do nothing if the message is empty, since
+        the error has been reported before.
+
+        Raises:
+            ScenarioError: the number of errors has reached the limit.
+        """
+        if message:
+            self._messages.append((node.place, format_message(self._label, node, message)))
+        if len(self) == _MAX_PROBLEMS:
+            self.raise_if_any()
+
+    @contextmanager
+    def collect(self) -> Iterator[None]:
+        """Context manager: catch a `FieldError` that the `with` block raises and add it to the
+        errors; the program continues after the block."""
+        try:
+            yield
+        except FieldError as error:
+            self.add(error.node, error.message)
+            if isinstance(error, UntrustedCodeError):
+                self._error_class = errors.TrustError
+
+    def read_key(
+        self, entries: Mapping[str, YamlNode], key: str, read: Callable[[YamlNode], _T], default: _D
+    ) -> _T | _D:
+        """Return `read(entries[key])`. Return `default` if the key is missing, or if `read` raises
+        a `FieldError`, which is added to the errors."""
+        if key in entries:
+            with self.collect():
+                return read(entries[key])
+        return default
+
+    def read_each(
+        self, nodes: Iterable[YamlNode], read: Callable[[YamlNode], _T]
+    ) -> tuple[_T, ...]:
+        """Return the result of `read` for each node, in order; a node whose `read` raises a
+        `FieldError` is left out and the error added."""
+        values = []
+        for node in nodes:
+            with self.collect():
+                values.append(read(node))
+        return tuple(values)
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def raise_if_any(self) -> None:
+        """Raise one exception that lists all collected errors, sorted by line; do nothing if there
+        are none.
+
+        Raises:
+            ScenarioError: there are errors; a `TrustError` if one is about Python code that may not
+                run.
+        """
+        if self._messages:
+            raise self._combined_error()
+
+    def error_with(self, error: FieldError) -> errors.ScenarioError:
+        """Return one `ScenarioError` that lists the fatal `error` and all errors collected before
+        it."""
+        self.add(error.node, error.message)
+        return self._combined_error()
+
+    def _combined_error(self) -> errors.ScenarioError:
+        """Return one exception that lists all collected errors with their source positions, sorted
+        by line."""
+        messages = sorted(self._messages, key=lambda message: message[0].line or 0)
+        error = self._error_class(text for _, text in messages)
+        error.places = tuple(place for place, _ in messages)
+        return error
+
+
+def format_message(label: str, node: YamlNode, message: str) -> str:
+    """Return the error text `file:line: key.path: message` as one printable line; `label` stands
+    for the file if the node has none."""
+    label = node.file or label
+    place = label if node.line is None else f"{label}:{node.line}"
+    parts = (" ".join(part.split()) for part in (place, node.path, message) if part)
+    return errors.escape_unprintable(": ".join(parts))
+
+
+def mapping(node: YamlNode) -> dict[str, YamlNode]:
+    """Return the entries of the mapping in `node`; raise `FieldError` if its value is no
+    mapping."""
+    if not isinstance(node.value, dict):
+        raise node.error(f"found {node.summary}, expected a mapping of names to values")
+    return node.value
+
+
+def items(node: YamlNode, expected: str = "a list") -> list[YamlNode]:
+    """Return the items of the list in `node`; raise a `FieldError` for other values, whose message
+    calls the list `expected`."""
+    if not isinstance(node.value, list):
+        raise node.error(f"found {node.summary}, expected {expected}")
+    return node.value
+
+
+def list_or_single(node: YamlNode) -> list[YamlNode]:
+    """Return the items of a list; a list of the node itself for any other value."""
+    return node.value if isinstance(node.value, list) else [node]
+
+
+def limited_items(node: YamlNode, maximum: int, label: str, minimum: int = 1) -> list[YamlNode]:
+    """Return the items of the list in `node`; raise a `FieldError` unless there are `minimum` to
+    `maximum` items, which the message calls `label`."""
+    nodes = items(node)
+    if not minimum <= len(nodes) <= maximum:
+        limits = f"{minimum} to {maximum}" if minimum else f"at most {maximum}"
+        raise node.error(f"found {len(nodes)} {label}, expected {limits}")
+    return nodes
+
+
+def pair_of(node: YamlNode, expected: str) -> list[YamlNode]:
+    """Return the two items of the list in `node`; raise a `FieldError` for other values, whose
+    message calls the pair `expected`."""
+    if len(pair := items(node, expected)) != 2:
+        raise node.error(f"found {node.summary}, expected {expected}")
+    return pair
+
+
+def read_range(node: YamlNode, minimum: int, maximum: int, expected: str) -> tuple[int, int]:
+    """Return (low, high) of a range `[low, high]` with `minimum` <= low <= high <= `maximum`; raise
+    a `FieldError` for other values. `expected` describes the range for the message about a value
+    that is no pair."""
+    low, high = (integer(limit, minimum, maximum) for limit in pair_of(node, expected))
+    if low > high:
+        raise node.error(f"found [{low}, {high}], expected the smaller number first")
+    return low, high
+
+
+def optional_text(node: YamlNode) -> str:
+    """Return the text in `node` without spaces around it, possibly ""; raise `FieldError` for a
+    list or mapping."""
+    if isinstance(node.value, dict | list):
+        raise node.error(f"found {node.summary}, expected a text")
+    return node.text.strip()
+
+
+def text(node: YamlNode) -> str:
+    """Return the text in `node` exactly as written; raise `FieldError` if it is blank, a list or a
+    mapping."""
+    if isinstance(node.value, dict | list) or not node.text.strip():
+        raise node.error(f"found {node.summary}, expected a text")
+    return node.text
+
+
+def read_name(node: YamlNode) -> str:
+    """Return the name in `node`; raise `FieldError` unless it is one line of text without control
+    characters."""
+    with node.report(ValueError):
+        return check_line(text(node), "name")
+
+
+def integer(node: YamlNode, minimum: int, maximum: int) -> int:
+    """Return the integer in `node`; raise `FieldError` for any other value, or one outside of
+    `minimum` to `maximum`."""
+    if isinstance(node.value, bool) or not isinstance(node.value, int):
+        raise node.error(
+            f"found {node.summary}, expected a whole number{errors.suggest_whole(node.value)}"
+        )
+    if not minimum <= node.value <= maximum:
+        raise node.error(f"found {node.summary}, allowed are {minimum} to {maximum}")
+    return node.value
+
+
+def number(node: YamlNode) -> float:
+    """Return the number in `node` as a float; raise `FieldError` if its value is no finite
+    number."""
+    if isinstance(node.value, bool) or not isinstance(node.value, int | float):
+        raise node.error(f"found {node.summary}, expected a number")
+    try:
+        value = float(node.value)
+    except OverflowError:
+        value = math.inf
+    if not math.isfinite(value):
+        raise node.error(f"found {node.summary}, expected a finite number")
+    return value
+
+
+def boolean(node: YamlNode) -> bool:
+    """Return the boolean in `node`; raise `FieldError` if its value is neither true nor false."""
+    if not isinstance(node.value, bool):
+        raise node.error(f"found {node.summary}, expected true or false")
+    return node.value
+
+
+def read_choice(node: YamlNode, choices: Iterable[str], label: str) -> int:
+    """Return the position of the name in `node` among `choices`; raise a `FieldError` with a
+    suggestion if the name is not among them.
+
+    Args:
+        node: the name.
+        choices: the allowed names.
+        label: kind of name, for the message.
+    """
+    names = list(choices)
+    name = text(node)
+    if name not in names:
+        raise node.error(f"no {label} {name!r}{errors.describe_allowed(name, names)}")
+    return names.index(name)
+
+
+def choose(node: YamlNode, choices: Sequence[str], label: str) -> str:
+    """Return the name in `node`; raise a `FieldError` with a suggestion if the name is not among
+    `choices`."""
+    return choices[read_choice(node, choices, label)]
+
+
+def read_fields(
+    problems: ErrorCollector,
+    node: YamlNode,
+    allowed: Iterable[str],
+    other_allowed: Iterable[str] = (),
+) -> dict[str, YamlNode]:
+    """Return the entries of the mapping in `node` whose keys are in `allowed`; add an error to
+    `problems` for every other key.
+
+    Args:
+        problems: receives an error for each unknown key.
+        node: the mapping.
+        allowed: keys to return.
+        other_allowed: keys that are allowed too, but that the caller has taken out already; only
+            for the suggestions.
+    """
+    names = list(allowed)
+    entries = mapping(node)
+    unknown = [key for key in entries if key not in names]
+    for key in unknown:
+        others = dict.fromkeys(name for name in (*other_allowed, *names) if name != key)
+        # list the allowed keys only once
+        describe = errors.describe_allowed if key is unknown[0] else errors.suggest_similar
+        problems.add(entries[key], f"unknown key {key!r}{describe(key, others)}")
+    return {key: value for key, value in entries.items() if key in names}
+
+
+def make_unique(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names in order, made distinct by suffixes: the second of equal names gets `_2`,
+    the third `_3`, and so on."""
+    suffixes: dict[str, int] = {}  # unique name -> last suffix tried for this name
+    for name in names:
+        suffix, free = suffixes.get(name, 1), name
+        while free in suffixes:
+            suffix += 1
+            free = f"{name}_{suffix}"
+        suffixes[name] = suffix
+        suffixes.setdefault(free, 1)
+    return tuple(suffixes)
+
+
+def read_color(node: YamlNode) -> int:
+    """Return the index of the colour that `node` names."""
+    return read_choice(node, COLORS, "colour")
+
+
+def read_colors(problems: ErrorCollector, node: YamlNode) -> tuple[int, ...]:
+    """Return the sorted indices of the distinct colours that the list in `node` names."""
+    return tuple(sorted(read_distinct(problems, node, read_color)))
+
+
+def read_distinct(
+    problems: ErrorCollector, node: YamlNode, read: Callable[[YamlNode], _T]
+) -> tuple[_T, ...]:
+    """Return the result of `read` for each item of the list in `node`; add an error to `problems`
+    for each item that occurs twice.
+
+    Raises:
+        FieldError: the list is empty, or the node is no list.
+    """
+    values: dict[_T, None] = {}
+    for item in items(node):
+        with problems.collect():
+            value = read(item)
+            if value in values:
+                raise item.error(f"{item.text} stands here a second time")
+            values[value] = None
+    if not items(node):
+        raise node.error("found an empty list, expected at least one name")
+    return tuple(values)
+
+
+def read_pair(node: YamlNode) -> tuple[int, int]:
+    """Return the two positive integers in `node`: (height, width) of a grid, or (rows, columns) of
+    rooms."""
+    height, width = pair_of(node, "two numbers: [height, width]")
+    return integer(height, 1, MAX_SIDE), integer(width, 1, MAX_SIDE)
+
+
+def read_area(node: YamlNode) -> Area:
+    """Return the area (of the agent's view) that `node` gives as `[[ymin, ymax], [xmin, xmax]]`,
+    both ends included, or as the number of cells in each direction."""
+    if isinstance(node.value, int):
+        radius = integer(node, 0, MAX_RADIUS)
+        return Area(-radius, radius, -radius, radius)
+    expected = "two ranges: [[ymin, ymax], [xmin, xmax]], or a radius"
+    ranges = items(node, expected)
+    if len(ranges) == 4 and all(isinstance(each.value, int) for each in ranges):
+        a, b, c, d = (each.value for each in ranges)
+        raise node.error(f"found 4 numbers, expected {expected}; write [[{a}, {b}], [{c}, {d}]]")
+    sides = [items(limits, "a range: [least, most]") for limits in ranges]
+    if [len(limits) for limits in sides] != [2, 2]:
+        raise node.error(f"expected {expected}")
+    bounds = []
+    for limits in ranges:
+        low, high = read_range(limits, -MAX_SIDE, MAX_SIDE, expected)
+        if high - low >= _MAX_VIEW_SIDE:
+            raise limits.error(f"found {high - low + 1} cells, a view has at most {_MAX_VIEW_SIDE}")
+        bounds += [low, high]
+    return Area(*bounds)
+
+
+def read_int32(node: YamlNode) -> int:
+    """Return the integer in `node`; raise `FieldError` unless it fits into 32 bits, the size of
+    columns."""
+    return integer(node, INT32_MIN, INT32_MAX)
+
+
+def read_plain(node: YamlNode) -> Any:
+    """Return the value in `node` if it is a number, a boolean, or a list of these, possibly nested;
+    lists become tuples."""
+    if isinstance(node.value, list):
+        return tuple(read_plain(item) for item in node.value)
+    for kind, read in ((bool, boolean), (int, read_int32), (float, number)):
+        if isinstance(node.value, kind):
+            return read(node)
+    raise node.error(f"found {node.summary}, expected a number, true, false, or a list of them")
