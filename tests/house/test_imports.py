@@ -206,9 +206,9 @@ import gv_engine.ui.window.app, gv_engine.ui.window.viewer
 ONE_COMMAND = """
 import sys
 from gv_engine.cli import COMMANDS, main
-assert main(["list"]) == 0
+assert main(["rules", "push"]) == 0
 commands = {f"gv_engine.cli.{name}" for name in COMMANDS}
-assert not commands & {*sys.modules}, commands & {*sys.modules}
+assert commands & {*sys.modules} == {"gv_engine.cli.rules"}, commands & {*sys.modules}
 """
 
 
