@@ -43,8 +43,8 @@ LOUD = (
 """Errors of compiled functions where Python goes on."""
 SHIFT = "ValueError: negative shift count"
 """Error of compiled functions where NumPy's numbers go on."""
-NAN = "FloatingPointError: invalid value"
-"""Error of NumPy's numbers where others are nan."""
+NUMPY_ONLY = "FloatingPointError: invalid value", "FloatingPointError: overflow"
+"""Errors of NumPy's numbers where others are nan or infinite."""
 BATCH = 100
 _SIZE = 6
 _HEAD = """import math
@@ -482,7 +482,7 @@ def compare(functions: Sequence[Any], seen: Counter[str], is_checked: bool = Tru
                 continue  # Python may take very long here
             with np.errstate(**NUMPY_ERRORS):
                 wanted = run_python(function, *arguments)
-            if (found == SHIFT and not isinstance(wanted, str)) or str(wanted).startswith(NAN):
+            if SHIFT == found != wanted or str(wanted).startswith(NUMPY_ONLY):
                 seen["different with NumPy's numbers"] += 1
             elif is_same(found, wanted):
                 seen["equal errors" if isinstance(found, str) else "equal results"] += 1
