@@ -19,8 +19,8 @@ from statistics import median
 from typing import NamedTuple
 
 from benchmarks.worker import limit_cores
-from gv_engine.benchmark.entry import TESTED
-from gv_engine.benchmark.runner import measure_lengths
+from gv_engine.plugins.learning.benchmark.entry import TESTED
+from gv_engine.plugins.learning.benchmark.runner import measure_lengths
 from gv_engine.rollout.policy import GREEDY
 
 

@@ -3,9 +3,9 @@ usual tools.
 
 Each learner has its own process, core and settings, and at most `--most` seconds. It trains until
 it wins 95 of 100 episodes by its own measure: of the last 100 episodes, or for the engine by a
-survival estimate, see `gv_engine.learning.survival_estimate`. Seconds are CPU time from the start
-of the process, imports included; wall time is shown beside. The policy is then tested on 200 seeds,
-the same for all learners.
+survival estimate, see `survival_estimate.py` in `gv_engine/plugins/learning/`. Seconds are CPU time
+from the start of the process, imports included; wall time is shown beside. The policy is then
+tested on 200 seeds, the same for all learners.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class EngineLearner:
     """Learner of `gv-engine train` with its default settings."""
 
     def __init__(self, seed: int) -> None:
-        from gv_engine.learning.config import Hyperparameters
-        from gv_engine.learning.ppo import Learner, make_training_env
+        from gv_engine.plugins.learning.config import Hyperparameters
+        from gv_engine.plugins.learning.ppo import Learner, make_training_env
 
         self._settings = Hyperparameters(seed=seed)
         self._learner = Learner(make_training_env(LEVEL, self._settings), self._settings)
@@ -85,7 +85,7 @@ class EngineLearner:
 
     def test(self, seeds: range) -> Iterator[bool]:
         """Save the policy, and yield the success of one episode per seed."""
-        from gv_engine.learning.run_folder import Run
+        from gv_engine.plugins.learning.run_folder import Run
         from gv_engine.rollout.shards import Job
 
         scenario = self._learner.env.scenario

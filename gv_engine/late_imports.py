@@ -3,7 +3,41 @@
 Imports go down the layers. Where a package has to reach up, the target is listed here as
 `module:name`, and in no other place; `tests/house/test_imports.py` checks that. A domain's own
 classes are listed in its `plugin` module.
+
+Each folder `gv_engine/plugins/NAME/` with a file `plugin.py` is a plugin: its `PLUGIN` lists what
+it adds. The engine works without any of them.
 """
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """Additions of a plugin to the engine, each named as `module` or `module:name`, and imported
+    when it is first used.
+
+    Attributes:
+        commands: module of each command of `gv-engine`, see `gv_engine.cli.COMMANDS`.
+        policy_writer: function `(run, out)` that writes the policy of a run into a file, as a
+            network, and returns a description of it.
+    """
+
+    commands: Mapping[str, str] = field(default_factory=dict)
+    policy_writer: str = ""
+
+
+@cache
+def find_plugins() -> tuple[Plugin, ...]:
+    """Return the plugins in the folder `gv_engine/plugins`, in the order of their names."""
+    files = sorted(Path(__file__).parent.glob("plugins/*/plugin.py"))
+    return tuple(
+        import_module(f"gv_engine.plugins.{file.parent.name}.plugin").PLUGIN for file in files
+    )
+
 
 DOMAIN_PLUGINS = ("gv_engine.domains.grid.plugin:DOMAIN", "gv_engine.domains.algebra.plugin:DOMAIN")
 """The `gv_engine.scenario.plugin.Domain` of each kind of worlds."""
@@ -38,18 +72,3 @@ INNER_ENV = "gv_engine.gridverse.envs.gridworld:GridWorld.from_scenario"
 
 INSTRUCTION_GRAMMAR = "systems.minigrid.grammar"
 """Module that reads the texts of BabyAI's missions."""
-
-PARTNER_LOADER = "gv_engine.rollout.policy:load_partners"
-"""Function that loads the policies of the partners in a training."""
-
-LEARNING_NAMES = {
-    "Config": "gv_engine.learning.config:Config",
-    "TrainedPolicy": "gv_engine.learning.policy_file:TrainedPolicy",
-    "WandbLogger": "gv_engine.learning.loggers:WandbLogger",
-    "evaluate": "gv_engine.rollout.evaluation:evaluate_policy",
-    "export_policy": "gv_engine.learning.policy_export:export_policy",
-    "load_policy": "gv_engine.learning.policy_file:TrainedPolicy",
-    "resume_training": "gv_engine.learning.training:resume_training",
-    "train": "gv_engine.learning.training:train",
-}
-"""Public names of `gv_engine.learning`."""

@@ -28,22 +28,25 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Any
 
 from gv_engine import __version__
 from gv_engine.cli.options import CommandParser, UsageError, add_command, complain, exit_code
 from gv_engine.cli.streams import discard_output, flush_output
+from gv_engine.late_imports import find_plugins
 from gv_engine.rules import errors
 from gv_engine.scenario.documents.rule_modules import find_author_line, make_rule_error
 
-COMMANDS = (
+_OWN = (
     *("play", "edit", "replay", "list", "new", "rules", "schema", "check", "solve", "compile"),
-    *("splits", "train", "sweep", "view", "rollout", "minari", "record", "export", "serve"),
-    *("bench", "benchmark"),
+    *("splits", "view", "rollout", "minari", "record", "serve", "bench"),
 )
-"""Names of the commands, in the order of the help: modules of this package, apart from `listing`.
+COMMANDS = {name: f"gv_engine.cli.{'listing' if name == 'list' else name}" for name in _OWN}
+for _plugin in find_plugins():
+    COMMANDS |= _plugin.commands
+"""Modules of the commands by name, in the order of the help; those of plugins are the last.
 
 The docstring of a module is the help of its command. Its function `add_options` adds the options to
 the command's parser, and `run` runs the command and returns the exit code. Slow imports are inside
@@ -86,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(options)
 
 
-def create_parser(names: Sequence[str] = COMMANDS) -> CommandParser:
+def create_parser(names: Iterable[str] = COMMANDS) -> CommandParser:
     """Return the argument parser of the command line with these commands, whose modules are
     imported; one takes a quarter less time than all."""
     text, _, examples = (__doc__ or "").partition("\n\n")
@@ -101,8 +104,7 @@ def create_parser(names: Sequence[str] = COMMANDS) -> CommandParser:
         title="commands", metavar="COMMAND", required=True, parser_class=CommandParser
     )
     for name in names:
-        module = "listing" if name == "list" else name
-        add_command(commands, name, import_module(f"gv_engine.cli.{module}"))
+        add_command(commands, name, import_module(COMMANDS[name]))
     return parser
 
 

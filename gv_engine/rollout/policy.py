@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.envs.representations import Arrays
-from gv_engine.learning.policy_file import POLICY_FILE, CheckpointPolicy
+from gv_engine.rollout.policy_file import POLICY_FILE, CheckpointPolicy
 from gv_engine.rollout.step_history import NO_COLUMNS, CopiedColumns
 from gv_engine.rules.errors import GVEngineError, describe_allowed, shorten
 from gv_engine.rules.turns import SINGLE_AGENT, AgentGroup

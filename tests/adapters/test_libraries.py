@@ -96,7 +96,7 @@ rl: learning.train("keydoor-5x5")
 rl: learning.resume_training("run")
 rl: learning.export_policy("keydoor-5x5", "policy.onnx")
 rl: main(["train", "keydoor-5x5"])
-sweep: import_module("gv_engine.learning.sweep")
+sweep: import_module("gv_engine.plugins.learning.sweep")
 pettingzoo: gv_engine.parallel_env("hand-over")
 pettingzoo: import_module("gv_engine.envs.parallel")
 math: gv_engine.load_scenario("mathy-poly-simplify")
@@ -125,7 +125,7 @@ class Hide:
 finders = sys.meta_path
 finders[finders.index(importlib.machinery.PathFinder)] = Hide(importlib.machinery.PathFinder)
 import gymnasium, gv_engine
-from gv_engine import learning
+from gv_engine.plugins import learning
 from gv_engine.cli import main
 for line in ENTRIES.strip().splitlines():
     errors = io.StringIO()
@@ -151,7 +151,7 @@ def test_each_entry_and_module_without_its_library_names_the_extra():
     program = f"LIBRARIES = {[*EXTRAS.values()]}\nENTRIES = {ENTRIES!r}\n{WITHOUT_EXTRAS}"
     lines = run_program(program).stdout.splitlines()
     entries = ENTRIES.strip().splitlines()
-    assert {*lines[len(entries) :]} <= {"gv_engine.learning.tensorboard_writer"}
+    assert {*lines[len(entries) :]} <= {"gv_engine.plugins.learning.tensorboard_writer"}
     for entry, said in zip(entries, lines[: len(entries)], strict=True):
         extra = entry.partition(":")[0]
         library = EXTRAS[extra]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gv_engine.benchmark.entry import (
+from gv_engine.plugins.learning.benchmark.entry import (
     PARTS_FILE,
     TESTED,
     BenchmarkEntry,

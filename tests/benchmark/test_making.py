@@ -6,11 +6,16 @@ import numpy as np
 import pytest
 
 from gv_engine import GridVectorEnv
-from gv_engine.benchmark import entry, runner
-from gv_engine.benchmark.entry import TESTED, EntryPart, find_scenario, split_levels
-from gv_engine.benchmark.runner import PartRunner, measure_lengths
 from gv_engine.envs import level_sets
 from gv_engine.envs.level_sets import LevelsError
+from gv_engine.plugins.learning.benchmark import entry, runner
+from gv_engine.plugins.learning.benchmark.entry import (
+    TESTED,
+    EntryPart,
+    find_scenario,
+    split_levels,
+)
+from gv_engine.plugins.learning.benchmark.runner import PartRunner, measure_lengths
 from tests.comparing import same
 
 pytestmark = pytest.mark.compiled

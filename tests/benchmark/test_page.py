@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gv_engine.benchmark import page
-from gv_engine.benchmark.entry import (
+from gv_engine.plugins.learning.benchmark import page
+from gv_engine.plugins.learning.benchmark.entry import (
     SEEDS,
     TESTED,
     BenchmarkEntry,
@@ -17,7 +17,7 @@ from gv_engine.benchmark.entry import (
     EntryPart,
     all_scenarios,
 )
-from gv_engine.benchmark.page import interquartile_mean, middle_mean
+from gv_engine.plugins.learning.benchmark.page import interquartile_mean, middle_mean
 from tests import ROOT
 
 ENTRIES = sorted(path.parent for path in (ROOT / "benchmarks/entries").glob("*/entry.json"))

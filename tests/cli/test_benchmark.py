@@ -4,9 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from gv_engine.benchmark.entry import TESTED, BenchmarkEntry, EntryPart, find_scenario
-from gv_engine.benchmark.runner import PartRunner
 from gv_engine.cli import main
+from gv_engine.plugins.learning.benchmark.entry import (
+    TESTED,
+    BenchmarkEntry,
+    EntryPart,
+    find_scenario,
+)
+from gv_engine.plugins.learning.benchmark.runner import PartRunner
 from tests.learning.drawn import drawn
 
 WORDS = ["--scenario", "keydoor-?x?", "--seeds", "0:2"]

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from gv_engine.envs.level_sets import LevelSet
-from gv_engine.learning.run_folder import Run
+from gv_engine.plugins.learning.run_folder import Run
 from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.scenario.scenario import Scenario
 from tests.learning.drawn import make_learner

@@ -26,14 +26,14 @@ import numpy as np
 import yaml
 
 from gv_engine import GridVectorEnv
-from gv_engine.benchmark.entry import TESTED, all_scenarios
 from gv_engine.cli import main
 from gv_engine.cli.options import complain, progress, say
 from gv_engine.envs.level_sets import level_set
-from gv_engine.learning.policy_file import POLICY_FILE
+from gv_engine.plugins.learning.benchmark.entry import TESTED, all_scenarios
 from gv_engine.rollout import snapshots
 from gv_engine.rollout.episode_folder import EpisodeFolder
 from gv_engine.rollout.policy import load_policy
+from gv_engine.rollout.policy_file import POLICY_FILE
 from gv_engine.rules.errors import GVEngineError, escape_unprintable
 from gv_engine.scenario.documents.document import read_text
 from gv_engine.scenario.documents.loading import get_domain, load_scenario, make_reference

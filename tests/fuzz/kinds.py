@@ -27,10 +27,10 @@ import yaml
 
 import gv_engine
 from gv_engine import GridEnv, GridVectorEnv
-from gv_engine.learning.policy_file import POLICY_FILE, RunError
 from gv_engine.rollout import episode_folder, snapshots
 from gv_engine.rollout.episode_folder import EpisodeFolder, RolloutError
 from gv_engine.rollout.policy import load_policy
+from gv_engine.rollout.policy_file import POLICY_FILE, RunError
 from gv_engine.rollout.rollout import rollout
 from gv_engine.rollout.snapshots import SnapshotError
 from gv_engine.rules.errors import GVEngineError, RuleError, ScenarioError

@@ -12,8 +12,8 @@ from gv_engine.scenario.plugin import DomainPlugin
 
 ENGINE = Path(gv_engine.__file__).parent
 NAMED_ELSEWHERE = ("gridverse", "mathy_envs", "cli/starter")
-ROLES = {*vars(DomainPlugin), "DOMAIN", "FORMAT", "add_options", "run", "main"}
-"""What every domain or command has under the same name."""
+ROLES = {*vars(DomainPlugin), "DOMAIN", "PLUGIN", "FORMAT", "add_options", "run", "main"}
+"""What every domain, plugin or command has under the same name."""
 
 
 @pytest.fixture(scope="module")

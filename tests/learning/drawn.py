@@ -9,17 +9,17 @@ import numpy as np
 
 from gv_engine import EachAgentVectorEnv
 from gv_engine.envs.representations import Representation
-from gv_engine.learning.config import CNN, EMBEDDING, LEARNERS, MLP, Config
-from gv_engine.learning.network_spec import NetworkSpec, ScenarioSpec
-from gv_engine.learning.numpy_net import NUM_HEADS
-from gv_engine.learning.policy_file import PolicyFile
+from gv_engine.plugins.learning.config import CNN, EMBEDDING, LEARNERS, MLP, Config
+from gv_engine.rollout.network_spec import NetworkSpec, ScenarioSpec
+from gv_engine.rollout.numpy_net import NUM_HEADS
+from gv_engine.rollout.policy_file import PolicyFile
 
 
 def make_learner(
     level: Any, world: str = "auto", device: str = "cpu", levels: Any = None, **settings: Any
 ) -> Any:
     """Make a learner of a level, or of a level set of it, with these hyperparameters."""
-    from gv_engine.learning import ppo
+    from gv_engine.plugins.learning import ppo
 
     hyperparameters = Config.from_values(settings).hyperparameters
     env = ppo.make_training_env(level, hyperparameters, world=world, levels=levels)

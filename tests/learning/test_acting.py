@@ -16,10 +16,10 @@ import pytest
 from gv_engine import GridVectorEnv
 from gv_engine.cli import create_parser, main
 from gv_engine.cli.play import begin_session
-from gv_engine.learning.network_spec import ScenarioSpec
-from gv_engine.learning.policy_file import RunError
 from gv_engine.rollout import episode_folder
+from gv_engine.rollout.network_spec import ScenarioSpec
 from gv_engine.rollout.policy import PolicyError, load_policy
+from gv_engine.rollout.policy_file import RunError
 from gv_engine.rollout.shards import Job
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.autoplay import play_steps

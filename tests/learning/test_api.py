@@ -13,10 +13,10 @@ import pytest
 from gv_engine import GridVectorEnv, Scenario
 from gv_engine.cli import main
 from gv_engine.learning import evaluate, load_policy
-from gv_engine.learning.loggers import WandbLogger
-from gv_engine.learning.policy_file import RunError
+from gv_engine.plugins.learning.loggers import WandbLogger
 from gv_engine.rollout.evaluation import estimate_success
 from gv_engine.rollout.policy import PolicyError
+from gv_engine.rollout.policy_file import RunError
 from gv_engine.rules.errors import MissingExtraError
 from tests import ROOT
 from tests.learning.drawn import drawn
@@ -179,7 +179,7 @@ def test_a_network_that_diverges_is_told(here):
 def test_training_from_python_is_that_of_the_command(here):
     pytest.importorskip("torch")
     from gv_engine.learning import resume_training, train
-    from gv_engine.learning.run_folder import Run
+    from gv_engine.plugins.learning.run_folder import Run
 
     config = {"steps": 8192, "levels": "train", "seed": 3, "learning_rate": 1e-3}
     (here / "a.yaml").write_text("steps: 8192\nlevels: train\nseed: 3\nlearning_rate: 5\n")

@@ -12,7 +12,7 @@ from tests.learning.drawn import make_learner
 
 torch: Any = pytest.importorskip("torch")
 
-from gv_engine.learning.color_augmentation import (  # noqa: E402
+from gv_engine.plugins.learning.color_augmentation import (  # noqa: E402
     ColorAugmentation,
     interchangeable_colors,
 )

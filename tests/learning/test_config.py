@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gv_engine.learning import Config
-from gv_engine.learning.config import RECURRENT_DEFAULTS, ConfigError, Hyperparameters
+from gv_engine.plugins.learning.config import RECURRENT_DEFAULTS, ConfigError, Hyperparameters
 
 VALUES = {"learning_rate": 3e-4, "num_envs": 64, "recurrent": True, "levels": "train", "until": 0.9}
 YAML = "learning_rate: 3e-4\nnum_envs: 64\nrecurrent: true\nlevels: train\nuntil: 0.9\n"

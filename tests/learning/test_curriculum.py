@@ -9,16 +9,16 @@ from gv_engine import Scenario
 from gv_engine.cli import main
 from gv_engine.envs.level_sets import compute_content_keys, find_layouts, level_set, sample_keys
 from gv_engine.learning import Config, train
-from gv_engine.learning.config import ConfigError
+from gv_engine.plugins.learning.config import ConfigError
 from gv_engine.vector.seeding import make_seeded_generators
 from tests.learning.drawn import make_learner
 
 torch: Any = pytest.importorskip("torch")
 
-from gv_engine.learning import curriculum  # noqa: E402
-from gv_engine.learning.curriculum import find_replay_probabilities  # noqa: E402
-from gv_engine.learning.level_edits import LevelEditor  # noqa: E402
-from gv_engine.learning.run_folder import Run  # noqa: E402
+from gv_engine.plugins.learning import curriculum  # noqa: E402
+from gv_engine.plugins.learning.curriculum import find_replay_probabilities  # noqa: E402
+from gv_engine.plugins.learning.level_edits import LevelEditor  # noqa: E402
+from gv_engine.plugins.learning.run_folder import Run  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.compiled]
 

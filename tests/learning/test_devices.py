@@ -9,8 +9,8 @@ from tests.learning.drawn import make_learner
 
 torch: Any = pytest.importorskip("torch")
 
-from gv_engine.learning import ppo  # noqa: E402
-from gv_engine.learning.rollout_buffer import TrainingBatch  # noqa: E402
+from gv_engine.plugins.learning import ppo  # noqa: E402
+from gv_engine.plugins.learning.rollout_buffer import TrainingBatch  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.compiled]
 has_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no GPU here")

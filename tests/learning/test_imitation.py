@@ -13,8 +13,8 @@ from tests.learning.drawn import make_learner
 
 torch: Any = pytest.importorskip("torch")
 
-from gv_engine.learning import imitation  # noqa: E402
-from gv_engine.learning.run_folder import Run  # noqa: E402
+from gv_engine.plugins.learning import imitation  # noqa: E402
+from gv_engine.plugins.learning.run_folder import Run  # noqa: E402
 
 pytestmark = [pytest.mark.usefixtures("here"), pytest.mark.slow, pytest.mark.compiled]
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from gv_engine.learning.config import Hyperparameters
+from gv_engine.plugins.learning.config import Hyperparameters
 
 torch: Any = pytest.importorskip("torch")
 
-from gv_engine.learning import layers, network, ppo_loss  # noqa: E402
+from gv_engine.plugins.learning import layers, network, ppo_loss  # noqa: E402
 
 
 def normal(*sizes: int, seed: int) -> Any:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gv_engine import load_scenario
-from gv_engine.learning.numpy_net import NumpyNet
+from gv_engine.rollout.numpy_net import NumpyNet
 from gv_engine.scenario.library import (
     list_babyai_grids,
     list_built_in_grids,

@@ -14,23 +14,23 @@ import pytest
 from gv_engine import Scenario
 from gv_engine.cli import main
 from gv_engine.learning import evaluate, train
-from gv_engine.learning.config import ConfigError
-from gv_engine.learning.numpy_net import NumpyNet
-from gv_engine.learning.policy_file import PolicyFile, TrainedPolicy
+from gv_engine.plugins.learning.config import ConfigError
+from gv_engine.rollout.numpy_net import NumpyNet
+from gv_engine.rollout.policy_file import PolicyFile, TrainedPolicy
 from tests import ROOT
 from tests.learning.drawn import drawn, make_learner
 from tests.screen import PATIENCE
 
 torch: Any = pytest.importorskip("torch")
 
-from gv_engine.learning.run_folder import Run  # noqa: E402
+from gv_engine.plugins.learning.run_folder import Run  # noqa: E402
 
 pytestmark = [pytest.mark.usefixtures("here"), pytest.mark.slow, pytest.mark.compiled]
 
 SAVING = """
 import sys
 from gv_engine.cli import main
-from gv_engine.learning import training
+from gv_engine.plugins.learning import training
 training._CHECKPOINT_SECONDS = 0.0
 sys.exit(main())
 """

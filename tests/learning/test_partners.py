@@ -10,13 +10,13 @@ import pytest
 from gv_engine import EachAgentVectorEnv, Scenario
 from gv_engine.cli import main
 from gv_engine.learning import resume_training, train
-from gv_engine.learning.policy_file import RunError, TrainedPolicy
+from gv_engine.rollout.policy_file import RunError, TrainedPolicy
 from gv_engine.rules.errors import TrustError
 from tests.learning.drawn import drawn, make_learner
 
 torch: Any = pytest.importorskip("torch")
 
-from gv_engine.learning.run_folder import Run  # noqa: E402
+from gv_engine.plugins.learning.run_folder import Run  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.compiled]
 

@@ -11,14 +11,14 @@ import pytest
 from gv_engine import EachAgentVectorEnv
 from gv_engine.cli import main
 from gv_engine.learning import TrainedPolicy
-from gv_engine.learning.network_spec import StateCodes
-from gv_engine.learning.policy_file import PolicyFile
+from gv_engine.rollout.network_spec import StateCodes
+from gv_engine.rollout.policy_file import PolicyFile
 from gv_engine.vector.seeding import POLICY, make_rng
 from tests.learning.drawn import drawn
 
 torch: Any = pytest.importorskip("torch")
 
-from gv_engine.learning.policy_export import (  # noqa: E402
+from gv_engine.plugins.learning.policy_export import (  # noqa: E402
     ABOUT,
     PolicyModule,
     _encode_number,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gv_engine.learning.survival_estimate import SurvivalEstimator
+from gv_engine.plugins.learning.survival_estimate import SurvivalEstimator
 
 LONGEST, WINS_BY = 200, 20
 

@@ -14,11 +14,11 @@ import pytest
 
 from gv_engine.cli import main
 from gv_engine.learning import Config, evaluate
-from gv_engine.learning.config import ConfigError
+from gv_engine.plugins.learning.config import ConfigError
 from gv_engine.scenario.plugin import Extra
 
 optuna = pytest.importorskip("optuna")
-from gv_engine.learning.sweep import Sweep, SweepConfig  # noqa: E402  # needs Optuna
+from gv_engine.plugins.learning.sweep import Sweep, SweepConfig  # noqa: E402  # needs Optuna
 
 pytestmark = pytest.mark.usefixtures("here")
 BASE = {"scenario": "keydoor-5x5", "search": {"gamma": [0.9, 0.99]}}
@@ -251,7 +251,7 @@ def results(folder: Path) -> list[Any]:
 @pytest.mark.compiled
 def test_a_sweep_trains_each_run_once_as_train_does(here, capsys):
     torch = pytest.importorskip("torch")
-    from gv_engine.learning.run_folder import Run
+    from gv_engine.plugins.learning.run_folder import Run
 
     (here / "rates.yaml").write_text(RATES)
     assert main(["sweep", "rates.yaml"]) == 0

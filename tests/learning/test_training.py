@@ -16,15 +16,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gv_engine.benchmark import runner
-from gv_engine.benchmark.runner import PartRunner
-from gv_engine.cli import create_parser, main, options, train
+from gv_engine.cli import create_parser, main, options
 from gv_engine.cli.play import begin_session
 from gv_engine.envs.level_sets import LevelSet
-from gv_engine.learning.config import ConfigError, Hyperparameters, StopCondition
-from gv_engine.learning.policy_file import RunError
-from gv_engine.learning.training import TrainingSlices
+from gv_engine.plugins.learning.benchmark import runner
+from gv_engine.plugins.learning.benchmark.runner import PartRunner
+from gv_engine.plugins.learning.cli import train
+from gv_engine.plugins.learning.config import ConfigError, Hyperparameters, StopCondition
+from gv_engine.plugins.learning.training import TrainingSlices
 from gv_engine.rollout import episode_folder
+from gv_engine.rollout.policy_file import RunError
 from gv_engine.scenario.scenario import Scenario
 from tests import ROOT
 from tests.cli.shell import RULE, write
@@ -32,8 +33,8 @@ from tests.screen import PATIENCE
 
 torch: Any = pytest.importorskip("torch")
 
-from gv_engine.learning import evaluate, ppo, training  # noqa: E402
-from gv_engine.learning.run_folder import Run, write_run_files  # noqa: E402
+from gv_engine.plugins.learning import evaluate, ppo, training  # noqa: E402
+from gv_engine.plugins.learning.run_folder import Run, write_run_files  # noqa: E402
 
 pytestmark = [pytest.mark.usefixtures("here"), pytest.mark.slow, pytest.mark.compiled]
 
@@ -132,7 +133,7 @@ def test_ctrl_c_and_sigterm_wait_for_the_update_and_keep_it(number, monkeypatch)
 STUCK = """
 import sys, time
 from gv_engine.cli import main
-from gv_engine.learning import ppo
+from gv_engine.plugins.learning import ppo
 update = ppo.Learner.update
 def stuck(learner):
     while learner.metrics.steps:

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from gv_engine.cli import main, train
+from gv_engine.cli import main
+from gv_engine.plugins.learning.cli import train
 from gv_engine.rollout import episode_folder
 
 ray: Any = pytest.importorskip("ray")
@@ -208,7 +209,7 @@ def test_parts_of_the_protocol_are_the_same_wherever_they_are_made(cluster, here
 
 def test_runs_that_learn_on_several_machines_are_those_of_one(cluster, here, monkeypatch):
     """Stretch by stretch, one of which is lost with its machine; interrupted, and resumed."""
-    run_folder: Any = pytest.importorskip("gv_engine.learning.run_folder")  # by torch
+    run_folder: Any = pytest.importorskip("gv_engine.plugins.learning.run_folder")  # by torch
     monkeypatch.setattr(train, "_SLICE_SECONDS", 0.0)
     whole = ["train", "keydoor-5x5", "--max-steps", "20", "--num-envs", "16", "--seeds", "0:3"]
     steps = "--steps", str(16 * 32 * 6)

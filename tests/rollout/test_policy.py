@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gv_engine.learning.policy_file import POLICY_FILE
 from gv_engine.rollout.compiled_play import sample_allowed_actions
 from gv_engine.rollout.policy import (
     PolicyError,
@@ -18,6 +17,7 @@ from gv_engine.rollout.policy import (
     remove_file_names,
     with_absolute_paths,
 )
+from gv_engine.rollout.policy_file import POLICY_FILE
 from gv_engine.rules.turns import AgentGroup
 from gv_engine.vector.seeding import POLICY, make_purpose_generators, make_rng
 from tests.comparing import same

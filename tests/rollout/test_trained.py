@@ -9,7 +9,6 @@ import pytest
 
 from benchmarks.trained import RECIPES
 from gv_engine.cli import main
-from gv_engine.learning.policy_file import PolicyFile, RunError
 from gv_engine.rollout.policy import (
     POLICIES,
     PolicyError,
@@ -21,6 +20,7 @@ from gv_engine.rollout.policy import (
     remove_file_names,
     with_absolute_paths,
 )
+from gv_engine.rollout.policy_file import PolicyFile, RunError
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.autoplay import play_steps
 from gv_engine.session.catalogue import load_playable

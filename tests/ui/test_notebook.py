@@ -15,12 +15,12 @@ import pytest
 from gv_engine import GridEnv, GridVectorEnv, Scenario, parallel_env
 from gv_engine.cli import main
 from gv_engine.domains.algebra import gym_env
+from gv_engine.plugins.web.notebook import PlayableLevel
 from gv_engine.session.replay import Replay
 from gv_engine.session.rollout_games import RolloutSessions
 from gv_engine.session.session import Session
 from gv_engine.ui.drawing.notebook import CELL, FPS, MAX_FRAMES
 from gv_engine.ui.drawing.recording import find_views
-from gv_engine.web.notebook import PlayableLevel
 
 LEVEL = "keydoor-5x5"
 

@@ -15,8 +15,8 @@ import pytest
 from gv_engine import RuleError, Scenario
 from gv_engine.cli.new import write_starter
 from gv_engine.domains.grid import hooks
-from gv_engine.learning.policy_file import CheckpointPolicy
 from gv_engine.rollout.policy import POLICIES, RandomPolicy
+from gv_engine.rollout.policy_file import CheckpointPolicy
 from gv_engine.session import tones
 from gv_engine.session.autoplay import Opponent, SolutionPath
 from gv_engine.session.replay import Replay

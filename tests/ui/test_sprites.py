@@ -18,6 +18,7 @@ from gv_engine.cli.new import write_starter
 from gv_engine.domains.grid.board import EditorMapView, make_renderer
 from gv_engine.editor.document import EditorDocument
 from gv_engine.editor.text_buffer import TextBuffer
+from gv_engine.plugins.web.page import _read_sprites
 from gv_engine.rules.objects import COLORS
 from gv_engine.scenario.storage.resources import ASSETS
 from gv_engine.session.session import Session
@@ -32,7 +33,6 @@ from gv_engine.session.sprite_paths import (
 )
 from gv_engine.ui.colors import PALETTES, THEMES, Theme
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
-from gv_engine.web.page import _read_sprites
 from tests.boards import RULES, scenario
 
 FILES = sorted((ASSETS / "sprites").glob("**/*.svg"))

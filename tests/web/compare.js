@@ -3,7 +3,7 @@
 // usage: node compare.js PAGE GAMES: GAMES is JSON, a list of [level, seed, list of joint actions]
 "use strict";
 const fs = require("fs");
-require("vm").runInThisContext(fs.readFileSync(`${__dirname}/../../gv_engine/web/engine.js`, "utf-8"));
+require("vm").runInThisContext(fs.readFileSync(`${__dirname}/../../gv_engine/plugins/web/engine.js`, "utf-8"));
 
 const TABLE = Uint32Array.from({ length: 256 }, (_, n) => {
   for (let k = 0; k < 8; k++) n = n & 1 ? 0xedb88320 ^ (n >>> 1) : n >>> 1;

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from gv_engine.web.page import SCRIPTS
+from gv_engine.plugins.web.page import SCRIPTS
 from tests.web.games import FOLDER
 
 NPX = shutil.which("npx")

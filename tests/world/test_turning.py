@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gv_engine import AgentsVectorEnv, GridEnv, Scenario, ScenarioError, load_scenario
-from gv_engine.learning.network_spec import ScenarioSpec
+from gv_engine.rollout.network_spec import ScenarioSpec
 from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, RIGHT, TURN_RIGHT, to_relative
 from gv_engine.session.session import Session
 

@@ -1,0 +1,237 @@
+"""Benchmark a learner or a policy on all grids.
+
+examples:
+  gv-engine benchmark mine --policy ppo --scenario "keydoor-*" --seeds 0:3
+  gv-engine benchmark mine                         # continue with all scenarios and ten seeds
+  gv-engine benchmark mine --show
+  gv-engine benchmark own --policy ./policy.py:act
+  gv-engine benchmark benchmarks/entries/* --page docs/benchmark.md
+
+ENTRY is a folder: entry.json describes the policy, and parts.jsonl has a line of results for each
+part. Existing parts are kept, so that the command continues where it stopped; parts of a scenario
+that has changed are made again. docs/benchmark.md has the rules of the benchmark and the results.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from gv_engine.cli import options as cli
+from gv_engine.plugins.learning.benchmark import page
+from gv_engine.plugins.learning.benchmark.entry import (
+    SEEDS,
+    BenchmarkEntry,
+    EntryPart,
+    all_scenarios,
+    find_scenario,
+    match_scenarios,
+)
+from gv_engine.plugins.learning.benchmark.runner import PPO, RUN_NO_CODE, PartRunner
+from gv_engine.rollout.policy import find_run, load_policy, policy_digest
+from gv_engine.rollout.policy_file import PolicyFile
+from gv_engine.rules.errors import escape_unprintable, shorten
+from gv_engine.scenario.plugin import RL, format_command
+
+_STEPS, _UNTIL = 1_000_000, 0.99
+
+
+def add_options(parser: cli.CommandParser) -> None:
+    """Add the options of the command `benchmark` to its parser."""
+    parser.add_argument("entries", metavar="ENTRY", nargs="+", type=Path, help="folder of an entry")
+    policy_text = (
+        "policy of a new entry: ppo, trained as by `gv-engine train`; solver, which finds "
+        "shortest solutions; random; valid; or ./file.py:function, which must be given each time"
+    )
+    parser.add_option("--policy P", str, policy_text)
+    parser.add_flag("--memory", "for a new ppo entry: add a GRU")
+    steps_text = f"for a new ppo entry: maximum number of training steps (default: {_STEPS:,})"
+    parser.add_option("--steps N", cli.parse_positive, steps_text)
+    until_text = (
+        "for a new ppo entry: stop training early at this success rate, once solutions get no "
+        f"shorter (default: {_UNTIL})"
+    )
+    parser.add_option("--until SHARE", cli.parse_share, until_text)
+    scenario_text = (
+        "make parts of this scenario, or of a pattern as keydoor-*; may be repeated (default: "
+        "all scenarios of the entry)"
+    )
+    parser.add_option("--scenario NAME", str, scenario_text, dest="scenarios", action="append")
+    seeds_text = "make parts of seeds A to B - 1, within 0:10"
+    parser.add_option("--seeds A:B", cli.parse_seeds, seeds_text, ())
+    parser.add_ray("make parts")
+    shown = parser.add_mutually_exclusive_group()
+    parser.add_flag("--show", "print the results, make no parts", group=shown)
+    parser.add_option(
+        "--page FILE", Path, "write tables and curves into FILE, make no parts", group=shown
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command `benchmark`: compute the missing results of the named benchmark entries, or
+    print their results, or write a page that compares them; return the exit code."""
+    if options.page or options.show:
+        entries = [BenchmarkEntry.read(path) for path in options.entries]
+        if options.page:
+            page.write_page(options.page, entries)
+            cli.say(f"{options.page}: {', '.join(entry.name for entry in entries)}")
+    else:
+        entries = [_load_or_create_entry(path, options) for path in options.entries]
+        selected_parts = [list(_select_parts(entry, options)) for entry in entries]
+        for entry in entries:
+            if not BenchmarkEntry.exists_in(entry.path):
+                entry.create()
+        for entry, parts in zip(entries, selected_parts, strict=True):
+            if code := _make_parts(entry, parts, options.ray):
+                return code
+    if not options.page:
+        _print_results(entries)
+    for entry in entries:
+        _warn_of_outdated_parts(entry)
+    return 0
+
+
+def _load_or_create_entry(path: Path, options: argparse.Namespace) -> BenchmarkEntry:
+    """Return the benchmark entry saved in the folder `path`, after a check that the options fit the
+    entry; if there is none, return a new entry for the options, not saved yet.
+
+    Raises:
+        UsageError: the options differ from those of the entry, or another program made the entry.
+        PolicyError: the policy does not exist.
+        RunError: the run is damaged or missing.
+    """
+
+    def digest(policy: str) -> str:
+        return "" if policy in RUN_NO_CODE else policy_digest(policy)
+
+    defaults = {"memory": False, "steps": _STEPS, "until": _UNTIL}
+    given = {name: value for name in defaults if (value := getattr(options, name))}
+    policy = options.policy
+    if policy and not BenchmarkEntry.exists_in(path):
+        if given and policy != PPO:
+            raise cli.UsageError(f"--{next(iter(given))} is only for --policy {PPO}")
+        if run := find_run(policy):
+            PolicyFile.read(run)
+        elif policy not in RUN_NO_CODE:
+            load_policy(policy, 1, 1)
+        words = (f"{name} {value}".removesuffix(" True") for name, value in given.items())
+        about = f"`--policy {policy}`" + "".join(f" `--{option}`" for option in words)
+        settings = defaults | given if policy == PPO else {}
+        name = escape_unprintable(path.resolve().name)
+        return BenchmarkEntry(path, name, about, policy, settings, digest(policy))
+    entry = BenchmarkEntry.read(path)
+    if not entry.policy:
+        raise cli.UsageError(
+            f"{path} was made by another program: --show prints it, --page puts it on a page"
+        )
+    if policy is None and entry.policy not in RUN_NO_CODE:
+        raise cli.UsageError(
+            f"{path} is of a policy in a Python file, and reading an entry runs no code: give "
+            f"{format_command(['--policy', entry.policy])}"
+        )
+    existing = {"policy": entry.policy, **entry.settings}
+    for name, value in {"policy": policy or entry.policy, **given}.items():
+        if existing.get(name) != value:
+            raise cli.UsageError(
+                f"{path} was made with --{name} {existing.get(name)}, not {value}: leave it "
+                f"out, or name a new folder"
+            )
+    if entry.policy_digest != digest(entry.policy):
+        raise cli.UsageError(
+            f"{path} has parts of another version of {entry.policy}: restore that version, or name "
+            f"a new folder"
+        )
+    return entry
+
+
+def _make_parts(
+    entry: BenchmarkEntry, selected_parts: Sequence[tuple[str, int]], address: str | None
+) -> int:
+    """Compute and save the results for those of `selected_parts`, (scenario, seed) pairs, that the
+    benchmark entry lacks, on the Ray cluster at `address`, or on this machine if it is None. Return
+    the exit code."""
+    runner = PartRunner(entry.policy, entry.settings)
+    missing = _missing_parts(entry, selected_parts)
+    try:
+        with cli.progress(f"parts of {entry.name}", len(selected_parts)) as advance:
+            advance(len(selected_parts) - len(missing))
+            for part in _iterate_parts(runner, entry, missing, address):
+                with cli.delaying_signals():
+                    entry.append(part)
+                advance(1, f"{part.scenario}, seed {part.seed}")
+    except KeyboardInterrupt:
+        total = len(selected_parts)
+        parts = f"{total - len(_missing_parts(entry, missing))} of {total} parts"
+        cli.complain(f"interrupted: {entry.path} has {parts}; the same command continues")
+        return cli.INTERRUPTED
+    return 0
+
+
+def _select_parts(entry: BenchmarkEntry, options: argparse.Namespace) -> Iterator[tuple[str, int]]:
+    """Yield the (scenario, seed) pairs, called parts, that the options select for a benchmark
+    entry.
+
+    Raises:
+        UsageError: the seeds are out of range.
+        BenchmarkError: no scenario has the name, or the entry has other settings.
+        MissingExtraError: a needed package is not installed.
+    """
+    runner = PartRunner(entry.policy, entry.settings)
+    if runner.policy == PPO:
+        RL.require()
+    if options.seeds and options.seeds.stop > SEEDS:
+        raise cli.UsageError(
+            f"--seeds {options.seeds.start}:{options.seeds.stop}: allowed are 0:{SEEDS}"
+        )
+    for name in match_scenarios(options.scenarios or entry.scenarios):
+        for seed in (options.seeds or range(SEEDS)) if runner.uses_seeds else (0,):
+            yield name, seed
+
+
+def _missing_parts(
+    entry: BenchmarkEntry, parts: Sequence[tuple[str, int]]
+) -> list[tuple[str, int]]:
+    digests = {key: part.digest for key, part in entry.read_parts().items()}
+    return [part for part in parts if digests.get(part) != find_scenario(part[0]).identity.digest]
+
+
+def _iterate_parts(
+    runner: PartRunner,
+    entry: BenchmarkEntry,
+    missing: Sequence[tuple[str, int]],
+    address: str | None,
+) -> Iterator[EntryPart]:
+    """Yield the results that `runner` computes for the (scenario, seed) pairs in `missing`: on this
+    machine if `address` is None, else on the Ray cluster at `address`. On this machine, pairs are
+    skipped if another process has saved their results in `entry` meanwhile."""
+    if address is None:
+        for part in missing:
+            if _missing_parts(entry, [part]):  # another process may have made it
+                yield runner.run(*part)
+        return
+    from gv_engine.rollout.on_ray import run_parts  # imported here: Ray takes seconds to import
+
+    yield from run_parts(runner.with_absolute_policy().run, missing, address, in_order=False)
+
+
+def _print_results(entries: Sequence[BenchmarkEntry]) -> None:
+    """Print a table with the results of the benchmark entries, one line for each scenario."""
+    head, rows = page.Comparison(entries).table(list(all_scenarios()))
+    plain = [
+        [cell.replace("`", "").replace("**", "") for cell in row]
+        for row in rows
+        if {*row[1:]} != {"–"}
+    ]
+    cli.print_table(["scenario", *(f"{name}>" for name in head[1:])], plain)
+
+
+def _warn_of_outdated_parts(entry: BenchmarkEntry) -> None:
+    """Print a warning with the scenarios that have changed since the benchmark entry's results for
+    them were computed."""
+    if outdated := _missing_parts(entry, [*entry.read_parts()]):
+        names = shorten(", ".join(dict.fromkeys(name for name, _ in outdated)), 100)
+        cli.complain(
+            f"{entry.path}: parts of old scenario versions: {len(outdated)}, of {names}; make them "
+            f"again"
+        )

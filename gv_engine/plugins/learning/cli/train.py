@@ -1,0 +1,649 @@
+"""Train a policy by reinforcement learning (needs the extra rl).
+
+examples:
+  gv-engine train keydoor-9x9
+  gv-engine train keydoor-9x9 --watch
+  gv-engine train memory-9x9 --memory --steps 3000000 --out remembers
+  gv-engine train BabyAI-GoToLocal-v0 --imitate shown --out follows
+  gv-engine train maze-9x9 --curriculum plr
+  gv-engine train hunt --partner self
+  gv-engine train --resume remembers --steps 6000000
+  gv-engine train keydoor-9x9 --seeds 0:10 --ray --out tens
+  gv-engine train --resume tens --ray
+  gv-engine rollout memory-9x9 --policy remembers --episodes 1000
+  gv-engine play memory-9x9 --policy remembers:greedy
+
+RUN gets run.json, the scenario and all hyperparameters; checkpoint.pt, from which --resume
+continues bit for bit; policy.npz, the best weights so far; progress.csv, a line for each update;
+and TensorBoard events, if TensorBoard is installed. Ctrl-C and SIGTERM save a checkpoint first.
+The folder can be given as --policy to every command that takes one.
+
+With --seeds there is one run per seed, RUN/0, RUN/1 …, and --resume RUN continues all of them,
+here or by --ray, including those that have not started.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections import deque
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack, closing
+from dataclasses import asdict, fields, replace
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gv_engine.cli import options as cli
+from gv_engine.envs.level_sets import LevelSet, level_set
+from gv_engine.plugins.learning.config import (
+    CURRICULA,
+    LEARNERS,
+    Config,
+    StopCondition,
+    read_config_file,
+)
+from gv_engine.plugins.learning.loggers import WandbLogger, import_wandb
+from gv_engine.plugins.learning.training import (
+    Callback,
+    Logger,
+    RunResult,
+    Training,
+    TrainingSlices,
+    check_partner_code,
+    prepare_settings,
+)
+from gv_engine.rollout import episode_folder
+from gv_engine.rollout.evaluation import evaluate_policy
+from gv_engine.rollout.policy import name_with_partners
+from gv_engine.rules.errors import UnknownOptionError
+from gv_engine.rules.turns import AgentGroup
+from gv_engine.scenario.documents.loading import load_reference, load_scenario
+from gv_engine.scenario.plugin import RL, format_command
+from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.storage.files import make_file_name
+from gv_engine.session.watchdog import force_exit_after
+
+if TYPE_CHECKING:
+    from gv_engine.plugins.learning.run_folder import Run
+    from gv_engine.plugins.learning.survival_estimate import TrainingMetrics
+    from gv_engine.ui.window.viewer import BatchProcess
+
+
+_MAX_WAIT = 30.0
+"""Seconds in which an update has to end after Ctrl-C or SIGTERM."""
+_UNKNOWN = "–"
+_EVALUATION_EPISODES = 100
+"""Episodes in which the policy is evaluated at the end."""
+_SLICE_SECONDS = 20.0
+"""Seconds that a run trains on Ray before it is saved, and may continue on another machine."""
+
+
+class TrainingPlan(NamedTuple):
+    """Scenario, levels and stop condition of training runs, and shell commands for messages.
+
+    Attributes:
+        scenario: scenario of all runs.
+        levels: level set to train on; None for all levels.
+        stop_condition: when each run ends.
+        rollout_command: command that plays episodes with the trained policy, for messages.
+        resume_command: command that resumes all runs, for messages.
+    """
+
+    scenario: Scenario
+    levels: LevelSet | None
+    stop_condition: StopCondition
+    rollout_command: str
+    resume_command: str
+
+
+def train_here(
+    plan: TrainingPlan,
+    runs: Sequence[Run],
+    watch: bool = False,
+    demonstrations: tuple[Path, Any] | None = None,
+    device: str = "cpu",
+    wandb: str | None = None,
+) -> int:
+    """Train the policies of `runs` one after the other on this machine, in the scenario of `plan`;
+    print a report, and return the exit code. With `watch` a window shows the training worlds.
+
+    Args:
+        plan: scenario and end of the runs.
+        runs: folders of the runs.
+        watch: show the worlds in a window.
+        demonstrations: folder and content of a rollout whose actions are learned first.
+        device: torch device to learn on.
+        wandb: project of Weights & Biases that gets the metrics; None for none.
+    """
+    code, steps, results = 0, 0, []
+    rows: list[tuple[str, str]] = []
+    options: dict[str, Any] = {"world": "compiled"} if watch else {}
+    for run in runs:
+        label = f"steps of {run.path}" if runs[1:] else "steps"
+        make = partial(Training, run, plan.scenario, plan.levels, device, **options)
+        with run.lock(), closing(make()) as training, ExitStack() as stack:
+            loggers: list[Logger] = []
+            if wandb:
+                options_there = {"name": str(run.path), "config": asdict(run.settings)}
+                loggers = [stack.enter_context(WandbLogger(wandb, **options_there))]
+            imitation_rows = _imitate(training, *demonstrations) if demonstrations else []
+            code = train_run(training, plan, label, loggers, watch=watch)
+            results.append(RunResult(run.path, training.metrics, training.seconds, {}))
+            rows = [*imitation_rows, *_report_rows(training)]
+            steps += training.steps
+        if code:
+            break
+    if not (code or runs[1:] or runs[0].settings.partner):
+        rows += _evaluate_run(plan, runs[0])
+    if not (steps or code or demonstrations):
+        done = min(result.metrics.steps for result in results)
+        target = plan.stop_condition
+        until = f" or --until {target.until:g}" if target.until else ""
+        cli.complain(
+            f"nothing to learn: {done:,} steps are made, and --steps {target.steps:,}{until} is "
+            f"reached; ask for more"
+        )
+    if runs[1:]:
+        _print_results(plan, results)
+    else:
+        cli.print_table(("", ">"), rows, plan.scenario.name)
+        cli.say(f"{runs[0].path}: {plan.rollout_command}")
+    _warn_of_unknown_means(plan, runs, results)
+    return code
+
+
+def train_run(
+    training: Training,
+    plan: TrainingPlan,
+    label: str,
+    loggers: Sequence[Logger] = (),
+    callbacks: Sequence[Callback] = (),
+    watch: bool = False,
+) -> int:
+    """Train one run, `training`, until the stop condition of `plan` is met, a callback returns True
+    or a signal interrupts; save a checkpoint, and return the exit code. `label` names the progress
+    bar, `watch` opens a window with the worlds, and `loggers` get the metrics."""
+    stop_condition, code = plan.stop_condition, 0
+    viewer = _open_viewer(training) if watch else None
+    try:
+        with (
+            cli.delaying_signals() as interrupts,  # until the checkpoint is saved
+            cli.progress(label, stop_condition.steps) as advance,
+        ):
+            steps = training.metrics.steps
+            advance(steps)
+
+            def report(training: Training) -> bool:
+                nonlocal steps
+                if viewer:
+                    _send_metrics(viewer, training)
+                metrics, speed = training.metrics, f"{training.steps_per_second:,.0f} steps/s"
+                advance(metrics.steps - steps, f"{_format_progress(metrics)}{speed}")
+                steps = metrics.steps
+                return bool(interrupts)
+
+            def guard() -> AbstractContextManager[None]:
+                return force_exit_after(_MAX_WAIT, _interrupted_message(training, plan))
+
+            training.run_until(stop_condition, [report, *callbacks], loggers, guard)
+    except KeyboardInterrupt as interrupt:
+        code = cli.exit_code(interrupt)
+        cli.complain(f"interrupted; go on by: {plan.resume_command}")
+    finally:
+        if viewer:
+            viewer.close()
+    return code
+
+
+def _imitate(training: Training, path: Path, rollout: Any) -> list[tuple[str, str]]:
+    """Train the learner of `training` on the episodes of the `rollout` in the folder `path`, save a
+    checkpoint, and return (label, value) rows for the report."""
+    from gv_engine.plugins.learning.imitation import MAX_PASSES, imitate
+
+    with cli.progress("passes over demonstrations", MAX_PASSES) as advance:
+        result = imitate(
+            training.learner,
+            path,
+            rollout,
+            report=lambda passes, loss: advance(1, f"held-out loss {loss:.4f}"),
+        )
+    training.save_checkpoint()
+    which = "other levels"
+    if not result.has_other_levels:
+        which = "the same level"
+        cli.complain(
+            f"all episodes of {path} begin with the same observation, so their held-out loss tells "
+            f"nothing about other levels: record episodes of several levels"
+        )
+    return [
+        ("demonstrations", f"{result.episodes:,}"),
+        ("steps of demonstrations", f"{result.steps:,}"),
+        ("passes over them", f"{result.passes:,}"),
+        ("held-out episodes", f"{result.held_out:,} of {which}"),
+        ("held-out loss", f"{result.loss:.4f}"),
+        ("held-out actions predicted", f"{result.accuracy:.1%}"),
+    ]
+
+
+def _interrupted_message(training: Training, plan: TrainingPlan) -> str:
+    saved = f"{training.run.path} is kept as it was after {training.saved_steps:,} steps"
+    return f"interrupted in the midst of an update; {saved}; go on by: {plan.resume_command}"
+
+
+def train_on_ray(plan: TrainingPlan, runs: Sequence[Run], address: str) -> int:
+    """Train the policies of `runs` all at once on the Ray cluster at `address`, in the scenario of
+    `plan`; print a report, and return the exit code.
+
+    Runs are trained in slices. A slice that is lost with its machine is trained again, with the
+    same result. After Ctrl-C or SIGTERM a run keeps only its finished slices.
+
+    Args:
+        plan: scenario and end of the runs.
+        runs: folders of the runs.
+        address: address of the cluster, see `gv_engine.rollout.on_ray.run_parts`.
+    """
+    from gv_engine.plugins.learning.run_folder import write_run_files
+    from gv_engine.rollout.on_ray import run_parts  # imported here: Ray takes seconds to import
+
+    stop_condition, cores = plan.stop_condition, runs[0].settings.num_threads
+    by_path = {run.path: run for run in runs}
+    waiting = deque((run.path, run.read_files()) for run in runs)
+    by_run: dict[Path, RunResult] = {}
+    slices = TrainingSlices(plan.scenario, plan.levels, stop_condition, _SLICE_SECONDS)
+    jobs = (waiting.popleft() if waiting else None for _ in count())
+    code = done = 0
+    try:
+        with cli.progress("steps", stop_condition.steps * len(runs)) as advance:
+            for result in run_parts(slices.train, jobs, address, cores, False):
+                path, metrics, _, files = result
+                with cli.delaying_signals():
+                    write_run_files(path, files)
+                before = by_run[path].metrics.steps if path in by_run else 0
+                by_run[path] = result._replace(files={})
+                steps = metrics.steps
+                if stop_condition.is_met(metrics):
+                    done, steps = done + 1, stop_condition.steps
+                else:  # ahead of runs that have not started
+                    waiting.appendleft((path, by_path[path].read_files()))
+                state = f"{path}, {done} of {len(runs)} runs done"
+                advance(steps - before, f"{_format_progress(metrics)}{state}")
+    except KeyboardInterrupt as interrupt:
+        code = cli.exit_code(interrupt)
+        cli.complain(f"interrupted; go on by: {plan.resume_command}")
+    finished = [by_run[run.path] for run in runs if run.path in by_run]
+    _print_results(plan, finished)
+    _warn_of_unknown_means(plan, runs, finished)
+    return code
+
+
+def _open_viewer(training: Training) -> BatchProcess:
+    """Open a window that shows the worlds of `training` at every step, and return its process."""
+    from gv_engine.ui.window.viewer import BatchProcess
+    from gv_engine.vector.compiled_backend import CompiledBatch
+
+    batch = training.learner.env.batch
+    assert isinstance(batch, CompiledBatch)  # it was asked for
+    viewer = BatchProcess(batch, f"{len(batch):,} worlds")
+    training.learner.on_step = viewer.send_state
+    return viewer
+
+
+def _send_metrics(viewer: BatchProcess, training: Training) -> None:
+    """Send success rate, return, length and speed of the last training update to the viewer window,
+    and, if the window requests them, the values that the policy estimates for each cell of a
+    world."""
+    from gv_engine.session.batch_viewer import CurvePoint
+
+    metrics = training.metrics
+    means = metrics.success_rate, metrics.episode_return, metrics.episode_length
+    viewer.send(CurvePoint(*means, training.steps_per_second))
+    viewer.send_values(training.make_policy)
+
+
+def _format_progress(metrics: TrainingMetrics) -> str:
+    texts = zip(("success", "return"), _format_means(metrics), strict=False)
+    return "".join(f"{name} {text}  " for name, text in texts if text != _UNKNOWN)
+
+
+def _format_counts(metrics: TrainingMetrics, seconds: float) -> tuple[str, str, str]:
+    return f"{metrics.steps:,}", f"{metrics.episodes:,}", f"{seconds:.1f}"
+
+
+def _format_means(metrics: TrainingMetrics) -> list[str]:
+    means = metrics.episode_return, metrics.episode_length
+    texts = f"{metrics.success_rate:.1%}", *(f"{mean:.4g}" for mean in means)
+    return [_UNKNOWN if text.startswith("nan") else text for text in texts]
+
+
+def _warn_of_unknown_means(
+    plan: TrainingPlan, runs: Sequence[Run], results: Sequence[RunResult]
+) -> None:
+    """Print a warning if one of `results` has no estimate of success rate and return, and the
+    number of training steps after which there is an estimate."""
+    learned = [result for result in results if result.metrics.steps]  # others only imitated
+    unknown = [result for result in learned if math.isnan(result.metrics.episode_return)]
+    if unknown:
+        longest = max(member.max_steps or 0 for member in plan.scenario.members)
+        enough = longest * runs[0].settings.num_envs * plan.scenario.layout.agents
+        cli.complain(
+            f"{unknown[0].path} acts with its last weights, not its best: success and return are "
+            f"not known before most episodes can have ended, after {enough:,} steps at the latest"
+        )
+
+
+def _report_rows(training: Training) -> list[tuple[str, str]]:
+    """Return the (label, value) rows of the final report on one training run, without unknown
+    values."""
+    metrics, seconds = training.metrics, training.learner.seconds
+    speed = f"{training.steps_per_second:,.0f}" if training.steps else _UNKNOWN
+    names = "steps", "episodes", "seconds", "steps per second", "success"
+    texts = *_format_counts(metrics, training.seconds), speed, *_format_means(metrics)
+    rows = [*zip((*names, "return, mean", "length, mean"), texts, strict=True)]
+    rows.append(("device", str(training.learner.device)))
+    seeds = training.run.level_seeds
+    rows.append(("levels", f"{training.run.levels}, {len(seeds):,}" if seeds else "all"))
+    if best := training.run.best:
+        rows.append(("weights", f"of {best['steps']:,} steps, best in these levels"))
+    if total := sum(seconds.values()):
+        rows += [(f"share of {name}", f"{part / total:.1%}") for name, part in seconds.items()]
+    return [row for row in rows if row[1] != _UNKNOWN]
+
+
+def _evaluate_run(plan: TrainingPlan, run: Run) -> list[tuple[str, str]]:
+    """Play episodes with the policy of `run`, with its best weights if they are known, in the
+    levels it was trained on; return (label, value) rows for the final report: success rate and mean
+    return with 95 % intervals."""
+    policy = run.path.absolute()  # as a name it could be that of a built-in policy
+    result = evaluate_policy(policy, plan.scenario, plan.levels, _EVALUATION_EPISODES)
+    rows, mean_return = [("evaluated episodes", f"{result.episodes:,}")], result.episode_return
+    if result.success:
+        rows.append(("evaluated success", "{:.1%} ({:.1%} to {:.1%})".format(*result.success)))
+    return [*rows, ("evaluated return, mean", "{:.4g} ({:.4g} to {:.4g})".format(*mean_return))]
+
+
+def _print_results(plan: TrainingPlan, results: Sequence[RunResult]) -> None:
+    """Print a table, titled by the scenario of `plan`, with one line for each training run in
+    `results`; nothing if there are none."""
+    if not results:
+        return
+    heads = "run", "steps>", "episodes>", "seconds>", "success>", "return, mean>", "length, mean>"
+    rows = [
+        (path, *_format_counts(metrics, seconds), *_format_means(metrics))
+        for path, metrics, seconds, _ in results
+    ]
+    cli.print_table(heads, rows, plan.scenario.name)
+
+
+def add_options(parser: cli.CommandParser) -> None:
+    """Add the options of the command `train` to its parser."""
+    parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help=cli.SCENARIO_HELP)
+    out_text = "a new folder (default: SCENARIO-run, with --seeds SCENARIO-runs)"
+    parser.add_option("--out RUN", Path, out_text)
+    parser.add_option("--resume RUN", Path, "continue a run exactly where it stopped")
+    imitate_text = (
+        "first learn the actions of the episodes in this folder, which `gv-engine rollout --out` "
+        "has written; without --steps that alone"
+    )
+    parser.add_option("--imitate FOLDER", Path, imitate_text)
+    steps_text = (
+        "total steps of all worlds, including those before --resume (default: "
+        f"{StopCondition().steps:,}; with --resume the run's last value)"
+    )
+    parser.add_option("--steps N", cli.parse_positive, steps_text)
+    until_text = (
+        "stop early at this success rate, as 0.98 (default: no early stop; with --resume the "
+        "run's last value)"
+    )
+    parser.add_option("--until SHARE", cli.parse_share, until_text)
+    parser.add_flag("--memory", "add a GRU, which remembers within an episode")
+    masks_text = "do not use action masks: allow actions that have no effect"
+    parser.add_flag("--no-masks", masks_text, dest="masks", action="store_false")
+    envs_text = "number of parallel worlds (default: 128, with --memory 256)"
+    parser.add_option("--num-envs M", cli.parse_positive, envs_text)
+    threads_text = "threads that step worlds and compute gradients (default: 1)"
+    parser.add_option("--threads T", cli.parse_positive, threads_text)
+    device_text = (
+        "where the network learns: cpu, cuda, cuda:1 …, or auto, a GPU if torch finds one "
+        "(default: auto, with --ray cpu); the worlds stay on the CPU"
+    )
+    parser.add_option("--device NAME", str, device_text)
+    limit_text = "step limit of an episode, instead of the scenario's"
+    parser.add_option("--max-steps T", cli.parse_positive, limit_text)
+    config_text = "YAML or TOML file of settings, see `gv_engine.learning.Config`"
+    parser.add_option("--config FILE", Path, config_text)
+    learner_text = f"{', '.join(LEARNERS)}: learning method (default: ppo)"
+    parser.add_option("--learner NAME", str, learner_text)
+    curriculum_text = f"{', '.join(CURRICULA)}: choice of the levels to train on (default: random)"
+    parser.add_option("--curriculum NAME", str, curriculum_text)
+    partner_text = (
+        "an agent or a team that acts by a policy, as for `gv-engine rollout`, and does not learn; "
+        "may be repeated; self: each episode one side learns, the others act by past weights"
+    )
+    parser.add_option("--partner NAME=POLICY", str, partner_text, action="append")
+    set_text = "a setting, as --set-hp learning_rate=3e-4, over those of FILE; may be repeated"
+    more: dict[str, Any] = {"dest": "hyperparameters", "action": "append"}
+    parse_setting = partial(cli.parse_pair, example="learning_rate=3e-4")
+    parser.add_option("--set-hp NAME=VALUE", parse_setting, set_text, [], **more)
+    parser.add_option("--wandb PROJECT", str, "send the metrics to Weights & Biases, too")
+    seeds = parser.add_mutually_exclusive_group()
+    seed_text = (
+        "seed of levels, weights and sampling; on one machine the same seed gives the same "
+        "run bit for bit (default: 0)"
+    )
+    parser.add_option("--seed S", cli.parse_episode_seed, seed_text, group=seeds)
+    seeds_text = "train one run per seed from A to B - 1, one after the other"
+    parser.add_option("--seeds A:B", cli.parse_seeds, seeds_text, group=seeds)
+    parser.add_ray("train all runs at once")
+    parser.add_levels("train on these levels alone")
+    parser.add_flag("--watch", "show the worlds in a window, as `gv-engine view` does")
+    parser.add_consent()
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command `train`: train policies as the options say, print progress, and return the
+    exit code."""
+    RL.require()
+    if options.scenario is None and not options.resume:
+        raise cli.UsageError("no SCENARIO: name one to train on, or a run to continue by --resume")
+    here = "imitate", "device", "wandb"
+    local = [name for name, value in cli.get_options(options, *here).items() if value]
+    if options.ray and local:
+        raise cli.UsageError(f"{local[0]} trains on this machine: leave out --ray")
+    if options.ray:
+        from gv_engine.rollout import on_ray  # noqa: F401  # fails with how to install it
+    if options.watch and (options.ray or options.seeds):
+        raise cli.UsageError("--watch shows one run that trains here: leave out --seeds and --ray")
+    if options.wandb:
+        import_wandb()  # fails with how to install it
+    config = Config() if options.resume else _read_config(options)
+    device = find_training_device(options.device or config.device)
+    if options.imitate and config.learner != "ppo":
+        raise cli.UsageError(f"--imitate goes on with ppo, not with {config.learner}")
+    demonstrations = None
+    if options.imitate and not options.resume:
+        demonstrations = options.imitate, episode_folder.read(options.imitate)
+    scenario, runs = (
+        _resume_runs(options) if options.resume else _create_runs(options, config, demonstrations)
+    )
+    if options.watch and runs[1:]:
+        raise cli.UsageError(
+            f"--watch shows one run, and {options.resume} has {len(runs)}: name one"
+        )
+    seeds = runs[0].level_seeds
+    path = options.resume or (runs[0].path.parent if options.seeds else runs[0].path)
+    plan = TrainingPlan(
+        scenario,
+        LevelSet(scenario, seeds) if seeds else None,
+        _stop_condition(options, runs[0].stop_condition),
+        *_format_commands(options, runs[0], scenario.agent_group, path),
+    )
+    with cli.handling_sigterm(), ExitStack() as stack:
+        if not options.resume:
+            from gv_engine.plugins.learning.run_folder import removing_refused
+
+            stack.enter_context(removing_refused(runs))
+        for each in runs:
+            each.set_stop_condition(plan.stop_condition)
+        if not options.ray:
+            return train_here(plan, runs, options.watch, demonstrations, device, options.wandb)
+        for each in runs:
+            stack.enter_context(each.lock())
+        return train_on_ray(plan, runs, options.ray)
+
+
+def find_training_device(name: str) -> str:
+    """Return the torch device that a value of --device stands for.
+
+    Raises:
+        UsageError: there is no such device.
+    """
+    from gv_engine.plugins.learning.ppo import find_device
+
+    try:
+        return find_device(name)
+    except ValueError as error:
+        raise cli.UsageError(f"--device: {error}") from None
+
+
+def _format_commands(
+    options: argparse.Namespace, run: Run, group: AgentGroup, path: Path
+) -> tuple[str, str]:
+    """Return two shell commands for the training run in the folder `path`, or for runs in its
+    subfolders that differ from `run` only in the seed: one plays episodes with its policy, one
+    resumes the training. `group` names the agents."""
+    reference, partner = run.scenario, run.settings.partner
+    load = partial(load_scenario, reference["source"], **reference["settings"])
+    words = ["gv-engine", "rollout", *cli.scenario_words(reference), "--policy"]
+    words.append(name_with_partners(path, partner, group))
+    resume_words = ["gv-engine", "train", "--resume", str(path)]
+    resume_words += ["--ray", options.ray] if options.ray else []
+
+    def load_run(**consent: Any) -> None:
+        check_partner_code(partner, path, consent.get("trust", False))
+        load_reference(reference, path, **consent)
+
+    resume_words += cli.consent_words(options, load_run)
+    return format_command(words + cli.consent_words(options, load)), format_command(resume_words)
+
+
+def _create_runs(
+    options: argparse.Namespace, config: Config, demonstrations: tuple[Path, Any] | None
+) -> tuple[Scenario, list[Run]]:
+    """Return the scenario that the options name, and a newly created training run for each seed,
+    with the settings `config`. `demonstrations` are the folder and the content of a rollout that
+    is imitated first.
+
+    Raises:
+        UsageError: the scenario cannot be trained on.
+        OSError: a folder cannot be created.
+    """
+    from gv_engine.plugins.learning.run_folder import Run, check_new_run_folder
+
+    try:
+        loaded = load_scenario(options.scenario, **cli.scenario_options(options))
+    except UnknownOptionError:
+        if wrong := dict(options.settings).keys() & {each.name for each in fields(Config)}:
+            name = min(wrong)
+            raise cli.UsageError(
+                f"--set {name}: a setting of the training, no parameter of {options.scenario}: "
+                f"--set-hp {name}={dict(options.settings)[name]}"
+            ) from None
+        raise
+    grid = cli.require_grid(loaded, "train takes grids")
+    scenario: Scenario = cli.require_step_limit(grid, options.max_steps, "give --max-steps")
+    settings, levels = prepare_settings(config, scenario), config.levels
+    loaded_levels = None if levels is None else level_set(scenario, levels)
+    scenario = loaded_levels.scenario if loaded_levels else scenario
+    if demonstrations:
+        from gv_engine.plugins.learning.imitation import check_rollout
+
+        folder, (_, about) = demonstrations
+        check_rollout(folder, about, scenario)
+
+    def create(path: Path, settings: Any) -> Run:
+        described = levels, loaded_levels, config.stop_condition, demonstrations is not None
+        return Run.create(path, scenario, settings, *described)
+
+    name = make_file_name(scenario.name)
+    if options.seeds is None:
+        return scenario, [create(options.out or Path(f"{name}-run"), settings)]
+    out = options.out or Path(f"{name}-runs")
+    check_new_run_folder(out)
+    return scenario, [
+        create(out / str(seed), replace(settings, seed=seed)) for seed in options.seeds
+    ]
+
+
+def _stop_condition(options: argparse.Namespace, default: StopCondition) -> StopCondition:
+    return StopCondition(options.steps or default.steps, options.until or default.until)
+
+
+def _read_config(options: argparse.Namespace) -> Config:
+    """Return the configuration of new runs. In order of precedence, values are taken from --set-hp,
+    other options, --config and the defaults.
+
+    Raises:
+        ConfigError: the file cannot be read, a name is unknown, or a value is invalid.
+    """
+    values = {}
+    if options.config:
+        Config.read(options.config)  # fails with the name of the file
+        values = read_config_file(options.config)
+    if options.imitate:
+        values = {"steps": 0, **values}
+    given = {
+        name: getattr(options, name)
+        for name in ("learner", "curriculum", "num_envs", "seed", "levels", "device")
+    }
+    given |= dict.fromkeys(("num_threads", "num_env_threads"), options.threads)
+    given |= {"steps": options.steps, "until": options.until, "recurrent": options.memory or None}
+    given |= {"mask_actions": None if options.masks else False}
+    given |= {"partner": ",".join(options.partner) if options.partner else None}
+    values |= {name: value for name, value in given.items() if value is not None}
+    return Config.from_values(values | dict(options.hyperparameters))
+
+
+def _resume_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
+    """Return the scenario and the training runs in the folder given by --resume, after a check that
+    the other options fit them.
+
+    Raises:
+        UsageError: an option is for new runs only, or the runs differ in scenario, levels or stop
+            condition.
+    """
+    from gv_engine.plugins.learning.run_folder import find_runs
+
+    names = (
+        *("num_envs", "threads", "max_steps", "levels", "seed", "seeds", "imitate"),
+        *("config", "learner", "curriculum", "partner"),
+    )
+    new_run_options = {"SCENARIO": options.scenario, **cli.get_options(options, "out", "memory")}
+    new_run_options |= {"--no-masks": not options.masks, **cli.get_options(options, *names)}
+    new_run_options["--set"] = options.settings or None
+    new_run_options["--set-hp"] = options.hyperparameters or None
+    if wrong := [name for name, value in new_run_options.items() if value not in (None, False)]:
+        raise cli.UsageError(
+            f"{wrong[0]} is that of the run, which --resume {options.resume} continues: leave "
+            f"it out (allowed: --steps, --until, --device, --ray, --watch, --trust, "
+            f"--allow-module, --no-code)"
+        )
+    runs = find_runs(options.resume)
+    first = runs[0]
+    for each in runs:
+        each.require_finished_imitation()
+    stop_condition = _stop_condition(options, first.stop_condition)
+    for run in runs:
+        paths = f"{run.path} and {first.path}"
+        if (run.scenario, run.level_seeds) != (first.scenario, first.level_seeds):
+            raise cli.UsageError(f"{paths} have other levels: --resume continues one of them")
+        if _stop_condition(options, run.stop_condition) != stop_condition:
+            raise cli.UsageError(
+                f"{paths} have other --steps or --until: give both, or --resume continues one of "
+                f"them"
+            )
+        check_partner_code(run.settings.partner, run.path, options.trust)
+    scenario = load_reference(first.scenario, first.path, **cli.consent(options))
+    assert isinstance(scenario, Scenario)  # of a run that began
+    return scenario, runs

@@ -1,0 +1,111 @@
+"""Data augmentation by colour permutation, for scenarios whose colours are interchangeable.
+
+If the rules only ask whether two colours are the same, and levels sample the colours, a world with
+permuted colours is a world of the same game. Each episode is observed under a different random
+permutation, so that a policy cannot memorise the colours of a few levels. (Compare image
+augmentation: Laskin et al., 2020.)
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.envs.representations import Arrays
+from gv_engine.plugins.learning.torch_library import Tensor, torch
+from gv_engine.rules.functions import find_functions, names_of
+from gv_engine.rules.objects import COLORS
+from gv_engine.rules.system import RENDERING, RESET, Call
+from gv_engine.scenario.scenario import Scenario
+from systems.queries import same_color
+
+_MAX_COLORS = 6
+"""Maximum number of colours that are permuted: 720 permutations."""
+
+
+def interchangeable_colors(scenario: Scenario) -> tuple[int, ...]:
+    """Return the colours that can be exchanged for each other without any rule noticing; () if
+    there are none.
+
+    These are the `colors` that reset functions sample from, provided that reset functions name no
+    colour themselves and all other rules compare colours by `same_color` alone.
+    """
+    calls = [
+        call for member in scenario.members for phase in member.schedule.values() for call in phase
+    ]
+    resets = [call for call in calls if call.system.phase is RESET]
+    sampled = {call.arguments.get("colors", ()) for call in resets}
+    names = {name for call in resets for _, uses in _reached_functions(call) for name, _ in uses}
+    color_functions = {
+        function
+        for call in calls
+        if call.system.phase not in (RESET, RENDERING)
+        for function, _ in _reached_functions(call)
+        if "color" in names_of(function)
+    }
+    if len(sampled) > 1 or names.intersection(COLORS[1:]) or color_functions - {same_color}:
+        return ()
+    return tuple(*sampled)[:_MAX_COLORS]
+
+
+def _reached_functions(call: Call) -> Iterator[tuple[Any, list[tuple[str, Any]]]]:
+    """Yield each function that a rule call may run, with the (name, value) pairs of globals and
+    constants that it uses."""
+    for part in call.walk():
+        system = part.system
+        roots = *system.functions, system.objects, *part.arguments.values()
+        yield from find_functions(roots).items()
+
+
+class ColorAugmentation:
+    """Colour permutations of N agents, sampled again for each episode.
+
+    Args:
+        colors: colours to permute, see `interchangeable_colors`.
+        cells: (codes, 3) type, state and colour that each cell code stands for.
+        agents: N.
+        rng: generator of the permutations; unused if there are no colours.
+
+    Attributes:
+        permutation: (N,) index of each agent's permutation.
+        num_permutations: number of permutations; 1 if there are no colours.
+    """
+
+    def __init__(
+        self, colors: tuple[int, ...], cells: NDArray[np.uint8], agents: int, rng: torch.Generator
+    ) -> None:
+        """Prepare all permutations of `colors`. `cells` lists type, state and colour of each cell
+        code, (codes, 3), and `agents` is the number of agents."""
+        codes = {(kind, state, color): k for k, (kind, state, color) in enumerate(cells.tolist())}
+        code_lists = []
+        for each in itertools.permutations(colors):
+            new_color = dict(zip(colors, each))
+            new_cells = ((kind, state, new_color.get(color, color)) for kind, state, color in codes)
+            code_lists.append([codes.get(new, k) for new, k in zip(new_cells, codes.values())])
+        self._codes, self.num_permutations = np.array(code_lists), len(code_lists)
+        self._rng = rng
+        self.permutation = torch.zeros(agents, dtype=torch.int64)
+        self.sample(torch.ones(agents, dtype=torch.bool))
+
+    def sample(self, starts: Tensor) -> None:
+        """Choose new random colour permutations for the agents for which `starts`, an (N,) mask, is
+        True."""
+        if len(self._codes) > 1:
+            size = (int(starts.sum()),)
+            self.permutation[starts] = torch.randint(len(self._codes), size, generator=self._rng)
+
+    def apply(self, observation: Arrays, agents: Any = slice(None)) -> Arrays:
+        """Return observations in the representation `cells` with the colours of each agent
+        permuted. `agents` are the indices of the observing agents, by default all."""
+        if len(self._codes) < 2:
+            return observation
+        codes = self._codes[self.permutation.numpy()[agents]]
+        permuted = {
+            name: np.take_along_axis(codes, observation[name].reshape(len(codes), -1), 1)
+            for name in ("grid", "item")
+        }
+        return {**observation, **permuted}

@@ -1,0 +1,144 @@
+"""Random edits of start states, for the curriculum `accel`."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.plugins.learning.config import ConfigError
+from gv_engine.rules.component import NOTHING
+from gv_engine.rules.errors import CapacityError
+from gv_engine.scenario.scenario import Scenario
+from gv_engine.world.rng import generator_from_row
+from gv_engine.world.simulation import Simulation
+
+_Cell = tuple[int, int]
+_WALL = "Wall"
+"""Name of the object type that edits add and remove."""
+_ATTEMPTS = 20
+"""Random edits that are tried until one is possible."""
+
+
+class LevelEditor:
+    """World whose start state is changed by random edits: a wall is added or removed, or an object
+    or an agent moves to a free cell. The edge of the grid stays as it is.
+
+    A wall is only added where it cuts off no cell, so that cells without walls that were connected
+    stay connected. Whether the level can be won is not tested further.
+
+    Args:
+        scenario: scenario of the levels.
+
+    Raises:
+        ConfigError: the scenario has missions, or agents without places.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        if scenario.missions or scenario.layout.is_bodiless:
+            what = "missions" if scenario.missions else "no agents on the grid"
+            raise ConfigError(
+                f"the curriculum accel moves objects and agents, and {scenario.name} has {what}: "
+                f"choose plr or random"
+            )
+        self._simulation = Simulation(scenario)
+        self._world = self._simulation.world
+        walls = [k.index for k in scenario.layout.types if k.name == _WALL]
+        # terrain walls share one entity: a single one cannot be added or removed
+        self._wall = next((k for k in walls if self._world.terrain_of(k) < 0), -1)
+
+    def start(self, generator: NDArray[np.void]) -> None:
+        """Reset the world to the level that the random generator in the record `generator`
+        samples."""
+        self._simulation.reset(generator_from_row(generator))
+
+    def load(self, row: NDArray[np.void]) -> None:
+        """Set the world to the state in the () record `row`."""
+        self._world.restore(row)
+
+    def row(self) -> NDArray[np.void]:
+        """Return the state of the world as a () record."""
+        return self._world.snapshot()
+
+    def edit(self, rng: np.random.Generator) -> None:
+        """Change the world by one random edit; leave it unchanged if no random edit is possible."""
+        for _ in range(_ATTEMPTS):
+            if (self._move_agent, self._move_object, self._toggle_wall)[rng.integers(3)](rng):
+                return
+
+    def _inner_cells(self) -> list[_Cell]:
+        height, width = self._world.height, self._world.width
+        return [(y, x) for y in range(1, height - 1) for x in range(1, width - 1)]
+
+    def _is_free(self, cell: _Cell) -> bool:
+        world = self._world
+        is_empty = world.at[cell] == NOTHING and world.ground[cell] == NOTHING
+        return is_empty and world.agent_at(*cell) == NOTHING
+
+    def _is_wall(self, cell: _Cell) -> bool:
+        e = self._world.at[cell]
+        return bool(e != NOTHING and self._world.kind.value[e] == self._wall)
+
+    def _pick(self, cells: list[_Cell], rng: np.random.Generator) -> _Cell | None:
+        return cells[rng.integers(len(cells))] if cells else None
+
+    def _pick_free(self, rng: np.random.Generator) -> _Cell | None:
+        return self._pick([*filter(self._is_free, self._inner_cells())], rng)
+
+    def _move_agent(self, rng: np.random.Generator) -> bool:
+        """Move a random agent to a free cell, in a random direction; return True if that is
+        possible."""
+        agents, cell = self._world.agents(), self._pick_free(rng)
+        agent = int(agents[rng.integers(len(agents))])
+        if cell is None or self._world.position.y[agent] < 0:
+            return False
+        self._world.stand(agent, *cell)
+        self._world.agent.facing[agent] = int(rng.integers(4))
+        return True
+
+    def _move_object(self, rng: np.random.Generator) -> bool:
+        """Move a random object that is no wall to a free cell; return True if that is possible."""
+        world, free = self._world, self._pick_free(rng)
+        objects = [
+            cell
+            for cell in self._inner_cells()
+            if world.at[cell] != NOTHING and not self._is_wall(cell)
+        ]
+        cell = self._pick(objects, rng)
+        if cell is None or free is None or world.is_terrain(e := world.at[cell]):
+            return False
+        world.place(e, *free)
+        return True
+
+    def _toggle_wall(self, rng: np.random.Generator) -> bool:
+        """Remove the wall of a random cell, or add one there; return True if that is possible."""
+        world, cell = self._world, self._pick(self._inner_cells(), rng)
+        if self._wall < 0 or cell is None:
+            return False
+        if self._is_wall(cell):
+            world.remove(world.at[cell])
+            return True
+        if not self._is_free(cell):
+            return False
+        parts = self._count_parts()
+        try:
+            wall = world.spawn(self._wall)
+        except CapacityError:
+            return False
+        world.place(wall, *cell)
+        if self._count_parts() <= parts:
+            return True
+        world.remove(wall)
+        return False
+
+    def _count_parts(self) -> int:
+        """Return the number of connected regions into which walls divide the inner cells."""
+        left = {cell for cell in self._inner_cells() if not self._is_wall(cell)}
+        parts = 0
+        while left:
+            parts, border = parts + 1, [left.pop()]
+            while border:
+                y, x = border.pop()
+                near = {(y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)} & left
+                left -= near
+                border += near
+        return parts

@@ -1,0 +1,97 @@
+"""Multi-agent PPO with a centralised critic (Yu et al., 2022, "The surprising effectiveness of PPO
+in cooperative multi-agent games").
+
+All agents share one actor, which reads the observation of its agent. The critic reads the
+observations of all agents of the world, and the index of the agent whose value it estimates; it is
+only needed for training. The rewards of a team are summed and given to each of its members; without
+teams all agents are one team.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.plugins.learning.config import Hyperparameters
+from gv_engine.plugins.learning.layers import sum_rows
+from gv_engine.plugins.learning.network import ActorCritic, make_linear
+from gv_engine.plugins.learning.ppo import Learner
+from gv_engine.plugins.learning.torch_library import Tensor, functional, nn, torch
+from gv_engine.rollout.network_spec import NetworkSpec
+
+
+class CentralCriticNet(ActorCritic):
+    """Actor as in `ActorCritic`, and a critic with separate layers.
+
+    An input has the slots of the agent, then the slots of all agents of the world, and the index of
+    the agent; the latter two are row indices into the critic's first layer, `central_first`.
+    Features are the actor's, then the critic's.
+    """
+
+    def __init__(self, spec: NetworkSpec, settings: Hyperparameters) -> None:
+        super().__init__(spec, settings)
+        del self.critic
+        hidden, slots = settings.hidden_size, len(spec.sizes)
+        codes = spec.agents * sum(spec.sizes) + spec.agents
+        scale = math.sqrt(2 / (spec.agents * slots))
+        self.central_first = nn.Parameter(torch.randn(codes, hidden) * scale)
+        self.central_bias = nn.Parameter(torch.zeros(hidden))
+        self.central_second = make_linear(hidden, hidden, math.sqrt(2))
+        self.central_value = make_linear(hidden, 1, 1.0)
+
+    def features(self, table: Tensor, rows: Tensor) -> Tensor:
+        """Return the (M, 2 * hidden) features of observations given as (M, slots) rows."""
+        slots = len(self.spec.sizes)
+        first = sum_rows(self.central_first, rows[:, slots:].contiguous()) + self.central_bias
+        second = self.central_second(functional.relu(self.normalise(first)))
+        central = functional.relu(self.normalise(second))
+        own = super().features(table, rows[:, :slots].contiguous())
+        return torch.cat([own, central], 1)
+
+    def value(self, features: Tensor) -> Tensor:
+        """Return (M,) values for (M, 2 * hidden) features."""
+        return self.central_value(features.chunk(2, 1)[1])[:, 0]
+
+    def outputs(self, features: Tensor) -> Tensor:
+        """Return (M, actions + 1) logits and values for (M, 2 * hidden) features."""
+        logits = self.actor(features.chunk(2, 1)[0])
+        return torch.cat([logits, self.value(features)[:, None]], 1)
+
+
+class MAPPOLearner(Learner):
+    """MAPPO learner of a vector environment; arguments and attributes are those of `Learner`."""
+
+    net_class = CentralCriticNet
+
+    def _append_world_rows(self, rows: Tensor) -> Tensor:
+        """Return the encoded observations `rows`, (…, N, slots), with the observations of all
+        agents of the same world and the agent's index behind each: (…, N, slots + agents * slots +
+        1)."""
+        agents, codes = self.spec.agents, sum(self.spec.sizes)
+        of_agent = torch.arange(agents, dtype=torch.int32, device=rows.device)
+        by_world = rows.unflatten(-2, (-1, agents)) + codes * of_agent[:, None]
+        world = by_world.flatten(-2).repeat_interleave(agents, -2)
+        index = (agents * codes + of_agent).repeat(rows.shape[-2] // agents)
+        return torch.cat([rows, world, index[:, None].expand(*rows.shape[:-1], 1)], -1)
+
+    def _network_inputs(self, index: int | slice) -> tuple[Tensor, Tensor, Tensor]:
+        rows, masks, starts = super()._network_inputs(index)
+        return self._append_world_rows(rows), masks, starts
+
+    def _final_rows(self, t: int, rows: NDArray[np.int32], cut: NDArray[np.int64]) -> Tensor:
+        last = self._buffer.rows[t].copy()
+        last[cut] = rows
+        return self._append_world_rows(torch.from_numpy(last))[cut]
+
+    def _rewards(self) -> NDArray[np.float32]:
+        """Return the (T, N) rewards of the collected steps, summed over each agent's team."""
+        rewards = super()._rewards()
+        by_agent = rewards.reshape(len(rewards), -1, self.spec.agents)
+        teams = [members for _, members in self.env.scenario.agent_group.teams]
+        shared = by_agent.copy()
+        for team in teams or [tuple(range(1, self.spec.agents + 1))]:
+            members = np.array(team) - 1
+            shared[..., members] = by_agent[..., members].sum(-1, keepdims=True)
+        return shared.reshape(rewards.shape)

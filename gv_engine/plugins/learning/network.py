@@ -1,0 +1,163 @@
+"""Network of a policy: actor and critic on a shared trunk.
+
+`NumpyNet` in `numpy_net.py` computes the same actor without torch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+
+from gv_engine.plugins.learning.config import CNN, MLP, Hyperparameters
+from gv_engine.plugins.learning.layers import linear, select_codes, sum_rows, unroll_gru
+from gv_engine.plugins.learning.torch_library import Tensor, functional, nn, torch
+from gv_engine.rollout.network_spec import NetworkSpec
+from gv_engine.rollout.numpy_net import NUM_HEADS
+
+CNN_CHANNELS = 32
+"""Channels of the convolutions of an encoder "cnn"."""
+
+
+class ActorCritic(nn.Module):
+    """Actor and critic on a shared trunk: an encoder, a hidden layer, and an optional GRU.
+
+    The encoder "embedding" is a layer that reads the embeddings of all input slots side by side. As
+    codes are few, its products are computed once per code and slot (`first_layer_table`); an
+    observation then only sums rows of this table. With "mlp" the rows of the table are the weights:
+    a layer on one-hot codes, which slots and missions do not share. With "cnn" two convolutions of
+    3 x 3 cells and a linear layer read the embeddings of the view as a picture; the table has the
+    other slots alone.
+
+    With a mission, the first layer also reads how well each cell matches it: scores of attention
+    heads (Vaswani et al., 2017) whose queries are sums over the mission's integers, and whose keys
+    are the cells' embeddings. So an object that the mission names is found wherever it is seen.
+    """
+
+    def __init__(self, spec: NetworkSpec, settings: Hyperparameters) -> None:
+        super().__init__()
+        slots, (width, hidden) = len(spec.sizes), (settings.embedding_size, settings.hidden_size)
+        self.spec, self.encoder = spec, settings.encoder
+        if self.encoder == MLP:
+            self.table = nn.Parameter(torch.randn(sum(spec.sizes), hidden) * math.sqrt(2 / slots))
+        else:
+            self.embedding = nn.Parameter(torch.randn(spec.codes + sum(spec.extra_sizes), width))
+            scale = math.sqrt(2 / (slots * width))
+            own = slots - spec.cells if self.encoder == CNN else slots
+            self.first = nn.Parameter(torch.randn(own, width, hidden) * scale)
+        self.first_bias = nn.Parameter(torch.zeros(hidden))
+        if self.encoder == CNN:
+            self.convolution_1 = nn.Conv2d(width, CNN_CHANNELS, 3, padding=1)
+            self.convolution_2 = nn.Conv2d(CNN_CHANNELS, CNN_CHANNELS, 3, padding=1)
+            self.picture = make_linear(CNN_CHANNELS * spec.cells, hidden, math.sqrt(2))
+        if (mission := spec.mission) and self.encoder != MLP:
+            queries = torch.randn(sum(mission), NUM_HEADS * width)
+            self.queries = nn.Parameter(queries / math.sqrt(len(mission) * width))
+            self.match = make_linear(NUM_HEADS * (spec.cells + 1), hidden, math.sqrt(2))
+        self.second = make_linear(hidden, hidden, math.sqrt(2))
+        self.gru = nn.GRUCell(hidden, hidden) if settings.recurrent else None
+        self.actor = make_linear(hidden, spec.actions, 0.01)
+        self.critic = make_linear(hidden, 1, 1.0)
+        self.normalise: Callable[[Tensor], Tensor] = _unchanged
+        if settings.layer_norm:  # without weights of its own
+            self.normalise = partial(functional.layer_norm, normalized_shape=(hidden,))
+
+    def first_layer_table(self) -> Tensor:
+        """Return the contribution of each input code to the first layer, as (codes of all inputs,
+        hidden)."""
+        if self.encoder == MLP:
+            return self.table
+        spec, cells = self.spec, 1 if self.encoder == CNN else self.spec.cells + 1
+        shared, *extra = self.embedding.split([spec.codes, *spec.extra_sizes])
+        parts = [torch.bmm(shared.expand(cells, -1, -1), self.first[:cells]).flatten(0, 1)]
+        parts += [codes @ self.first[cells + k] for k, codes in enumerate(extra)]
+        return torch.cat(parts)
+
+    def features(self, table: Tensor, rows: Tensor) -> Tensor:
+        """Return the (M, hidden) features of observations given as (M, slots) rows of the table."""
+        cells, own = self.spec.cells, rows
+        if self.encoder == CNN:
+            own = rows[:, cells:] - cells * self.spec.codes
+        first = sum_rows(table, own).add_(self.first_bias)
+        if self.encoder == CNN:
+            first = first + self.picture(self._convolve(rows[:, :cells] % self.spec.codes))
+        if self.spec.mission and self.encoder != MLP:
+            first = first + self.match(self._scores(rows))
+        hidden = self.normalise(first).relu_()
+        weights = self.second.weight, self.second.bias
+        if self.normalise == _unchanged:
+            return linear(hidden, *weights, "relu")
+        return functional.relu(self.normalise(linear(hidden, *weights)))
+
+    def _convolve(self, codes: Tensor) -> Tensor:
+        """Return the (M, channels * cells) output of the convolutions for (M, cells) codes."""
+        height, width = self.spec.height, self.spec.cells // self.spec.height
+        embedded = sum_rows(self.embedding, codes.reshape(-1, 1))
+        picture = embedded.unflatten(0, (-1, height, width))
+        hidden = functional.relu(self.convolution_1(picture.movedim(-1, 1)))
+        return functional.relu(self.convolution_2(hidden)).flatten(1)
+
+    def _scores(self, rows: Tensor) -> Tensor:
+        """Return how well each cell and the carried item match the mission, as (M, heads * (cells +
+        1)), for (M, slots) rows of the table. `NumpyNet` computes the same."""
+        codes, mission = self.spec.split_rows(rows)
+        # (M, heads, width), sums over the mission's integers
+        queries = sum_rows(self.queries, mission).unflatten(1, (NUM_HEADS, -1))
+        # (M, heads, codes): the score of each code, which all cells that show it have
+        scores = functional.relu(queries @ self.embedding[: self.spec.codes].T)
+        return select_codes(scores, codes.long()).flatten(1)
+
+    def recur(
+        self, features: Tensor, memory: Tensor, starts: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Return the features after the GRU, and its new state; without a GRU both are unchanged.
+
+        Args:
+            features: (T * M, columns) features of T steps of M sequences; columns beyond `hidden`
+                are kept.
+            memory: (M, hidden) state before the first step.
+            starts: (T, M) True where the state is reset before the step; None for one step without
+                a reset.
+        """
+        if self.gru is None:
+            return features, memory
+        own, others = features.tensor_split([memory.shape[1]], 1)
+        by_step = own[None] if starts is None else own.unflatten(0, starts.shape)
+        states = unroll_gru(self.gru, by_step, starts, memory)
+        return torch.cat([own + states.flatten(0, 1), others], 1), states[-1]
+
+    def forward(self, features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
+        """Return (M, actions) log-probabilities and (M,) values for (M, hidden) features. Actions
+        whose mask is 0 get almost no probability."""
+        logits, values = self.outputs(features).split([self.spec.actions, 1], 1)
+        return find_log_probs(logits, masks), values[:, 0]
+
+    def outputs(self, features: Tensor) -> Tensor:
+        """Return (M, actions + 1) logits and values for (M, hidden) features."""
+        weights = torch.cat([self.actor.weight, self.critic.weight])  # one product for both
+        return linear(features, weights, torch.cat([self.actor.bias, self.critic.bias]))
+
+
+def find_log_probs(logits: Tensor, masks: Tensor) -> Tensor:
+    """Return the (M, actions) log-probabilities of logits. Actions whose mask is 0 get almost no
+    probability."""
+    logits = logits.masked_fill(find_excluded(masks), -1e9)
+    return logits.log_softmax(1)
+
+
+def find_excluded(masks: Tensor) -> Tensor:
+    """Return True for each action that a mask excludes; an empty mask allows all."""
+    return (masks == 0) & (masks != 0).any(1, keepdim=True)
+
+
+def _unchanged(numbers: Tensor) -> Tensor:
+    return numbers
+
+
+def make_linear(inputs: int, outputs: int, scale: float) -> nn.Linear:
+    """Return a linear layer with zero biases and an orthogonal weight matrix, multiplied by
+    `scale`."""
+    layer = nn.Linear(inputs, outputs)
+    nn.init.orthogonal_(layer.weight, scale)
+    nn.init.zeros_(layer.bias)
+    return layer

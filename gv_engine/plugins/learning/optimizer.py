@@ -1,0 +1,47 @@
+"""Optimiser of all learners: Adam with gradient clipping."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gv_engine.plugins.learning.torch_library import Tensor, nn, torch
+
+
+class Adam:
+    """Adam (Kingma and Ba, 2015) over all weights as one vector, with gradient clipping.
+
+    It calls torch's fused kernel; importing `torch.optim` would take two seconds.
+
+    Args:
+        net: network to train; its parameters become views of one vector.
+        learning_rate: step size.
+        max_grad_norm: gradient norm above which the gradient is clipped.
+
+    Attributes:
+        state: (2, weights) first and second moments, and (1,) number of steps.
+    """
+
+    def __init__(self, net: nn.Module, learning_rate: float, max_grad_norm: float) -> None:
+        self._learning_rate, self._max_grad_norm = learning_rate, max_grad_norm
+        parameters = list(net.parameters())
+        self._weights = torch.cat([part.detach().flatten() for part in parameters])
+        zeros = self._weights.new_zeros
+        self.state = zeros(2, len(self._weights)), zeros(1)
+        views = self._weights.split([part.numel() for part in parameters])
+        for part, view in zip(parameters, views, strict=True):
+            part.data = view.view_as(part)
+
+    def step(self, gradient: Tensor) -> None:
+        """Update the weights by a gradient in the form of one vector, which is clipped in place."""
+        (first_moments, second_moments), steps = self.state
+        gradient.mul_(torch.clamp(self._max_grad_norm / (gradient.norm() + 1e-6), max=1.0))
+        steps += 1
+        moments: Any = [first_moments], [second_moments], []
+        options = {"beta1": 0.9, "beta2": 0.999, "weight_decay": 0.0, "eps": 1e-5}
+        options |= {"lr": self._learning_rate, "amsgrad": False, "maximize": False}
+        torch._fused_adam_([self._weights], [gradient], *moments, [steps[0]], **options)
+
+    def restore(self, state: tuple[Tensor, Tensor]) -> None:
+        """Copy a saved `state`."""
+        for own, saved in zip(self.state, state, strict=True):
+            own.copy_(saved)

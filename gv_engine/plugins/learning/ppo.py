@@ -1,0 +1,533 @@
+"""Proximal policy optimisation (Schulman et al., 2017).
+
+Each agent of a world is a row of the batch: all agents train one network, each on its own rewards,
+and the network reads the index of the agent that it acts for (de Witt et al., 2020).
+
+Start with `Learner.update`, which collects `num_steps` of all worlds into `RolloutBuffer` and then
+optimises. `network.py` has the network, `config.py` the hyperparameters.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pkgutil import resolve_name
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.envs.environment import resolve_grid_scenario
+from gv_engine.envs.multi_agent import EachAgentVectorEnv
+from gv_engine.envs.representations import Arrays, Representation
+from gv_engine.envs.vector_environment import GridVectorEnv
+from gv_engine.plugins.learning.color_augmentation import ColorAugmentation, interchangeable_colors
+from gv_engine.plugins.learning.config import CURRICULA, ConfigError, Hyperparameters
+from gv_engine.plugins.learning.cuda_graph import GraphedStep, record_graphs
+from gv_engine.plugins.learning.curriculum import RandomLevels
+from gv_engine.plugins.learning.network import ActorCritic
+from gv_engine.plugins.learning.optimizer import Adam
+from gv_engine.plugins.learning.partners import PartnerInput, make_partners
+from gv_engine.plugins.learning.ppo_loss import compute_ppo_loss
+from gv_engine.plugins.learning.reward_scaler import RewardScaler
+from gv_engine.plugins.learning.rollout_buffer import RolloutBuffer, TrainingBatch
+from gv_engine.plugins.learning.survival_estimate import SurvivalEstimator, TrainingMetrics
+from gv_engine.plugins.learning.torch_library import Tensor, torch
+from gv_engine.rollout.network_spec import NetworkSpec, ScenarioSpec
+from gv_engine.rules.turns import ANY
+from gv_engine.vector.seeding import derive_seeds
+
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+"""Options of glibc's `mallopt`."""
+_MAX_WEIGHTS = 2**25
+"""A checkpoint has four numbers for each weight, and at most 2**30 bytes."""
+
+
+def find_device(name: str) -> str:
+    """Return the name of a torch device for the value of an option: "cpu", "cuda" and "cuda:N" are
+    returned unchanged; "auto" becomes "cuda" if there is such a device, else "cpu".
+
+    Raises:
+        ValueError: there is no such device here.
+    """
+    found = [f"cuda:{k}" for k in range(torch.cuda.device_count())]
+    if name == "auto":
+        return "cuda" if found else "cpu"
+    if name == "cpu" or name in found or (found and name == "cuda"):
+        return name
+    raise ValueError(
+        f"{name!r} is no device that torch {torch.__version__} finds here (allowed: "
+        f"{', '.join(['auto', 'cpu', *(['cuda'] if found else []), *found])})"
+    )
+
+
+def _make_generator(seed: int, purpose: str) -> torch.Generator:
+    return torch.Generator().manual_seed(*derive_seeds(seed, purpose))
+
+
+def _init_thread() -> None:
+    torch.set_num_threads(1)
+    torch.set_flush_denormal(True)
+
+
+def _keep_freed_memory() -> None:
+    if sys.platform == "linux" and (set_option := getattr(ctypes.CDLL(None), "mallopt", None)):
+        set_option(_M_TRIM_THRESHOLD, 2**30)
+        set_option(_M_MMAP_THRESHOLD, 2**25)
+
+
+class Learner:
+    """PPO learner of a vector environment.
+
+    Args:
+        env: environment with `cells` observations, autoreset mode SAME_STEP, episode statistics
+            and float32 rewards; see `make_training_env`.
+        settings: hyperparameters.
+        device: torch device of the network and of its batches. Worlds, sampling noise and the order
+            of minibatches stay on the CPU.
+
+    Raises:
+        ConfigError: the network is too large.
+
+    Attributes:
+        net: network in training.
+        device: as given.
+        seconds: wall time spent, by activity.
+        cells: (codes, 3) uint8 type, state and colour that each cell code stands for.
+        colors: permutations of the colours that each agent observes.
+        curriculum: choice of the levels.
+        partners: agents that act and do not learn.
+        on_step: called after each step of all worlds.
+    """
+
+    on_step: Callable[[], None] = staticmethod(lambda: None)
+    net_class = ActorCritic
+
+    def __init__(self, env: GridVectorEnv, settings: Hyperparameters, device: str = "cpu") -> None:
+        self.device = torch.device(device)
+        torch.set_num_threads(1)  # threads share minibatches, and do not synchronise in each step
+        torch.backends.cudnn.deterministic = True  # the same seed gives the same run
+        _keep_freed_memory()
+        self._num_parts = settings.num_threads if device == "cpu" else 1
+        self._map: Callable[..., Any] = map
+        if self._num_parts > 1:
+            self._map = ThreadPoolExecutor(settings.num_threads, "learner", _init_thread).map
+        self.env, self.settings = env, settings
+        self.cells = Representation.of_observation(env.scenario, "cells").listed
+        scenario = env.scenario
+        self.spec = NetworkSpec.of_scenario(ScenarioSpec.of_scenario(scenario), len(self.cells))
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(*derive_seeds(settings.seed, "weights"))
+            self.net = self.net_class(self.spec, settings).to(self.device)
+        if (size := sum(each.numel() for each in self.net.parameters())) > _MAX_WEIGHTS:
+            raise ConfigError(
+                f"the network has {size:,} weights, and the files of a run hold {_MAX_WEIGHTS:,}: "
+                f"choose a smaller hidden_size or embedding_size"
+            )
+        purposes = "actions", "minibatches", "colors", "partners", "curriculum"
+        self._rngs = {name: _make_generator(settings.seed, name) for name in purposes}
+        self._adam = Adam(self.net, settings.learning_rate, settings.max_grad_norm)
+        self._graphed: GraphedStep | None = None
+        self._buffer = RolloutBuffer(env, self.spec, settings.num_steps, self.device)
+        self._reward_scaler = RewardScaler(env.num_envs, settings.gamma)
+        self._memory = torch.zeros(env.num_envs, settings.hidden_size, device=self.device)
+        self._table = self.net.first_layer_table().detach().clone()
+        self._acting_graphs: list[torch.cuda.CUDAGraph] = []
+        self._starts = torch.ones(env.num_envs, dtype=torch.bool)
+        self._agents = np.arange(env.num_envs) % self.spec.agents
+        num_worlds = env.num_envs // self.spec.agents
+        self._estimator = SurvivalEstimator(num_worlds)
+        self._no_ends: Any = np.zeros(num_worlds, np.bool_)
+        self._num_steps = self._num_episodes = 0
+        self._losses = torch.full((3,), math.nan)
+        self.seconds = dict.fromkeys(("environment", "copies", "acting", "learning"), 0.0)
+        colors = interchangeable_colors(scenario) if settings.augment_colors else ()
+        self.colors = ColorAugmentation(colors, self.cells, env.num_envs, self._rngs["colors"])
+        self._max_steps = min(member.max_steps or math.inf for member in scenario.members)
+        self._any_agent_succeeds = scenario.agent_group.ends == ANY
+        self.partners = make_partners(env, settings, self.spec, self._rngs["partners"], self.cells)
+        self._observed, self._info = env.reset(
+            seed=derive_seeds(settings.seed, "worlds", env.num_worlds), out=self._buffer.first
+        )
+        self._live = self._live_agents()
+        curriculum_class = resolve_name(CURRICULA[settings.curriculum])
+        self.curriculum: RandomLevels = curriculum_class(env, settings, self._rngs["curriculum"])
+        self._sample_noise()
+
+    @contextmanager
+    def _timed(self, activity: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.seconds[activity] += time.perf_counter() - start
+
+    def update(self) -> TrainingMetrics:
+        """Run one PPO update: step all worlds `num_steps` times, optimise the network on these
+        steps, and return the metrics."""
+        torch.set_flush_denormal(True)  # calculating with numbers near 0 takes ten times as long
+        try:
+            batch = self._collect()
+            with self._timed("learning"):
+                if batch.live.any():
+                    self._optimise(batch)
+                self._sample_noise()  # while a GPU learns
+                self._synchronize()
+        finally:
+            torch.set_flush_denormal(False)
+        with self._timed("copies"):
+            self._buffer.carry_over()
+        return self.metrics
+
+    @property
+    def metrics(self) -> TrainingMetrics:
+        """Return steps, episode means and losses after the last update."""
+        means = self._estimator.means
+        if not self.env.scenario.tells_success:
+            means = means._replace(success_rate=math.nan)
+        return TrainingMetrics(self._num_steps, self._num_episodes, *means, *self._losses.tolist())
+
+    # ---- acting ----------------------------------------------------------------------------
+
+    def _collect(self) -> TrainingBatch:
+        """Step all worlds `num_steps` times with the current policy; return these steps as a batch
+        to learn from."""
+        buffer, num_steps = self._buffer, self.settings.num_steps
+        size = num_steps, self.env.num_envs
+        live = torch.zeros(size, dtype=torch.bool)
+        bootstrap_values = torch.zeros(size, device=self.device)
+        memory_before = self._memory.clone()
+        uncounted: tuple[Any, ...] = ()
+        self.partners.begin_update(self._num_steps, self.net.state_dict())
+        with torch.no_grad():
+            with self._timed("acting"):
+                self._prepare_acting()
+            for t in range(num_steps):
+                self._start_acting(t)
+                with self._timed("acting"):
+                    live[t] = self._live
+                    if uncounted:  # of the step before, counted while a GPU acts
+                        self._count_episodes(*uncounted)
+                    self._synchronize()
+                    chosen = buffer.cpu_actions(t)
+                    seen = PartnerInput(self._observed, self._info, buffer.rows[t], buffer.noise[t])
+                    self.partners.act(chosen, seen)
+                with self._timed("environment"):
+                    results = self.env.step(chosen, out=buffer.out[t])
+                self.on_step()
+                with self._timed("acting"):
+                    measured = self.curriculum.is_measured.copy()
+                    uncounted = results[-1], self.partners.is_learning.copy(), measured
+                    self._process_ends(t, results, bootstrap_values)
+                    self._change_levels(buffer.out[t])
+            self._start_acting(num_steps)
+            self._count_episodes(*uncounted)
+            if self.device.type == "cuda" and not self._acting_graphs:
+                acts = [partial(self._act, t) for t in range(num_steps + 1)]
+                self._acting_graphs = record_graphs(acts, self.device)
+        self._num_steps += size[0] * size[1]
+        advantages = self._advantages(buffer.values.cpu(), bootstrap_values.cpu(), live)
+        self.curriculum.end_update(advantages, live)
+        advantages = advantages.to(self.device)
+        rows, masks, starts = self._network_inputs(slice(0, -1))
+        return TrainingBatch(
+            rows=rows,
+            masks=masks,
+            actions=buffer.actions,
+            log_probs=buffer.log_probs.gather(2, buffer.actions[..., None])[..., 0],
+            advantages=advantages,
+            returns=advantages + buffer.values[:-1],
+            live=live.to(self.device),
+            starts=starts,
+            memory=memory_before,
+        )
+
+    def _prepare_acting(self) -> None:
+        self._table.copy_(self.net.first_layer_table())
+
+    def _start_acting(self, t: int) -> None:
+        """Encode the observations of step `t`, and run `_act`; on a GPU, return before `_act` is
+        done."""
+        buffer = self._buffer
+        with self._timed("copies"):
+            observation = {name: buffer.arrays[name][t] for name in buffer.first}
+            self.spec.encode(self.colors.apply(observation), self._agents, buffer.rows[t])
+            buffer.starts[t] = self._starts
+        with self._timed("acting"):
+            if self._acting_graphs:
+                self._acting_graphs[t].replay()
+            else:
+                self._act(t)
+
+    def _act(self, t: int) -> None:
+        """Write log-probabilities, values and actions of step `t` into the buffer, and advance the
+        state of the GRU; if `t` is the number of steps, write the values only."""
+        buffer = self._buffer
+        buffer.send(t)
+        log_probs, buffer.values[t], memory = self._forward(*self._network_inputs(t))
+        if t < self.settings.num_steps:
+            self._memory.copy_(memory)
+            buffer.log_probs[t] = log_probs
+            torch.argmax(log_probs - buffer.noise[t], 1, out=buffer.actions[t])
+            buffer.receive(t)
+
+    def _synchronize(self) -> None:
+        if self.device.type == "cuda":
+            torch.cuda.current_stream(self.device).synchronize()
+
+    def _live_agents(self) -> Tensor:
+        learning = self.partners.is_learning.ravel()
+        return torch.from_numpy(learning & self._info.get("live", True))
+
+    def _network_inputs(self, index: Any) -> tuple[Tensor, Tensor, Tensor]:
+        rows, masks, starts = self._buffer.inputs(index)
+        return rows, masks if self.settings.mask_actions else torch.ones_like(masks), starts
+
+    def _forward(
+        self, rows: Tensor, masks: Tensor, starts: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        features = self.net.features(self._table, rows)
+        features, memory = self.net.recur(features, self._memory, starts[None])
+        return *self._act_and_value(features, masks), memory
+
+    def _act_and_value(self, features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
+        log_probs, values = self.net(features, masks)
+        return log_probs, values
+
+    def _process_ends(self, t: int, results: Any, bootstrap_values: Tensor) -> None:
+        """Begin the episodes after those that step `t` has ended, given its results. Where the step
+        limit cut an episode, write the value of its last observation into `bootstrap_values`
+        (T, N)."""
+        self._observed, _, terminated, truncated, self._info = results
+        done, info = terminated | truncated, self._info
+        self.partners.begin_episodes(done.reshape(-1, self.spec.agents).all(1))
+        self._starts, self._live = torch.from_numpy(done), self._live_agents()
+        if "episode" not in info:
+            return
+        # an agent truncated before the limit: other agents ended its episode, its future value is 0
+        at_limit = info["episode"]["l"] >= self._max_steps
+        cut = np.flatnonzero(truncated & ~terminated & at_limit)
+        if len(cut):
+            final = info["final_obs"][cut]
+            observation = {name: np.stack([each[name] for each in final]) for name in final[0]}
+            rows = np.zeros((len(cut), len(self.spec.sizes)), np.int32)
+            self.spec.encode(self.colors.apply(observation, cut), self._agents[cut], rows)
+            masks = torch.from_numpy(info["final_info"]["action_mask"][cut])
+            masks = masks if self.settings.mask_actions else torch.ones_like(masks)
+            sent = torch.from_numpy(cut), self._final_rows(t, rows, cut), masks
+            lines, rows, masks = (each.to(self.device, non_blocking=True) for each in sent)
+            features, _ = self.net.recur(self.net.features(self._table, rows), self._memory[lines])
+            _, bootstrap_values[t, lines] = self._act_and_value(features, masks)
+        self.colors.sample(self._starts)
+
+    def _change_levels(self, out: Arrays) -> None:
+        """Let the curriculum change the worlds whose episodes begin, and overwrite the results of
+        the step in `out` with their new observations and masks."""
+        over = self._starts.view(-1, self.spec.agents).all(1).numpy()
+        if changed := self.curriculum.end_step(over):
+            self._store_results(changed, out)
+            self._live = self._live_agents()
+
+    def _store_results(self, results: tuple[Any, dict[str, Any]], arrays: Arrays) -> None:
+        self._observed, self._info = observation, info = results
+        for name in self._buffer.first:
+            np.copyto(arrays[name], info[name] if name in info else observation[name])
+
+    def _final_rows(self, t: int, rows: NDArray[np.int32], cut: NDArray[np.int64]) -> Tensor:
+        return torch.from_numpy(rows)
+
+    def _rewards(self) -> NDArray[np.float32]:
+        rewards: NDArray[np.float32] = self._buffer.arrays["reward"]
+        return rewards
+
+    def _count_episodes(
+        self, info: dict[str, Any], counted: NDArray[np.bool_], measured: NDArray[np.bool_]
+    ) -> None:
+        """Update the estimates of return, length and success rate by the results of a step.
+
+        Args:
+            info: information that the step returned.
+            counted: (W, A) True for agents that learned; the returns and successes of others are
+                left out.
+            measured: (W,) True for worlds whose episode is part of the estimates, see
+                `RandomLevels.is_measured`; as it was before the step, which may end the episode.
+        """
+        if "episode" not in info:
+            none = self._no_ends
+            self._estimator.add_step(none, none, none, measured)
+            return
+        episode, ended = info["episode"], info["_episode"]
+        by_agent = ended, episode["r"], episode.get("s", ended)
+        ended, returns, success = (each.reshape(-1, self.spec.agents) for each in by_agent)
+        done = ended[:, 0]
+        lacking = ended & counted & ~success
+        succeeded = (success & counted).any(1) if self._any_agent_succeeds else ~lacking.any(1)
+        self._estimator.add_step(done, (returns * counted).sum(1), succeeded, measured)
+        self._num_episodes += int(done.sum())
+
+    def _scaled_rewards(self, done: NDArray[np.bool_], live: NDArray[np.bool_]) -> Tensor:
+        return torch.from_numpy(self._reward_scaler.scale(self._rewards(), done, live))
+
+    def _advantages(self, values: Tensor, bootstrap_values: Tensor, live: Tensor) -> Tensor:
+        """Return the (T, N) advantages of T steps of N agents by generalised advantage estimation
+        (Schulman et al., 2016), for (T + 1, N) values."""
+        arrays, gamma = self._buffer.arrays, self.settings.gamma
+        done = arrays["terminated"] | arrays["truncated"]
+        rewards = self._scaled_rewards(done, live.numpy())
+        discount = gamma * torch.from_numpy(~done).float()
+        rewards = rewards + gamma * bootstrap_values
+        advantages, last = torch.zeros_like(rewards), torch.zeros_like(values[0])
+        for t in reversed(range(len(rewards))):
+            delta = rewards[t] + discount[t] * values[t + 1] - values[t]
+            last = advantages[t] = delta + discount[t] * self.settings.gae_lambda * last
+        return advantages
+
+    # ---- learning --------------------------------------------------------------------------
+
+    def _optimise(self, batch: TrainingBatch) -> None:
+        """Optimise the network by `update_epochs` passes over the batch in random minibatches."""
+        settings, losses = self.settings, []
+        *per_step, memory = batch
+        if not settings.recurrent:  # each step is a sequence by itself
+            per_step = [each.flatten(0, 1)[None] for each in per_step]
+            memory = torch.zeros(per_step[0].shape[1], 1, device=self.device)
+        batch = TrainingBatch._make((*per_step, memory))
+        if self._graphed:
+            self._graphed.load(batch)
+        for _ in range(settings.update_epochs):
+            order = torch.randperm(len(memory), generator=self._rngs["minibatches"]).to(self.device)
+            if settings.partner:
+                order = order[batch.live.any(0)[order]]
+            for indices in order.chunk(settings.num_minibatches):
+                if self._graphed and self._graphed.fits(indices):
+                    losses.append(self._graphed.replay(indices))
+                else:
+                    losses.append(self._optimise_minibatch(batch, indices))
+        if self.device.type == "cuda" and self.spec.agents == 1 and not self._graphed:
+            indices = order.chunk(settings.num_minibatches)[0]
+            self._graphed = GraphedStep(self._optimise_minibatch, batch, indices)
+        self._losses = torch.stack(losses).mean(0)
+
+    def _sample_noise(self) -> None:
+        rng = self._rngs["actions"]
+        self._noise_state = rng.get_state()
+        self._buffer.sample_noise(rng)
+
+    def _optimise_minibatch(self, batch: TrainingBatch, indices: Tensor) -> Tensor:
+        """Take one optimiser step on the sequences of the batch at `indices`; return (3,) entropy,
+        approximate KL divergence and value loss before the step."""
+        *per_step, memory = batch
+        advantages = batch.advantages.index_select(1, indices)
+        if self.spec.agents > 1:
+            advantages = advantages[batch.live.index_select(1, indices)]
+        mean, deviation = advantages.mean(), advantages.std().nan_to_num() + 1e-8  # NaN for one
+
+        def compute(part: Tensor) -> tuple[Tensor, Tensor]:
+            own = [each.index_select(1, part) for each in per_step]
+            minibatch = TrainingBatch._make((*own, memory.index_select(0, part)))
+            normalised = (minibatch.advantages - mean) / deviation
+            return self._gradient(minibatch._replace(advantages=normalised), advantages.numel())
+
+        parts = self._map(compute, indices.chunk(self._num_parts))
+        gradients, losses = zip(*parts, strict=True)
+        self._adam.step(sum(gradients[1:], gradients[0]))
+        return torch.stack(losses).sum(0)
+
+    def _gradient(self, batch: TrainingBatch, num_live: int) -> tuple[Tensor, Tensor]:
+        """Return the gradient of the loss as one vector, and the (3,) losses to report; both are
+        sums over the batch divided by `num_live`."""
+        loss, losses = self._loss(batch, num_live)
+        parameters = tuple(self.net.parameters())
+        gradients = torch.autograd.grad(loss, parameters, allow_unused=True, materialize_grads=True)
+        return torch.cat([each.flatten() for each in gradients]), losses.detach()
+
+    def _read_batch(self, batch: TrainingBatch) -> list[Tensor]:
+        """Return the features of the L steps of the batch in which agents were live, and their
+        masks, actions, log-probabilities, advantages and returns; each has a first axis of L."""
+        net = self.net
+        rows, *per_step, live, starts, memory = batch
+        features = net.features(net.first_layer_table(), rows.flatten(0, 1))
+        features, _ = net.recur(features, memory, starts)
+        per_step = [features, *(each.flatten(0, 1) for each in per_step)]
+        if self.spec.agents > 1 and not live.all():
+            per_step = [each[live.flatten()] for each in per_step]
+        return per_step
+
+    def _loss(self, batch: TrainingBatch, num_live: int) -> tuple[Tensor, Tensor]:
+        features, *per_step = self._read_batch(batch)
+        loss, sums = compute_ppo_loss(self.net.outputs(features), tuple(per_step), self.settings)
+        return loss / num_live, sums / num_live
+
+    def minimise(self, loss: Tensor) -> None:
+        """Take one optimiser step on a loss, a tensor of one number."""
+        gradients = torch.autograd.grad(loss, tuple(self.net.parameters()))
+        self._adam.step(torch.cat([each.flatten() for each in gradients]))
+
+    # ---- state -----------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Return everything that `restore` needs to continue the training bit for bit, as tensors
+        and plain values."""
+        worlds = np.ascontiguousarray(self.env.snapshot())
+        return {
+            "net": self.net.state_dict(),
+            "adam": self._adam.state,
+            "rngs": {name: rng.get_state() for name, rng in self._rngs.items()}
+            | {"actions": self._noise_state},
+            "reward_scaler": self._reward_scaler.state(),
+            "memory": self._memory.clone(),
+            "colors": self.colors.permutation.clone(),
+            "starts": self._starts.clone(),
+            "live": self._live.clone(),
+            "worlds": torch.from_numpy(worlds.view(np.uint8).reshape(len(worlds), -1).copy()),
+            "estimator": [torch.from_numpy(each) for each in self._estimator.state()],
+            "counts": [self._num_steps, self._num_episodes],
+            "losses": self._losses,
+            "curriculum": self.curriculum.state(),
+            "partners": self.partners.state(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue the training from a saved `state()` of a learner with the same settings.
+
+        Raises:
+            Exception: of any kind, if the state is damaged or of other settings.
+        """
+        self.net.load_state_dict(state["net"])
+        self._adam.restore(state["adam"])
+        for name, rng in self._rngs.items():
+            rng.set_state(state["rngs"][name])
+        self._sample_noise()
+        self._reward_scaler.restore(state["reward_scaler"])
+        self._memory.copy_(state["memory"])
+        self._starts, self._live = state["starts"], state["live"]
+        self.colors.permutation = state["colors"]
+        rows = state["worlds"].numpy().view(self.env.scenario.layout.dtype).reshape(-1)
+        self._store_results(self.env.restore(rows), self._buffer.first)
+        self._estimator.restore(*(each.numpy() for each in state["estimator"]))
+        self._num_steps, self._num_episodes = state["counts"]
+        self._losses = state["losses"]
+        self.curriculum.restore(state["curriculum"])
+        self.partners.restore(state["partners"])
+
+
+def make_training_env(scenario: Any, settings: Hyperparameters, **options: Any) -> GridVectorEnv:
+    """Return a vector environment of a scenario in the form that `Learner` needs; `options` are
+    further arguments of its constructor."""
+    grid = resolve_grid_scenario(scenario, None)
+    env_class = EachAgentVectorEnv if grid.layout.agents > 1 else GridVectorEnv
+    return env_class(
+        grid,
+        settings.num_envs,
+        num_threads=settings.num_env_threads,
+        observation_representation="cells",
+        autoreset_mode="SameStep",
+        copy=False,
+        episode_statistics=True,
+        reward_dtype="float32",
+        **options,
+    )

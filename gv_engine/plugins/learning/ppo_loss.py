@@ -1,0 +1,116 @@
+"""Loss of PPO, on the CPU with its gradient in closed form: clipped policy loss (Schulman et al.,
+2017, equation 7), value loss and entropy bonus (equation 9)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.envs.representations import get_compiled
+from gv_engine.plugins.learning.config import Hyperparameters
+from gv_engine.plugins.learning.network import find_log_probs
+from gv_engine.plugins.learning.torch_library import Tensor, torch
+
+
+def compute_ppo_loss(
+    outputs: Tensor, steps: tuple[Tensor, ...], settings: Hyperparameters
+) -> tuple[Tensor, Tensor]:
+    """Return the loss of PPO summed over L steps, and a (3,) tensor with the sums of entropy,
+    approximate KL divergence and squared value errors.
+
+    Args:
+        outputs: (L, actions + 1) logits and values.
+        steps: (L, actions) masks; (L,) actions; their log-probabilities when they were taken;
+            advantages; and value targets.
+        settings: hyperparameters.
+    """
+    if outputs.is_cpu:
+        loss, sums = PPOLoss.apply(outputs, steps, settings)
+        return loss, sums
+    masks, actions, old_log_probs, advantages, returns = steps
+    all_log_probs = find_log_probs(outputs[:, :-1], masks)
+    log_ratio = all_log_probs.gather(1, actions[:, None])[:, 0] - old_log_probs
+    ratio = log_ratio.exp()
+    clipped = ratio.clamp(1 - settings.clip_coef, 1 + settings.clip_coef)
+    policy_loss = -torch.minimum(advantages * ratio, advantages * clipped).sum()
+    value_loss = (outputs[:, -1] - returns).square().sum()
+    entropy = -(all_log_probs.exp() * all_log_probs).sum()
+    loss = policy_loss + settings.vf_coef * value_loss - settings.ent_coef * entropy
+    return loss, torch.stack([entropy, (ratio - 1 - log_ratio).sum(), value_loss])
+
+
+class PPOLoss(torch.autograd.Function):
+    """Autograd function of `compute_ppo_loss` on the CPU. Its gradient is compiled, which takes a
+    fraction of the time."""
+
+    @staticmethod
+    def forward(
+        context: Any, outputs: Tensor, steps: tuple[Tensor, ...], settings: Hyperparameters
+    ) -> tuple[Tensor, Tensor]:
+        """Return the loss and the (3,) sums of `compute_ppo_loss`."""
+        context.gradient = torch.empty_like(outputs)
+        coefficients = settings.clip_coef, settings.ent_coef, settings.vf_coef
+        arrays = outputs.detach().numpy(), tuple(each.numpy() for each in steps), coefficients
+        loss, *sums = get_compiled(write_ppo_gradient)(*arrays, context.gradient.numpy())
+        reported = outputs.new_tensor(sums)
+        context.mark_non_differentiable(reported)
+        return outputs.new_tensor(loss), reported
+
+    @staticmethod
+    def backward(context: Any, scale: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        """Return the gradient with respect to `outputs`, given `scale`, the gradient with respect
+        to the loss."""
+        return context.gradient * scale, None, None
+
+
+def write_ppo_gradient(
+    outputs: NDArray[np.float32],
+    steps: tuple[NDArray[Any], ...],
+    coefficients: tuple[float, float, float],
+    gradient: NDArray[np.float32],
+) -> tuple[float, float, float, float]:
+    """Write the gradient of `compute_ppo_loss` with respect to `outputs` into `gradient`; return
+    the sums of loss, entropy, approximate KL divergence and squared value errors. Arguments are
+    those of `compute_ppo_loss`; `coefficients` are `clip_coef`, `ent_coef` and `vf_coef`."""
+    masks, actions, old_log_probs, advantages, returns = steps
+    clip_coef, ent_coef, vf_coef = coefficients
+    loss = entropies = divergences = squared_errors = 0.0
+    number = outputs.shape[1] - 1
+    probs, log_probs = np.zeros(number), np.zeros(number)
+    for i in range(len(outputs)):
+        allows_all = not masks[i].any()
+        greatest, total = -math.inf, 0.0
+        for j in range(number):
+            if allows_all or masks[i, j]:
+                greatest = max(greatest, outputs[i, j])
+        for j in range(number):
+            is_allowed = allows_all or masks[i, j]
+            log_probs[j] = outputs[i, j] - greatest
+            probs[j] = math.exp(log_probs[j]) if is_allowed else 0.0
+            total += probs[j]
+        entropy, log_total = 0.0, math.log(total)
+        for j in range(number):
+            log_probs[j] -= log_total
+            probs[j] /= total
+            entropy -= probs[j] * log_probs[j]
+        log_ratio = log_probs[actions[i]] - old_log_probs[i]
+        ratio, advantage = math.exp(log_ratio), advantages[i]
+        clipped = min(max(ratio, 1 - clip_coef), 1 + clip_coef)
+        gain = min(advantage * ratio, advantage * clipped)
+        # d loss / d log p(a) = -advantage * ratio, or 0 where the clipped gain is less
+        by_action = -advantage * ratio if advantage * ratio <= gain else 0.0
+        for j in range(number):
+            # d log p(a) / d logit(j) = [a = j] - p(j), d entropy / d logit(j) = -p(j) (log p(j) +
+            # entropy)
+            by_log_prob = by_action * ((actions[i] == j) - probs[j])
+            gradient[i, j] = by_log_prob + ent_coef * probs[j] * (log_probs[j] + entropy)
+        error = outputs[i, number] - returns[i]
+        gradient[i, number] = 2 * vf_coef * error  # d squared error / d value = 2 error
+        loss += vf_coef * error * error - gain - ent_coef * entropy
+        entropies += entropy
+        divergences += ratio - 1 - log_ratio
+        squared_errors += error * error
+    return loss, entropies, divergences, squared_errors

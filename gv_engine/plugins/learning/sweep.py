@@ -1,0 +1,418 @@
+"""Sweeps: training with many settings, to compare them.
+
+A file says what varies, see `SweepConfig`. Optuna samples the settings of each trial (Akiba et al.,
+2019), stops poor trials, and stores all results in `trials.log` in the folder of the sweep. That
+folder also has a folder `trial-K` for each trial K, with a run for each seed. Each trial has its
+own generator, so that a sweep that was killed continues with the same results.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from itertools import islice, product
+from math import isnan, prod
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from gv_engine.plugins.learning.config import (
+    GRID,
+    OBJECTIVES,
+    RETURN,
+    SAMPLERS,
+    SUCCESS,
+    TPE,
+    Config,
+    ConfigError,
+    check_names,
+    check_value,
+    define_setting,
+    read_config_file,
+)
+from gv_engine.plugins.learning.training import Training
+from gv_engine.rules.errors import MissingExtraError, shorten
+from gv_engine.scenario.plugin import SWEEP
+from gv_engine.scenario.storage.files import (
+    check_inner_folder,
+    make_folder,
+    open_regular_file,
+    remove_stale_drafts,
+    write_file,
+)
+
+if SWEEP.missing_message:
+    raise MissingExtraError(SWEEP.missing_message)
+import optuna
+from optuna.pruners import MedianPruner
+from optuna.samplers import RandomSampler, TPESampler
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
+from optuna.trial import BaseTrial, FixedTrial, FrozenTrial, Trial, TrialState
+
+RUN_RESULTS = SUCCESS, RETURN, "length", "steps", "seconds"
+"""Results of a run."""
+_RESULTS, IS_POOR = "results", "is_poor"
+"""Attributes of a trial: a list of the results of its runs, and whether to prune it."""
+_LOG, _PAGE, _BEST = "trials.log", "results.md", "best.yaml"
+_SUCCESS = "{success:.0%} ({low:.0%} to {high:.0%})"
+_REPORTS = 10
+"""Number of intermediate reports of a run, which pruning compares."""
+_RANDOM_TRIALS = 20
+"""Default number of trials, if they are sampled."""
+_MAX_TRIALS = 10_000
+_LOCK_SECONDS = 3
+"""Seconds after which the lock that a killed sweep left on its file counts as free."""
+
+
+@dataclass(frozen=True)
+class SweepConfig:
+    """Content of a file that describes a sweep.
+
+    Attributes:
+        scenario: name or file of the scenario.
+        search: for each setting of `Config` that varies, its choices as a list, or a range as
+            `{"low": 1e-4, "high": 1e-2, "log": True}`, where `log` samples the logarithm evenly.
+        config: values of other settings by name.
+        sampler: "grid", all combinations in order; "random"; or "tpe", which samples more where
+            results were good (Bergstra et al., 2011). By default "grid" if all settings have
+            choices, else "tpe".
+        trials: number of trials; by default all combinations of a grid, else 20.
+        seeds: runs of a trial, with the seeds 0 to `seeds` - 1; results are means over them.
+        objective: "success" or "return", which the best trial maximises; by default the success
+            rate if the scenario defines it.
+        levels: level set on which policies are evaluated, and the best trial is chosen, such as
+            "validation"; by default that of the training.
+        episodes: number of episodes of each evaluation.
+        pruning: stop a trial whose first run is worse than the median of earlier trials at the same
+            step.
+    """
+
+    scenario: str
+    search: dict[str, Any]
+    config: dict[str, Any] = field(default_factory=dict)
+    sampler: str | None = define_setting(None, kind=str, words=SAMPLERS)
+    trials: int | None = define_setting(None, 1, _MAX_TRIALS, kind=int)
+    seeds: int = define_setting(1, 1)
+    objective: str | None = define_setting(None, kind=str, words=OBJECTIVES)
+    levels: str | None = define_setting(None, kind=str)
+    episodes: int = define_setting(100, 1)
+    pruning: bool = define_setting(False)
+
+    @classmethod
+    def read(cls, path: Path, trials: int | None = None) -> SweepConfig:
+        """Return the sweep that a YAML or TOML file describes, with another number of trials if it
+        is given.
+
+        Raises:
+            ConfigError: the file cannot be read, a name is unknown, or a value is invalid; the
+                message names the file and the key.
+        """
+        try:
+            values = read_config_file(path)
+            return cls.from_values(values | ({"trials": trials} if trials else {}))
+        except ConfigError as error:
+            raise ConfigError(f"{path}: {error}") from None
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any]) -> SweepConfig:
+        """Return the sweep with these values by name, as in a file.
+
+        Raises:
+            ConfigError: see `read`.
+        """
+        check_names(values, [each.name for each in fields(cls)])
+        for name in ("scenario", "search"):
+            if not values.get(name):
+                raise ConfigError(f"{name} is missing; docs/learning.md#sweeps has an example")
+        fixed, search = (_check_settings(name, values.get(name)) for name in ("config", "search"))
+        for name, space in search.items():
+            if name in fixed:
+                raise ConfigError(f"{name} is in config and in search: leave it out of one")
+            _check_space(name, space, fixed)
+        ranges = [name for name, space in search.items() if isinstance(space, dict)]
+        more = {"sampler": TPE if ranges else GRID, **values, "config": fixed, "search": search}
+        for each in fields(cls)[3:]:
+            more[each.name] = check_value(each, more.get(each.name, each.default))
+        if more["sampler"] == GRID and ranges:
+            raise ConfigError(f"search.{ranges[0]} is a range; a grid takes lists, as [1e-3, 3e-3]")
+        number = _RANDOM_TRIALS
+        if more["sampler"] == GRID:
+            number = prod(map(len, search.values()))
+            if (more["trials"] or 0) > number:
+                raise ConfigError(f"trials is {more['trials']}; the grid has {number} combinations")
+            if not more["trials"] and number > _MAX_TRIALS:
+                raise ConfigError(
+                    f"search has {number:,} combinations; at most {_MAX_TRIALS:,} can be tried: "
+                    f"search fewer settings, or sample some by sampler: random and trials: 100"
+                )
+        return cls(**more | {"scenario": str(more["scenario"]), "trials": more["trials"] or number})
+
+    def configs(self) -> list[Config]:
+        """Return configurations in which each searched setting takes each of its choices, or both
+        ends of its range, once; to check them all before the first trial."""
+        return [
+            Config.from_values({**self.config, name: value})
+            for name, space in self.search.items()
+            for value in _list_values(space)
+        ]
+
+
+def _check_settings(key: str, values: Any) -> dict[str, Any]:
+    """Return the settings below a key of the file; raise ConfigError if they are no mapping, or a
+    sweep cannot set one of them."""
+    if not isinstance(values, dict | None):
+        raise ConfigError(f"{key} is {shorten(repr(values), 40)}; expected settings and values")
+    try:
+        names = [each.name for each in fields(Config) if each.name not in ("seed", "device")]
+        check_names(values or {}, names)
+    except ConfigError as error:
+        raise ConfigError(f"{key}: {error}") from None
+    return values or {}
+
+
+def _list_values(space: Any) -> list[Any]:
+    if isinstance(space, dict) and {"low", "high"} <= space.keys() <= {"low", "high", "log"}:
+        return [space["low"], space["high"]]
+    return space if isinstance(space, list) else []
+
+
+def _check_space(name: str, space: Any, fixed: Mapping[str, Any]) -> None:
+    """Raise ConfigError if the choices or the range of a setting are invalid."""
+    try:
+        values = _list_values(space)
+        for each in values:
+            Config.from_values({**fixed, name: each})
+        if not values or (isinstance(space, dict) and type(space.get("log", False)) is not bool):
+            raise ConfigError(
+                f"found {shorten(repr(space), 60)}; expected a list, as [1e-3, 3e-3], or a range, "
+                f"as {{low: 1e-4, high: 1e-2, log: true}}"
+            )
+        _suggest(FixedTrial({name: values[0]}), name, space)
+    except ValueError as error:  # also one of Optuna, about a range
+        raise ConfigError(f"search.{name}: {error}") from None
+
+
+def _suggest(trial: BaseTrial, name: str, space: Any) -> None:
+    """Let Optuna choose the value of the setting `name` in a trial from `space`, a list of choices
+    or a range."""
+    if isinstance(space, list):
+        trial.suggest_categorical(name, space)
+    elif type(getattr(Config, name)) is int:
+        trial.suggest_int(name, **space)
+    else:
+        trial.suggest_float(name, **space)
+
+
+class Sweep:
+    """Folder of a sweep: a study of Optuna, and the pages about its trials.
+
+    Args:
+        path: folder of the sweep; it is created if it does not exist.
+        config: content of the file of the sweep.
+        digest: digest of the scenario.
+        tells_success: whether the scenario defines success.
+
+    Attributes:
+        page, best_file: files with the table, and with the settings of the best trial.
+
+    Raises:
+        ConfigError: the folder has other files and no sweep, or its trials cannot be read.
+        OSError: the folder cannot be written.
+    """
+
+    def __init__(self, path: Path, config: SweepConfig, digest: str, tells_success: bool) -> None:
+        if config.objective == SUCCESS and not tells_success:
+            raise ConfigError(f"objective: {config.scenario} defines no success; choose return")
+        self.path, self.config = path, config
+        self.objective = config.objective or (SUCCESS if tells_success else RETURN)
+        self.page, self.best_file = path / _PAGE, path / _BEST
+        if path.exists() and any(path.iterdir()) and not (path / _LOG).exists():
+            raise ConfigError(
+                f"{path} is there already, and no sweep: give another folder by --out"
+            )
+        make_folder(path)
+        remove_stale_drafts(path)
+        if os.path.lexists(path / _LOG):  # Optuna would write through a link
+            os.close(open_regular_file(path / _LOG, os.O_RDWR))
+        self._study = _open_study(path / _LOG)
+        about = asdict(config) | {"trials": None, "version of the scenario": digest}
+        old = self._study.user_attrs.get("about", about)
+        if changed := [name for name in about if old.get(name) != about[name]]:
+            raise ConfigError(
+                f"{path} has a sweep with another {changed[0]}: put that back, or give the name of "
+                f"a new folder by --out"
+            )
+        self._study.set_user_attr("about", about)
+        if config.sampler == GRID:
+            combinations = product(*config.search.values())
+            for values in islice(combinations, len(self._study.trials), config.trials):
+                self._study.enqueue_trial(dict(zip(config.search, values, strict=True)))
+
+    def next_trial(self) -> Trial | None:
+        """Return the unfinished trial, else a new one, with values for the searched settings; None
+        if all trials are finished. Trials run one after another, so that the count of finished
+        trials is the index, and Optuna's trial id, of the next."""
+        number = len(self._find_trials(TrialState.COMPLETE, TrialState.PRUNED))
+        if number >= (self.config.trials or 0):
+            return None
+        sampler = TPESampler if self.config.sampler == TPE else RandomSampler
+        self._study.sampler = sampler(seed=number)
+        unfinished = self._find_trials(TrialState.RUNNING)
+        # a resumed trial is suggested its stored values again
+        trial = Trial(self._study, number) if unfinished else self._study.ask()
+        for name, space in self.config.search.items():
+            _suggest(trial, name, space)
+        return trial
+
+    @property
+    def judge(self) -> str:
+        """Results and levels that the best trial is chosen by, such as "success in validation"."""
+        return f"{self.objective} in {self.config.levels or 'the levels of the training'}"
+
+    def run_path(self, trial: Trial, seed: int) -> Path:
+        """Return the folder of the run of a trial with a seed.
+
+        Raises:
+            OSError: a folder on the way is a link.
+        """
+        path = self.path / f"trial-{trial.number}"
+        for each in (path, path / str(seed)):
+            check_inner_folder(each)
+        return path / str(seed)
+
+    def report(self, trial: Trial, steps: int, training: Training) -> bool:
+        """Report the current success rate or return of a trial's first run, which trains for
+        `steps` steps, to Optuna; return True if the trial is to be stopped (pruned)."""
+        metrics = training.metrics
+        value = metrics.success_rate if self.objective == SUCCESS else metrics.episode_return
+        tenth = metrics.steps * _REPORTS // max(1, steps)
+        if tenth < 1 or isnan(value):
+            return False
+        if tenth not in self._study.get_trials(deepcopy=False)[trial.number].intermediate_values:
+            trial.report(value, tenth)
+        if is_poor := self.config.pruning and tenth < _REPORTS and bool(trial.should_prune()):
+            trial.set_user_attr(IS_POOR, True)
+        return is_poor
+
+    def add_result(self, trial: Trial, result: Mapping[str, float | None]) -> None:
+        """Store the results of the next run of a trial."""
+        trial.set_user_attr(_RESULTS, [*list_results(trial), result])
+
+    def finish(self, trial: Trial) -> str:
+        """Store that a trial is finished or pruned, and return a line of text about it."""
+        if trial.user_attrs.get(IS_POOR):
+            end = "pruned"
+            self._study.tell(trial, state=TrialState.PRUNED)
+        else:
+            result = _mean(trial, self.objective)
+            end = f"{self.objective} {result:.4g}"
+            self._study.tell(trial, result)
+        settings = ", ".join(f"{name} {_format(value)}" for name, value in trial.params.items())
+        number = f"trial-{trial.number} of {self.config.trials} trials"
+        return f"{number} is finished: {settings}: {end}"
+
+    def _find_trials(self, *states: TrialState) -> list[FrozenTrial]:
+        return list(self._study.get_trials(deepcopy=False, states=states))
+
+    def ranked(self) -> list[FrozenTrial]:
+        """Return the trials whose runs are all finished, the best first: by the objective, then by
+        return, then by length."""
+
+        def score(trial: FrozenTrial) -> tuple[float, ...]:
+            names = self.objective, *RUN_RESULTS[1:3]
+            best, total, length = (_mean(trial, name) or 0.0 for name in names)
+            return best, total, -length
+
+        return sorted(self._find_trials(TrialState.COMPLETE), key=score, reverse=True)
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Return the column headers and the rows of a table of all trials, the best first."""
+        rows = []
+        for trial in [*self.ranked(), *self._find_trials(TrialState.PRUNED, TrialState.RUNNING)]:
+            state = {TrialState.PRUNED: "pruned", TrialState.RUNNING: "unfinished"}.get(trial.state)
+            known: list[Any] = [each for each in list_results(trial) if each[SUCCESS] is not None]
+            seeds = ", ".join(_SUCCESS.format(**each) for each in known)
+            formats = "{:.1%}", "{:.4g}", "{:.4g}", "{:,.0f}", "{:.1f}"
+            means = [
+                "–" if (mean := _mean(trial, name)) is None else form.format(mean)
+                for name, form in zip(RUN_RESULTS, formats, strict=True)
+            ]
+            values = map(_format, trial.params.values())
+            rows.append([f"trial-{trial.number}", *values, *means, state or seeds])
+        return ["trial", *self.config.search, *RUN_RESULTS, "success of seeds"], rows
+
+    def write_pages(self) -> None:
+        """Write the table into `results.md`, and the settings of the best trial into `best.yaml`,
+        which `gv-engine train --config` reads.
+
+        Raises:
+            OSError: a file cannot be written.
+        """
+        config, ranked, (heads, rows) = self.config, self.ranked(), self.table()
+        lines = [
+            f"# Sweep of {config.scenario}",
+            "",
+            f"{len(ranked)} of {config.trials} trials are finished, by the sampler "
+            f"{config.sampler}. Results are means over {config.seeds} run(s), of each "
+            f"{config.episodes} episodes of the policy that it keeps, with 95 % intervals, on "
+            f"levels: {config.levels or config.config.get('levels') or 'all'}. The first trial is "
+            f"chosen by {self.judge}, and its result here is partly luck: train it with other "
+            f"seeds, and report test levels that have chosen nothing.",
+            "",
+            *(f"- `{name}`: {_format(value)}" for name, value in config.config.items()),
+            *(f"- `{name}`, searched: {_format(space)}" for name, space in config.search.items()),
+            "",
+            *(f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *rows)),
+            "",
+        ]
+        write_file(self.page, "\n".join(lines), follow_links=False)
+        if ranked:
+            values = {**config.config, **ranked[0].params}
+            text = f"# trial-{ranked[0].number} of a sweep of {config.scenario}\n"
+            text += "".join(f"{name}: {json.dumps(value)}\n" for name, value in values.items())
+            write_file(self.best_file, text, follow_links=False)
+
+
+def list_results(trial: Trial | FrozenTrial) -> list[dict[str, float | None]]:
+    """Return the results of the finished runs of a trial: `success`, None if undefined, `return`,
+    `length`, `steps`, `seconds`, and with `success` the ends of its 95 % interval, `low` and
+    `high`."""
+    return list(trial.user_attrs.get(_RESULTS, []))
+
+
+def _mean(trial: Trial | FrozenTrial, name: str) -> float | None:
+    values = [result[name] for result in list_results(trial)]
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
+
+
+def _open_study(path: Path) -> optuna.Study:
+    """Return the study in the file `path`, a new one if there is no file; raise ConfigError if it
+    cannot be read."""
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    lock = JournalFileOpenLock(str(path), grace_period=_LOCK_SECONDS)
+    try:
+        storage = JournalStorage(JournalFileBackend(str(path), lock))
+        pruner = MedianPruner(n_startup_trials=3, n_warmup_steps=1)
+        return optuna.create_study(
+            study_name="sweep",
+            storage=storage,
+            pruner=pruner,
+            direction="maximize",
+            load_if_exists=True,
+        )
+    except (ValueError, LookupError, TypeError, AttributeError, AssertionError) as error:
+        text = shorten(f"{type(error).__name__}: {error}", 200)
+        raise ConfigError(f"{path} cannot be read: {text}") from None
+
+
+def _format(value: Any) -> str:
+    """Return a value, choices or a range as text, numbers with four digits."""
+    if isinstance(value, list):
+        return ", ".join(map(_format, value))
+    if isinstance(value, dict):
+        return f"{value['low']:g} to {value['high']:g}{', logarithmic' if value.get('log') else ''}"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,220 @@
+"""Write levels as web pages that play without Python, or a policy as a network.
+
+examples:
+  gv-engine export keydoor-9x9 --html keydoor.html
+  gv-engine export sokoban --html sokoban.html --levels 1:10
+  gv-engine export keydoor-9x9 --html door.html --seed 7 --embed --theme light
+  gv-engine export keydoor-9x9 --html watch.html --policy keydoor-9x9-run
+  gv-engine export keydoor-9x9 tutorial sokoban --site levels
+  gv-engine export --policy keydoor-9x9-run --net keydoor.onnx
+
+The page is one file and works offline. It plays with keys, touch and gamepads in all browsers of
+today, by the same rules as here: a game that is copied from it as a line of text opens in the
+window, and the other way round. See docs/web.md. For networks see docs/learning.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from pkgutil import resolve_name
+
+from gv_engine.cli import options as cli
+from gv_engine.cli.check import find_levels, find_pack
+from gv_engine.late_imports import find_plugins
+from gv_engine.rollout.policy import GREEDY, TRAINED, find_run
+from gv_engine.rules.errors import GVEngineError
+from gv_engine.scenario.documents.loading import load_scenario
+from gv_engine.scenario.levels.level_files import LevelFiles
+from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_grids
+from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.storage.files import format_bytes, make_folder, write_file
+from gv_engine.session.catalogue import Entry, built_in_entries
+from gv_engine.ui.colors import PALETTES, THEMES
+
+_PAGE_BEGINS = b"<!doctype html>"
+_MAX_LEVELS = 1000
+
+
+def add_options(parser: cli.CommandParser) -> None:
+    """Add the options of the command `export` to its parser."""
+    scenarios_text = f"{cli.SCENARIO_HELP}; a pack of levels is one page"
+    parser.add_argument("scenarios", metavar="SCENARIO", nargs="*", help=scenarios_text)
+    parser.add_consent()
+    parser.add_option("--html FILE", Path, "page to write, of one scenario")
+    site_text = "folder for a page of each scenario (default: all built-in grids) and an index"
+    parser.add_option("--site FOLDER", Path, site_text)
+    net_text = (
+        "file for the network of the run that --policy names: .onnx (needs the extra onnx), or .pt "
+        "for TorchScript (needs the extra rl)"
+    )
+    parser.add_option("--net FILE", Path, net_text)
+    parser.add_seed("seed of the first game")
+    levels_text = "of a pack, only these levels: a number, or FIRST:LAST (default: all)"
+    parser.add_option("--levels RANGE", _parse_range, levels_text)
+    policy_text = (
+        "show how a policy plays, alone and in 256 worlds at once: random, valid, trained, or the "
+        "folder of a run of `gv-engine train`; the last two with :greedy for the most likely action"
+    )
+    parser.add_option("--policy P", cli.parse_text, policy_text)
+    parser.add_flag("--embed", "leave out title and footer, for an iframe of another page")
+    parser.add_option("--theme NAME", str, "theme of the pages", "dark", choices=[*THEMES])
+    palette_text = "colours of the objects"
+    parser.add_option("--palette NAME", str, palette_text, "standard", choices=[*PALETTES])
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command `export`: write the page, the site or the network that the options
+    describe."""
+    given = [f"--{name}" for name in ("html", "site", "net") if getattr(options, name)]
+    if len(given) != 1:
+        found = " and ".join(given) or "none"
+        raise cli.UsageError(
+            f"give one of --html FILE, --site FOLDER and --net FILE, found {found}"
+        )
+    if options.net:
+        return _write_net(options)
+    if options.site:
+        return _write_site(options)
+    if len(options.scenarios) != 1:
+        count = len(options.scenarios)
+        raise cli.UsageError(f"--html is a page of one scenario, found {count}; for more: --site")
+    title, levels = _load_levels(options.scenarios[0], options)
+    size = _write_page(options.html, title, levels, options)
+    extent = "" if len(levels) == 1 else f", {len(levels)} levels"
+    cli.say(f"{options.html}: {title}{extent}, {format_bytes(size)}")
+    return 0
+
+
+def _write_site(options: argparse.Namespace) -> int:
+    """Write a page for each scenario that the options name, and an index of them; return 1 if a
+    scenario cannot be exported."""
+    from gv_engine.plugins.web.page import Link, make_index
+
+    grids = {*list_built_in_grids(), *list_multi_agent_grids()}
+    built_in = [entry for entry in built_in_entries() if entry.source in grids]
+    named = [Entry(source, "Levels") for source in options.scenarios]
+    groups: dict[str, list[Link]] = {}
+    refused = 0
+    make_folder(options.site)
+    names = {"index"}
+    for entry in named or built_in:
+        name = next(n for n in _iter_names(entry.title) if n not in names)
+        names.add(name)
+        file = options.site / f"{name}.html"
+        try:
+            title, levels = _load_levels(entry.source, options)
+            _write_page(file, title, levels, options)
+        except (GVEngineError, cli.UsageError) as error:
+            cli.complain(f"{entry.source}: no page: {error}")
+            refused += 1
+            continue
+        text = levels[0].description if len(levels) == 1 else f"{len(levels)} levels"
+        link = Link(title, text, file.name)
+        groups.setdefault(entry.group, []).append(link)
+    index = make_index("GV Engine", groups, options.theme)
+    write_file(options.site / "index.html", index, follow_links=False)
+    cli.say(f"{options.site / 'index.html'}: {sum(map(len, groups.values()))} pages")
+    return int(refused > 0)
+
+
+def _write_net(options: argparse.Namespace) -> int:
+    """Write the network of the run that the options name, print its inputs and outputs, and return
+    0."""
+    policy, sources = options.policy or "", options.scenarios
+    is_trained = policy.removesuffix(f":{GREEDY}") == TRAINED
+    if len(sources) != is_trained:
+        expected = f"of --policy {TRAINED} names the" if is_trained else "of a run needs no"
+        raise cli.UsageError(f"--net {expected} scenario: found {' and '.join(sources) or 'none'}")
+    scenario = load_scenario(sources[0], **cli.scenario_options(options)) if sources else None
+    run = find_run(policy, scenario) if policy else None
+    if run is None:
+        raise cli.UsageError(
+            f"--net is the network of a run: found --policy {policy or 'nowhere'}, expected "
+            f"{TRAINED} or the folder of a run of gv-engine train"
+        )
+    writers = [plugin.policy_writer for plugin in find_plugins() if plugin.policy_writer]
+    if not writers:
+        raise cli.UsageError("--net: there is no plugin that writes networks, as learning does")
+    try:
+        about = resolve_name(writers[0])(run, options.net)
+    except ValueError as error:
+        raise cli.UsageError(str(error)) from None
+    size = format_bytes(options.net.stat().st_size)
+    cli.say(f"{options.net}: policy of {about['scenario']}, {size}")
+    inputs = [
+        (name, f"({', '.join(map(str, each['shape']))})", each["dtype"])
+        for name, each in about["inputs"].items()
+    ]
+    cli.print_table(("input", "shape", "dtype"), inputs)
+    cli.say(f"outputs: {', '.join(about['outputs'])}; actions: {', '.join(about['actions'])}")
+    return 0
+
+
+def _iter_names(title: str) -> Iterator[str]:
+    yield title
+    yield from (f"{title}-{number}" for number in itertools.count(2))
+
+
+def _load_levels(source: str, options: argparse.Namespace) -> tuple[str, list[Scenario]]:
+    """Return the title of the page for the scenario `source`, and the levels on it: for a pack, all
+    levels or those that the option --levels selects."""
+    settings = cli.scenario_options(options)
+    levels = find_pack(source, settings)
+    if options.levels:
+        names = _select(len(levels), options.levels, source)
+    elif isinstance(levels, LevelFiles):
+        raise cli.UsageError(
+            f"{source} has {len(levels):,} levels, a page has at most {_MAX_LEVELS:,}; choose "
+            f"some: --levels 1:100"
+        )
+    else:
+        names = find_levels(source, settings)
+    loaded = [load_scenario(name, **settings) for name in names]
+    grids = [cli.require_grid(each, "only grids become pages") for each in loaded]
+    return grids[0].name if len(grids) == 1 else Path(source).stem, grids
+
+
+def _write_page(file: Path, title: str, levels: list[Scenario], options: argparse.Namespace) -> int:
+    """Write a web page with `levels` into `file`, and return the page's size in bytes; raise
+    UsageError if `file` exists and is no web page."""
+    from gv_engine.plugins.web.page import PageStyle, make_page
+
+    if file.is_file() and not file.read_bytes().startswith(_PAGE_BEGINS):
+        raise cli.UsageError(f"{file} is there already, and is no web page: choose another name")
+    style = PageStyle(options.theme, options.palette, options.embed)
+    page = make_page(title, levels, options.seed, style, options.policy).encode()
+    write_file(file, page, follow_links=False)
+    return len(page)
+
+
+def _parse_range(text: str) -> tuple[int, int]:
+    """Return (first, last) of a range of level numbers such as `3` or `1:10`; raise an argparse
+    error for another text."""
+    first, colon, last = text.partition(":")
+    if not (first.isdecimal() and (last if colon else first).isdecimal()):
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected a number, or FIRST:LAST")
+    return int(first), int(last or first)
+
+
+def _select(count: int, chosen: tuple[int, int], source: str) -> list[str]:
+    """Return the names of the levels numbered `chosen`, (first, last) inclusive, of the pack
+    `source`. `count` is the pack's number of levels, 0 if `source` is no pack.
+
+    Raises:
+        UsageError: there are no such levels, or they are too many for a page.
+    """
+    first, last = chosen
+    if not 1 <= first <= last <= max(count, 1):
+        given = first if first == last else f"{first}:{last}"
+        if count < 2:
+            raise cli.UsageError(f"--levels {given}: {source} is one level: leave --levels out")
+        raise cli.UsageError(
+            f"--levels {given}: {source} has the levels 1 to {count}; expected a number, or "
+            f"FIRST:LAST with the lower number first"
+        )
+    if last - first >= _MAX_LEVELS:
+        raise cli.UsageError(f"--levels {first}:{last}: a page has at most {_MAX_LEVELS} levels")
+    return [f"{source}#{number}" for number in range(first, last + 1)] if count else [source]

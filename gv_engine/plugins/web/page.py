@@ -1,0 +1,441 @@
+"""A level, or a pack of levels, as one HTML file that needs neither Python nor a network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine import __version__
+from gv_engine.compiler.language.functions import Failure
+from gv_engine.compiler.language.wasm import STACK_TOP, link_texts
+from gv_engine.compiler.parameters import address_record_dtype
+from gv_engine.domains.grid.episode import GridEpisode, list_guards
+from gv_engine.domains.grid.input_map import Steering, has_relative_moves, is_blocking
+from gv_engine.plugins.web.policies import describe_policy
+from gv_engine.rules import errors
+from gv_engine.rules.frame import AgentMark
+from gv_engine.rules.objects import COLORS, ObjectType
+from gv_engine.rules.system import TERMINATING
+from gv_engine.scenario.missions.missions import Missions, has_step_limit, public_field_name
+from gv_engine.scenario.plugin import DOMAINS, KeyCommand
+from gv_engine.scenario.readers.map import describe_object
+from gv_engine.scenario.scenario import Scenario
+from gv_engine.session import sprite_paths, tones
+from gv_engine.ui.colors import PALETTES, THEMES
+from gv_engine.ui.input.bindings import GROUPS
+from gv_engine.vector.compiled_backend import CompiledBatch
+
+FORMAT = "GV Engine page 2"
+"""Version of the data in a page, which `engine.js` checks."""
+SCRIPTS = "engine.js", "policy.js", "wall.js", "player.js"
+"""Files of a page's program, in order."""
+
+_ALIGNMENT = 64  # bytes
+_MAX_WORDS = 1000  # values of a mission field that are listed as words
+OUTPUTS = (
+    *("actions", "grid", "item", "mission", "state", "mask", "terms", "rewards"),
+    *("terminated", "truncated", "success"),
+)
+"""Arrays of a batch that the page reads or writes."""
+_COMMANDS = (
+    *("undo", "redo", "first", "last", "again", "next_level", "previous_level", "enter_seed"),
+    *("go_on", "copy", "view"),
+)
+"""Commands of the window's screens that the page has, too, with the same keys."""
+_WALL = KeyCommand("wall", "256 worlds at once, or the game again", ("B",))
+_WALL_COMMANDS = {
+    *("batch_pause", "batch_step", "batch_faster", "batch_slower", "batch_open", "leave"),
+    *("batch_left", "batch_right", "batch_up", "batch_down"),
+}
+_CHARSET = '<meta charset="utf-8">'
+_SECURITY_POLICY = (
+    '<meta http-equiv="Content-Security-Policy" content="'
+    "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
+    "script-src {scripts} 'wasm-unsafe-eval'; style-src {styles}\">"
+)
+"""Element that allows only the page's own scripts, styles, pictures and WebAssembly, no network."""
+
+
+class Link(NamedTuple):
+    """Link of an index to a page.
+
+    Attributes:
+        title, description: texts about the level or pack.
+        file: name of the page's file.
+    """
+
+    title: str
+    description: str
+    file: str
+
+
+class PageStyle(NamedTuple):
+    """Theme, palette and embedding of a page.
+
+    Attributes:
+        theme: name of its theme, a key of `THEMES`.
+        palette: name of the palette of objects, a key of `PALETTES`.
+        embedded: True for a page within another one, without title and texts around the level.
+    """
+
+    theme: str = "dark"
+    palette: str = "standard"
+    embedded: bool = False
+
+
+def make_page(
+    title: str,
+    levels: Sequence[Scenario],
+    seed: int = 0,
+    style: PageStyle | None = None,
+    policy: str | None = None,
+) -> str:
+    """Return the HTML text of a page on which people play `levels`; the first episode has the seed
+    `seed`, and further ones the seeds after it.
+
+    If `policy` names a policy, see `describe_policy`, people can also watch the policy play. The
+    same levels give the same bytes in every process with the same versions of the libraries.
+
+    Raises:
+        DoesNotCompileError: a rule cannot be compiled, or is arbitrary Python; the message names
+            the rule.
+        SpriteError: a sprite is no valid drawing.
+        OSError: a sprite cannot be read.
+        PolicyError, RunError: the policy does not exist, or cannot act in a level.
+    """
+    style = style or PageStyle()
+    content = {"policy": _describe_agent(policy, levels) if policy else None}
+    content |= _describe_page(title, levels, seed, style)
+    data = json.dumps(content, ensure_ascii=False, allow_nan=False)
+    data = data.replace("<", "\\u003c")  # no tag ends the script
+    parts = {
+        "TITLE": html.escape(title),
+        "THEME": style.theme,
+        "COLORS": "".join(map(_format_theme, THEMES)),
+        "SUM": hashlib.sha256(data.encode()).hexdigest(),
+        "DATA": data,
+        "SCRIPTS": "".join(f"<script>\n{_read(name)}</script>\n" for name in SCRIPTS),
+    }
+    return _fill_in("page.html", parts)
+
+
+def make_index(title: str, groups: Mapping[str, Sequence[Link]], theme: str = "dark") -> str:
+    """Return the HTML text of a page with links to pages in its folder, grouped under the headings
+    that are the keys of `groups`; `theme` is a key of `THEMES`."""
+    sections = [
+        f"<h2>{html.escape(heading)}</h2>\n<ul>\n{''.join(map(_format_link, links))}</ul>\n"
+        for heading, links in groups.items()
+    ]
+    parts = {
+        "TITLE": html.escape(title),
+        "THEME": theme,
+        "COLORS": _format_theme(theme),
+        "SECTIONS": "".join(sections),
+    }
+    return _fill_in("index.html", parts)
+
+
+def _format_link(link: Link) -> str:
+    file, title, description = map(html.escape, (quote(link.file), link.title, link.description))
+    return f'<li><a href="{file}">{title}</a> <span>{description}</span></li>\n'
+
+
+def _format_theme(name: str) -> str:
+    colors = "".join(f"--{key}: {color}; " for key, color in THEMES[name]._asdict().items())
+    return f':root[data-theme="{name}"] {{ color-scheme: {name}; {colors}}}\n'
+
+
+def _fill_in(file: str, parts: Mapping[str, str]) -> str:
+    """Return a template with each `@NAME@` replaced by the part of that name, and `@STYLE@` by the
+    style of all pages; its content security policy names its scripts and styles by their hashes."""
+    all_parts = {**parts, "STYLE": _read("page.css")}
+    text = re.sub(r"@([A-Z]+)@", lambda match: all_parts[match[1]], _read(file))
+    scripts, styles = (
+        " ".join(_hash_source(content) for content in re.findall(f"(?s)<{tag}>(.*?)</{tag}>", text))
+        for tag in ("script", "style")
+    )
+    policy = _SECURITY_POLICY.format(scripts=scripts, styles=styles)
+    return text.replace(_CHARSET, f"{_CHARSET}\n{policy}", 1)
+
+
+def _hash_source(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _read(file: str) -> str:
+    return Path(__file__).with_name(file).read_text(encoding="utf-8")
+
+
+def _describe_agent(policy: str, levels: Sequence[Scenario]) -> dict[str, Any]:
+    """Return for JSON the data of a policy, and the commands that watch and control it on the
+    page."""
+    data = describe_policy(policy, levels)
+    wall = [command for command in GROUPS["batch"] if command.name in _WALL_COMMANDS]
+    data["commands"] = [command._asdict() for command in (*GROUPS["agent"], _WALL)]
+    return data | {"wallCommands": [command._asdict() for command in (*wall, _WALL)]}
+
+
+def _describe_page(
+    title: str, levels: Sequence[Scenario], seed: int, style: PageStyle
+) -> dict[str, Any]:
+    """Return the data of a page, for JSON."""
+    batches = [CompiledBatch(level, 1) for level in levels]  # refuses what is any Python
+    programs = [*dict.fromkeys(batch.program for batch in batches)]
+    texts, failures = zip(*[program.write_for_web() for program in programs], strict=True)
+    types = {kind.index: kind for level in levels for kind in level.types}
+    return {
+        "format": FORMAT,
+        "engine": __version__,
+        "title": title,
+        "seed": str(seed),
+        "theme": style.theme,
+        "embedded": style.embedded,
+        "wasm": _pack(link_texts(texts, ["run"])),
+        "levels": [
+            {
+                "number": number,
+                **_describe_level(batch),
+                "program": programs.index(batch.program),
+            }
+            for number, batch in enumerate(batches, 1)
+        ],
+        "errors": _pack(json.dumps([*map(_describe_failures, failures)]).encode()),
+        "sprites": dict(_read_sprites(levels, [*types.values()])),
+        "otherAgents": sprite_paths.OTHER_AGENTS,
+        "covered": {
+            "color": sprite_paths.COVERED_GROUND,
+            "smallest": sprite_paths.MIN_COVERED_SIZE,
+        },
+        "palette": style.palette,
+        "palettes": {name: [s._asdict() for s in shades] for name, shades in PALETTES.items()},
+        "themes": [*THEMES],
+        "tones": tones.TONES,
+        "commands": [command._asdict() for command in _list_commands()],
+    }
+
+
+# ---- memory --------------------------------------------------------------------------------------
+
+
+def lay_out(arrays: Mapping[str, NDArray[Any]]) -> tuple[bytes, NDArray[Any]]:
+    """Return the start of a world's memory, from the address `STACK_TOP` on, and the record of the
+    addresses and lengths of `arrays`, which comes first in it. The array "arena" follows behind it,
+    where memory is empty."""
+    record = np.zeros((), address_record_dtype(arrays))
+    memory = bytearray(_pad(record.nbytes))
+    for name, array in sorted(arrays.items(), key=lambda item: item[0] == "arena"):
+        record[name] = STACK_TOP + len(memory), len(array)
+        if name != "arena":
+            # field by field: what lies between the fields of a record is memory of this process
+            copied = np.zeros(array.shape, array.dtype)
+            copied[...] = array
+            # a spare row, as views read past the end of the last grid row
+            memory += copied.tobytes().ljust(_pad(array.nbytes + array.itemsize), b"\0")
+    memory[: record.nbytes] = record.tobytes()
+    return bytes(memory), record
+
+
+def _pad(size: int) -> int:
+    return size + -size % _ALIGNMENT
+
+
+def _pack(data: bytes) -> str:
+    return base64.b64encode(zlib.compress(data, 9)).decode()
+
+
+def _locate(address: int, kind: np.dtype[Any]) -> list[Any]:
+    return [address, f"{kind.base.kind}{kind.base.itemsize}", kind.shape]
+
+
+def _locate_fields(dtype: np.dtype[Any], address: int, prefix: str = "") -> dict[str, list[Any]]:
+    """Return the place of each number of a record at `address`, as `_locate` gives it, by names
+    such as `door.status`."""
+    located: dict[str, list[Any]] = {}
+    for name in dtype.names or ():
+        assert dtype.fields
+        kind, offset = dtype.fields[name][:2]
+        if kind.names:
+            located |= _locate_fields(kind, address + offset, f"{prefix}{name}.")
+        else:
+            located[prefix + name] = _locate(address + offset, kind)
+    return located
+
+
+# ---- levels --------------------------------------------------------------------------------------
+
+
+def _describe_level(batch: CompiledBatch) -> dict[str, Any]:
+    """Return the data of a level, for JSON."""
+    level, lane, plan = batch.scenario, batch.lane, batch.program.plan
+    arrays = {name: array for name, array in lane.arrays.items() if name != "addresses"}
+    image, places = lay_out(arrays)
+    row, area, layout = int(places["rows"]["address"]), level.area, level.layout
+    episode = GridEpisode(level)
+    commands, group = episode.commands, level.agent_group
+    marks = [AgentMark(name, *group.team_of(k), (-1, -1)) for k, name in enumerate(group.names, 1)]
+    steering = Steering(level.action_names, commands)
+    return {
+        "name": level.name,
+        **_describe_pack_level(level),
+        "description": level.description,
+        "identity": level.identity._asdict(),
+        "settings": dict(level.document.settings),
+        "variant": level.document.variant,
+        "arrays": {
+            name: _locate(int(places[name]["address"]), np.dtype((array.dtype, array.shape)))
+            for name, array in arrays.items()
+            if name in OUTPUTS
+        },
+        "row": [row, arrays["rows"].itemsize],
+        "fields": _locate_fields(layout.dtype, row),
+        "rules": [[system.name for system in group.plan.marked] for group in plan.groups],
+        "groups": plan.group_of,
+        "types": {kind.index: _describe_type(kind, level) for kind in level.types},
+        "colors": [color.lower() for color in COLORS],
+        "agents": list(level.agent_group.names),
+        "marks": [{"team": mark.team_number, "label": mark.label} for mark in marks],
+        "actions": list(level.action_names),
+        "commands": [command._asdict() for command in commands],
+        "steering": [command._asdict() for command in steering.commands],
+        "steered": sorted(steering.replaces),
+        "relativeMoves": has_relative_moves(level.action_names, episode),
+        "area": {"shape": area.shape, "observer": area.observer, "turns": area.turns},
+        "view": level.view,
+        "dim": level.is_dim,
+        "rewards": list(level.reward_names),
+        "maxSteps": [member.max_steps for member in level.members],
+        "missionLimits": has_step_limit(layout.mission),
+        "members": [member.name for member in level.members],
+        "endings": [*_describe_endings(level)],
+        "guards": [list_guards(member) for member in level.members],
+        "missions": _describe_missions(level.missions) if level.missions else None,
+        "state": _describe_state(level),
+        "image": _pack(image),
+    }
+
+
+def _describe_pack_level(level: Scenario) -> dict[str, Any]:
+    """Return the title of a level, its number if it belongs to a pack, the text that players see
+    while they play it, and the smallest number of steps to win, for JSON."""
+    own = level.document.pack_level
+    if own is None:
+        return {"title": level.name, "says": "", "par": 0}
+    number = int(level.document.variant)
+    return {"number": number, "title": own.title or level.name, "says": own.says, "par": own.par}
+
+
+def _describe_failures(failures: Mapping[int, Failure]) -> dict[int, str]:
+    """Return the messages for the players by the codes of errors; {rule} stands for the name of the
+    rule, and {0} for the first number that the program has left."""
+    messages = {}
+    for code, failure in sorted(failures.items()):
+        kind, _, text = failure.text.partition(": ")
+        place = f"{Path(failure.file).name}:{failure.line}"
+        is_complete = issubclass(getattr(errors, kind, IndexError), errors.RuleError)
+        messages[code] = text if is_complete else f"The rule {{rule}} failed: {text} ({place})"
+    return messages
+
+
+def _describe_type(kind: ObjectType, level: Scenario) -> dict[str, Any]:
+    """Return the data of an object type, for JSON."""
+    return {
+        "name": kind.name,
+        "state": kind.state and ".".join(kind.state),
+        "oriented": kind.is_oriented,
+        "sprites": [kind.sprite_of(state) for state in range(kind.num_states)],
+        "blocks": [is_blocking(kind, state) for state in range(kind.num_states)],
+        "words": [
+            describe_object(level.types, kind.index, state, 0) for state in range(kind.num_states)
+        ],
+    }
+
+
+def _describe_endings(level: Scenario) -> Iterator[Any]:
+    """Yield for each scenario of a mixture the sentences on how an episode ends, as nested lists:
+    by the number in `ended_by`, then without and with success, then terminated and truncated."""
+    for member, own in enumerate(level.members):
+        paths = sum(len([*call.walk_paths()]) for call in own.calls(TERMINATING))
+
+        def describe(by: int, won: int, cut: int, member: int = member) -> str:
+            world = SimpleNamespace(member=member, terminated=not cut, truncated=bool(cut))
+            world.ended_by, world.success = [by], [won]
+            return level.describe_ending(world, 0)
+
+        yield [
+            [[describe(by, won, cut) for cut in (0, 1)] for won in (0, 1 if own.success else 0)]
+            for by in range(paths + 1)
+        ]
+
+
+def _describe_missions(missions: Missions) -> dict[str, Any]:
+    """Return for JSON the texts of missions, the words for the values of each field, and the
+    phrases that fill the other placeholders of the texts."""
+    names = missions.names[1:]
+    fields, words = [public_field_name(name) for name in names], {}
+    for field, low, high in zip(fields, missions.low[1:], missions.high[1:], strict=True):
+        if high - low < _MAX_WORDS:
+            words[field] = [int(low), missions.list_words(field)]
+    phrases = {
+        name: [
+            {
+                "field": names.index(phrase.field),
+                "words": phrase.words,
+                "when": phrase.when and [names.index(phrase.when[0]), phrase.when[1]],
+            }
+            for phrase in own
+        ]
+        for name, own in missions.phrases.items()
+    }
+    return {"texts": missions.texts, "fields": fields, "words": words, "phrases": phrases}
+
+
+def _describe_state(level: Scenario) -> list[dict[str, Any]]:
+    """Return the numbers of the state vector, for JSON."""
+    state = level.observed_state
+    if state is None:
+        return []
+    ends = zip(state.numbers, state.low.tolist(), state.high.tolist(), strict=True)
+    return [
+        {"label": number.label, "bar": [low, high] if number.has_bar else None}
+        for number, low, high in ends
+    ]
+
+
+# ---- sprites and keys ----------------------------------------------------------------------------
+
+
+def _read_sprites(
+    levels: Sequence[Scenario], types: Sequence[ObjectType]
+) -> Iterator[tuple[str, str]]:
+    """Yield the (name, SVG text) of all sprites of the levels."""
+    folders = [folder for level in levels for folder in sprite_paths.sprite_folders(level)]
+    places = sprite_paths.with_builtin_folders(dict.fromkeys(folders))
+    for name in sprite_paths.list_sprite_names(types):
+        if file := sprite_paths.find_sprite(name, places):
+            yield name, sprite_paths.read_svg(file)
+        elif letters := sprite_paths.tile_letters(types, name):
+            yield name, sprite_paths.TILE.replace("</svg>", _LETTERS.format(html.escape(letters)))
+
+
+_LETTERS = (
+    '<text x="24" y="32" font-family="sans-serif" font-size="24" text-anchor="middle" '
+    'fill="{{{{ink}}}}">{}</text></svg>'
+)
+
+
+def _list_commands() -> Iterator[KeyCommand]:
+    yield from DOMAINS["grid"].keys
+    found = {each.name: each for group in ("play", "view") for each in GROUPS[group]}
+    yield from (found[name] for name in _COMMANDS)
