@@ -1,2 +1,1 @@
-"""Adapters of vector environments and rollouts to other libraries; each is imported only when
-used."""
+"""Public paths of the adapters in `gv_engine.plugins.adapters`."""

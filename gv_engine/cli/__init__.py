@@ -41,7 +41,7 @@ from gv_engine.scenario.documents.rule_modules import find_author_line, make_rul
 
 _OWN = (
     *("play", "edit", "replay", "list", "new", "rules", "schema", "check", "solve", "compile"),
-    *("splits", "view", "rollout", "minari", "record", "serve", "bench"),
+    *("splits", "view", "rollout", "record", "bench"),
 )
 COMMANDS = {name: f"gv_engine.cli.{'listing' if name == 'list' else name}" for name in _OWN}
 for _plugin in find_plugins():

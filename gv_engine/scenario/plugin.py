@@ -84,17 +84,8 @@ class Extra(NamedTuple):
 
 MATH = Extra("Algebra", "mathy_core", "math")
 PARALLEL = Extra("A parallel environment", "pettingzoo", "pettingzoo")
-RL = Extra("Learning", "torch", "rl")
-SWEEP = Extra("A sweep", "optuna", "sweep")
 MINIGRID_PACKAGE = Extra("A picture of MiniGrid's", "minigrid", "minigrid")
-MINARI = Extra("A dataset of Minari", "minari", "minari")
 RAY = Extra("Work on a cluster", "ray", "ray")
-MCP = Extra("A server for language models", "mcp", "mcp")
-ONNX_PACKAGE = Extra("A policy as ONNX", "onnxscript", "onnx")
-STABLE_BASELINES3 = Extra("SB3VecEnv", "stable_baselines3", "sb3")
-PUFFERLIB = Extra("GridPufferEnv", "pufferlib", "pufferlib")
-TORCHRL = Extra("TorchRLEnv", "torchrl", "torchrl")
-TIANSHOU = Extra("TianshouVecEnv", "tianshou", "tianshou")
 
 
 class AnyScenario(Protocol):

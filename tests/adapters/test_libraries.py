@@ -44,7 +44,7 @@ EXAMPLES, COMMANDS = first_blocks("python"), first_blocks("sh")
 def adapter(library: str) -> Any:
     """Import the adapter of a library, or skip the test without the library."""
     pytest.importorskip(library)
-    return importlib.import_module(f"gv_engine.adapters.{library}")
+    return importlib.import_module(f"gv_engine.plugins.adapters.{library}")
 
 
 @pytest.fixture
@@ -102,12 +102,12 @@ pettingzoo: import_module("gv_engine.envs.parallel")
 math: gv_engine.load_scenario("mathy-poly-simplify")
 math: gymnasium.make("GV-MathyPolySimplify-v0")
 math: import_module("gv_engine.mathy")
-sb3: import_module("gv_engine.adapters.stable_baselines3")
-pufferlib: import_module("gv_engine.adapters.pufferlib")
-torchrl: import_module("gv_engine.adapters.torchrl")
-tianshou: import_module("gv_engine.adapters.tianshou")
-minari: import_module("gv_engine.adapters.minari")
-mcp: import_module("gv_engine.adapters.mcp_server")
+sb3: import_module("gv_engine.plugins.adapters.stable_baselines3")
+pufferlib: import_module("gv_engine.plugins.adapters.pufferlib")
+torchrl: import_module("gv_engine.plugins.adapters.torchrl")
+tianshou: import_module("gv_engine.plugins.adapters.tianshou")
+minari: import_module("gv_engine.plugins.adapters.minari")
+mcp: import_module("gv_engine.plugins.adapters.mcp_server")
 mcp: main(["serve", "--mcp"])
 ray: import_module("gv_engine.rollout.on_ray")
 """
@@ -125,7 +125,7 @@ class Hide:
 finders = sys.meta_path
 finders[finders.index(importlib.machinery.PathFinder)] = Hide(importlib.machinery.PathFinder)
 import gymnasium, gv_engine
-from gv_engine.plugins import learning
+from gv_engine import learning
 from gv_engine.cli import main
 for line in ENTRIES.strip().splitlines():
     errors = io.StringIO()
@@ -162,9 +162,9 @@ def test_each_entry_and_module_without_its_library_names_the_extra():
 def test_minari_without_the_library_of_its_files_says_how_to_get_it(monkeypatch):
     monkeypatch.setattr("gv_engine.scenario.plugin.find_spec", lambda name: name)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "h5py" else name)
-    monkeypatch.delitem(sys.modules, "gv_engine.adapters.minari", raising=False)
+    monkeypatch.delitem(sys.modules, "gv_engine.plugins.adapters.minari", raising=False)
     with pytest.raises(ModuleNotFoundError, match=r"this installs it here: .* 'minari\[hdf5\]"):
-        importlib.import_module("gv_engine.adapters.minari")
+        importlib.import_module("gv_engine.plugins.adapters.minari")
 
 
 def test_stable_baselines_sees_the_episodes_of_single_environments():
@@ -479,7 +479,7 @@ def test_a_failed_import_leaves_nothing(minari, monkeypatch, capsys):
     assert main(["rollout", LEVEL, *words]) == 0
     assert main(["minari", "doors/some-v0", "--from", "demos", "--author", "a"]) == 0
     before, to = {*Path().iterdir()}, ["minari", "doors/some-v0", "--to", "again"]
-    module = importlib.import_module("gv_engine.adapters.minari")
+    module = importlib.import_module("gv_engine.plugins.adapters.minari")
 
     def fail(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")

@@ -28,7 +28,7 @@ from tests.screen import PATIENCE
 pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install 'mcp>=2.3'")
 from mcp import Client
 
-from gv_engine.adapters.mcp_server import make_server
+from gv_engine.plugins.adapters.mcp_server import make_server
 
 pytestmark = pytest.mark.slow
 

@@ -29,6 +29,7 @@ from gv_engine import GridVectorEnv
 from gv_engine.cli import main
 from gv_engine.cli.options import complain, progress, say
 from gv_engine.envs.level_sets import level_set
+from gv_engine.plugins.adapters.extras import MINARI
 from gv_engine.plugins.learning.benchmark.entry import TESTED, all_scenarios
 from gv_engine.rollout import snapshots
 from gv_engine.rollout.episode_folder import EpisodeFolder
@@ -38,7 +39,6 @@ from gv_engine.rules.errors import GVEngineError, escape_unprintable
 from gv_engine.scenario.documents.document import read_text
 from gv_engine.scenario.documents.loading import get_domain, load_scenario, make_reference
 from gv_engine.scenario.library import ScenarioRef
-from gv_engine.scenario.plugin import MINARI
 from gv_engine.scenario.readers.map import frame_to_text
 from gv_engine.session.catalogue import Entry, load_playable
 from gv_engine.session.replay import LINE_BEGINS, _with_checksum

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gv_engine.scenario.layout import RNG
 
 from components.core import FLOOR
 from components.objects import built_in_types
@@ -28,6 +27,7 @@ from gv_engine.plugins.web.page import (
 )
 from gv_engine.rules.errors import DoesNotCompileError
 from gv_engine.rules.geometry import LEFT
+from gv_engine.scenario.memory.layout import RNG
 from gv_engine.session.replay import Replay
 from gv_engine.session.session import Session
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame

@@ -24,7 +24,7 @@ def __getattr__(name: str) -> Any:
     if name not in NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name == "export_policy":
-        from gv_engine.scenario.plugin import RL
+        from gv_engine.plugins.learning.extras import RL
 
         RL.require()
     return resolve_name(NAMES[name])

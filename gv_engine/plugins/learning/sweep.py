@@ -32,9 +32,9 @@ from gv_engine.plugins.learning.config import (
     define_setting,
     read_config_file,
 )
+from gv_engine.plugins.learning.extras import SWEEP
 from gv_engine.plugins.learning.training import Training
 from gv_engine.rules.errors import MissingExtraError, shorten
-from gv_engine.scenario.plugin import SWEEP
 from gv_engine.scenario.storage.files import (
     check_inner_folder,
     make_folder,

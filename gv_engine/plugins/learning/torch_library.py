@@ -1,7 +1,7 @@
 """Names imported from torch; without torch, an error that says how to install it."""
 
+from gv_engine.plugins.learning.extras import RL
 from gv_engine.rules.errors import MissingExtraError
-from gv_engine.scenario.plugin import RL
 
 if RL.missing_message:
     raise MissingExtraError(RL.missing_message)

@@ -29,10 +29,11 @@ from gv_engine.plugins.learning.benchmark.entry import (
     match_scenarios,
 )
 from gv_engine.plugins.learning.benchmark.runner import PPO, RUN_NO_CODE, PartRunner
+from gv_engine.plugins.learning.extras import RL
 from gv_engine.rollout.policy import find_run, load_policy, policy_digest
 from gv_engine.rollout.policy_file import PolicyFile
 from gv_engine.rules.errors import escape_unprintable, shorten
-from gv_engine.scenario.plugin import RL, format_command
+from gv_engine.scenario.plugin import format_command
 
 _STEPS, _UNTIL = 1_000_000, 0.99
 

@@ -44,6 +44,7 @@ from gv_engine.plugins.learning.config import (
     StopCondition,
     read_config_file,
 )
+from gv_engine.plugins.learning.extras import RL
 from gv_engine.plugins.learning.loggers import WandbLogger, import_wandb
 from gv_engine.plugins.learning.training import (
     Callback,
@@ -60,7 +61,7 @@ from gv_engine.rollout.policy import name_with_partners
 from gv_engine.rules.errors import UnknownOptionError
 from gv_engine.rules.turns import AgentGroup
 from gv_engine.scenario.documents.loading import load_reference, load_scenario
-from gv_engine.scenario.plugin import RL, format_command
+from gv_engine.scenario.plugin import format_command
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.storage.files import make_file_name
 from gv_engine.session.watchdog import force_exit_after

@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     if options.host and options.port is None:
         raise cli.UsageError(f"--host {options.host} is for HTTP: add --port N")
     # imported here: the library takes a second, and may be missing
-    from gv_engine.adapters.mcp_server import make_server, serve_http, serve_stdio
+    from gv_engine.plugins.adapters.mcp_server import make_server, serve_http, serve_stdio
 
     settings = cli.scenario_options(options)
     scenarios = {source: load_playable(source, **settings) for source in options.scenarios}

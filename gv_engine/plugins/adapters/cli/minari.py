@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the command `minari`: convert a folder of episodes from `rollout` to a Minari dataset, or
     a dataset to a folder."""
     # imported here: Minari takes seconds to import
-    from gv_engine.adapters.minari import to_dataset, to_folder
+    from gv_engine.plugins.adapters.minari import to_dataset, to_folder
 
     try:
         if options.source:

@@ -1,0 +1,1 @@
+"""Commands of `gv-engine` that speak to other libraries."""

@@ -1,0 +1,10 @@
+"""Libraries that the adapters need."""
+
+from gv_engine.scenario.plugin import Extra
+
+MINARI = Extra("A dataset of Minari", "minari", "minari")
+MCP = Extra("A server for language models", "mcp", "mcp")
+STABLE_BASELINES3 = Extra("SB3VecEnv", "stable_baselines3", "sb3")
+PUFFERLIB = Extra("GridPufferEnv", "pufferlib", "pufferlib")
+TORCHRL = Extra("TorchRLEnv", "torchrl", "torchrl")
+TIANSHOU = Extra("TianshouVecEnv", "tianshou", "tianshou")

@@ -1,0 +1,413 @@
+"""Conversion between rollouts on disk and Minari datasets."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Unpack
+
+import numpy as np
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.spaces import Box, Dict, Discrete
+from numpy.typing import NDArray
+
+from gv_engine import __version__
+from gv_engine.envs.vector_environment import GridVectorEnv
+from gv_engine.plugins.adapters.extras import MINARI
+from gv_engine.rollout import episode_folder
+from gv_engine.rollout.episode_folder import EpisodeFolder
+from gv_engine.rollout.rollout import describe_step_arrays
+from gv_engine.rules.errors import MissingExtraError, shorten
+from gv_engine.scenario.documents.loading import (
+    check_reference,
+    load_reference,
+    make_reference,
+    read_scenario,
+)
+from gv_engine.scenario.documents.rule_modules import Consent, Trust
+from gv_engine.scenario.plugin import AnyScenario, get_plugin
+from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.storage.files import make_write_error, parse_json, read_bytes
+
+if MINARI.missing_message or not importlib.util.find_spec("h5py"):  # the extra hdf5 of Minari
+    raise MissingExtraError(MINARI.install_message)
+import minari
+from minari.data_collector import EpisodeBuffer
+from minari.storage.datasets_root_dir import get_dataset_path
+
+_ID = "GV-Scenario-v0"
+_ENTRY_POINTS = (
+    "gv_engine.envs.registration:make_env",
+    "gv_engine.envs.registration:make_vector_env",
+)
+_REPRESENTATION = "observation_representation"
+_METADATA_KEY = "gv_engine_rollout"
+"""Metadata key of a dataset for the contents of `rollout.json`, without counts and arrays."""
+_COUNT_KEYS = ("episodes", "steps", "arrays")
+_MAX_BYTES = 2**24
+"""Size limit of Minari's metadata of a dataset."""
+_REQUIRED_INFOS = "reward_terms", "member"
+"""Infos that all rollouts have."""
+_MASK = "action_mask"
+"""Name of the array of action masks, which belong to the state before an action but are no
+observation."""
+
+
+def to_dataset(
+    folder: Path, name: str, reference: tuple[Path, Path] | None = None, **more: Any
+) -> minari.MinariDataset:
+    """Create a Minari dataset from the rollout in `folder`, which was recorded by `gv-engine
+    rollout`, and return the dataset.
+
+    An episode has its observations, one more than actions, and its seed. `infos` have
+    `reward_terms`, `success`, `member` and, if recorded, `action_mask`, with zeros for the last
+    observation.
+
+    Args:
+        folder: folder that `gv-engine rollout --out` has made.
+        name: name of the dataset, such as `keydoor/valid-v0`.
+        reference: folders of two rollouts of the same scenario, a poor and a good one. Their mean
+            returns are the scores 0 and 1 of `minari.get_normalized_score`.
+        more: further arguments of `minari.create_dataset_from_buffers`, such as `author`.
+
+    Raises:
+        RolloutError: the folder holds no rollout, or a damaged one.
+        ValueError: the dataset exists, or its name has no version; the rollout has several agents
+            or is of algebra; or the reference is of another scenario, or its second rollout is not
+            better.
+    """
+    if not re.search(r"-v\d+$", name):
+        raise ValueError(f"{name}: expected a version behind the name of a dataset, as {name}-v0")
+    arrays, about = episode_folder.read(folder)
+    scenario = about["scenario"]
+    if "action_names" not in about or "agents" in about:
+        raise ValueError(
+            f"{folder} is of {scenario['name']}: datasets are of grids with one agent, whose "
+            f"actions are numbers"
+        )
+    env_options = {"scenario": scenario["source"], **scenario["settings"]}
+    if "representation" in about:
+        env_options[_REPRESENTATION] = about["representation"]
+    if "level_seeds" in about:
+        env_options["levels"] = about["level_seeds"]
+    if limit := scenario["changes"].get("max_steps"):
+        env_options["max_steps"] = limit
+    spec = EnvSpec(
+        _ID, entry_point=_ENTRY_POINTS[0], vector_entry_point=_ENTRY_POINTS[1], kwargs=env_options
+    )
+    defaults: dict[str, Any] = {
+        "algorithm_name": about.get("policy"),
+        "requirements": [f"gv-engine=={__version__}"],
+        "description": f"{about['episodes']} episodes of {scenario['name']}, seed {about['seed']}, "
+        f"policy {about.get('policy')}, digest {scenario['digest']}; actions: "
+        f"{', '.join(about['action_names'])}; reward terms: {', '.join(about['reward_names'])}",
+    }
+    specs = about["arrays"]
+    dataset = minari.create_dataset_from_buffers(
+        name,
+        list(_make_episodes(arrays)),
+        env=spec,
+        eval_env=spec,
+        observation_space=Dict({n: _array_space(specs[n]) for n in _observation_names(specs)}),
+        action_space=Discrete(len(about["action_names"])),
+        **(defaults | (_reference_scores(reference, scenario) if reference else {}) | more),
+    )
+    description = {key: value for key, value in about.items() if key not in _COUNT_KEYS}
+    dataset.storage.update_metadata({_METADATA_KEY: description})
+    return dataset
+
+
+def _reference_scores(reference: tuple[Path, Path], scenario: dict[str, Any]) -> dict[str, Any]:
+    """Return metadata with the mean returns of a poor and a good rollout, from which Minari
+    computes normalised scores.
+
+    Raises:
+        ValueError: a rollout is of another scenario, or the second one is not better.
+    """
+    means = []
+    for folder in reference:
+        arrays, about = episode_folder.read(folder)
+        name, digest = about["scenario"]["name"], about["scenario"]["digest"]
+        if digest != scenario["digest"]:
+            raise ValueError(
+                f"{folder} is of {name}, digest {digest}, and not of {scenario['name']}, digest "
+                f"{scenario['digest']}: reference rollouts must be of the dataset's scenario"
+            )
+        means.append(float(arrays["reward"].sum(dtype=np.float64)) / about["episodes"])
+    low, high = means
+    if low >= high:
+        raise ValueError(
+            f"{reference[0]} has a mean return of {low:g}, and {reference[1]} of {high:g}: name a "
+            f"poor rollout, as of --policy random, and then a good one, as of --policy solver"
+        )
+    scores = {"ref_min_score": low, "ref_max_score": high}
+    return scores | {"num_episodes_average_score": about["episodes"]}
+
+
+def _observation_names(array_names: Iterable[str]) -> list[str]:
+    return [name.removeprefix("last_") for name in array_names if name.startswith("last_")]
+
+
+def _array_space(spec: dict[str, Any]) -> Box | Discrete:
+    """Return the Gymnasium space of a recorded array from its description in the rollout."""
+    low, high = episode_folder.read_bounds(spec)
+    if not low.ndim and "low" in spec:
+        return Discrete(int(high) - int(low) + 1, start=int(low))
+    return Box(low, high, dtype=low.dtype.type)
+
+
+def _make_episodes(arrays: dict[str, Any]) -> Iterator[EpisodeBuffer]:
+    """Yield the episodes of a rollout, given as arrays by name, in Minari's form."""
+    starts = arrays["episode_start"]
+    ends = [*starts[1:], len(arrays["action"])]
+    for k, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        observations = {
+            name: np.concatenate([arrays[name][start:end], arrays[f"last_{name}"][k : k + 1]])
+            for name in _observation_names(arrays)
+        }
+        yield EpisodeBuffer(
+            id=k,
+            seed=int(arrays["episode_seed"][k]),
+            observations=observations,
+            actions=arrays["action"][start:end].astype(np.int64),
+            rewards=arrays["reward"][start:end].tolist(),
+            terminations=arrays["terminated"][start:end].tolist(),
+            truncations=arrays["truncated"][start:end].tolist(),
+            infos=_make_infos(arrays, k, start, end),
+        )
+
+
+def _make_infos(arrays: dict[str, Any], k: int, start: int, end: int) -> dict[str, Any]:
+    """Return the infos of episode `k`, which has the steps `start` to `end - 1` of a rollout: for
+    the reset and for each step."""
+    zero_terms = np.zeros_like(arrays["reward_terms"][:1])
+    infos: dict[str, Any] = {
+        "reward_terms": np.concatenate([zero_terms, arrays["reward_terms"][start:end]]),
+        "member": np.full(end - start + 1, arrays["episode_member"][k]),
+    }
+    if "episode_success" in arrays:
+        success = np.zeros(end - start + 1, np.bool_)
+        success[-1] = arrays["episode_success"][k]
+        infos["success"] = success
+    if _MASK in arrays:
+        masks = arrays[_MASK][start:end]
+        infos[_MASK] = np.concatenate([masks, np.zeros_like(masks[:1])])
+    return infos
+
+
+def to_folder(
+    name: str, folder: Path, scenario: str | None = None, **consent: Unpack[Consent]
+) -> None:
+    """Write a Minari dataset that `to_dataset` has created back into a folder, as a rollout. The
+    folder appears once it is complete; an error leaves none.
+
+    Args:
+        name: name of the dataset on this machine.
+        folder: new folder, or an empty one.
+        scenario: name or path of the scenario on this machine, if it has moved.
+        consent: as for `load_scenario`; a dataset only refers to its scenario, so no Python of the
+            scenario runs without `trust=True`.
+
+    Warns:
+        UserWarning: the scenario has changed; the rollout describes the original. Or episodes have
+            no seeds, as in combined datasets; their seeds are -1.
+
+    Raises:
+        OSError: the folder cannot be written, or is not empty.
+        ScenarioError: the scenario does not exist, or has Python that may not run.
+        ValueError: the dataset is of no rollout or of another scenario, or some episodes lack infos
+            that others have.
+    """
+    episode_folder.check_new_folder(folder)
+    dataset, kwargs = _load_dataset(name)
+    about = _rollout_description(dataset)
+    loaded = _load_scenario(name, kwargs, about, scenario, consent)
+    excluded = ("complete", "scenario") if scenario else ("complete",)
+    more = {key: value for key, value in about.items() if key not in excluded}
+    episodes = [dataset[k] for k in dataset.episode_indices]
+    seeds = [*dataset.storage.get_episode_metadata(dataset.episode_indices)]
+    _check_equal_infos(name, episodes)
+    masks = _MASK in episodes[0].infos
+    if seedless := sum("seed" not in about for about in seeds):
+        warnings.warn(
+            f"{name} has no seeds of {seedless:,} of its {len(episodes):,} episodes, as Minari "
+            f"drops them where it combines datasets: their episode_seed is -1",
+            stacklevel=2,
+        )
+    options = {_REPRESENTATION: kwargs[_REPRESENTATION]} if _REPRESENTATION in kwargs else {}
+    if not isinstance(loaded, Scenario) or len(loaded.agent_group.names) > 1:
+        raise ValueError(f"{name} is of {loaded.name}: datasets are of grids with one agent")
+    env = GridVectorEnv(loaded, 1, world="object", autoreset_mode="Disabled", **options)
+    try:
+        rows = _make_rollout_arrays(env, episodes, [int(about.get("seed", -1)) for about in seeds])
+        for n, (dtype, shape) in describe_step_arrays(env, masks).items():
+            if rows[n].shape[1:] != shape:
+                raise ValueError(
+                    f"{name} is not of {loaded.name}: its {n} has shape {rows[n].shape[1:]}, and "
+                    f"not {shape}"
+                )
+            rows[n] = _convert(rows[n], dtype, f"{name} is not of {loaded.name}: its {n}")
+        with _new_folder(folder) as draft:
+            writer = EpisodeFolder(draft, env, more, masks=masks)
+            writer.extend(rows)
+            writer.close(complete=bool(about.get("complete", True)))
+    finally:
+        env.close()
+
+
+@contextmanager
+def _new_folder(path: Path) -> Iterator[Path]:
+    """Context manager that yields the path of a folder to create and fill, which becomes `path` at
+    the end of the block. An error removes it."""
+    try:
+        with TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as drafts:
+            draft = Path(drafts, path.name)
+            yield draft
+            if path.exists():
+                path.rmdir()  # it is empty
+            draft.rename(path)
+    except OSError as error:
+        if error.errno:
+            raise make_write_error(path, error) from None
+        raise OSError(str(error).replace(str(draft), str(path))) from None
+
+
+def _convert(array: NDArray[Any], dtype: Any, where: str) -> NDArray[Any]:
+    """Return the array with another dtype: Minari returns actions as int64.
+
+    Raises:
+        ValueError: a value would change; the message begins with `where`.
+    """
+    converted: NDArray[Any] = array.astype(dtype)
+    if not np.array_equal(converted, array, equal_nan=array.dtype.kind == "f"):
+        raise ValueError(f"{where} has values that {np.dtype(dtype)} cannot hold")
+    return converted
+
+
+def _load_dataset(name: str) -> tuple[Any, dict[str, Any]]:
+    """Return the Minari dataset with this name and the arguments of its environment, without
+    creating the environment.
+
+    Raises:
+        FileNotFoundError: the dataset is not on this machine.
+        ValueError: the dataset is of another environment, or damaged.
+    """
+    file = Path(get_dataset_path(name)) / "data" / "metadata.json"
+    try:
+        about = parse_json(read_bytes(file, _MAX_BYTES, "descriptions of datasets"))
+        # without spaces, Minari would call whatever function the metadata names
+        missing = [key for key in ("observation_space", "action_space") if key not in about]
+        spec = parse_json(about["env_spec"]) if about.get("env_spec") else {"kwargs": {}}
+        source = spec["kwargs"].get("scenario")
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{name}: there is no such dataset, {file} is missing") from None
+    except Exception as error:  # contents of a file may be anything
+        raise _make_damage_error(name, error) from None
+    if spec.get("id") != _ID or not isinstance(source, str | dict):
+        raise ValueError(
+            f"{name} is of {shorten(str(spec.get('id', 'no environment')), 60)}, and not of a "
+            f"scenario by {_ID}: name one that `gv-engine minari --from` has made"
+        )
+    if missing:
+        raise ValueError(f"{name} has no {missing[0]}: such datasets cannot be read")
+    try:
+        dataset = minari.load_dataset(name)
+        env_options = dict(dataset.spec.env_spec.kwargs)
+        if not isinstance(env_options.get("max_steps"), int | None):
+            raise ValueError(f"max_steps is {env_options['max_steps']!r}")
+        return dataset, env_options
+    except Exception as error:
+        raise _make_damage_error(name, error) from None
+
+
+def _make_damage_error(name: str, error: Exception) -> ValueError:
+    cause = shorten(f"{type(error).__name__}: {error}", 200)
+    return ValueError(f"{name} is damaged, or of another version of Minari: {cause}")
+
+
+def _check_equal_infos(name: str, episodes: list[Any]) -> None:
+    """Raise ValueError if any episode of the dataset `name` lacks an info that another episode
+    has."""
+    names = [set(episode.infos or ()) for episode in episodes]
+    for info in sorted(set(_REQUIRED_INFOS).union(*names)):
+        lacking = [e.id for e, present in zip(episodes, names, strict=True) if info not in present]
+        if lacking:
+            raise ValueError(
+                f"{name}: {len(lacking):,} of {len(episodes):,} episodes have no {info} in their "
+                f"infos, the first is {lacking[0]}; combine what `gv-engine minari --from` has "
+                f"made of rollouts, all with --masks or all without"
+            )
+
+
+def _rollout_description(dataset: Any) -> dict[str, Any]:
+    """Return the description of the rollout from which a dataset was created; {} for a dataset that
+    was combined from several."""
+    description = dataset.storage.metadata.get(_METADATA_KEY) or {}
+    if description:
+        check_reference(description.get("scenario") if isinstance(description, dict) else None)
+    return dict(description)
+
+
+def _load_scenario(
+    name: str, kwargs: dict[str, Any], about: dict[str, Any], override: str | None, consent: Consent
+) -> AnyScenario:
+    """Return the scenario that a dataset was recorded in; with `override`, load it from this name
+    or file instead.
+
+    Raises:
+        ValueError: the scenario `override` differs from the recorded one.
+    """
+    rest = dict(kwargs)
+    if about and not override:
+        return load_reference(about["scenario"], name, **consent)
+    source, limit = rest.pop("scenario"), rest.pop("max_steps", None)
+    settings = {key: rest[key] for key in rest.keys() - {"levels", _REPRESENTATION}}
+    trust = Trust.from_options(**consent)
+
+    def read(source: Any, trust: Trust) -> AnyScenario:
+        loaded = read_scenario(source, trust, settings=settings)
+        limited: AnyScenario = get_plugin(loaded).with_step_limit(loaded, limit)
+        return limited
+
+    if not override:
+        return read(source, trust.for_reference(name))
+    original = about.get("scenario") or make_reference(read(source, trust.for_reference(name)))
+    loaded = read(override, trust)
+    if loaded.identity.digest != original["digest"]:
+        raise ValueError(
+            f"{name} is of {original['name']}, digest {original['digest']}, and {override} has the "
+            f"digest {loaded.identity.digest}: leave it out, or name the original scenario"
+        )
+    return loaded
+
+
+def _make_rollout_arrays(env: Any, episodes: list[Any], seeds: list[int]) -> dict[str, Any]:
+    """Return the arrays of a rollout by name, from a dataset's episodes and their seeds."""
+    lengths = np.array([len(e) for e in episodes])
+
+    def steps(get: Any, first: int = 0) -> Any:
+        parts = zip(map(get, episodes), lengths.tolist(), strict=True)
+        return np.concatenate([part[first : first + length] for part, length in parts])
+
+    return {
+        **{name: steps(lambda e, n=name: e.observations[n]) for name in env.recorded},
+        **({_MASK: steps(lambda e: e.infos[_MASK])} if _MASK in episodes[0].infos else {}),
+        "action": steps(lambda e: e.actions),
+        "reward": steps(lambda e: e.rewards),
+        "reward_terms": steps(lambda e: e.infos["reward_terms"], 1),
+        "terminated": steps(lambda e: e.terminations),
+        "truncated": steps(lambda e: e.truncations),
+        "episode_start": np.cumsum(lengths) - lengths,
+        "episode_seed": np.array(seeds),
+        "episode_member": np.array([e.infos["member"][-1] for e in episodes]),
+        "episode_success": np.array([e.infos.get("success", [False])[-1] for e in episodes]),
+        **{
+            f"last_{name}": np.stack([e.observations[name][-1] for e in episodes])
+            for name in env.recorded
+        },
+    }

@@ -1,0 +1,10 @@
+"""Commands that speak to other libraries."""
+
+from gv_engine.late_imports import Plugin
+
+PLUGIN = Plugin(
+    commands={
+        "minari": "gv_engine.plugins.adapters.cli.minari",
+        "serve": "gv_engine.plugins.adapters.cli.serve",
+    }
+)

@@ -1,0 +1,131 @@
+"""Tianshou vector environment of many worlds."""
+
+from __future__ import annotations
+
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Dict, MultiBinary
+from numpy.typing import ArrayLike, NDArray
+
+from gv_engine.plugins.adapters.extras import TIANSHOU
+from gv_engine.plugins.adapters.worlds import ScenarioSource, make_adapter_env
+from gv_engine.rules.errors import MissingExtraError
+
+if TIANSHOU.missing_message:
+    raise MissingExtraError(TIANSHOU.missing_message)
+from tianshou.data import Batch
+from tianshou.env import BaseVectorEnv
+
+
+class TianshouVecEnv(BaseVectorEnv):
+    """N worlds that step together, for the collectors of Tianshou.
+
+    Observations are arrays, or a `Batch` of arrays by name; with `masks` a `Batch` of `obs` and
+    `mask`, (N, actions) bool, for Q-learning policies. Each `info` has `env_id` and, if the
+    scenario defines success, `success`.
+
+    Args:
+        scenario, num_envs, options: as for `GridVectorEnv`; observations are fresh arrays.
+        masks: include action masks in observations.
+
+    Raises:
+        ValueError: observations are no arrays, or an option is set by the adapter itself.
+    """
+
+    def __init__(
+        self, scenario: ScenarioSource, num_envs: int = 1, masks: bool = False, **options: Any
+    ) -> None:
+        """Make the worlds; the class says what each argument means."""
+        # no super().__init__(): it would make a worker for each world
+        own_options = {"autoreset_mode": "Disabled", "action_masks": masks}
+        self.worlds = make_adapter_env(self, scenario, num_envs, options, **own_options)
+        self.worlds.warns_of_end = False  # `step` puts worlds back that it is not told to step
+        self.env_num, self.is_async, self.is_closed = num_envs, False, False
+        self._masks, self._seeds = masks, dict[int, int | None]()
+
+    def get_env_attr(self, key: str, id: Any = None) -> list[Any]:
+        """Return a list with the attribute `key` for each selected world. All worlds have the same
+        value."""
+        count = len(self._world_indices(id))
+        space = self.worlds.single_observation_space
+        if key == "observation_space":
+            masks = MultiBinary(self.worlds.num_actions)
+            return [*repeat(Dict({"obs": space, "mask": masks}) if self._masks else space, count)]
+        name = "single_action_space" if key == "action_space" else key
+        return [*repeat(getattr(self.worlds, name), count)]
+
+    def set_env_attr(self, key: str, value: Any, id: Any = None) -> None:
+        """Raise AttributeError: worlds have no attributes to set."""
+        raise AttributeError(f"{key!r} cannot be set in worlds: create them with the option")
+
+    def seed(self, seed: int | list[int] | None = None) -> list[Any]:
+        """Set the seeds with which the worlds are reset next: `seed + i` for world i, or `seed[i]`
+        if a list is given. Return a list with `[seed]` for each world."""
+        seeds = seed if isinstance(seed, list) else [seed] * self.env_num
+        if len(seeds) != self.env_num:
+            raise ValueError(f"{len(seeds)} seeds for {self.env_num} worlds: give one for each")
+        steps = 0 if seed is None or isinstance(seed, list) else 1
+        self._seeds = {i: None if s is None else s + steps * i for i, s in enumerate(seeds)}
+        return [[s] for s in self._seeds.values()]
+
+    def reset(
+        self, env_id: Any = None, *, seed: int | list[int] | None = None
+    ) -> tuple[Any, NDArray[Any]]:
+        """Reset the worlds with the indices `env_id`, or all if None; return their observations and
+        infos."""
+        if seed is not None:
+            self.seed(seed)
+        ids = self._world_indices(env_id)
+        mask = np.zeros(self.env_num, np.bool_)
+        mask[ids] = True
+        seeds = [self._seeds.pop(i, None) if mask[i] else None for i in range(self.env_num)]
+        observation, info = self.worlds.reset(seed=seeds, options={"reset_mask": mask})
+        return self._select(observation, info, ids), self._select_infos(info, ids)
+
+    def step(self, action: ArrayLike | None, id: Any = None) -> tuple[Any, ...]:
+        """Take actions in the worlds with the indices `id`, or in all if None. Other worlds do not
+        change.
+
+        Returns:
+            Observations, (n,) float32 rewards, (n,) terminated, (n,) truncated, (n,) infos.
+
+        Raises:
+            ValueError: there are not n actions, or one is not in the action space.
+        """
+        ids = self._world_indices(id)
+        actions = np.zeros(self.env_num, np.int64)
+        actions[ids] = np.asarray(action)
+        others = np.setdiff1d(np.arange(self.env_num), ids)
+        saved = self.worlds.snapshot(others)
+        observation, *results, info = self.worlds.step(actions)
+        shown = (self._select(observation, info, ids), *(array[ids] for array in results))
+        infos = self._select_infos(info, ids)
+        if len(others):
+            self.worlds.restore(saved, others)
+        return *shown, infos
+
+    def render(self, **_: Any) -> list[Any]:
+        """Return a picture of each world, with `render_mode="rgb_array"`."""
+        return [*(self.worlds.render() or [None] * self.env_num)]
+
+    def close(self) -> None:
+        """Release the resources of rendering."""
+        self.worlds.close()
+        self.is_closed = True
+
+    def _world_indices(self, ids: Any) -> NDArray[np.int64]:
+        return np.arange(self.env_num) if ids is None else np.atleast_1d(ids)
+
+    def _select(self, observation: Any, info: dict[str, Any], ids: NDArray[np.int64]) -> Any:
+        named = isinstance(observation, dict)
+        shown = Batch({n: a[ids] for n, a in observation.items()}) if named else observation[ids]
+        return Batch(obs=shown, mask=info["action_mask"][ids] != 0) if self._masks else shown
+
+    def _select_infos(self, info: dict[str, Any], ids: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the infos of the worlds with the indices `ids`, one mapping per world."""
+        if not self.worlds.scenario.tells_success:
+            return np.array([{"env_id": i} for i in ids])
+        pairs = zip(ids, info["success"][ids])
+        return np.array([{"env_id": i, "success": success} for i, success in pairs])
