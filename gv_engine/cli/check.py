@@ -28,7 +28,7 @@ from gv_engine.scenario.library import find_ref, list_built_in_grids
 from gv_engine.scenario.plugin import AnyScenario, CheckPlan, get_plugin, list_schedule_systems
 from gv_engine.scenario.storage.files import path_exists
 from gv_engine.session.catalogue import load_playable
-from gv_engine.session.session import Session
+from gv_engine.session.game import Game
 from gv_engine.session.watchdog import Watchdog
 
 _NUM_TRIED = 5
@@ -190,7 +190,7 @@ def _try_parameter_values(
             try:
                 variant = load_playable(source, **settings, **{parameter.name: value})
                 for number in range(_NUM_TRIED):
-                    Session(variant, options.seed + number)
+                    Game(variant, options.seed + number)
                 working.append(setting)
             except GVEngineError as error:
                 faults.append(f"with --set {setting}: {error}")

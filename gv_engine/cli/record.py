@@ -18,8 +18,8 @@ from gv_engine.cli import options as cli
 from gv_engine.rules.errors import format_count
 from gv_engine.session.autoplay import iter_mapped_frames, play_steps
 from gv_engine.session.catalogue import load_playable
+from gv_engine.session.game import Game
 from gv_engine.session.replay import SUFFIX
-from gv_engine.session.session import Session
 from gv_engine.session.video_writer import FORMATS
 
 _STEPS = 100
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
         cli.check_picture_name(out)
     scenario = load_playable(options.scenario, **cli.scenario_options(options))
     default = 0 if out.suffix.lower() == ".png" else _STEPS
-    game = Session(scenario, options.seed)
+    game = Game(scenario, options.seed)
     play_steps(game, options.policy, default if options.steps is None else options.steps)
     if out.suffix == SUFFIX:
         game.replay().save(out)

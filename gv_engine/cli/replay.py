@@ -15,9 +15,9 @@ from pathlib import Path
 from gv_engine.cli import options as cli
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.episode import Playable
+from gv_engine.session.game import Game
 from gv_engine.session.replay import DifferenceError, Replay, ReplayError
 from gv_engine.session.rollout_games import is_rollout
-from gv_engine.session.session import Session
 
 
 def add_options(parser: cli.CommandParser) -> None:
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def load_verified(file: Path, scenario: Playable | None = None) -> Session:
+def load_verified(file: Path, scenario: Playable | None = None) -> Game:
     """Return a session with the steps of the replay in `file`, after a check that every state is as
     recorded; `scenario` is only needed if it is not built in.
 
@@ -71,7 +71,7 @@ def load_verified(file: Path, scenario: Playable | None = None) -> Session:
     """
     replay = Replay.load(file)
     try:
-        session = Session.from_replay(replay, scenario or replay.find())
+        session = Game.from_replay(replay, scenario or replay.find())
         if session.difference:
             raise DifferenceError(session.difference.message)
     except ReplayError as error:

@@ -104,7 +104,7 @@ def _sequences_of_replays(scenario: Playable, files: list[Path]) -> Iterator[Act
         try:
             for step in replay.steps:
                 actions.append(game.action_indices(step.action))
-                game.redo()
+                game.seek(game.position + 1)
         except ValueError:
             cli.complain(f"{file} is left out: an agent does not act in step {len(actions) + 1}")
             continue

@@ -21,8 +21,8 @@ from gv_engine.cli.check import find_levels
 from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.scenario.plugin import AnyScenario
 from gv_engine.scenario.scenario import Scenario
+from gv_engine.session.game import Game
 from gv_engine.session.replay import SUFFIX
-from gv_engine.session.session import Session
 
 if TYPE_CHECKING:
     from gv_engine.validation.solver import Solution
@@ -104,17 +104,17 @@ def _iterate_solutions(
         yield seed, solution, time.perf_counter() - start
 
 
-def _play_solution(scenario: Scenario, seed: int, solution: Solution) -> Session:
+def _play_solution(scenario: Scenario, seed: int, solution: Solution) -> Game:
     """Return a session of `scenario` in which the actions of `solution` have been taken in the
     level of `seed`, moved back to its beginning."""
-    game = Session(scenario, seed)
+    game = Game(scenario, seed)
     for index in solution.actions:
         game.step(game.format_action(index))
     game.seek(0)
     return game
 
 
-def _save(game: Session, out: Path, options: argparse.Namespace) -> None:
+def _save(game: Game, out: Path, options: argparse.Namespace) -> None:
     """Write the episode of `game` into the file `out`: as a replay if the suffix says so, else as a
     picture or video with the view and speed in `options`."""
     if out.suffix == SUFFIX:

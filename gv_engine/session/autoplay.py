@@ -24,8 +24,8 @@ from gv_engine.scenario.documents.rule_modules import make_rule_error
 from gv_engine.scenario.plugin import get_plugin
 from gv_engine.scenario.readers.map import format_reward
 from gv_engine.session.episode import PolicyInput
+from gv_engine.session.game import Game
 from gv_engine.session.replay import SUFFIX, Replay, ReplayError
-from gv_engine.session.session import Session
 from gv_engine.session.timeline import run_generator
 
 _RUN_PATTERNS = "*/policy.npz", "runs/*/policy.npz"
@@ -59,7 +59,7 @@ class Autoplayer(Protocol):
 
     name: str
 
-    def choose(self, session: Session) -> ActionChoice | None:
+    def choose(self, session: Game) -> ActionChoice | None:
         """Return the action to take in the current state of the session; None while it is still
         computed. The same past states always give the same action.
 
@@ -90,7 +90,7 @@ class PolicyMaps:
         self._cells: dict[str, tuple[int, int]] = {}  # by digest of the state
 
     def start(
-        self, session: Session, visits: Mapping[tuple[int, int], int] | None = None
+        self, session: Game, visits: Mapping[tuple[int, int], int] | None = None
     ) -> MapSteps | None:
         """Return a generator that computes the map of the current state of `session`; None if there
         are no maps of the policy in this scenario. `visits` is the number of visits by cell (y, x);
@@ -117,7 +117,7 @@ class PolicyMaps:
             self._mapper.close()
         self._mapper = self._mapped = None
 
-    def _count_visits(self, session: Session) -> Counter[tuple[int, int]]:
+    def _count_visits(self, session: Game) -> Counter[tuple[int, int]]:
         """Return the number of states from the beginning of the episode to the current one in which
         the agent is in a cell, by cell (y, x)."""
         digests = session.state_digests()
@@ -127,7 +127,7 @@ class PolicyMaps:
         return Counter(self._cells[digest] for digest in digests if self._cells[digest][0] >= 0)
 
 
-def _seek_each(session: Session, numbers: Iterable[int]) -> Iterator[int]:
+def _seek_each(session: Game, numbers: Iterable[int]) -> Iterator[int]:
     """Yield each of `numbers`, with `session` at the state after as many steps; at the end go back
     to the position and message before."""
     position, message = session.position, session.message
@@ -155,7 +155,7 @@ class PolicyAutoplayer:
         PolicyError: there is no such policy.
     """
 
-    def __init__(self, session: Session, name: str) -> None:
+    def __init__(self, session: Game, name: str) -> None:
         self.name = name
         self._num_actions = session.observe()[1]["action_mask"].shape[-1]
         self._policy = load_policies(name, session.scenario, 1, self._num_actions, more=[SOLVER])
@@ -163,7 +163,7 @@ class PolicyAutoplayer:
         self._inputs: list[PolicyInput] = []
         self._choices: list[ActionChoice] = []
 
-    def choose(self, session: Session) -> ActionChoice:
+    def choose(self, session: Game) -> ActionChoice:
         """Return the policy's action for the current state of `session`, after the policy has
         observed all earlier states of the episode."""
         digests = session.state_digests()
@@ -187,7 +187,7 @@ class PolicyAutoplayer:
         for inputs in self._inputs:
             self._act(inputs)
 
-    def _observe_new_states(self, session: Session, digests: tuple[str, ...]) -> None:
+    def _observe_new_states(self, session: Game, digests: tuple[str, ...]) -> None:
         """Let the policy act in the states of `session` that it has not observed yet, up to the
         current one, and record its actions; `digests` are hashes of all states so far."""
         for number in _seek_each(session, range(len(self._digests), len(digests))):
@@ -230,7 +230,7 @@ class SolutionPath(NamedTuple):
 class HintProvider(Protocol):
     """Interface of searches for winning actions, which run in the background."""
 
-    def ask(self, session: Session) -> None:
+    def ask(self, session: Game) -> None:
         """Start a search for winning actions from the current state of `session`; an earlier search
         is dropped."""
 
@@ -258,7 +258,7 @@ class SolverAutoplayer:
         self._paths: dict[str, SolutionPath] = {}  # by digest of the state
         self._requested = ""
 
-    def path(self, session: Session) -> SolutionPath | None:
+    def path(self, session: Game) -> SolutionPath | None:
         """Return the shortest sequence of actions that wins from the current state of `session`;
         None while the search runs in the background."""
         if self._hints is None or self._scenario not in (None, session.scenario):
@@ -281,7 +281,7 @@ class SolverAutoplayer:
             self._paths[state] = answer
         return self._paths[state]
 
-    def choose(self, session: Session) -> ActionChoice | None:
+    def choose(self, session: Game) -> ActionChoice | None:
         """Return the next action of the shortest solution in `session`; None while the search runs.
         Raise an error if there is no solution."""
         path = self.path(session)
@@ -297,7 +297,7 @@ class SolverAutoplayer:
             self._hints.close()
 
 
-def make_autoplayer(session: Session, name: str) -> Autoplayer:
+def make_autoplayer(session: Game, name: str) -> Autoplayer:
     """Return an autoplayer, which takes actions in `session` in place of the player: the solver if
     `name` is `solver`, else the policy of that name.
 
@@ -317,7 +317,7 @@ def make_autoplayer(session: Session, name: str) -> Autoplayer:
 
 
 class Opponent:
-    """Session of an opponent, kept at the same number of steps as the player's session.
+    """Game of an opponent, kept at the same number of steps as the player's session.
 
     Args:
         name: name of the opponent.
@@ -328,12 +328,12 @@ class Opponent:
         name, session: as above.
     """
 
-    def __init__(self, name: str, session: Session, autoplayer: Autoplayer | None = None) -> None:
+    def __init__(self, name: str, session: Game, autoplayer: Autoplayer | None = None) -> None:
         self.name, self.session = name, session
         self._autoplayer = autoplayer
 
     @classmethod
-    def load(cls, source: str, player: Session) -> Opponent:
+    def load(cls, source: str, player: Game) -> Opponent:
         """Return an opponent for a race on the level of the session `player`: the recorded game if
         `source` is a replay file, else the solver or the policy called `source`.
 
@@ -353,8 +353,8 @@ class Opponent:
                     f"{file} is of seed {replay.seed}, and here is {player.seed}: "
                     f"race it on its own"
                 )
-            return cls(file.stem, Session.from_replay(replay, player.scenario))
-        session = Session(player.scenario, player.seed)
+            return cls(file.stem, Game.from_replay(replay, player.scenario))
+        session = Game(player.scenario, player.seed)
         return cls(source, session, make_autoplayer(session, source))
 
     @property
@@ -377,14 +377,12 @@ class Opponent:
             session.seek(min(steps, session.length))
         while session.position < steps and not self.is_over:
             if session.position < session.length:
-                session.redo()
+                session.seek(session.position + 1)
                 continue
             assert self._autoplayer is not None  # or it was over
             if (choice := self._autoplayer.choose(session)) is None:
                 return False
-            before = session.position
-            session.step(choice.action)
-            if session.position == before:
+            if not session.step(choice.action):
                 raise AutoplayError(session.message)  # it would be refused again
         return True
 
@@ -393,7 +391,7 @@ class Opponent:
         if self._autoplayer is not None:
             self._autoplayer.close()
 
-    def follow_level(self, player: Session) -> bool:
+    def follow_level(self, player: Game) -> bool:
         """Switch the opponent to the level of the session `player`, if it plays another one. Return
         False if that is impossible: for a recorded game, or if the player has changed the
         scenario."""
@@ -401,11 +399,11 @@ class Opponent:
             return True
         if self._autoplayer is None or player.scenario is not self.session.scenario:
             return False
-        self.session = Session(player.scenario, player.seed)
+        self.session = Game(player.scenario, player.seed)
         return True
 
 
-def play_steps(session: Session, policy: str, steps: int = sys.maxsize) -> None:
+def play_steps(session: Game, policy: str, steps: int = sys.maxsize) -> None:
     """Let the policy or solver called `policy` play `session` to its end, or up to the step number
     `steps`.
 
@@ -417,7 +415,7 @@ def play_steps(session: Session, policy: str, steps: int = sys.maxsize) -> None:
             time.sleep(_POLL_SECONDS)
 
 
-def iter_mapped_frames(session: Session, policy: str) -> Iterator[Frame]:
+def iter_mapped_frames(session: Game, policy: str) -> Iterator[Frame]:
     """Yield each frame of the episode of `session`, with the policy map of the policy or solver
     called `policy`.
 
@@ -435,7 +433,7 @@ def iter_mapped_frames(session: Session, policy: str) -> Iterator[Frame]:
             yield replace(frame, policy_map=run_generator(work))
 
 
-def describe_standing(name: str, session: Session, has_return: bool = True) -> str:
+def describe_standing(name: str, session: Game, has_return: bool = True) -> str:
     """Return a line such as `ann: 5 steps, return 0.5` about the game of `session`, played by
     `name`; without the return if `has_return` is False."""
     total = format_reward(add_up(step.reward for step in session.past_steps))
@@ -460,7 +458,7 @@ class SolverPolicy(RandomPolicy):
         note: sentence on why the agent acts at random; "" if it does not.
     """
 
-    def __init__(self, session: Session, agent: str) -> None:
+    def __init__(self, session: Game, agent: str) -> None:
         super().__init__(1, len(session.actions), valid=True)
         self._session, self._agent, self.note = session, agent, ""
         self._solver = SolverAutoplayer(agent=session.agents.index(agent) + 1)
@@ -495,7 +493,7 @@ class SolverPolicy(RandomPolicy):
         self._solver.close()
 
 
-def list_opponent_policies(session: Session | None) -> dict[str, str]:
+def list_opponent_policies(session: Game | None) -> dict[str, str]:
     """Return a short text for each policy that can act for opponents in `session`, by name of the
     policy: random actions, "" to wait for keys, the solver, the trained policy, and runs in the
     current folder and in `runs`. Without a session, no policy is checked."""
@@ -509,7 +507,7 @@ def list_opponent_policies(session: Session | None) -> dict[str, str]:
     return policies
 
 
-def list_opponents(session: Session) -> list[str]:
+def list_opponents(session: Game) -> list[str]:
     """Return the names of the agents outside the team of the player's agent; [] without teams."""
     group = session.scenario.agent_group
     player = session.agents.index(session.controlled) + 1
@@ -518,9 +516,9 @@ def list_opponents(session: Session) -> list[str]:
     return [name for n, name in named if group.teams and n not in allies]
 
 
-def assign_opponents(session: Session, policy: str) -> str:
+def assign_opponents(session: Game, policy: str) -> str:
     """Let the policy called `policy` act in `session` for each agent outside the team of the
-    player's agent; `Session.assign_policy` restarts the episode each time. Nothing changes in a
+    player's agent; `Game.assign_policy` restarts the episode each time. Nothing changes in a
     level without teams. Opponents whose policy cannot act here act at random.
 
     Returns:
@@ -542,7 +540,7 @@ def assign_opponents(session: Session, policy: str) -> str:
     return message
 
 
-def describe_winner(player: Session, opponent: Opponent) -> str:
+def describe_winner(player: Game, opponent: Opponent) -> str:
     """Return a sentence that says whether the player or the opponent is ahead: the one with the
     higher return or, if returns are equal, with fewer steps."""
     mine, theirs = (

@@ -20,6 +20,7 @@ from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.rollout.policy import load_policy
 from gv_engine.rules.frame import Frame
 from gv_engine.scenario.scenario import Scenario
+from gv_engine.session.game import Game
 from gv_engine.session.replay import row_digest
 from gv_engine.session.session import Session
 from gv_engine.vector.compiled_backend import CompiledBatch
@@ -324,7 +325,7 @@ class BatchViewer(BatchSource):
             session.restore(row)
         return session
 
-    def give_back(self, world: int, session: Session) -> None:
+    def give_back(self, world: int, session: Game) -> None:
         """Let the world with index `world` continue in the batch from the state of `session`, or
         with a new episode if the episode of the session has ended."""
 

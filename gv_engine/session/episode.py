@@ -63,6 +63,18 @@ class Episode(Protocol):
         """Return the name of the action with this index in the environment's action space."""
         return str(self.actions[index])
 
+    def format_action(self, indices: Any) -> str:
+        """Return the text of an action, such as `FORWARD`, given its index in the environment's
+        action space, or one index for each agent.
+
+        Args:
+            indices: () index of an action, or (A,) one for each agent.
+        """
+        indices = np.ravel(indices)[: len(self.agents)]
+        names = [self.action_name(int(index)) for index in indices]
+        parts = (f"{agent} {name}" for agent, name in zip(self.agents, names, strict=True))
+        return names[0] if len(names) == 1 else ACTION_SEPARATOR.join(parts)
+
     def action_indices(self, action: str) -> Any:
         """Return the indices into `actions` for the text `action`: one index, or (A,) in domains
         where there may be several agents; an agent that is done gets 0.

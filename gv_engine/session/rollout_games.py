@@ -12,8 +12,8 @@ from gv_engine.rules.errors import RuleError
 from gv_engine.scenario.documents.loading import load_reference
 from gv_engine.scenario.documents.rule_modules import Consent
 from gv_engine.scenario.readers.map import format_reward
+from gv_engine.session.game import Game
 from gv_engine.session.replay import Difference
-from gv_engine.session.session import Session
 
 if TYPE_CHECKING:
     from gv_engine.session.episode import Playable
@@ -46,7 +46,7 @@ class RolloutSessions(NotebookView):
     def __len__(self) -> int:
         return len(self._arrays["episode_start"])
 
-    def open_session(self, number: int) -> Session:
+    def open_session(self, number: int) -> Game:
         """Replay the steps of episode `number` (from 0), and return the session, moved back to the
         beginning of the episode. Its `difference` is the first step that differs from the saved
         one, if any.
@@ -57,7 +57,7 @@ class RolloutSessions(NotebookView):
         starts, steps = self._arrays["episode_start"], self._arrays["action"]
         begin = int(starts[number])
         end = int(starts[number + 1]) if number + 1 < len(starts) else len(steps)
-        session = Session(self._scenario, int(self._arrays["episode_seed"][number]))
+        session = Game(self._scenario, int(self._arrays["episode_seed"][number]))
         for step in range(begin, end):
             expected = float(self._arrays["reward"][step])
             try:
@@ -69,7 +69,7 @@ class RolloutSessions(NotebookView):
                     continue
                 result = f"the reward is {format_reward(result.reward)}"
             message = f"Step {step - begin + 1}: {result}, and was {format_reward(expected)}"
-            session.set_difference(Difference(step - begin + 1, message))
+            session.timeline.difference = Difference(step - begin + 1, message)
             break
         session.seek(0)
         return session

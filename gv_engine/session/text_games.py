@@ -12,6 +12,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
@@ -23,7 +24,9 @@ from gv_engine.scenario.library import gym_id
 from gv_engine.scenario.missions.sentences import VIEW_STYLES, action_to_text, find_action
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.session.catalogue import built_in_entries, load_playable, search
+from gv_engine.session.controller import PlayController
 from gv_engine.session.episode import ACTION_SEPARATOR, Playable
+from gv_engine.session.game import Game
 from gv_engine.session.session import Session
 
 _MAX_SEED = 2**32 - 1
@@ -53,11 +56,12 @@ class Limits(NamedTuple):
     idle_seconds: float = 600
 
 
-class _Game:
+@dataclass
+class _OpenGame:
     """Game and the time of its last request."""
 
-    def __init__(self, session: Session, now: float) -> None:
-        self.session, self.used_at = session, now
+    controller: PlayController
+    used_at: float
 
 
 class TextGames:
@@ -79,7 +83,7 @@ class TextGames:
         self.limits, self._clock = limits or Limits(), clock
         self._own = dict(scenarios or {})
         self._load_built_in = lru_cache(_MAX_LOADED)(load_playable)
-        self._games: dict[str, _Game] = {}
+        self._games: dict[str, _OpenGame] = {}
         self._entries = [entry for entry in built_in_entries() if not entry.missing]
         self._names = {entry.source: entry.source for entry in self._entries}
         self._names |= {gym_id(name): name for name in self._names}
@@ -120,7 +124,7 @@ class TextGames:
             )
         session = Session(self._load(scenario), seed)
         name = secrets.token_hex(8)
-        self._games[name] = _Game(session, now)
+        self._games[name] = _OpenGame(PlayController(session), now)
         about = {"scenario": scenario, "description": session.scenario.description}
         return {"session": name, **about, "seed": session.seed, **_describe_state(session)}
 
@@ -138,14 +142,13 @@ class TextGames:
             ActionTextError: there is no such action.
             RuleError: a rule failed, and the game is unchanged.
         """
-        game = self._find(session)
+        controller = self._find(session)
+        game = controller.game
         if game.outcome:
             raise GameError(f"the game has ended ({game.outcome}): start another one")
         if game.length >= self.limits.steps:
             raise GameError(f"the game has had {game.length} steps, the limit: start another one")
-        steps = game.position
-        game.step(_parse_action(game, action))
-        if game.position == steps:
+        if not controller.take_action(_parse_action(game, action)):
             raise GameError(game.message)
         return _describe_state(game)
 
@@ -168,7 +171,7 @@ class TextGames:
         if style not in VIEW_STYLES:
             hint = errors.describe_allowed(style, VIEW_STYLES)
             raise GameError(f"style: found {_quote(style)}{hint}")
-        return _describe_state(self._find(session), style)
+        return _describe_state(self._find(session).game, style)
 
     def legal_actions(self, session: str) -> dict[str, Any]:
         """Return the `actions` with an effect in the current state of a game, see `look`, and `all`
@@ -177,7 +180,7 @@ class TextGames:
         Raises:
             GameError: there is no such game.
         """
-        game = self._find(session)
+        game = self._find(session).game
         texts = [action_to_text(name) for name in game.mask()]
         return {"actions": _describe_state(game)["actions"], "all": texts}
 
@@ -187,14 +190,14 @@ class TextGames:
         Raises:
             GameError: there is no such game.
         """
-        state = _describe_state(self._find(session))
+        state = _describe_state(self._find(session).game)
         del self._games[session]
         return {name: state[name] for name in ("steps", "return", "success")}
 
     # ---- names ---------------------------------------------------------------------------
 
-    def _find(self, session: str) -> Session:
-        """Return the game called `session`, and note that it is in use.
+    def _find(self, session: str) -> PlayController:
+        """Return the controller of the game called `session`, and note that it is in use.
 
         Raises:
             GameError: there is no such game.
@@ -206,7 +209,7 @@ class TextGames:
                 f"{self.limits.idle_seconds:g} seconds; start one"
             )
         game.used_at = now
-        return game.session
+        return game.controller
 
     def _load(self, name: str) -> Playable:
         """Return the scenario called `name`, which is built in or was given to this object.
@@ -235,7 +238,7 @@ def _quote(text: str) -> str:
 # ---- texts ---------------------------------------------------------------------------------------
 
 
-def _describe_state(game: Session, style: str = "sentences") -> dict[str, Any]:
+def _describe_state(game: Game, style: str = "sentences") -> dict[str, Any]:
     """Return the state of a game, see `TextGames.look`."""
     seen = [*_iter_views(game, style)]
     frame, rewards = game.frame(), [step.reward for step in game.past_steps]
@@ -257,7 +260,7 @@ def _describe_state(game: Session, style: str = "sentences") -> dict[str, Any]:
     }
 
 
-def _iter_views(game: Session, style: str) -> Iterator[tuple[str, str, list[str]]]:
+def _iter_views(game: Game, style: str) -> Iterator[tuple[str, str, list[str]]]:
     """Yield for each agent of a game its name, the text of what it sees, and its actions that have
     an effect now, none after the end."""
     for _ in game.agents:
@@ -272,7 +275,7 @@ def _iter_views(game: Session, style: str) -> Iterator[tuple[str, str, list[str]
             game.control_next_agent()
 
 
-def _parse_action(game: Session, text: str) -> str:
+def _parse_action(game: Game, text: str) -> str:
     """Return the action, or the joint action of several agents, that a player of `game` has typed
     as `text`; see `TextGames.act`.
 

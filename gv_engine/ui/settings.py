@@ -21,8 +21,8 @@ import platformdirs
 from gv_engine.rules.errors import format_count, shorten
 from gv_engine.scenario.levels.level_files import PackLevel
 from gv_engine.scenario.storage.files import check_file_size, make_file_name, read_bytes, write_file
+from gv_engine.session.game import Game
 from gv_engine.session.replay import SUFFIX, Replay
-from gv_engine.session.session import Session
 from gv_engine.session.video_writer import FORMATS
 from gv_engine.ui.colors import PALETTES, THEMES
 
@@ -141,7 +141,7 @@ def write_text(file: Path, text: str, errors: str = "strict") -> Path:
     return file
 
 
-def new_file(folder: Path, game: Session, suffix: str) -> Path:
+def new_file(folder: Path, game: Game, suffix: str) -> Path:
     """Return a path for a new file in `folder`, named after the level and seed of the session
     `game` and the time. The folder is created, the file is not.
 
@@ -156,6 +156,18 @@ def new_file(folder: Path, game: Session, suffix: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{make_file_name(game.title)}-seed{game.seed}-{datetime.now():%Y%m%d-%H%M%S}"
     return folder / (name + suffix)
+
+
+def save_replay(game: Game) -> Path:
+    """Save the episode of `game` as a new file in the folder of replays, and return its path.
+
+    Raises:
+        OSError: the file cannot be written.
+        ReplayError: the episode began from a saved state.
+    """
+    file = new_file(replay_folder(), game, SUFFIX)
+    game.replay().save(file)
+    return file
 
 
 # ---- settings ------------------------------------------------------------------------------------
@@ -327,9 +339,6 @@ _LEVEL_LINE = re.compile(rb'\s*"?(\w{1,64})"?\s*=\s*([1-9]\d{0,8})\s*(#.*)?')
 solution; or `MARKDIGEST = 1`, a mark from `_MARKS` and the digest."""
 _MARKS = _TRIED, _FIRST = "tried_", "first_"
 """Marks of levels with a failed try, and of levels solved at the first try."""
-GIVING_UP_COMMANDS = ("undo", "first", "again", "next_level", "previous_level")
-"""Commands that end the first try: a level that is solved after one of them does not count as
-solved at the first try."""
 MEDALS = {"solved": "Solved", "par": "Par", "first": "First try"}
 """Medals of a level, with their names."""
 
@@ -399,7 +408,7 @@ class Progress:
         par_text, best_text = f"par {level.par}" * bool(level.par), f"your best {best}" * bool(best)
         return " · ".join(filter(None, (par_text, best_text)))
 
-    def format_result(self, game: Session, steps: int) -> str:
+    def format_result(self, game: Game, steps: int) -> str:
         """Return a text such as `22 steps · par 20 · your best 22` for a solution of the level of
         `game`; "" if the level is in no pack."""
         level = game.pack_level
@@ -423,7 +432,7 @@ class Progress:
         Par`."""
         return ", ".join(MEDALS[medal] for medal in self.medals(level))
 
-    def add_failed_try(self, game: Session) -> None:
+    def add_failed_try(self, game: Game) -> None:
         """Save that the player has lost, restarted or left the level of `game`, or undone a step in
         it, unless it is solved or in no pack.
 
@@ -434,7 +443,7 @@ class Progress:
         if level and game.position and level.digest not in self.fewest:
             self._add(f"{_TRIED}{level.digest}", 1)
 
-    def add_solution(self, game: Session, steps: int) -> None:
+    def add_solution(self, game: Game, steps: int) -> None:
         """Save that the player has solved the level of `game` in `steps` steps, unless a shorter
         solution is saved or the level is in no pack.
 

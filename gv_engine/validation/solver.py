@@ -29,7 +29,7 @@ from gv_engine.vector.backend import Backend, make_batch, view_as_words
 from gv_engine.world.simulation import Simulation
 
 if TYPE_CHECKING:
-    from gv_engine.session.session import Session
+    from gv_engine.session.game import Game
 
 
 _SURVEY_STATES = 200_000  # maximum states for each level of a survey
@@ -531,7 +531,7 @@ class ShortestPathHints(SolverWorker):
 
     _format_action: Callable[[Any], str] = str
 
-    def ask(self, session: Session) -> None:
+    def ask(self, session: Game) -> None:
         """Start a search from the current state of a session. The result of an earlier search is
         dropped."""
         agent, names = self._agent, session.actions

@@ -30,6 +30,7 @@ env = gv_engine.GridEnv("keydoor-5x5", world="object", render_mode="ansi")
 env.reset(seed=0)
 assert env.render()
 
+from gv_engine.session.hot_reload import HotReload
 from gv_engine.session.session import Session
 from gv_engine.session.replay import Replay
 game = Session(gv_engine.Scenario.load("keydoor-5x5"), 0)
@@ -37,7 +38,7 @@ game.step("TURN_LEFT")
 game.undo()
 replay = Replay.from_bytes(game.replay().to_bytes())
 assert not Session.from_replay(replay, replay.find()).difference
-assert not game.has_file_changes()
+assert not HotReload(game).has_file_changes()
 
 from tests.levels import GRID_NAMES
 for name in GRID_NAMES:

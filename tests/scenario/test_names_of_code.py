@@ -19,6 +19,7 @@ from gv_engine.rules.errors import TrustError
 from gv_engine.rules.system import TRANSITION
 from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.session import catalogue
+from gv_engine.session.hot_reload import HotReload
 from gv_engine.session.session import Session
 from tests import ROOT
 from tests.canary import canary
@@ -223,9 +224,9 @@ def test_copies_and_reloads_keep_the_consent(place: Place):
     game = Session(scenario, 0)
     (place.level / "rules.py").write_text(IMPORTS, "utf-8")
     place.write({"transition_functions": ["pack_of_test.rules:rule", "./rules.py:stay"]})
-    assert game.reload() == "Reloaded"
+    assert HotReload(game).reload() == "Reloaded"
     place.write(ENDS)
-    assert "os:_exit: not loaded" in game.reload()
+    assert "os:_exit: not loaded" in HotReload(game).reload()
     bare = Scenario.load(PLAIN, code=False)
     assert not bare.with_(max_steps=3).reload().document.trust.code
 
@@ -236,7 +237,7 @@ def test_reloading_a_mixture_asks_again(place: Place):
     game = Session(Scenario.load(mixture), 0)
     canary(place.away / "rules.py", place.mark)
     place.name("../away/rules.py:rule")
-    assert "not loaded" in game.reload()
+    assert "not loaded" in HotReload(game).reload()
     assert not place.ran
 
 

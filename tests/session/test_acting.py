@@ -19,6 +19,7 @@ from gv_engine.session.autoplay import (
     describe_winner,
 )
 from gv_engine.session.catalogue import load_playable
+from gv_engine.session.game import Game
 from gv_engine.session.replay import Replay, ReplayError
 from gv_engine.session.session import Session
 from tests.games import FORWARD, LEFT, LINE, RIGHT, take
@@ -111,7 +112,7 @@ class Guide:
     def __init__(self, *actions: str) -> None:
         self.actions, self.asked = actions, 0
 
-    def ask(self, game: Session) -> None:
+    def ask(self, session: Game) -> None:
         self.asked += 1
 
     def answer(self) -> SolutionPath:
@@ -205,8 +206,8 @@ class Thinking(Guide):
         super().__init__(*actions)
         self.ready = self.closed = False
 
-    def choose(self, game: Session) -> ActionChoice | None:
-        return ActionChoice(self.actions[game.position], {}) if self.ready else None
+    def choose(self, session: Game) -> ActionChoice | None:
+        return ActionChoice(self.actions[session.position], {}) if self.ready else None
 
     def close(self) -> None:
         self.closed = True

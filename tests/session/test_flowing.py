@@ -15,6 +15,7 @@ from gv_engine import Scenario
 from gv_engine.cli.new import write_starter
 from gv_engine.rollout.policy import load_policy
 from gv_engine.session.catalogue import load_playable
+from gv_engine.session.hot_reload import HotReload
 from gv_engine.session.replay import Difference
 from gv_engine.session.session import Session
 from gv_engine.session.timeline import Watch, _scene_differences
@@ -92,17 +93,17 @@ def edit(file: Path, old: str, new: str) -> None:
 def saved(game: Session, file: Path, old: str, new: str) -> str:
     """What a player is told after a file was saved."""
     edit(file, old, new)
-    assert game.has_file_changes()
-    said = game.reload()
-    assert not game.has_file_changes()
+    assert HotReload(game).has_file_changes()
+    said = HotReload(game).reload()
+    assert not HotReload(game).has_file_changes()
     return said
 
 
 def test_nothing_has_changed(game: Session, folder: Path):
-    assert not game.has_file_changes()
+    assert not HotReload(game).has_file_changes()
     (folder / "rules.py").touch()
-    assert not game.has_file_changes()
-    assert game.reload() == "Reloaded"
+    assert not HotReload(game).has_file_changes()
+    assert HotReload(game).reload() == "Reloaded"
     assert (game.position, game.length, game.frame().total) == (5, 5, -1.5)
 
 
@@ -110,19 +111,21 @@ def test_the_first_step_that_differs_is_told_and_can_be_undone(game: Session, fo
     rules = folder / "rules.py"
     assert saved(game, rules, "== 3", "== 4") == f"Reloaded: {TOLD}"
     assert game.difference == Difference(2, TOLD)
-    assert (game.position, game.length, game.num_comparable_steps) == (5, 5, 5)
+    assert game.comparison is not None
+    assert (game.position, game.length, game.comparison.num_steps) == (5, 5, 5)
     game.seek_first_difference()
     assert game.position == 2
-    was = game.before_reload()
+    was = HotReload(game).game_before()
     assert was
     assert (game.frame().reward, was.frame().reward) == (-0.5, 0.5)
-    assert game.differences() == ["reward 0, was +1 (pay)"]
+    assert HotReload(game).differences() == ["reward 0, was +1 (pay)"]
     game.redo()
-    assert game.differences() == ["reward +1, was 0 (pay)"]
+    assert HotReload(game).differences() == ["reward +1, was 0 (pay)"]
     game.redo()
-    assert game.differences() == []
+    assert HotReload(game).differences() == []
     assert saved(game, rules, "== 4", "== 3") == "Reloaded"
-    assert [game.difference, game.before_reload(), *game.differences()] == [None, None]
+    assert game.difference is HotReload(game).game_before() is None
+    assert HotReload(game).differences() == []
     assert (game.position, game.length) == (4, 5)
 
 
@@ -140,17 +143,19 @@ def test_another_way_is_compared_as_far_as_it_is_the_same(game: Session, folder:
     saved(game, folder / "rules.py", "== 3", "== 4")
     game.seek(3)
     game.step(LEFT)
-    assert (game.num_comparable_steps, game.difference is not None) == (3, True)
+    assert game.comparison is not None
+    assert (game.comparison.num_steps, game.difference is not None) == (3, True)
     game.step(LEFT)
-    was = game.before_reload()
+    was = HotReload(game).game_before()
     assert was
     assert was.position == 3
-    assert game.differences() == []
+    assert HotReload(game).differences() == []
     game.seek(1)
     game.step(LEFT)
-    assert (game.num_comparable_steps, game.difference, game.before_reload()) == (None, None, None)
+    assert game.comparison is game.difference is HotReload(game).game_before() is None
     game.previous_timeline()
-    assert (game.num_comparable_steps, game.length) == (3, 5)
+    assert game.comparison is not None
+    assert (game.comparison.num_steps, game.length) == (3, 5)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +193,7 @@ def test_what_differs_is_told_in_words_and_steps_go_as_far_as_they_can(
     assert bool(told) == (game.difference is not None)
     assert game.position == game.length == steps
     (folder / "scenario.yaml").write_text(LEVEL)
-    assert game.reload() == "Reloaded"
+    assert HotReload(game).reload() == "Reloaded"
     assert (game.difference, game.position, game.length) == (None, 5, 5)
 
 
@@ -238,8 +243,8 @@ def test_an_error_is_told_and_play_goes_on(game: Session, folder: Path):
     assert game.frame().total == -2
     assert f"{level}:" in saved(game, level, "terminating", "termnating")
     money.unlink()
-    assert game.has_file_changes()
-    assert "money" in game.reload()
+    assert HotReload(game).has_file_changes()
+    assert "money" in HotReload(game).reload()
     money.write_text("COIN = 5.0\n")
     said = saved(game, level, "termnating", "terminating")
     assert said == "Reloaded: from step 2 on: reward +5, was +1 (pay)"
@@ -253,7 +258,8 @@ def test_a_rule_that_fails_at_once_is_an_error(game: Session, folder: Path):
     (folder / "scenario.yaml").write_text(
         "extends: empty-4x4\nmax_shape: [3, 3]\nreset_function: ./rules.py:pay\n"
     )
-    assert game.reload() == f"{folder / 'rules.py'}:4: ZeroDivisionError: division by zero"
+    failed = HotReload(game).reload()
+    assert failed == f"{folder / 'rules.py'}:4: ZeroDivisionError: division by zero"
     game.step(LEFT)
     assert (game.title, game.frame().total) == ("flowing", -2)
 
@@ -266,7 +272,7 @@ def test_types_in_play_stay_as_they_are(tmp_path: Path):
     assert len(rubble.states) == 2
     edit(rules, '"CRACKED"', '"CRACKED", "GONE"')
     rules.write_text(rules.read_text() + "\nraise OSError('not yet')\n")
-    said = game.reload()
+    said = HotReload(game).reload()
     assert "not yet" in said
     assert "no object type" not in said
     assert game.scenario.types["Rubble"] == rubble  # type: ignore[attr-defined]
@@ -314,7 +320,7 @@ def test_old_files_are_not_opened(tmp_path: Path, monkeypatch):
 def test_play_goes_on_while_steps_are_taken_again(game: Session, folder: Path):
     take(game, *[LEFT] * 40)
     edit(folder / "rules.py", "== 3", "== 4")
-    flow, said = game.reload_incrementally(), ""
+    flow, said = HotReload(game).reload_incrementally(), ""
     for _ in range(10):
         next(flow)
     assert game.difference is None
@@ -331,7 +337,7 @@ def test_play_goes_on_while_steps_are_taken_again(game: Session, folder: Path):
 
 def test_who_goes_on_to_another_level_meanwhile_comes_back_to_the_new_rules(game, folder):
     edit(folder / "rules.py", "== 3", "== 4")
-    flow = game.reload_incrementally()
+    flow = HotReload(game).reload_incrementally()
     next(flow)
     game.reset(7)
     take(game, FORWARD, FORWARD, FORWARD)
@@ -339,8 +345,8 @@ def test_who_goes_on_to_another_level_meanwhile_comes_back_to_the_new_rules(game
     assert (game.seed, game.difference, game.frame().total) == (7, None, -0.5)
     for leave in (lambda: None, game.previous_timeline):
         leave()
-        assert game.has_file_changes()
-        assert game.reload() == f"Reloaded: {TOLD}"
+        assert HotReload(game).has_file_changes()
+        assert HotReload(game).reload() == f"Reloaded: {TOLD}"
 
 
 def test_a_game_that_began_with_a_snapshot_flows_from_there(game: Session, folder: Path):

@@ -10,8 +10,9 @@ from gv_engine import GridEnv, RuleError, Scenario, ScenarioError
 from gv_engine.rules.geometry import ACTIONS
 from gv_engine.session import timeline
 from gv_engine.session.catalogue import load_playable
+from gv_engine.session.controller import parse_seed
 from gv_engine.session.replay import ReplayError
-from gv_engine.session.session import Session, parse_seed
+from gv_engine.session.session import Session
 from gv_engine.session.timeline import EpisodeSummary
 from tests.games import LEFT, RIGHT, ruled, take
 
@@ -173,7 +174,7 @@ def test_snapshots_of_long_ago_are_fewer(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(timeline, "_RECENT", 8)
     played = take(game("empty-4x4", 1, max_steps=None), *[LEFT] * 41)
     # every 2nd of the last 8, every 4th of the 8 before, every 8th of 16, every 16th
-    assert sorted(played._timeline._snapshots) == [0, 16, 24, 28, 32, 34, 36, 38, 40]
+    assert sorted(played.timeline._snapshots) == [0, 16, 24, 28, 32, 34, 36, 38, 40]
     states = [taken.state for taken in played.replay().steps]
     for position in (41, 33, 17, 15, 1):
         played.seek(position)

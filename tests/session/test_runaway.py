@@ -17,6 +17,7 @@ from gv_engine.cli import main
 from gv_engine.rules.errors import GVEngineError, StoppedError
 from gv_engine.session import watchdog as runaway
 from gv_engine.session.catalogue import load_playable
+from gv_engine.session.hot_reload import HotReload
 from gv_engine.session.session import Session
 from gv_engine.session.watchdog import _ALARM, StuckRule, Watchdog, _handle_signals
 from tests.games import take, write_counter
@@ -243,14 +244,14 @@ def test_a_new_version_that_loops_is_left(tmp_path: Path):
     game.undo()
     before, scenario = game.row(), game.scenario
     write(tmp_path, RULES)
-    assert game.has_file_changes()
+    assert HotReload(game).has_file_changes()
     with stop_at():
-        said = game.reload()
+        said = HotReload(game).reload()
     assert "crawl (" in said
     assert "was stopped" in said
     assert (game.scenario, game.position, game.length) == (scenario, 2, 3)
     assert game.row() == before
-    assert not game.has_file_changes(), "until the next time that it is saved"
+    assert not HotReload(game).has_file_changes(), "until the next time that it is saved"
     game.redo()
     game.step("TURN_LEFT")
     assert game.position == 4

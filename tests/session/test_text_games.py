@@ -71,7 +71,7 @@ def test_games_are_those_of_sessions():
         after = games.act(state["session"], action)
         assert after["reward"] == session.past_steps[-1].reward
         assert after["observation"].endswith(f"mission: {session.frame().mission}")
-    assert games._find(state["session"]).state_digest() == session.state_digest()
+    assert games._find(state["session"]).game.state_digest() == session.state_digest()
 
 
 def test_a_map_is_shown_on_request():

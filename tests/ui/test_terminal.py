@@ -287,13 +287,13 @@ def test_time_runs_if_it_is_asked_to():
 
 
 def test_replays_are_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("gv_engine.ui.terminal.play.replay_folder", lambda: tmp_path / "replays")
+    monkeypatch.setattr("gv_engine.ui.settings.replay_folder", lambda: tmp_path / "replays")
     terminal = screen()
     text = said(terminal, "Left", "Ctrl+S", width=200)
     (file,) = (tmp_path / "replays").iterdir()
     assert Replay.load(file) == terminal.game.replay()
     assert file.name in text.replace("\n", "")
-    monkeypatch.setattr("gv_engine.ui.terminal.play.replay_folder", lambda: file)
+    monkeypatch.setattr("gv_engine.ui.settings.replay_folder", lambda: file)
     assert "exists" in said(terminal, "Ctrl+S")
 
 

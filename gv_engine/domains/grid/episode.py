@@ -27,9 +27,9 @@ from gv_engine.scenario.scenario import Scenario
 from gv_engine.session import episode
 from gv_engine.session.autoplay import SolverAutoplayer
 from gv_engine.session.episode import ACTION_SEPARATOR, Episode, PolicyInput
+from gv_engine.session.game import Game
 from gv_engine.session.inspection import world_differences
 from gv_engine.session.replay import row_digest
-from gv_engine.session.session import Session
 from gv_engine.world.rng import generator_from_row
 from gv_engine.world.simulation import Simulation
 from systems.queries import all_of, beside, blocks_vision, can_enter
@@ -102,7 +102,7 @@ class GridHint:
     def _find_next_object(self, actions: Sequence[str]) -> tuple[str, tuple[int, int]]:
         """Take `actions` in a copy of the game until something at the agent changes; return the
         changed object in words, and its cell."""
-        game = Session(self._game.scenario, self._game.seed)
+        game = Game(self._game.scenario, self._game.seed)
         game.restore(self._game.row())
         before = after = game.frame()
         for action in actions:

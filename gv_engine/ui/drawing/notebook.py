@@ -14,9 +14,9 @@ from gv_engine.rules.errors import GVEngineError, format_count
 from gv_engine.rules.frame import Scene
 from gv_engine.scenario.readers.map import format_reward
 from gv_engine.session.episode import Playable
+from gv_engine.session.game import Game
 from gv_engine.session.replay import Replay
 from gv_engine.session.rollout_games import RolloutSessions
-from gv_engine.session.session import Session
 from gv_engine.ui.drawing.recording import Recorder
 
 CELL = 24  # side of a cell in pixels
@@ -38,8 +38,8 @@ def to_html(shown: Any) -> str:
             count = min(len(shown), MAX_WORLDS)
             return "".join(_animate(shown.open_session(n), f"Episode {n}") for n in range(count))
         if isinstance(shown, Replay):
-            shown = Session.from_replay(shown, shown.find())
-        if isinstance(shown, Session):
+            shown = Game.from_replay(shown, shown.find())
+        if isinstance(shown, Game):
             return _animate(shown, shown.title)
         renderer, count = shown._new_renderer("ansi"), getattr(shown, "num_worlds", 1)
         frames = [renderer.frame(i) for i in range(min(count, MAX_WORLDS) * shown._started)]
@@ -54,7 +54,7 @@ def to_html(shown: Any) -> str:
         return f"<div>{html.escape(str(error))}</div>"
 
 
-def _animate(session: Session, title: str) -> str:
+def _animate(session: Game, title: str) -> str:
     """Return an animation of all steps of `session`, whose position stays unchanged, as HTML."""
     position, message, length = session.position, session.message, session.length
     skip = length // MAX_FRAMES + 1
@@ -67,7 +67,7 @@ def _animate(session: Session, title: str) -> str:
     return text
 
 
-def _frame_at(session: Session, position: int) -> Any:
+def _frame_at(session: Game, position: int) -> Any:
     """Move `session` to the state after `position` steps, and return the frame of this state."""
     session.seek(position)
     return session.frame()

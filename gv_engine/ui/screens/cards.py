@@ -8,9 +8,9 @@ from pathlib import Path
 
 from gv_engine.rules.errors import GVEngineError, Stopped, TrustError, error_text
 from gv_engine.session.catalogue import Entry
+from gv_engine.session.game import Game
 from gv_engine.session.replay import SUFFIX, Replay
 from gv_engine.session.rollout_games import is_rollout
-from gv_engine.session.session import Session
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.stage import make_stage
@@ -93,7 +93,7 @@ class Card:
         painter.draw_text(cut(rest, "top", line * 5 // 4), self.title, size=1.15, middle=True)
         painter.draw_lines(rest, self.wrong or self.text, "loss" if self.wrong else "muted", 0.9)
 
-    def _make_thumbnail(self, game: Session, theme: Theme, side: int) -> None:
+    def _make_thumbnail(self, game: Game, theme: Theme, side: int) -> None:
         """Draw the card's thumbnail, `side` pixels wide in colours of `theme`: the world in the
         current state of `game`."""
         self._thumbnail = pygame.Surface((side, side), 0, 32)
@@ -128,7 +128,7 @@ class ScenarioCard(Card):
             self.text = f"{description} Its own Python runs when you open it.".strip()
             return
         self.text = " ".join(scenario.description.split())
-        self._make_thumbnail(Session(scenario, seed=0), theme, side)
+        self._make_thumbnail(Game(scenario, seed=0), theme, side)
 
     def open(self, app: AppContext) -> None:
         """Open a game of the card's scenario."""
@@ -174,7 +174,7 @@ class ReplayCard(Card):
         replay = Replay.load(self.file)
         self.text = self.summarize(replay.summary, replay, app)
         with suppress(GVEngineError, OSError):  # it may still be read about
-            game = Session(app.find_scenario(replay, self.file), replay.seed)
+            game = Game(app.find_scenario(replay, self.file), replay.seed)
             if game.pack_level and not app.settings.puzzle_rewards:
                 result = app.progress.format_result(game, len(replay.steps))
                 self.text = self.summarize(f"{game.heading[0]}: {result}", replay, app)

@@ -10,7 +10,8 @@ from functools import partial
 from typing import Any, ClassVar
 
 from gv_engine.scenario.plugin import DOMAINS
-from gv_engine.session.session import Session
+from gv_engine.session.game import Game
+from gv_engine.session.hot_reload import HotReload
 from gv_engine.ui.drawing.sprites import Rect, join_into_lines, pygame
 from gv_engine.ui.drawing.stage import (
     ScreenLayout,
@@ -78,7 +79,7 @@ class GameScreen(Screen):
         "compare": lambda screen: screen._toggle_comparison(),
     }
 
-    def __init__(self, app: AppContext, game: Session) -> None:
+    def __init__(self, app: AppContext, game: Game) -> None:
         super().__init__(app)
         self.game = game
         self.frame = game.frame()
@@ -129,8 +130,8 @@ class GameScreen(Screen):
     # ---- files that change -----------------------------------------------------------
 
     @property
-    def _watched_session(self) -> Session:
-        """Session whose files are checked for changes."""
+    def _watched_game(self) -> Game:
+        """Game whose files are checked for changes."""
         return self.game
 
     def _check_files(self, now: float) -> float:
@@ -138,7 +139,7 @@ class GameScreen(Screen):
         for a short time; return the seconds until the next call."""
         if self._reload_steps is None and now >= self._next_check:
             self._next_check = now + FILE_CHECK_INTERVAL
-            if self._watched_session.has_file_changes():
+            if HotReload(self._watched_game).has_file_changes():
                 self._on_files_changed()
         if self._reload_steps is None:
             return max(0.0, self._next_check - now)
@@ -159,7 +160,7 @@ class GameScreen(Screen):
         """Reload the changed scenario, replay the steps of the game in it, and show the result;
         yield after each part, so that the window stays responsive."""
         game, before = self.game, self.game.scenario
-        message = yield from game.reload_incrementally()
+        message = yield from HotReload(game).reload_incrementally()
         if not message or game is not self.game:
             return
         has_failed = game.scenario is before
@@ -173,9 +174,9 @@ class GameScreen(Screen):
     def _compared_frame(self) -> Any:
         """Return the frame of the game before the files changed, if the current step is the first
         with a different result; else None."""
-        difference, previous_session = self.game.difference, self.game.before_reload()
+        difference, game_before = self.game.difference, HotReload(self.game).game_before()
         is_here = difference and difference.step == self.game.position
-        return previous_session.frame() if previous_session and is_here else None
+        return game_before.frame() if game_before and is_here else None
 
     def _difference_text(self) -> str:
         """Return a text on the first step whose result differs from the game before a file change,
@@ -185,7 +186,7 @@ class GameScreen(Screen):
     def _draw_difference(self, painter: Painter, rect: Rect) -> None:
         """Draw into `rect` the text on the first differing step, and buttons that show that step
         and the game before the change."""
-        line, difference = painter.line_height, self._watched_session.difference
+        line, difference = painter.line_height, self._watched_game.difference
         step = difference.step if difference else 0
         room, text = rect.inflate(-line, -line // 2), self._difference_text()
         row = Rect(room.x, 0, room.w, min(room.h, line * 7 // 4))
@@ -199,7 +200,7 @@ class GameScreen(Screen):
     @property
     def _compare_label(self) -> str:
         """Label of the button that shows the game before the change; "" without a change."""
-        return "" if self.game.num_comparable_steps is None else "Before"
+        return "" if self.game.comparison is None else "Before"
 
     def run_command(self, name: str) -> None:
         """Run the command `name` of this screen, of the open side panel, or of the stage, which
@@ -255,7 +256,7 @@ class GameScreen(Screen):
     def _toggle_comparison(self) -> None:
         """Open the screen that steps through the game as it was before scenario files changed, for
         comparison."""
-        if self.game.num_comparable_steps is None:
+        if self.game.comparison is None:
             self.app.show_note("No saved file has changed a step of this game")
         else:
             self.app.open_comparison()
@@ -375,7 +376,7 @@ class GameScreen(Screen):
         bar = rect.inflate(-line, -line // 4)
         share = self.game.position / length
         painter.draw_bar(bar, share, lambda share: self.seek(round(share * length)))
-        difference = self._watched_session.difference
+        difference = self._watched_game.difference
         if difference is not None:
             mark = Rect(0, bar.y, max(3, line // 4), bar.h)
             mark.centerx = min(bar.x + bar.w * difference.step // length, bar.right)

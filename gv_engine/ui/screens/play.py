@@ -22,9 +22,10 @@ from gv_engine.session.autoplay import (
     assign_opponents,
     list_opponents,
 )
-from gv_engine.session.catalogue import is_last_level, next_size_variant, source_of
-from gv_engine.session.replay import SUFFIX, Replay, ReplayError
-from gv_engine.session.session import SESSION_COMMANDS, Session, parse_seed
+from gv_engine.session.catalogue import is_last_level, source_of
+from gv_engine.session.controller import COMMANDS, PlayController, supports_command
+from gv_engine.session.replay import Replay, ReplayError
+from gv_engine.session.session import Session
 from gv_engine.session.tones import choose_sound
 from gv_engine.ui.drawing.recording import Recorder
 from gv_engine.ui.drawing.sprites import Rect, pygame
@@ -37,11 +38,10 @@ from gv_engine.ui.screens.replay import Prompt
 from gv_engine.ui.screens.screen import AppContext
 from gv_engine.ui.screens.settings import PauseMenu
 from gv_engine.ui.settings import (
-    GIVING_UP_COMMANDS,
     MEDALS,
     new_file,
     recording_folder,
-    replay_folder,
+    save_replay,
     save_unfinished,
 )
 
@@ -58,6 +58,7 @@ class PlayScreen(GameScreen):
     """Screen to play a game. See `GameScreen` for the arguments.
 
     Attributes:
+        game: session to play.
         has_opponents: True if agents outside the player's team act by the policy in the settings.
     """
 
@@ -67,12 +68,12 @@ class PlayScreen(GameScreen):
         *VIEW_COMMANDS,
     )
 
+    game: Session
     has_opponents = True
 
     commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
         **GameScreen.commands,
         "real_time": lambda screen: screen._toggle_real_time(),
-        "kin": lambda screen: screen._play_variant(),
         "enter_seed": lambda screen: screen._enter_seed(),
         "save_replay": lambda screen: screen.save_replay(),
         "watch": lambda screen: screen._watch_saved_replay(),
@@ -86,12 +87,12 @@ class PlayScreen(GameScreen):
 
     def __init__(self, app: AppContext, game: Session) -> None:
         super().__init__(app, game)
+        show_note = partial(app.show_note, stays=15)
+        self._controller = PlayController(game, app.progress, show_note, app.load_scenario)
         self.extra_groups = (self.domain.title, "play")
         self._recorder: Recorder | None = None
         self._saved_replay: Path | None = None
         self._saved_state = ""
-        self._is_real_time = False
-        self._next_time_step = 0.0
         self._is_walking = False
         self._next_walk_step = 0.0
         self._opponents = app.settings.opponents  # setting of the opponents that act
@@ -113,14 +114,12 @@ class PlayScreen(GameScreen):
                 self._is_walking = bool(action)
                 self.take_action(action)
             due = min(due, self._next_walk_step - now)
-        if self._is_real_time and not self.app.has_focus:
-            self._next_time_step = now + 1 / self.app.settings.time_speed
-        elif self._is_real_time and not self.frame.outcome:
-            if now >= self._next_time_step:
-                self._next_time_step = now + 1 / self.app.settings.time_speed
-                self.take_action(self.game.wait)
-            due = min(due, self._next_time_step - now)
-        return due
+        if not self.app.has_focus:
+            self._controller.postpone_step(now, self.app.settings.time_speed)
+        elif self._controller.seconds_to_step(now) <= 0:
+            self._controller.postpone_step(now, self.app.settings.time_speed)
+            self.take_action(self.game.wait)
+        return min(due, self._controller.seconds_to_step(now))
 
     @property
     def level_commands(self) -> tuple[str, tuple[KeyCommand, ...]]:  # type: ignore[override]  # it changes with the game
@@ -134,7 +133,7 @@ class PlayScreen(GameScreen):
             return self._saved_replay is not None
         if name == "edit_level":
             return bool(self.domain.sketch)
-        return self.game.supports_command(name) and self.stage.has_command(name)
+        return supports_command(self.game, name) and self.stage.has_command(name)
 
     def on_mouse(self, event: pygame.event.Event) -> None:
         """Handle a mouse event as `GameScreen` does; a click also starts the walk to the clicked
@@ -147,12 +146,10 @@ class PlayScreen(GameScreen):
         """Run the command `name`: one of the session such as undo, an action of the domain, or a
         command of this screen."""
         self.stage.stop_walking()
-        if name in GIVING_UP_COMMANDS:
-            self._save_failed_try()
         if name == "go_on" and self.frame.success and is_last_level(self.game.scenario):
             self.app.pop()
-        elif name in SESSION_COMMANDS:
-            SESSION_COMMANDS[name](self.game)
+        elif name in COMMANDS:
+            self._controller.run_command(name)
             self.show(glide=False)
         elif any(command.name == name for command in self.app.bindings.commands(self.domain.title)):
             for action in self.stage.actions(name):
@@ -182,11 +179,9 @@ class PlayScreen(GameScreen):
             RuleError: a rule failed; the game stays as before.
         """
         if action and not self.frame.outcome:
-            self.game.release_agent(action.rpartition(" ")[0])  # a second player has taken it over
-            self.step(lambda: self.game.step(action))
-            self._save_solution()
+            self.step(lambda: self._controller.take_action(action))
 
-    def step(self, take_steps: Callable[[], None]) -> None:
+    def step(self, take_steps: Callable[[], object]) -> None:
         """Call `take_steps`, which steps the session, and show the result; if that was exactly one
         step, with animation and sound."""
         before, previous_frame = self.game.position, self.frame
@@ -196,7 +191,7 @@ class PlayScreen(GameScreen):
         if has_stepped and self.app.settings.sound:
             stage_sound = self.stage.sound(previous_frame, self.frame)
             self.app.play_sound(choose_sound(self.frame, stage_sound))
-        self._next_time_step = time.monotonic() + 1 / self.app.settings.time_speed
+        self._controller.postpone_step(time.monotonic(), self.app.settings.time_speed)
 
     def _rebuild_stage(self) -> None:
         """Replace the object that draws the world; in another level, also assign the opponents
@@ -241,26 +236,12 @@ class PlayScreen(GameScreen):
         self.stage.walks = True
         self.stage.steers = self.app.settings.steering == "screen"
 
-    def _save_solution(self) -> None:
-        """Save the solved level with the number of steps, or a failed try, in the player's
-        progress; do nothing while the episode runs."""
-        if self.frame.success:
-            with self.app.showing_errors("The solution is not saved"):
-                self.app.progress.add_solution(self.game, self.frame.steps)
-        elif self.frame.outcome:
-            self._save_failed_try()
-
-    def _save_failed_try(self) -> None:
-        """Save that the player has not solved the level at the first try."""
-        with self.app.showing_errors("The progress is not saved"):
-            self.app.progress.add_failed_try(self.game)
-
     def on_close(self) -> None:
         """End the video recording, and save the game if it is unfinished."""
         for solver in self._solvers:
             solver.close()
         self.end_recording()
-        self._save_failed_try()
+        self._controller.save_failed_try()
         self.app.sessions.append(self.game)
         try:
             source = source_of(self.game.scenario)
@@ -278,23 +259,14 @@ class PlayScreen(GameScreen):
 
     def _toggle_real_time(self) -> None:
         """Start or stop real time, in which the game steps at a fixed rate without key presses."""
-        if not self.game.wait:
-            self.app.show_note("Time cannot run in this level: it has no action that waits")
-            return
-        self._is_real_time = not self._is_real_time
-        self._next_time_step = time.monotonic() + 1 / self.app.settings.time_speed
-
-    def _play_variant(self) -> None:
-        """Switch to the scenario's next size or difficulty, with the same seed."""
-        name = next_size_variant(self.game.scenario.name)
-        self.game.change_scenario(self.app.load_scenario(name))
-        self.show(glide=False)
+        self._controller.toggle_real_time()
+        self._controller.postpone_step(time.monotonic(), self.app.settings.time_speed)
 
     def _enter_seed(self) -> None:
         """Ask the player for a seed, and start its level."""
 
         def accept(text: str) -> None:
-            self.game.reset(parse_seed(text))
+            self._controller.start_level(text)
             self.show(glide=False)
 
         explanation, seed = "Equal seeds are equal levels.", str(self.game.seed)
@@ -303,8 +275,7 @@ class PlayScreen(GameScreen):
     def save_replay(self) -> None:
         """Save the episode so far as a replay file."""
         with self.app.showing_errors("The replay is not saved"):
-            file = new_file(replay_folder(), self.game, SUFFIX)
-            self.game.replay().save(file)
+            file = save_replay(self.game)
             self._saved_replay, self._saved_state = file, self.game.state_digest()
             key = self.app.bindings.label("play", "watch")
             self.app.show_note(f"Saved {file}" + f" · {key} watches it" * bool(key))
@@ -390,9 +361,9 @@ class PlayScreen(GameScreen):
             labels = {mark.name: mark.label for mark in self.frame.marks}
             facts.append(f"You are {labels.get(self.game.controlled, self.game.controlled)}")
         facts += [solver.note for solver in self._solvers]
-        if self._is_real_time and self.app.has_focus:
+        if self._controller.is_real_time and self.app.has_focus:
             facts.append(f"Time runs: {self.app.settings.time_speed} steps a second")
-        elif self._is_real_time:
+        elif self._controller.is_real_time:
             facts.append("Time waits until this window has the keys")
         if self._recorder is not None:
             facts.append(f"Recording: {self._recorder.path.suffix[1:]}")

@@ -9,8 +9,10 @@ from functools import partial
 from typing import Any, ClassVar
 
 from gv_engine.rules.errors import GVEngineError, error_text
+from gv_engine.session.controller import supports_command
+from gv_engine.session.game import Game
+from gv_engine.session.hot_reload import HotReload
 from gv_engine.session.rollout_games import RolloutSessions
-from gv_engine.session.session import Session
 from gv_engine.session.timeline import join_differences
 from gv_engine.ui.drawing.recording import Recorder, find_views
 from gv_engine.ui.drawing.sprites import Rect
@@ -111,7 +113,7 @@ class ExportScreen(Menu):
 
     title = "Export"
 
-    def __init__(self, app: AppContext, game: Session) -> None:
+    def __init__(self, app: AppContext, game: Game) -> None:
         super().__init__(app)
         self._game = game
         self._views = find_views(game.scenario)
@@ -187,7 +189,7 @@ class ExportScreen(Menu):
         early deletes the file."""
         settings, position = self.app.settings, self._game.position
         # the watched session stays at its step
-        game = Session.from_replay(self._game.replay(), self._game.scenario)
+        game = Game.from_replay(self._game.replay(), self._game.scenario)
         is_picture = settings.export_as == ".png"
         steps = range(position, position + 1) if is_picture else range(game.length + 1)
         self._total = len(steps)
@@ -224,7 +226,7 @@ class CompareScreen(GameScreen):
 
     Args:
         app: app of the screen.
-        below: screen of the changed game, see `Session.before_reload`.
+        below: screen of the changed game, see `HotReload.game_before`.
     """
 
     extra_groups = ("replay",)
@@ -241,18 +243,18 @@ class CompareScreen(GameScreen):
     def __init__(self, app: AppContext, below: GameScreen) -> None:
         """Create a screen that shows the game of the screen `below` as it was before its files
         changed."""
-        previous_session = below.game.before_reload()
-        assert previous_session is not None  # checked by the caller
+        game_before = HotReload(below.game).game_before()
+        assert game_before is not None  # checked by the caller
         self._below = below
-        super().__init__(app, previous_session)
+        super().__init__(app, game_before)
         self.controls, self.tight_controls = below.controls, below.tight_controls
         self._text = ""
         self.stage.view = below.stage.view
         self.show(glide=False)
 
     @property
-    def _watched_session(self) -> Session:
-        """Session of the screen below, which plays the changed files."""
+    def _watched_game(self) -> Game:
+        """Game of the screen below, which plays the changed files."""
         return self._below.game
 
     def _on_files_changed(self) -> None:
@@ -273,7 +275,7 @@ class CompareScreen(GameScreen):
         differences from the changed game; `glide` animates the change."""
         text = "the game has other steps now"
         if self._is_compared:
-            text = join_differences(self._below.game.differences()) or "the same"
+            text = join_differences(HotReload(self._below.game).differences()) or "the same"
         self._text = f"Before, step {self.game.position}: {text}"
         super().show(glide)
 
@@ -309,7 +311,8 @@ class CompareScreen(GameScreen):
     def seek(self, position: int) -> None:
         """Go to step `position` in both games, before and after the change of files."""
         self.game.seek(position)
-        self._below.game.seek(min(self.game.position, self._below.game.num_comparable_steps or 0))
+        comparison = self._below.game.comparison
+        self._below.game.seek(min(self.game.position, comparison.num_steps if comparison else 0))
         self.show(glide=False)
 
     def hints(self) -> Sequence[str]:
@@ -330,7 +333,7 @@ class ReplayScreen(GameScreen):
 
     Args:
         app: app of the screen.
-        game: session with the replay's steps, see `Session.from_replay`.
+        game: session with the replay's steps, see `Game.from_replay`.
     """
 
     controls = 5.0
@@ -356,7 +359,7 @@ class ReplayScreen(GameScreen):
     }
     resume_label, leave_label = "Go on watching", "Leave the replay"
 
-    def __init__(self, app: AppContext, game: Session) -> None:
+    def __init__(self, app: AppContext, game: Game) -> None:
         super().__init__(app, game)
         self._is_playing = False
         self._due = 0.0
@@ -390,7 +393,7 @@ class ReplayScreen(GameScreen):
     def has_command(self, name: str) -> bool:
         """Return True if the command `name` is available: not the commands for other episodes of a
         rollout."""
-        return name not in EPISODES and self.game.supports_command(name)
+        return name not in EPISODES and supports_command(self.game, name)
 
     def on_resume(self) -> None:
         """Show the current frame again."""

@@ -16,6 +16,7 @@ from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.session.autoplay import Opponent
 from gv_engine.session.catalogue import is_scenario_text, load_playable, load_referenced, source_of
 from gv_engine.session.episode import Playable
+from gv_engine.session.game import Game
 from gv_engine.session.replay import Replay
 from gv_engine.session.session import Session
 from gv_engine.ui.autosave import Autosave, AutosaveWriter, Unsaved, UnsavedEdits
@@ -291,7 +292,7 @@ class AppContext:
             GVEngineError: the text is no game.
         """
 
-    def take_over(self, replay_session: Session) -> None:
+    def take_over(self, replay_session: Game) -> None:
         """Open a new game that continues from the current step of the replay in `replay_session`.
 
         Raises:

@@ -18,24 +18,16 @@ from gv_engine.session.catalogue import (
     Entry,
     built_in_entries,
     folder_entries,
-    load_playable,
-    next_size_variant,
     search,
     with_pack_levels,
 )
-from gv_engine.session.replay import SUFFIX
-from gv_engine.session.session import SESSION_COMMANDS, Session, parse_seed
+from gv_engine.session.controller import COMMANDS, PlayController, supports_command
+from gv_engine.session.hot_reload import HotReload
+from gv_engine.session.session import Session
 from gv_engine.session.watchdog import PATIENCE, Watchdog
 from gv_engine.ui.colors import THEMES
 from gv_engine.ui.input.bindings import PADS, Bindings, key_label, next_row
-from gv_engine.ui.settings import (
-    GIVING_UP_COMMANDS,
-    LOCKED_NOTE,
-    Progress,
-    Settings,
-    new_file,
-    replay_folder,
-)
+from gv_engine.ui.settings import LOCKED_NOTE, Progress, Settings, save_replay
 from gv_engine.ui.terminal.tty import Keys, Tty, make_terminal_picture
 
 _CHARACTERS_OF_KEYS = {"Space": " ", "Minus": "-", "Period": ".", "Slash": "/"}
@@ -299,6 +291,7 @@ class TerminalGame(TerminalScreen):
     def __init__(self, game: Session, settings: Settings, bindings: Bindings) -> None:
         super().__init__(settings, bindings)
         self.game = game
+        self._controller = PlayController(game, self._progress, self._show_note)
         self._speed, self._shows_rewards = settings.time_speed, settings.puzzle_rewards
         self._shown_hint = ""
         self._drawn_scenario = game.scenario
@@ -312,8 +305,6 @@ class TerminalGame(TerminalScreen):
         self._typed_seed: str | None = None
         self._is_leaving = False
         self._is_help_open = False
-        self._is_real_time = False
-        self._next_time_step = 0.0
 
     @property
     def _bindings(self) -> Bindings:
@@ -337,21 +328,14 @@ class TerminalGame(TerminalScreen):
             self.left = True
         elif helping or (name == "hint" and self._ask_hint()):
             return
-        elif name in SESSION_COMMANDS:
-            if name in GIVING_UP_COMMANDS:
-                self._try(lambda: self._progress.add_failed_try(self.game))
-            self._try(lambda: SESSION_COMMANDS[name](self.game))
+        elif name in COMMANDS:
+            self._try(lambda: self._controller.run_command(name))
         elif name in _COMMANDS:
             self._try(lambda: _COMMANDS[name](self))
         elif description := self._describe_window_command(name):
             self._note = f"Only in the window: {description}"
         elif name:
             self._try(lambda: self._act(name))
-            frame = self.game.frame()
-            if frame.success:
-                self._try(lambda: self._progress.add_solution(self.game, frame.steps))
-            elif frame.outcome:
-                self._try(lambda: self._progress.add_failed_try(self.game))
 
     def _ask_hint(self) -> bool:
         """Ask for a hint, or for a stronger one; return False if the domain has no such hints."""
@@ -362,7 +346,7 @@ class TerminalGame(TerminalScreen):
     def _act(self, name: str) -> None:
         """Take the actions of the domain's command `name`, such as a move."""
         for action in self._picture.actions(name):
-            self.game.step(action)
+            self._controller.take_action(action)
 
     def _describe_window_command(self, name: str) -> str:
         """Return the description of the command `name` if it is not available in the terminal, only
@@ -399,7 +383,7 @@ class TerminalGame(TerminalScreen):
         typed = self._typed_seed or ""
         self._typed_seed = None
         if key in ("Return", "Keypad Enter") and typed:
-            self._try(lambda: self.game.reset(parse_seed(typed)))
+            self._try(lambda: self._controller.start_level(typed))
         elif key == "Backspace":
             self._typed_seed = typed[:-1]
         elif (key.isdigit() or key == "Minus") and len(typed) < 18:
@@ -410,43 +394,30 @@ class TerminalGame(TerminalScreen):
     def wait_seconds(self, now: float) -> float:
         """Return the seconds to wait for a key: until the next check of the files, or the next step
         in real time."""
-        due = self._next_time_step - now if self._is_real_time else _CHECK_INTERVAL
-        return min(_CHECK_INTERVAL, max(0.0, due))
+        return min(_CHECK_INTERVAL, max(0.0, self._controller.seconds_to_step(now)))
 
     def tick(self, now: float) -> None:
         """In real time, take a step with the action for waiting if it is due at the time `now`."""
-        is_paused = self.game.frame().outcome or self._is_leaving or self._is_help_open
+        is_paused = self._is_leaving or self._is_help_open
         self.needs_redraw |= self._picture.hint_text != self._shown_hint
-        if self._is_real_time and now >= self._next_time_step and not is_paused:
-            self._try(lambda: self.game.step(self.game.wait))
-            self._next_time_step = now + 1 / self._speed
+        if self._controller.seconds_to_step(now) <= 0 and not is_paused:
+            self._try(lambda: self._controller.take_action(self.game.wait))
+            self._controller.postpone_step(now, self._speed)
             self.needs_redraw = True
 
     def check_files(self) -> None:
         """If scenario files have changed on disk, reload the scenario and replay the steps."""
-        if self.game.has_file_changes():
-            self._note = self.game.reload()
+        hot_reload = HotReload(self.game)
+        if hot_reload.has_file_changes():
+            self._note = hot_reload.reload()
             self.needs_redraw = True
 
-    def _toggle_real_time(self) -> None:
-        """Start or stop real time, in which the game steps at a fixed rate without key presses."""
-        if not self.game.wait:
-            self._note = "Time cannot run in this level: it has no action that waits"
-        self._is_real_time = bool(self.game.wait) and not self._is_real_time
-
-    def _save_replay(self) -> None:
-        """Save the episode so far as a replay file."""
-        file = new_file(replay_folder(), self.game, SUFFIX)
-        self.game.replay().save(file)
-        self._note = f"Saved {file}"
+    def _show_note(self, note: str) -> None:
+        self._note = note
 
     def _change_view(self) -> None:
         """Switch to the next view (way of drawing the world)."""
         self._view = self._views[(self._views.index(self._view) + 1) % len(self._views)]
-
-    def _play_variant(self) -> None:
-        """Play the scenario's next size or difficulty."""
-        self.game.change_scenario(load_playable(next_size_variant(self.game.scenario.name)))
 
     # ---- drawing -------------------------------------------------------------------------
 
@@ -503,7 +474,7 @@ class TerminalGame(TerminalScreen):
             *map(Text, [f"you are {self.game.controlled}"] * (len(self.game.agents) > 1)),
             *map(Text, self._wrap(self._picture.facts(frame), width)),
         ]
-        if self._is_real_time:
+        if self._controller.is_real_time:
             lines.append(Text(f"time runs: {self._speed} steps a second"))
         if frame.action:
             action = frame.action.replace("_", " ").lower()
@@ -582,12 +553,12 @@ class TerminalGame(TerminalScreen):
         keys_by_command: dict[str, tuple[list[str], str]] = {}
         for group in self._groups:
             for name, description, *_ in bindings.commands(group):
-                is_available = name in (*SESSION_COMMANDS, *_COMMANDS) or (
+                is_available = name in (*COMMANDS, *_COMMANDS) or (
                     group == self._domain.title and self._picture.has_command(name)
                 )
                 is_available |= name == "hint" and self._picture.has_hints
                 keys = [key_label(key) for key in bindings.keys(group, name) if key not in PADS]
-                if is_available and keys and self.game.supports_command(name):
+                if is_available and keys and supports_command(self.game, name):
                     description = "leave" if name == "menu" else description
                     keys_by_command.setdefault(name, (keys, description))
         rows = max(1, height - 1)
@@ -605,10 +576,9 @@ class TerminalGame(TerminalScreen):
 
 
 _COMMANDS: dict[str, Callable[[TerminalGame], object]] = {
-    "kin": TerminalGame._play_variant,
     "enter_seed": lambda screen: setattr(screen, "_typed_seed", ""),
-    "real_time": TerminalGame._toggle_real_time,
-    "save_replay": TerminalGame._save_replay,
+    "real_time": lambda screen: screen._controller.toggle_real_time(),
+    "save_replay": lambda screen: screen._show_note(f"Saved {save_replay(screen.game)}"),
     "view": TerminalGame._change_view,
     "menu": lambda screen: setattr(screen, "_is_leaving", True),
     "help": lambda screen: setattr(screen, "_is_help_open", True),

@@ -25,6 +25,7 @@ from gv_engine.scenario.documents.rule_modules import Consent
 from gv_engine.session.autoplay import Autoplayer, Opponent
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.episode import Playable
+from gv_engine.session.game import Game
 from gv_engine.session.replay import Replay, ReplayError, scenario_of_replay
 from gv_engine.session.rollout_games import RolloutSessions, is_rollout
 from gv_engine.session.session import Session
@@ -192,7 +193,7 @@ class App(AppContext):
             return
         replay = Replay.load(file)
         scenario = self.find_scenario(replay, file, scenario)
-        self.push(ReplayScreen(self, Session.from_replay(replay, scenario)))
+        self.push(ReplayScreen(self, Game.from_replay(replay, scenario)))
 
     def _resume_replay(self, replay: Replay, scenario: Playable, step: int | None = None) -> None:
         """Open a game of `scenario` that begins with the first `step` steps of `replay`, or with
@@ -235,7 +236,7 @@ class App(AppContext):
             scenario = scenario_of_replay(replay, level_folder())
         self._resume_replay(replay, scenario)
 
-    def take_over(self, replay_session: Session) -> None:
+    def take_over(self, replay_session: Game) -> None:
         """Open a new game that continues from the current step of the replay in
         `replay_session`."""
         replay, step = replay_session.replay(), replay_session.position

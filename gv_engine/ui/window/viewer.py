@@ -29,7 +29,7 @@ from gv_engine.scenario.storage.worker_process import start_worker
 from gv_engine.session.autoplay import PolicyMaps
 from gv_engine.session.batch_viewer import BatchSnapshot, BatchSource, CurvePoint, cell_codes
 from gv_engine.session.episode import Playable
-from gv_engine.session.session import Session
+from gv_engine.session.game import Game
 from gv_engine.session.sprite_paths import sprite_folders
 from gv_engine.session.timeline import run_generator
 from gv_engine.ui.drawing.recording import FrameRenderer
@@ -290,7 +290,7 @@ class BatchProcess:
         if self._watched is None or time.monotonic() < self._values_due:
             return
         self._values_due = time.monotonic() + _VALUES_TIME
-        session = Session(self._batch.scenario, 0)
+        session = Game(self._batch.scenario, 0)
         session.restore(self._batch.snapshot(self._watched))
         with closing(PolicyMaps(make_policy)) as maps:
             if work := maps.start(session, self._visits):
