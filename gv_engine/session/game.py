@@ -198,9 +198,8 @@ class Game(NotebookView):
     def _get_goal_sentence(self) -> str:
         """Return the last sentence of the description, which names the goal; "" if the agents have
         missions, which are shown all the time."""
-        if getattr(self.scenario, "mission_texts", ()):  # algebra has none
-            return ""
-        return _SENTENCE_END.split(self.scenario.description)[-1]
+        sentences = _SENTENCE_END.split(self.scenario.description)
+        return "" if self.scenario.mission_texts else sentences[-1]
 
     @property
     def difference(self) -> Difference | None:

@@ -99,6 +99,10 @@ def saved(game: Session, file: Path, old: str, new: str) -> str:
     return said
 
 
+def compared(game: Session) -> tuple[bool, bool, bool]:
+    return bool(game.comparison), bool(game.difference), bool(HotReload(game).game_before())
+
+
 def test_nothing_has_changed(game: Session, folder: Path):
     assert not HotReload(game).has_file_changes()
     (folder / "rules.py").touch()
@@ -124,7 +128,7 @@ def test_the_first_step_that_differs_is_told_and_can_be_undone(game: Session, fo
     game.redo()
     assert HotReload(game).differences() == []
     assert saved(game, rules, "== 4", "== 3") == "Reloaded"
-    assert game.difference is HotReload(game).game_before() is None
+    assert compared(game) == (False, False, False)
     assert HotReload(game).differences() == []
     assert (game.position, game.length) == (4, 5)
 
@@ -152,7 +156,7 @@ def test_another_way_is_compared_as_far_as_it_is_the_same(game: Session, folder:
     assert HotReload(game).differences() == []
     game.seek(1)
     game.step(LEFT)
-    assert game.comparison is game.difference is HotReload(game).game_before() is None
+    assert compared(game) == (False, False, False)
     game.previous_timeline()
     assert game.comparison is not None
     assert (game.comparison.num_steps, game.length) == (3, 5)

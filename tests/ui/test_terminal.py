@@ -155,8 +155,7 @@ LINE = {
 
 
 def test_a_solved_level_says_so():
-    terminal = screen("empty-4x4", 0)
-    terminal.game = Session(Scenario.load({**LINE}), 0)
+    terminal = TerminalGame(Session(Scenario.load(LINE), 0), Settings(), Bindings())
     text = said(terminal, "Up")
     assert "Well done!" in text
     assert "Enter: next level" in text

@@ -426,6 +426,8 @@ class AlgebraScenario(ImmutableScenario):
     domain: ClassVar[str] = "algebra"
     own_actions: ClassVar[tuple[KeyCommand, ...]] = ()
     agent_group: ClassVar[AgentGroup] = SINGLE_AGENT
+    view: ClassVar[str] = ""
+    mission_texts: ClassVar[tuple[str, ...]] = ()
 
     name: str
     description: str

@@ -120,8 +120,6 @@ _DRAFT_PREFIX = ".gv-draft-"
 """Prefix of the names of drafts."""
 _LINE_START = 8
 """Number of bytes at the start of an incomplete line by which `append_line` recognises its own."""
-_ACL = "system.posix_acl_access"
-"""Linux attribute of a file with its POSIX access control list."""
 
 
 def to_path(value: Any, argument: str) -> Path:
@@ -301,11 +299,11 @@ class AtomicFile:
     An open draft is locked, so that the drafts of killed processes can be told from those in use;
     the next draft in the same folder removes them.
 
-    Replacing a file must not change more than writing into it would. So a draft takes over the
-    permissions of the file, and its owner and group if the system allows that, before anything is
-    written: a private file never becomes readable to others. For a symbolic link, the target file
-    is replaced, since the link may be how a user keeps the file elsewhere. Other names of the file
-    (hard links) keep the old content.
+    A draft takes over the permissions of the file before anything is written, so that a private
+    file never becomes readable to others; it belongs to the user who writes, and the group gets no
+    rights if it is another one. For a symbolic link, the target file is replaced, since the link
+    may be how a user keeps the file elsewhere. Other names of the file (hard links) keep the old
+    content.
 
     Args:
         target: the file.
@@ -332,7 +330,8 @@ class AtomicFile:
             remove_stale_drafts(target.parent)
             self.path, self._lock = _create_draft(target)
             if old:
-                _copy_permissions(target, old, self.path)
+                has_same_group = self.path.stat().st_gid == old.st_gid
+                self.path.chmod(old.st_mode & (0o777 if has_same_group else 0o707))
         except OSError as error:
             raise make_write_error(target, error) from None
 
@@ -453,40 +452,6 @@ def exclusive_lock(path: Path) -> Iterator[None]:
     with open(path, "ab", opener=open_regular_file) as file:
         _lock_exclusively(file)
         yield
-
-
-def _copy_permissions(source: Path, status: os.stat_result, path: Path) -> None:
-    """Give the file at `path` the owner, group, permissions and access control list (ACL) of the
-    file `source`, whose status is `status`. If group or ACL cannot be copied, the new group gets no
-    rights."""
-    if sys.platform != "win32":
-        for owner, group in ((-1, status.st_gid), (status.st_uid, -1)):
-            with suppress(OSError):
-                os.chown(path, owner, group)
-    has_same_rights = path.stat().st_gid == status.st_gid and _copy_acl(source, path)
-    path.chmod(status.st_mode & (0o777 if has_same_rights else 0o707))
-
-
-def _copy_acl(source: Path, path: Path) -> bool:
-    """Give the file at `path` the POSIX access control list (ACL) of the file `source`, or remove
-    it if `source` has none; return True if both ACLs are then equal."""
-    if sys.platform != "linux":
-        return True
-    acl = _read_acl(source)
-    with suppress(OSError):
-        if acl:
-            os.setxattr(path, _ACL, acl)
-        else:  # the folder may have given one to the new file
-            os.removexattr(path, _ACL)
-    return _read_acl(path) == acl
-
-
-def _read_acl(path: Path) -> bytes:
-    """Return the POSIX access control list (ACL) of the file at `path`; b"" if there is none."""
-    if sys.platform == "linux":
-        with suppress(OSError):
-            return os.getxattr(path, _ACL)
-    return b""
 
 
 def _create_draft(target: Path) -> tuple[Path, BinaryIO]:

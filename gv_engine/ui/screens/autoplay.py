@@ -303,7 +303,7 @@ class RaceScreen(PlayScreen):
         self._end_reason = ""  # message after the opponent has stopped
         self._opponent_frame = opponent.session.frame()
         self._opponent_stage = self._make_opponent_stage()
-        if not (self._level_view or app.settings.view):
+        if not (self.game.scenario.view or app.settings.view):
             self._choose_view(tuple(self.domain.views)[1])
 
     def _make_opponent_stage(self) -> Stage:

@@ -88,7 +88,7 @@ class GameScreen(Screen):
         self.stage: Stage = make_stage(game, self._theme)
         self._stage_scenario = game.scenario
         self.stage.begin(None, self.frame)
-        self._choose_view(self._level_view or app.settings.view)
+        self._choose_view(self.game.scenario.view or app.settings.view)
         self._glide_start = 0.0
         self._is_gliding = False
         self._layout: ScreenLayout | None = None
@@ -217,7 +217,7 @@ class GameScreen(Screen):
         """Switch to the next view of the domain, such as state or observation."""
         views = tuple(self.domain.views)
         self._choose_view(views[(views.index(self.stage.view) + 1) % len(views)])
-        if not self._level_view:
+        if not self.game.scenario.view:
             self.app.settings.view = self.stage.view
         self.app.show_note(f"View: {self.stage.view}", stays=1.5)
 
@@ -419,10 +419,5 @@ class GameScreen(Screen):
         if old_stage.side_panel is not None:
             number = old_stage.side_panels.index(old_stage.side_panel)
             self.stage.side_panel = self.stage.side_panels[number]
-        default_view = self._level_view or self.app.settings.view
+        default_view = self.game.scenario.view or self.app.settings.view
         self._choose_view(old_stage.view if is_same_scenario else default_view)
-
-    @property
-    def _level_view(self) -> str:
-        """View that the level asks for; "" for the player's choice."""
-        return getattr(self.game.scenario, "view", "")  # algebra has none

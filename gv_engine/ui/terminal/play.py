@@ -301,7 +301,7 @@ class TerminalGame(TerminalScreen):
         self._groups = (self._domain.title, "play", "view", "window")
         self._views = tuple(self._domain.views)
         self._default_view = settings.view if settings.view in self._views else self._views[0]
-        self._view = self._level_view or self._default_view
+        self._view = self.game.scenario.view or self._default_view
         self._typed_seed: str | None = None
         self._is_leaving = False
         self._is_help_open = False
@@ -370,12 +370,7 @@ class TerminalGame(TerminalScreen):
         if self._drawn_scenario is not self.game.scenario:
             self._drawn_scenario = self.game.scenario
             self._picture = make_terminal_picture(self.game, self._theme, self._steers)
-            self._view = self._level_view or self._default_view
-
-    @property
-    def _level_view(self) -> str:
-        """View that the level asks for; "" for the player's choice."""
-        return getattr(self.game.scenario, "view", "")  # algebra has none
+            self._view = self.game.scenario.view or self._default_view
 
     def _edit_seed(self, key: str) -> None:
         """Apply the pressed `key` to the seed that the player is typing; Enter starts the level of

@@ -7,8 +7,9 @@ The loop sleeps while nothing moves. `Screen.tick` returns when it wants to be c
 its command, and the screen on top runs the command: `PlayScreen.run_command` (screens/play.py), or
 the function in `Screen.commands` if the command is no action. The stage of the domain turns an
 action's command into the action (`GridStage.command` in domains/grid/stage.py), which
-`PlayScreen.take_action` passes to `Session.step` (session/session.py), and the session to its
-episode's `step` (domains/grid/episode.py).
+`PlayScreen.take_action` passes to `PlayController.take_action` (session/controller.py), which the
+terminal and text games call, too; from there it goes through `Session.step` (session/session.py)
+to the `step` of the episode (domains/grid/episode.py).
 """
 
 from __future__ import annotations
