@@ -295,11 +295,12 @@ class _Entry:
         """Return a new reference to a Python object."""
         if isinstance(value, Scalar):
             return self._box_number(value)
-        if isinstance(value, tuple) and not is_known(value):
-            made = self._emit.get(f"call ptr {_address('PyTuple_New')}(i64 {len(value)})")
+        if isinstance(value, tuple | list) and not is_known(value):
+            kind = "PyList" if isinstance(value, list) else "PyTuple"
+            made = self._emit.get(f"call ptr {_address(f'{kind}_New')}(i64 {len(value)})")
             for k, part in enumerate(value):
                 put = f"ptr {made}, i64 {k}, ptr {self._box(part)}"
-                self._emit.get(f"call i32 {_address('PyTuple_SetItem')}({put})")
+                self._emit.get(f"call i32 {_address(f'{kind}_SetItem')}({put})")
             return made
         return self._share(value)
 

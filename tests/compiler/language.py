@@ -145,8 +145,8 @@ def to_python(form: Any, values: Iterator[np.int64]) -> Any:
         if form.kind is Kind.FLOAT:
             return float(value.view(np.float64))
         return bool(value) if form.kind is Kind.BOOL else int(value)
-    if isinstance(form, tuple):
-        return tuple(to_python(part, values) for part in form)
+    if isinstance(form, tuple | list):
+        return type(form)(to_python(part, values) for part in form)
     return form
 
 

@@ -18,20 +18,16 @@ from gv_engine.compiler.language.values import (
     EXACT,
     HIGHEST,
     LOWEST,
-    ArrayValue,
     Kind,
     ListValue,
     Range,
     Scalar,
-    TupleList,
     bounds_of,
     describe,
     is_known,
-    is_list,
     is_number,
     kind_of,
     narrow_of,
-    same_sequence,
     to_known,
 )
 
@@ -150,12 +146,10 @@ class Arithmetic:
                 case _:
                     text = f"icmp ne i64 {value.text}, 0"
             return Scalar(Kind.BOOL, self.emit.get(text), 0, 1)
-        if is_known(value) or isinstance(value, tuple):
+        if is_known(value) or isinstance(value, tuple | list):
             return bool(value)
-        if isinstance(value, TupleList):
-            value = value.columns[0]
-        if isinstance(value, ArrayValue) and value.is_list:
-            return self.compare(ast.NotEq(), value.shape[0], 0)  # type: ignore[no-any-return]
+        if isinstance(value, ListValue):
+            return self.compare(ast.NotEq(), value.length, 0)  # type: ignore[no-any-return]
         self.refuse(f"{describe(value)} has no truth value: compare it, or take its length")
 
     def negate(self, value: Any) -> Scalar | bool:
@@ -177,10 +171,10 @@ class Arithmetic:
         """Return the result of a binary operator."""
         if is_known(a) and is_known(b):
             return self._compute(op, a, b)
-        if isinstance(op, ast.Add) and are_sequences(a, b) and is_list(a) == is_list(b):
-            return ListValue((*a, *b)) if is_list(a) else a + b
-        if isinstance(op, ast.Mult) and isinstance(a, tuple) and isinstance(b, int):
-            return same_sequence(a, a * b)
+        if isinstance(op, ast.Add) and are_alike(a, b):
+            return a + b
+        if isinstance(op, ast.Mult) and isinstance(a, tuple | list) and isinstance(b, int):
+            return a * b
         for value in (a, b):
             if not is_number(value):
                 self.refuse(f"found {describe(value)} in place of a number")
@@ -239,12 +233,15 @@ class Arithmetic:
             return self._compute(op, a, b)
         if isinstance(op, ast.Is | ast.IsNot):
             self.refuse("`is` compares with None, or values that are known: write ==")
-        if are_sequences(a, b) and isinstance(op, ast.Eq | ast.NotEq):
-            equal: Any = len(a) == len(b) and is_list(a) == is_list(b)
+        if isinstance(a, tuple | list) and isinstance(b, tuple | list) and not are_alike(a, b):
+            if isinstance(op, ast.Eq | ast.NotEq):
+                return isinstance(op, ast.NotEq)
+        elif are_alike(a, b) and isinstance(op, ast.Eq | ast.NotEq):
+            equal: Any = len(a) == len(b)
             for x, y in zip(a, b) if equal else ():
                 equal = self.both(equal, self._are_equal(x, y))
             return equal if isinstance(op, ast.Eq) else self.negate(equal)
-        if are_sequences(a, b) and is_list(a) == is_list(b):
+        elif are_alike(a, b):
             return self._order(op, tuple(a), tuple(b))
         if not (is_number(a) and is_number(b)):
             self.refuse(f"found a comparison of {describe(a)} with {describe(b)}")
@@ -506,9 +503,9 @@ class Arithmetic:
         self.refuse(f"floats have no operator {type(op).__name__}")
 
 
-def are_sequences(*values: Any) -> bool:
-    """Return True for tuples and lists."""
-    return all(isinstance(value, tuple | list) for value in values)
+def are_alike(a: Any, b: Any) -> bool:
+    """Return True for two tuples, and for two lists."""
+    return any(isinstance(a, kind) and isinstance(b, kind) for kind in (tuple, list))
 
 
 # ---- operators written in the language itself ----------------------------------------------------

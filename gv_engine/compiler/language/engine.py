@@ -6,17 +6,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from gv_engine.compiler.language.expressions import DTYPES, Expressions, emits
+from gv_engine.compiler.language.expressions import Expressions, emits
 from gv_engine.compiler.language.memory import ARENA_HEAD, BLAME
 from gv_engine.compiler.language.values import (
     ArrayValue,
     Kind,
+    ListValue,
     Record,
     RecordType,
     Scalar,
-    TupleList,
     leaves,
     rebuild,
 )
@@ -123,7 +121,7 @@ def tabulate(count: int, function: Callable[..., Any], *values: Any) -> list[Any
 @emits(tabulate)
 def _tabulate(body: Any, count: int, function: Callable[..., Any], *values: Any) -> Any:
     version, _ = body.find_version(function, Scalar(Kind.INT, "0"), *values)
-    dtypes = [np.dtype(DTYPES[_KINDS[leaf.llvm]]) for leaf in leaves(version.result)]
+    dtypes = [_KINDS[leaf.llvm].dtype for leaf in leaves(version.result)]
     columns = tuple(body.new_array(count, dtype) for dtype in dtypes)
 
     def fill(k: Scalar) -> None:
@@ -133,7 +131,7 @@ def _tabulate(body: Any, count: int, function: Callable[..., Any], *values: Any)
             body.store(body.element(column, (k,), is_inside=True), column.dtype, value)
 
     body.loop(count, fill)
-    return TupleList(columns, version.result)
+    return ListValue(columns, version.result)
 
 
 def copy_constant(record: Any, start: int, values: Any) -> None:

@@ -19,28 +19,28 @@ from gv_engine.compiler.language.memory import ARRAY_METHODS, Memory
 from gv_engine.compiler.language.source import LIST_METHODS, Source
 from gv_engine.compiler.language.values import (
     ArrayValue,
-    GrowingList,
     Kind,
     ListValue,
     Method,
     Range,
     Record,
     Scalar,
-    TupleList,
+    array_of,
     bounds_of,
     describe,
     form_of,
+    is_growing,
     is_known,
     is_number,
-    key_of_writer,
     kind_of,
     kind_of_dtype,
     leaves,
-    make_list,
     narrow_of,
+    outline_of,
+    parts_of,
     rebuild,
-    same_sequence,
     to_known,
+    with_parts,
 )
 from gv_engine.rules.functions import is_foreign
 
@@ -100,8 +100,6 @@ class Iterated:
     read: Callable[[Scalar], Any]
 
 
-DTYPES = {Kind.BOOL: "?", Kind.INT: "i8", Kind.UINT: "u8", Kind.FLOAT: "f8"}
-"""Dtypes of arrays of numbers, by kind."""
 _BYTES = {"true": "1", "false": "0"}
 
 
@@ -157,7 +155,7 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
         except KeyError:
             pass
         else:
-            return self.read_list(value) if isinstance(value, GrowingList) else value
+            return self.read_list(value) if is_growing(value) else value
         if node.id in self.names:
             return self.names[node.id]
         if hasattr(builtins, node.id):
@@ -182,7 +180,7 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
         return dict(pairs)
 
     def visit_List(self, node: ast.List) -> Any:
-        return make_list(self._values(node.elts))
+        return [*self._values(node.elts)]
 
     def _values(self, nodes: Sequence[ast.expr]) -> Iterator[Any]:
         """Yield the values of expressions, with `*values` unpacked."""
@@ -194,6 +192,7 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
 
     def unpack(self, value: Any, count: int | None = None) -> Sequence[Any]:
         """Return the items of a tuple, or of an array of known length."""
+        value = array_of(value)
         if isinstance(value, ArrayValue) and isinstance(length := value.shape[0], int):
             value = tuple(self.read_element(value, (k,)) for k in range(length))
         if not isinstance(value, Sequence) or isinstance(value, str):
@@ -234,14 +233,13 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
         return self.unary(node.op, self.evaluate(node.operand))
 
     def compare(self, op: ast.cmpop, a: Any, b: Any) -> Any:
-        if isinstance(op, ast.In | ast.NotIn) and isinstance(b, ArrayValue):
-            if b.is_list:
+        if isinstance(op, ast.In | ast.NotIn) and isinstance(array_of(b), ArrayValue):
+            if isinstance(b, ListValue):
                 self.require_no_nan(a)
             found = self.call_function(holds_number, b, a)
             return found if isinstance(op, ast.In) else self.negate(found)
         a, b = self._with_array(a, b)
-        are_arrays = isinstance(a, ArrayValue) or isinstance(b, ArrayValue)
-        if are_arrays and not isinstance(op, ast.Is | ast.IsNot):
+        if _has_array(a, b) and not isinstance(op, ast.Is | ast.IsNot):
             return self._each(super().compare, op, a, b)
         return super().compare(op, a, b)
 
@@ -253,16 +251,16 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
 
     def binary(self, op: ast.operator, a: Any, b: Any) -> Any:
         a, b = self._with_array(a, b)
-        if isinstance(a, ArrayValue) or isinstance(b, ArrayValue):
+        if _has_array(a, b):
             return self._each(super().binary, op, a, b)
         return super().binary(op, a, b)
 
     def _each(self, operate: Callable[..., Any], op: ast.AST, a: Any, b: Any) -> ArrayValue:
         """Return the results of an operator on the elements of an array and a number, or of two
         arrays of one shape, as an array."""
-        arrays = [value for value in (a, b) if isinstance(value, ArrayValue)]
-        if any(array.is_list for array in arrays):
+        if isinstance(a, ListValue) or isinstance(b, ListValue):
             self.refuse("operators do not take lists in compiled code: np.array(...) of them")
+        arrays = [value for value in (a, b) if isinstance(value, ArrayValue)]
         shape = arrays[0].shape
         if len(arrays) == 2 and len(shape) != len(arrays[1].shape):
             self.refuse("operators take two arrays of one shape in compiled code")
@@ -283,7 +281,7 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
                 self.read_array(x, k, True) if isinstance(x, ArrayValue) else x for x in (a, b)
             )
             value = self.to_number(operate(op, *items))
-            dtype = np.dtype(DTYPES[value.kind])
+            dtype = value.kind.dtype
             found = replace(found, dtype=dtype, strides=(dtype.itemsize,))
             self.store(self.element(found, (k,), is_inside=True), dtype, value)
 
@@ -407,45 +405,22 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
             kind = self.join_kinds(kind_of(a), kind_of(b))
             x, y = self.to_number(a), self.to_number(b)
             return Scalar(kind, "", min(x.low, y.low), max(x.high, y.high), narrow_of(a, b))
-        if isinstance(a, list) and isinstance(b, ListValue):
-            a = ListValue(a)
-        if isinstance(b, list) and isinstance(a, ListValue):
-            b = ListValue(b)
-        if isinstance(a, list) and isinstance(b, list) and form_of(a) != form_of(b):
-            a, b = ListValue(a), ListValue(b)
-        if isinstance(a, tuple) and type(a) is type(b) and len(a) == len(b):
-            return same_sequence(a, map(self.join, a, b))
-        are_arrays = isinstance(a, ArrayValue) and isinstance(b, ArrayValue)
-        if are_arrays and _kind_of_array(a) == _kind_of_array(b):
-            shape = tuple(map(self.join, a.shape, b.shape))
-            strides = tuple(map(self.join, a.strides, b.strides))
-            return replace(a, pointer="", shape=shape, strides=strides)
-        if isinstance(a, GrowingList) and isinstance(b, GrowingList) and form_of(a) == form_of(b):
-            return replace(a, pointer="")
-        if isinstance(a, Record) and isinstance(b, Record) and a.type is b.type:
-            return Record("", a.type)
         if isinstance(a, Range | range) and isinstance(b, Range | range):
-            return Range(*(self.join(x, y) for x, y in zip(_ends(a), _ends(b))))
-        if is_known((a, b)) and form_of(a) == form_of(b):
+            a, b = _to_range(a), _to_range(b)
+        if (parts := parts_of(a)) and outline_of(a) == outline_of(b):
+            return with_parts(a, map(self.join, parts, parts_of(b)))
+        if outline_of(a) == outline_of(b) and (is_known((a, b)) or not isinstance(a, Method)):
             return a
         self.refuse(f"the value is {describe(a)} here and {describe(b)} there")
 
     def fit(self, value: Any, form: Any) -> Any:
         """Return a value in a form that `join` returned."""
-        match form:
-            case Scalar():
-                if form.kind is Kind.FLOAT:
-                    return self.to_exact_float(value)
-                return self.convert(value, form.kind)
-            case tuple():
-                return same_sequence(form, map(self.fit, value, form))
-            case Range():
-                return Range(*(self.fit(x, y) for x, y in zip(_ends(value), _ends(form))))
-            case ArrayValue():
-                shape = tuple(map(self.fit, value.shape, form.shape))
-                strides = tuple(map(self.fit, value.strides, form.strides))
-                return replace(value, shape=shape, strides=strides)
-        return value
+        if isinstance(form, Scalar):
+            is_float = form.kind is Kind.FLOAT
+            return self.to_exact_float(value) if is_float else self.convert(value, form.kind)
+        value = _to_range(value) if isinstance(form, Range) else value
+        parts = parts_of(value)
+        return with_parts(value, map(self.fit, parts, parts_of(form))) if parts else value
 
     # ---- attributes, elements, calls -------------------------------------------------------------
 
@@ -457,9 +432,11 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
         """Return the attribute `name` of a record, an array or a known object."""
         if isinstance(owner, Record):
             return self.read_field(owner, name)
-        if isinstance(owner, ArrayValue):
-            if owner.is_list and name != "copy":
+        if isinstance(owner, ListValue):
+            if name != "copy":
                 self.refuse(f"a list has no {name!r} in compiled code")
+            return Method(owner, ARRAY_METHODS[name])
+        if isinstance(owner, ArrayValue):
             return self.read_array_attribute(owner, name)
         if is_known(owner) and not is_number(owner):
             if isinstance(owner, np.ndarray) and name in ARRAY_METHODS:
@@ -492,17 +469,13 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
             owner = self.constant_array(owner)
         if isinstance(owner, ArrayValue):
             return self.read_array(owner, index)
-        if isinstance(owner, TupleList):
-            parts = tuple(self.read_array(column, index) for column in owner.columns)
-            if isinstance(index, slice):
-                return TupleList(parts, owner.form)
-            return rebuild(owner.form, (leaf.text for part in parts for leaf in leaves(part)))
+        if isinstance(owner, ListValue):
+            return self.read_from_list(owner, index)
         if isinstance(owner, dict) and not is_known(index):
             return self._read_dict(owner, index)
         if is_known(index):
             try:
-                is_part = isinstance(owner, ListValue) and isinstance(index, slice)
-                return make_list(owner[index]) if is_part else owner[index]
+                return owner[index]
             except (LookupError, TypeError) as error:
                 self.refuse(f"{type(error).__name__}: {error}")
         if isinstance(owner, tuple | list | range) and owner:
@@ -543,11 +516,15 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
             found.append(self.emit.get(f"trunc i8 {text} to i1") if is_byte else text)
         return rebuild(joined, iter(found))
 
-    def read_list(self, values: GrowingList) -> Any:
+    def read_list(self, values: ListValue) -> Any:
         """Return the items that a list has now."""
         raise NotImplementedError
 
-    def change_list(self, method: str, values: GrowingList, arguments: Sequence[Any]) -> Any:
+    def read_from_list(self, values: ListValue, index: Any, is_inside: bool = False) -> Any:
+        """Return `values[index]`."""
+        raise NotImplementedError
+
+    def change_list(self, method: str, values: ListValue, arguments: Sequence[Any]) -> Any:
         """Call a method of a list."""
         raise NotImplementedError
 
@@ -557,7 +534,7 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
                 method in LIST_METHODS and name in self.source.assigned
             ):
                 values = self.read_variable(name)
-                if isinstance(values, GrowingList):
+                if is_growing(values):
                     if node.keywords:
                         self.refuse(f"`{method}` takes no keywords in compiled code")
                     return self.change_list(method, values, [*self._values(node.args)])
@@ -657,7 +634,7 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
                 place = Scalar(Kind.INT, self.emit.get(f"load i64, ptr {count}"), 0)
                 for j, part in enumerate(value if isinstance(value, tuple) else (value,)):
                     number = self.to_number(part)
-                    dtype = np.dtype(DTYPES[number.kind])
+                    dtype = number.kind.dtype
                     if number.narrow:
                         self.refuse(CONVERT.format(number.narrow))
                     columns[j] = replace(columns[j], dtype=dtype, strides=(dtype.itemsize,))
@@ -668,10 +645,9 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
 
         self.loop(length, add, [generator.target, *generator.ifs, node.elt])
         size = Scalar(Kind.INT, self.emit.get(f"load i64, ptr {count}"), 0, bounds_of(length)[1])
-        found = tuple(replace(column, shape=(size,), is_list=True) for column in columns)
-        if not isinstance(node.elt, ast.Tuple):
-            return found[0]
-        return TupleList(found, tuple(Scalar(kind_of_dtype(each.dtype), "") for each in found))
+        found = tuple(replace(column, shape=(size,)) for column in columns)
+        item = tuple(Scalar(kind_of_dtype(each.dtype), "") for each in found)
+        return ListValue(found, item if isinstance(node.elt, ast.Tuple) else item[0])
 
     visit_GeneratorExp = visit_ListComp
 
@@ -705,7 +681,7 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
                 values += self._collect_known(element, inner, more)
             elif is_taken:
                 values.append(self.evaluate(element))
-        return make_list(values)
+        return values
 
     def _decide(self, test: ast.expr) -> bool:
         truth = self.condition(test)
@@ -779,12 +755,11 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
             value = self.constant_array(value)
         if isinstance(value, ArrayValue):
             return Iterated(value.shape[0], lambda k: self.read_array(value, k, is_inside=True))
-        if isinstance(value, TupleList):
-            rows = value
-            return Iterated(rows.columns[0].shape[0], lambda k: self.read_item(rows, k))
-        if isinstance(value, range):
-            value = Range(value.start, value.stop, value.step)
-        if isinstance(value, Range):
+        if isinstance(value, ListValue):
+            items = value
+            return Iterated(items.length, lambda k: self.read_from_list(items, k, is_inside=True))
+        if isinstance(value, range | Range):
+            value = _to_range(value)
             return Iterated(self.range_length(value), lambda k: self.range_item(value, k))
         if isinstance(value, Iterated):
             return value
@@ -841,15 +816,12 @@ def _is_pure(function: Any) -> bool:
     return type(owner).__module__.startswith("gv_engine.")
 
 
-def _kind_of_array(array: ArrayValue) -> tuple[Any, ...]:
-    """Return what two arrays need to have in common to be values of one variable."""
-    own = array.dtype, array.is_writable, array.capacity, len(array.shape)
-    more = array.is_contiguous, array.is_list, array.is_numpy, key_of_writer(array.writer)
-    return *own, id(array.record), *more
+def _has_array(*values: Any) -> bool:
+    return any(isinstance(value, ArrayValue | ListValue) for value in values)
 
 
-def _ends(value: Range | range) -> tuple[Any, Any, Any]:
-    return value.start, value.stop, value.step
+def _to_range(value: Range | range) -> Range:
+    return Range(value.start, value.stop, value.step)
 
 
 def holds_number(values: Any, number: Any) -> bool:

@@ -177,7 +177,7 @@ class FunctionBody(Statements):
         values = tuple(arguments.values())
         parts = [leaf for value in values for leaf in leaves(value)]
         texts = iter([f"%p{k}" for k in range(len(parts))])
-        for variable in self.source.walrus:
+        for variable in sorted(self.source.walrus):
             self._flags[variable] = self.emit.slot("i1")
             self.emit.do(f"store i1 false, ptr {self._flags[variable]}")
         for argument, value in arguments.items():

@@ -14,8 +14,8 @@ import numpy as np
 
 from gv_engine.compiler.language import arithmetic
 from gv_engine.compiler.language.emitter import constant
-from gv_engine.compiler.language.expressions import DTYPES, Expressions, Iterated, emits
 from gv_engine.compiler.language.expressions import LIBRARY as LIBRARY
+from gv_engine.compiler.language.expressions import Expressions, Iterated, emits
 from gv_engine.compiler.language.maths import fabs, to_integer
 from gv_engine.compiler.language.memory import ARRAY_METHODS
 from gv_engine.compiler.language.values import (
@@ -26,13 +26,12 @@ from gv_engine.compiler.language.values import (
     ListValue,
     Range,
     Scalar,
-    TupleList,
+    array_of,
     describe,
     is_known,
     is_number,
     kind_of,
     kind_of_dtype,
-    make_list,
     narrow_of,
 )
 
@@ -122,6 +121,7 @@ EMPTY = "ValueError: min() or max() of nothing"
 
 def _to_items(body: Expressions, value: Any) -> tuple[Any, ...] | Iterated:
     """Return the items of what a function iterates once."""
+    value = array_of(value)
     return body.iterate(value) if isinstance(value, ArrayValue | Range | Iterated) else (value,)
 
 
@@ -166,6 +166,7 @@ def _pow(body: Expressions, a: Any, b: Any) -> Any:
 @emits(sum)
 def _sum_items(body: Expressions, values: Any, start: Any = 0) -> Any:
     start = body.start_of_sum(start)
+    values = array_of(values)
     if isinstance(values, ArrayValue) and len(values.shape) > 1:
         body.refuse("`sum` adds rows here: call the array's own sum(), or loop")
     if isinstance(values, ArrayValue) and (narrow := body.read_element(values, (0,), True).narrow):
@@ -217,8 +218,8 @@ def _round(body: Expressions, value: Any, digits: Any = None) -> Any:
 def _len(body: Expressions, value: Any) -> Any:
     if isinstance(value, ArrayValue):
         return value.shape[0]
-    if isinstance(value, TupleList):
-        return value.columns[0].shape[0]
+    if isinstance(value, ListValue):
+        return value.length
     if isinstance(value, Range):
         return body.range_length(value)
     try:
@@ -286,7 +287,7 @@ def _decide(is_any: bool) -> Callable[..., Any]:
     def emit(body: Expressions, values: Any) -> Any:
         items = body.iterate(values)
         if isinstance(items, Iterated):
-            if not isinstance(values, ArrayValue):
+            if not isinstance(array_of(values), ArrayValue):
                 body.refuse("any and all take a list, a tuple or a generator")
             return body.call_function(_has_any if is_any else _has_all, values)
         found: Any = not is_any
@@ -304,8 +305,9 @@ LIBRARY[any], LIBRARY[all] = _decide(True), _decide(False)
 def _sorted(body: Expressions, values: Any) -> Any:
     if is_known(values):
         return sorted(values)
-    array = _copy_list(body, values if isinstance(values, ArrayValue) else _array(body, values))
-    if array.dtype.kind == "f":
+    array = array_of(values)
+    array = _copy_list(body, array if isinstance(array, ArrayValue) else _array(body, values))
+    if array.item.kind is Kind.FLOAT:
         body.call_function(_require_order, array)
     body.call_function(_insertion_sort, array)
     return array
@@ -327,11 +329,11 @@ def _tuple(body: Expressions, values: Any = ()) -> Any:
 def _list(body: Expressions, values: Any = ()) -> Any:
     items = body.iterate(values)
     if isinstance(items, tuple):
-        return make_list(items)
-    if isinstance(values, ArrayValue):
-        return _copy_list(body, values)
+        return [*items]
+    if isinstance(array := array_of(values), ArrayValue):
+        return _copy_list(body, array)
     if isinstance(values, Range | range):
-        return replace(_write_range(body, items), is_list=True)
+        return ListValue((_write_range(body, items),), Scalar(Kind.INT, ""))
     body.refuse(f"found {describe(values)}, which `list` does not take in compiled code")
 
 
@@ -339,7 +341,7 @@ def _list(body: Expressions, values: Any = ()) -> Any:
 def _isinstance(body: Expressions, value: Any, cls: Any) -> bool:
     if cls is not tuple:
         body.refuse("isinstance asks for tuples alone in compiled code")
-    return isinstance(value, tuple) and not isinstance(value, ListValue)
+    return isinstance(value, tuple)
 
 
 # ---- arrays --------------------------------------------------------------------------------------
@@ -379,13 +381,14 @@ def _full(body: Expressions, shape: Any, value: Any, dtype: Any = None) -> Array
     if dtype is None and not is_number(value):
         body.refuse(f"found {describe(value)} in place of a number")
     _require_wide(body, dtype, value)
-    array = body.new_array(shape, _dtype(body, dtype or DTYPES[kind_of(value)]))
+    array = body.new_array(shape, _dtype(body, dtype or kind_of(value).dtype))
     body.fill(array, value)
     return array
 
 
 @emits(np.empty_like)
-def _empty_like(body: Expressions, array: ArrayValue, dtype: Any = None) -> ArrayValue:
+def _empty_like(body: Expressions, values: Any, dtype: Any = None) -> ArrayValue:
+    array = array_of(values)
     return body.new_array(array.shape, *_like(body, array, dtype))
 
 
@@ -421,7 +424,7 @@ def _write_range(body: Expressions, items: Any) -> ArrayValue:
 
 @emits(np.asarray)
 def _as_array(body: Expressions, values: Any, dtype: Any = None) -> ArrayValue:
-    is_array = isinstance(values, ArrayValue) and values.is_numpy and not values.is_list
+    is_array = isinstance(values, ArrayValue) and values.is_numpy
     if is_array and (dtype is None or _dtype(body, dtype) == values.dtype):
         return values  # type: ignore[no-any-return]
     return _array(body, values, dtype)
@@ -429,9 +432,8 @@ def _as_array(body: Expressions, values: Any, dtype: Any = None) -> ArrayValue:
 
 @emits(np.array)
 def _array(body: Expressions, values: Any, dtype: Any = None) -> ArrayValue:
+    values = array_of(values)
     if isinstance(values, ArrayValue):
-        if dtype is None and values.is_list:
-            dtype = DTYPES[kind_of_dtype(values.dtype)]
         is_numpy = values.is_numpy or dtype is not None
         copied = body.new_array(values.shape, _dtype(body, dtype or values.dtype), is_numpy)
         body.fill(copied, values)
@@ -443,7 +445,7 @@ def _array(body: Expressions, values: Any, dtype: Any = None) -> ArrayValue:
     for item in items[1:]:
         kind = body.join_kinds(kind, kind_of(item))
     _require_wide(body, dtype, *items)
-    array = body.new_array(len(items), _dtype(body, dtype or DTYPES[kind]))
+    array = body.new_array(len(items), _dtype(body, dtype or kind.dtype))
     for k, item in enumerate(items):
         body.store(body.element(array, (k,)), array.dtype, item)
     return array
@@ -475,6 +477,7 @@ def _sort(body: Expressions, array: Any) -> ArrayValue:
 
 @emits(np.take)
 def _take(body: Expressions, table: Any, indices: ArrayValue) -> ArrayValue:
+    table, indices = array_of(table), array_of(indices)
     found = body.new_array(indices.shape, table.dtype)
     body.call_function(_take_all, table, body.ravel(indices), body.ravel(found))
     return found
@@ -514,12 +517,13 @@ def _fill(body: Expressions, array: ArrayValue, value: Any) -> None:
     body.fill(array, value)
 
 
-def _copy(body: Expressions, array: ArrayValue) -> ArrayValue:
-    return _copy_list(body, array) if array.is_list else _array(body, array)
+def _copy(body: Expressions, values: ArrayValue | ListValue) -> ArrayValue | ListValue:
+    is_list = isinstance(values, ListValue)
+    return _copy_list(body, array_of(values)) if is_list else _array(body, values)
 
 
-def _ravel(body: Expressions, array: ArrayValue) -> ArrayValue:
-    return body.ravel(array)
+def _ravel(body: Expressions, values: Any) -> Any:
+    return values if isinstance(values, ListValue) else body.ravel(values)
 
 
 def _require_view(body: Expressions, array: ArrayValue) -> ArrayValue:
@@ -564,25 +568,26 @@ def _any(body: Expressions, array: ArrayValue) -> Any:
     return body.call_function(_has_any, _ravel(body, array))
 
 
-def _copy_list(body: Expressions, array: ArrayValue) -> ArrayValue:
+def _copy_list(body: Expressions, array: ArrayValue) -> ListValue:
     """Return a list with the elements of an array."""
     if narrow := body.read_element(array, (0,) * len(array.shape), is_inside=True).narrow:
         body.refuse(arithmetic.CONVERT.format(narrow))
     return _make_list(body, array)
 
 
-def _tolist(body: Expressions, array: ArrayValue) -> ArrayValue:
+def _tolist(body: Expressions, array: ArrayValue) -> ListValue:
     if array.dtype == np.uint64:
         body.refuse("`tolist` of uint64 has integers that do not wrap, which does not compile")
     return _make_list(body, array)
 
 
-def _make_list(body: Expressions, array: ArrayValue) -> ArrayValue:
+def _make_list(body: Expressions, array: ArrayValue) -> ListValue:
     if len(array.shape) > 1:
         body.refuse("a list of rows does not compile: make a list of each row")
-    copied = body.new_array(array.shape, np.dtype(DTYPES[kind_of_dtype(array.dtype)]))
+    kind = kind_of_dtype(array.dtype)
+    copied = body.new_array(array.shape, kind.dtype)
     body.fill(copied, array)
-    return replace(copied, is_list=True)
+    return ListValue((copied,), Scalar(kind, ""))
 
 
 _METHODS: dict[str, Callable[..., Any]] = {

@@ -10,26 +10,28 @@ from typing import Any
 
 import numpy as np
 
-from gv_engine.compiler.language.arithmetic import CONVERT, Arithmetic
+from gv_engine.compiler.language.arithmetic import Arithmetic
 from gv_engine.compiler.language.emitter import NOTHING_MORE, constant
 from gv_engine.compiler.language.values import (
     HIGHEST,
     ArrayValue,
     Kind,
+    ListValue,
     Method,
     Record,
     RecordType,
     Scalar,
     Writer,
+    array_of,
     bounds_of,
     describe,
     is_number,
     kind_of,
     kind_of_dtype,
-    narrow_of,
 )
 
 OUT_OF_RANGE = "IndexError: index {{0}} is out of bounds for axis {} with size {}"
+MARKS = "an array is no index in compiled code, unless it marks elements of another"
 ARENA = "MemoryError: the arrays of a rule need more than the arena"
 ALIGN = 16
 BLAME = 16
@@ -200,8 +202,6 @@ class Memory(Arithmetic):
     def put(self, array: ArrayValue, pointer: str, value: Any) -> None:
         """Write a number into the element of an array at an address."""
         writer = array.writer
-        if array.is_list:
-            self._require_item(array, value)
         if writer is None:
             self.store(pointer, array.dtype, value)
             return
@@ -218,13 +218,6 @@ class Memory(Arithmetic):
         place = self.emit.get(f"sdiv exact i64 {place}, {array.dtype.itemsize}")
         self.call_function(writer.function, record, Scalar(Kind.INT, place, 0), value)
 
-    def _require_item(self, values: ArrayValue, value: Any) -> None:
-        """Refuse a number that a list would hold as another one."""
-        if narrow := narrow_of(value):
-            self.refuse(CONVERT.format(narrow))
-        if values.dtype == np.bool_ and kind_of(value) is not Kind.BOOL:
-            self.refuse("this list has truth values: begin it with numbers, such as [0] * n")
-
     def constant_array(self, values: np.ndarray[Any, Any]) -> ArrayValue:
         """Return an array that is known while compiling as constant memory of the program."""
         if any(values.strides):  # not one number that stands for all
@@ -234,13 +227,13 @@ class Memory(Arithmetic):
         parts = values.shape, values.strides, values.dtype, False
         return ArrayValue(pointer, *parts, is_contiguous=contiguous)
 
-    def to_array(self, value: Any) -> ArrayValue:
-        """Return an array of the program, also for one that is known while compiling."""
+    def to_changeable(self, value: Any) -> ArrayValue | ListValue:
+        """Return an array or a list of numbers, also for one that is known while compiling."""
         if isinstance(value, np.ndarray):
             return self.constant_array(value)
-        if not isinstance(value, ArrayValue):
+        if not isinstance(array_of(value), ArrayValue):
             self.refuse(f"{describe(value)} cannot be changed in compiled code")
-        return value
+        return value  # type: ignore[no-any-return]
 
     def place_index(
         self, index: Scalar, length: int | Scalar, is_inside: bool = False, axis: int = 0
@@ -273,7 +266,7 @@ class Memory(Arithmetic):
         has_gaps = any(isinstance(index, slice) for index in indices[:-1])
         for k, (length, stride) in enumerate(zip(array.shape, array.strides)):
             value = indices[k] if k < len(indices) else slice(None)
-            if is_number(value) and kind_of(value) is Kind.BOOL and not array.is_list:
+            if is_number(value) and kind_of(value) is Kind.BOOL:
                 self.refuse("a truth value is no index of an array: write int(...)")
             place: int | Scalar
             if isinstance(value, slice):
@@ -318,8 +311,6 @@ class Memory(Arithmetic):
     ) -> Any:
         """Return an element of an array, or the part at fewer indices than axes."""
         found = self.part(array, indices, is_inside)
-        if found.shape and array.is_list:  # a copy, in Python
-            return replace(self.copy_array(found), is_list=True)
         if found.shape:
             return found
         if array.record is not None:
@@ -386,8 +377,6 @@ class Memory(Arithmetic):
             self.fail_if(beyond, "IndexError: only the first entities can have this component")
         found = self.part(array, indices)
         if found.shape:
-            if array.is_list and not isinstance(value, ArrayValue | tuple):
-                self.refuse(f"found {describe(value)} for a part of a list, which takes a list")
             self.fill(found, value)
             return
         self.put(array, found.pointer, value)
@@ -407,10 +396,8 @@ class Memory(Arithmetic):
     def _require_marks(self, array: ArrayValue, marks: ArrayValue) -> tuple[ArrayValue, ArrayValue]:
         """Return an array and another one that marks its elements, both with one axis; refuse other
         indices."""
-        if array.is_list or marks.dtype != np.bool_ or len(array.shape) != len(marks.shape):
-            self.refuse(
-                "an array is no index in compiled code, unless it marks elements of another"
-            )
+        if marks.dtype != np.bool_ or len(array.shape) != len(marks.shape):
+            self.refuse(MARKS)
         for x, y in zip(array.shape, marks.shape):
             differ = self.compare(ast.NotEq(), x, y)
             self.fail_if(differ, "IndexError: boolean index did not match indexed array")
@@ -433,9 +420,8 @@ class Memory(Arithmetic):
 
     def fill(self, array: ArrayValue, value: Any) -> None:
         """Write a number into all elements of an array, or copy an array of the same shape."""
-        if isinstance(value, np.ndarray):
-            value = self.constant_array(value)
-        if isinstance(value, tuple) and array.shape[0] == len(value):
+        value = self.constant_array(value) if isinstance(value, np.ndarray) else array_of(value)
+        if isinstance(value, tuple | list) and array.shape[0] == len(value):
             for k, item in enumerate(value):
                 self.write_array(array, k, item)
             return

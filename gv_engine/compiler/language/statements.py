@@ -17,15 +17,14 @@ from gv_engine.compiler.language.memory import ERROR_NUMBERS, NUMBERS
 from gv_engine.compiler.language.source import LIST_METHODS, find_usage
 from gv_engine.compiler.language.values import (
     ArrayValue,
-    GrowingList,
     Kind,
-    Method,
+    ListValue,
     Record,
     Scalar,
-    TupleList,
     describe,
+    is_growing,
     is_known,
-    is_list,
+    walk,
 )
 from gv_engine.compiler.language.variables import CompileAgain, Hints, Variables, VariableState
 from gv_engine.rules.errors import DoesNotCompileError
@@ -65,7 +64,7 @@ class Statements(Variables):
         if self.grown and not isinstance(statement, ast.FunctionDef):
             part = parts.get(type(statement), "")
             for name in _find_conflicts(getattr(statement, part) if part else statement):
-                if isinstance(self._forms.get(name), GrowingList):
+                if is_growing(self._forms.get(name)):
                     self.refuse(f"one statement changes {name!r} and reads it: use two statements")
 
     def visit_Expr(self, node: ast.Expr) -> None:
@@ -116,11 +115,11 @@ class Statements(Variables):
                 else:
                     self.assign_name(node.target.id, value)
             case ast.Subscript():
-                owner = self.to_array(self.evaluate(node.target.value))
+                owner = self.to_changeable(self.evaluate(node.target.value))
                 index = self.evaluate(node.target.slice)
-                before = self.read_array(owner, index)
+                before = self.read_item(owner, index)
                 value = self._augment(node, before)
-                self.write_array(owner, index, value)
+                self.write_item(owner, index, value)
             case ast.Attribute():
                 record = self.evaluate(node.target.value)
                 if not isinstance(record, Record):
@@ -294,11 +293,11 @@ class Statements(Variables):
         """Return the items of a loop; those that the loop appends to its own list follow."""
         if isinstance(node.iter, ast.Name) and node.iter.id in self.grown:
             values = self.read_variable(node.iter.id)
-            if isinstance(values, GrowingList) and values.kinds is not None:
+            if is_growing(values) and values.item is not None:
                 return self.iterate_list(values)
         both = find_usage(*node.body).grown & find_usage(node.iter).reads.keys()
         for name in both & self._forms.keys():
-            if isinstance(self._forms[name], GrowingList):
+            if is_growing(self._forms[name]):
                 self.refuse(f"a loop changes {name!r}, whose items it takes: loop over it alone")
         return self.iterate(self.evaluate(node.iter))
 
@@ -410,11 +409,7 @@ class _Loop:
 
 def _has_array(value: Any) -> bool:
     """Return True if a value has arrays among its parts."""
-    if isinstance(value, Method):
-        return _has_array(value.record)
-    if isinstance(value, tuple):
-        return any(map(_has_array, value))
-    return isinstance(value, ArrayValue | TupleList | GrowingList | Iterated)
+    return any(isinstance(each, ArrayValue | ListValue | Iterated) for each in walk(value))
 
 
 def _find_conflicts(node: ast.AST) -> Iterator[str]:
@@ -438,7 +433,4 @@ def _find_conflicts(node: ast.AST) -> Iterator[str]:
 
 def _has_list(value: Any) -> bool:
     """Return True for lists, and tuples with them."""
-    if isinstance(value, tuple) and not is_list(value):
-        return any(map(_has_list, value))
-    is_array = isinstance(value, ArrayValue) and value.is_list
-    return is_array or is_list(value) or isinstance(value, TupleList)
+    return any(isinstance(each, list | ListValue) for each in walk(value))

@@ -6,7 +6,7 @@ function, a text, a NumPy dtype or array.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
@@ -22,17 +22,21 @@ EXACT = 1 << 53
 
 
 class Kind(Enum):
-    """Types of numbers. UINT is NumPy's uint64, whose arithmetic wraps."""
+    """Types of numbers. UINT is NumPy's uint64, whose arithmetic wraps.
 
-    BOOL = "truth value"
-    INT = "integer"
-    UINT = "uint64"
-    FLOAT = "float"
+    Attributes:
+        title: what it is called in messages.
+        llvm: LLVM type.
+        dtype: dtype of arrays of such numbers.
+    """
 
-    @property
-    def llvm(self) -> str:
-        """LLVM type."""
-        return {Kind.BOOL: "i1", Kind.FLOAT: "double"}.get(self, "i64")
+    BOOL = "truth value", "i1", "?"
+    INT = "integer", "i64", "i8"
+    UINT = "uint64", "i64", "u8"
+    FLOAT = "float", "double", "f8"
+
+    def __init__(self, title: str, llvm: str, dtype: str) -> None:
+        self.title, self.llvm, self.dtype = title, llvm, np.dtype(dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +134,8 @@ class ArrayValue:
         is_writable: False for arrays that all worlds share.
         record: record type of the elements, if they are records.
         is_contiguous: True if the elements follow one another without gaps.
-        is_list: True for what a comprehension returns, a list in Python.
         capacity: length that the first axis seems to have, see `RecordType`.
         is_numpy: True if Python reads numbers of NumPy from it, False if those are its own.
-        name: variable of the list that grows whose items these are now; "" for all others.
         writer: function that writes elements; None for plain stores.
         wraps: False if no index counts from the end, in programs without tests.
     """
@@ -145,57 +147,32 @@ class ArrayValue:
     is_writable: bool = True
     record: RecordType | None = None
     is_contiguous: bool = True
-    is_list: bool = False
     capacity: int | None = None
     is_numpy: bool = True
-    name: str = ""
     writer: Writer | None = None
     wraps: bool = True
 
 
-class ListValue(tuple[Any, ...]):
-    """A list whose items are not all known: a tuple, but for comparisons and `isinstance`."""
-
-    __slots__ = ()
-
-
-def make_list(items: Iterable[Any]) -> list[Any] | ListValue:
-    """Return a list of values: Python's own if all are known."""
-    values = list(items)
-    return values if is_known(values) else ListValue(values)
-
-
-def same_sequence(values: tuple[Any, ...], items: Iterable[Any]) -> tuple[Any, ...]:
-    """Return a tuple of other items, of the type of `values`."""
-    if isinstance(values, ListValue):
-        return ListValue(items)
-    make = getattr(type(values), "_make", tuple)  # of a named tuple
-    return make(items)
-
-
 @dataclass(frozen=True, slots=True)
-class TupleList:
-    """A list of values of one form: an array for each LLVM value in the form."""
-
-    columns: tuple[ArrayValue, ...]
-    form: Any
-
-
-@dataclass(frozen=True, slots=True)
-class GrowingList:
-    """A list that a function changes.
+class ListValue:
+    """A list in memory. A list whose items are known one by one is a list of Python.
 
     Attributes:
-        pointer: LLVM value, the address of its head.
-        kinds: kinds of the numbers of an item; None if they are not known yet.
-        name: variable that has the list.
-        is_of_tuples: True if items are tuples of numbers.
+        columns: an array for each LLVM value of an item; () while the variable has the list.
+        item: form of an item; None if no item is known yet.
+        name: variable whose list changes; "" for others.
+        pointer: LLVM value, the address of the list's head while the variable has it.
     """
 
-    pointer: str
-    kinds: tuple[Kind, ...] | None
-    name: str
-    is_of_tuples: bool = False
+    columns: tuple[ArrayValue, ...]
+    item: Any
+    name: str = ""
+    pointer: str = ""
+
+    @property
+    def length(self) -> int | Scalar:
+        """Number of items."""
+        return self.columns[0].shape[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,13 +245,100 @@ def narrow_of(*values: Any) -> str:
 
 def is_known(value: Any) -> bool:
     """Return True if nothing of a value depends on the running program."""
-    if isinstance(value, tuple | list):
+    if isinstance(value, _SEQUENCES):
         return all(map(is_known, value))
     if isinstance(value, slice):
         return is_known((value.start, value.stop, value.step))
-    return not isinstance(
-        value, Scalar | Record | ArrayValue | TupleList | GrowingList | Range | Method
-    )
+    return not isinstance(value, _UNKNOWN)
+
+
+_SEQUENCES = tuple, list
+_UNKNOWN = Scalar, Record, ArrayValue, ListValue, Range, Method
+
+# ---- values within values ------------------------------------------------------------------------
+
+
+def parts_of(value: Any) -> Sequence[Any]:
+    """Return the values within a value that can have LLVM values."""
+    match value:
+        case tuple() | list():
+            return value
+        case ArrayValue(shape=shape, strides=strides, writer=writer):
+            return (*shape, *strides, writer.record) if writer else (*shape, *strides)
+        case ListValue():
+            return value.columns
+        case Range():
+            return value.start, value.stop, value.step
+        case Method():
+            return (value.record,)
+    return ()
+
+
+def with_parts(value: Any, parts: Iterable[Any]) -> Any:
+    """Return a value with others in place of what `parts_of` returns."""
+    match value:
+        case list():
+            return [*parts]
+        case tuple():
+            make = getattr(type(value), "_make", tuple)  # of a named tuple
+            return make(parts)
+        case ArrayValue():
+            items = tuple(parts)
+            axes = len(value.shape)
+            writer = value.writer and replace(value.writer, record=items[-1])
+            return replace(value, shape=items[:axes], strides=items[axes : 2 * axes], writer=writer)
+        case ListValue():
+            return replace(value, columns=tuple(parts))
+        case Range():
+            return Range(*parts)
+        case Method():
+            return replace(value, record=next(iter(parts)))
+    return value
+
+
+def walk(value: Any) -> Iterator[Any]:
+    """Yield a value, and all values within it."""
+    yield value
+    for part in parts_of(value):
+        yield from walk(part)
+
+
+def outline_of(value: Any) -> Any:
+    """Return a hashable key, equal for values that differ in the values within them alone, and in
+    LLVM values."""
+    match value:
+        case Scalar():
+            return value.kind, value.narrow
+        case Record():
+            return Record, id(value.type)
+        case ArrayValue(writer=writer):
+            flags = value.is_writable, value.is_contiguous, value.is_numpy, value.wraps
+            key = writer and (id(writer.record.type), writer.back, writer.start, writer.function)
+            own = id(value.record), value.capacity, len(value.shape), key
+            return ArrayValue, str(value.dtype), *flags, *own
+        case ListValue():
+            return ListValue, form_of(value.item), len(value.columns) or value.name
+        case Range():
+            return Range
+        case Method():
+            return Method, value.function
+        case tuple() | list():
+            return type(value), len(value)
+    if isinstance(value, float):
+        return float, value.hex()  # 0.0 and -0.0 are equal, and differ
+    if isinstance(value, np.generic):
+        return type(value), value.tobytes()
+    return type(value), value if isinstance(value, _COMPARABLE) else id(value)
+
+
+_COMPARABLE = int, str, np.dtype, FunctionType
+
+
+def form_of(value: Any) -> Any:
+    """Return a hashable key, equal for values with the same known parts and the same kinds of
+    unknown ones. A function is compiled once for each form of its arguments."""
+    parts = parts_of(value)
+    return (outline_of(value), *map(form_of, parts)) if parts else outline_of(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,140 +349,73 @@ class Leaf:
     text: str
 
 
+def _has_pointer(value: Any) -> bool:
+    return isinstance(value, _IN_MEMORY) or is_growing(value)
+
+
+_IN_MEMORY = Record, ArrayValue
+
+
 def leaves(value: Any) -> Iterator[Leaf]:
     """Yield the LLVM values of a value, in the order in which `rebuild` takes them."""
-    match value:
-        case Scalar():
-            yield Leaf(value.kind.llvm, value.text)
-        case Record() | GrowingList():
-            yield Leaf("ptr", value.pointer)
-        case ArrayValue():
-            yield Leaf("ptr", value.pointer)
-            for part in (*value.shape, *value.strides):
-                yield from leaves(part)
-            if value.writer is not None:
-                yield from leaves(value.writer.record)
-        case Range():
-            for part in (value.start, value.stop, value.step):
-                yield from leaves(part)
-        case Method():
-            yield from leaves(value.record)
-        case TupleList():
-            yield from leaves(value.columns)
-        case tuple():
-            for part in value:
-                yield from leaves(part)
+    for each in walk(value):
+        if isinstance(each, Scalar):
+            yield Leaf(each.kind.llvm, each.text)
+        elif _has_pointer(each):
+            yield Leaf("ptr", each.pointer)
 
 
 def rebuild(value: Any, texts: Iterator[str]) -> Any:
     """Return a value of the same form with the LLVM values `texts`."""
-    match value:
-        case Scalar():
-            return replace(value, text=next(texts))
-        case Record() | GrowingList():
-            return replace(value, pointer=next(texts))
-        case ArrayValue():
-            pointer = next(texts)
-            shape = tuple(rebuild(part, texts) for part in value.shape)
-            strides = tuple(rebuild(part, texts) for part in value.strides)
-            writer = value.writer and replace(
-                value.writer, record=rebuild(value.writer.record, texts)
-            )
-            return replace(value, pointer=pointer, shape=shape, strides=strides, writer=writer)
-        case Range():
-            return Range(*(rebuild(x, texts) for x in (value.start, value.stop, value.step)))
-        case Method():
-            return Method(rebuild(value.record, texts), value.function)
-        case TupleList():
-            return replace(value, columns=rebuild(value.columns, texts))
-        case tuple():
-            return same_sequence(value, (rebuild(part, texts) for part in value))
-    return value
-
-
-def form_of(value: Any) -> Any:
-    """Return a hashable key, equal for values with the same known parts and the same kinds of
-    unknown ones. A function is compiled once for each form of its arguments."""
-    match value:
-        case Scalar():
-            return value.kind, value.narrow
-        case Record():
-            return Record, id(value.type)
-        case ArrayValue():
-            parts = (*value.shape, *value.strides)
-            flags = value.is_writable, value.is_contiguous, value.is_list, value.is_numpy
-            extra = id(value.record), value.capacity, value.wraps, key_of_writer(value.writer)
-            return ArrayValue, str(value.dtype), *map(form_of, parts), *flags, *extra
-        case GrowingList():
-            return GrowingList, value.kinds, value.is_of_tuples, value.name
-        case Range():
-            return Range, *map(form_of, (value.start, value.stop, value.step))
-        case Method():
-            return Method, form_of(value.record), value.function
-        case TupleList():
-            return TupleList, form_of(value.columns), form_of(value.form)
-        case tuple() | list():
-            return type(value), *map(form_of, value)
-    if isinstance(value, float):
-        return float, value.hex()  # 0.0 and -0.0 are equal, and differ
-    if isinstance(value, np.generic):
-        return type(value), value.tobytes()
-    if isinstance(value, int | str | np.dtype | FunctionType):
-        return type(value), value
-    return type(value), id(value)
-
-
-def key_of_writer(writer: Writer | None) -> Any:
-    """Return a key, equal for writers with the same code."""
-    if writer is None:
-        return None
-    return id(writer.record.type), writer.back, writer.start, writer.function
+    if isinstance(value, Scalar):
+        return replace(value, text=next(texts))
+    if _has_pointer(value):
+        value = replace(value, pointer=next(texts))
+    parts = parts_of(value)
+    return with_parts(value, [rebuild(part, texts) for part in parts]) if parts else value
 
 
 def forget_bounds(value: Any) -> Any:
     """Return a value without the bounds of its integers: a function that is compiled for it serves
     all values of its form. Lengths stay at least 0."""
-    match value:
-        case Scalar():
-            return Scalar(value.kind, value.text, narrow=value.narrow)
-        case ArrayValue():
-            shape = tuple(
-                replace(forget_bounds(part), low=0) if isinstance(part, Scalar) else part
-                for part in value.shape
-            )
-            return replace(value, shape=shape, strides=forget_bounds(value.strides), name="")
-        case Range():
-            return Range(*map(forget_bounds, (value.start, value.stop, value.step)))
-        case TupleList():
-            return replace(value, columns=forget_bounds(value.columns))
-        case Method():
-            return Method(forget_bounds(value.record), value.function)
-        case tuple():
-            return same_sequence(value, map(forget_bounds, value))
-    return value
+    if isinstance(value, Scalar):
+        return Scalar(value.kind, value.text, narrow=value.narrow)
+    if isinstance(value, ListValue):
+        value = replace(value, name="") if value.columns else value
+    parts = [forget_bounds(part) for part in parts_of(value)]
+    if isinstance(value, ArrayValue):
+        for k in range(len(value.shape)):
+            parts[k] = replace(parts[k], low=0) if isinstance(parts[k], Scalar) else parts[k]
+    return with_parts(value, parts) if parts else value
 
 
-def is_list(value: Any) -> bool:
-    """Return True for lists, whose items may be known."""
-    return isinstance(value, list | ListValue)
+def is_growing(value: Any) -> bool:
+    """Return True for a list that its variable has and changes."""
+    return isinstance(value, ListValue) and bool(value.name) and not value.columns
+
+
+def array_of(value: Any) -> Any:
+    """Return the array of a list of numbers in memory; return all other values as they are."""
+    is_list = isinstance(value, ListValue) and isinstance(value.item, Scalar)
+    return value.columns[0] if is_list else value
 
 
 def describe(value: Any) -> str:
     """Return what a value is, for messages."""
     match value:
         case Scalar():
-            return f"{'an' if value.kind is Kind.INT else 'a'} {value.kind.value}"
+            return f"{'an' if value.kind is Kind.INT else 'a'} {value.kind.title}"
         case ArrayValue():
             return f"an array of {value.dtype}"
         case Record():
             return "a record"
-        case TupleList():
-            return "a list of tuples"
-        case GrowingList():
-            return "a list"
+        case ListValue():
+            return "a list of tuples" if isinstance(value.item, tuple) else "a list"
         case Range():
             return "a range"
-        case ListValue():
+        case slice():
+            return "a slice"
+        case list() if not is_known(value):
             return f"a list of {len(value)}"
         case tuple():
             return f"a tuple of {len(value)}"

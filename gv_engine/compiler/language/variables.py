@@ -12,12 +12,10 @@ from gv_engine.compiler.language.expressions import Unknown
 from gv_engine.compiler.language.lists import Lists
 from gv_engine.compiler.language.source import Source, find_usage
 from gv_engine.compiler.language.values import (
-    ArrayValue,
-    GrowingList,
     Kind,
+    ListValue,
     Record,
     Scalar,
-    TupleList,
     describe,
     forget_bounds,
     form_of,
@@ -25,11 +23,12 @@ from gv_engine.compiler.language.values import (
     is_number,
     kind_of,
     leaves,
-    make_list,
     narrow_of,
+    parts_of,
     rebuild,
-    same_sequence,
     to_known,
+    walk,
+    with_parts,
 )
 
 
@@ -46,13 +45,13 @@ class Hints:
         shared: further variables that need memory for all their values.
         stored: variables that are read where not every way to the place assigns them, so that their
             value stays in memory.
-        items: kinds of the numbers in lists that grow, by variable; with None behind for tuples.
+        items: forms of the items of lists that grow, by variable.
     """
 
     forms: dict[str, Any] = field(default_factory=dict)
     shared: set[str] = field(default_factory=set)
     stored: set[str] = field(default_factory=set)
-    items: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    items: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -131,7 +130,7 @@ class Variables(Lists):
         assigns the variable, or if it is no number."""
         if name in self.grown and not is_argument:
             value = self.make_growing(name, value, self._hints.items.get(name))
-        elif _grows(value):
+        elif _has_growing_items(value):
             self.refuse("a list that grows has one name: the other one would not see its items")
         value = self._forms[name] = to_known(value)
         is_shared = self.source.assigned[name] > 1 or name in self._hints.shared
@@ -148,13 +147,13 @@ class Variables(Lists):
             self.emit.do(f"store i1 true, ptr {self._flags[name]}")
         self._set.add(name)
 
-    def widen_items(self, values: GrowingList, kinds: tuple[Any, ...]) -> None:
+    def widen_items(self, values: ListValue, item: Any) -> None:
         if values.name not in self.grown:
             self.refuse("the item is of another kind than those of the list")
-        before = self._hints.items.get(values.name, kinds)
-        if len(before) != len(kinds) or (before[-1] is None) != (kinds[-1] is None):
+        before = self._hints.items.get(values.name, item)
+        if type(before) is not type(item) or len(parts_of(before)) != len(parts_of(item)):
             self.refuse(f"the items of {values.name!r} are numbers here and tuples there")
-        self._hints.items[values.name] = kinds
+        self._hints.items[values.name] = item
         raise CompileAgain
 
     def _new_variable(self, form: Any) -> LocalVariable:
@@ -187,8 +186,8 @@ class Variables(Lists):
                 for part, each in zip(target.elts, self._split(target.elts, value)):
                     self.assign(part.value if isinstance(part, ast.Starred) else part, each)
             case ast.Subscript():
-                owner = self.to_array(self.evaluate(target.value))
-                self.write_array(owner, self.evaluate(target.slice), value)
+                owner = self.to_changeable(self.evaluate(target.value))
+                self.write_item(owner, self.evaluate(target.slice), value)
             case ast.Attribute():
                 owner = self.evaluate(target.value)
                 if not isinstance(owner, Record):
@@ -208,7 +207,7 @@ class Variables(Lists):
             self.refuse(f"found {len(items)} values for {len(targets) - 1} names or more")
         return (
             *items[: stars[0]],
-            make_list(items[stars[0] : len(items) - after]),
+            [*items[stars[0] : len(items) - after]],
             *items[len(items) - after :],
         )
 
@@ -309,19 +308,15 @@ def _has_numbers(value: Any) -> bool:
     return is_number(value) or not is_known(value)
 
 
-def _grows(value: Any) -> bool:
+def _has_growing_items(value: Any) -> bool:
     """Return True for the items of a list that grows, and for tuples with them."""
-    if isinstance(value, TupleList):
-        value = value.columns
-    if isinstance(value, tuple):
-        return any(map(_grows, value))
-    return isinstance(value, ArrayValue) and bool(value.name)
+    return any(isinstance(each, ListValue) and bool(each.name) for each in walk(value))
 
 
 def _widen(value: Any) -> Any:
     """Return a form for a variable that is assigned in several places: numbers are not known."""
     if is_number(value):
         return Scalar(kind_of(value), "", narrow=narrow_of(value))
-    if isinstance(value, tuple):
-        return same_sequence(value, map(_widen, value))
+    if isinstance(value, tuple) or (isinstance(value, list) and not is_known(value)):
+        return with_parts(value, map(_widen, value))
     return forget_bounds(value)
