@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.session import autoplay
-from gv_engine.session.batch_viewer import BatchSnapshot, BatchSource, BatchViewer, CurvePoint
+from gv_engine.session.batch_viewer import BatchSnapshot, BatchSource, BatchViewer
 from gv_engine.session.sprite_paths import sprite_folders
 from gv_engine.ui.drawing.batch_view import (
     MAX_CELL,
@@ -290,28 +290,24 @@ class BatchScreen(Screen):
     def _draw_header(self, painter: Painter, rect: Rect, roomy: bool) -> None:
         """Draw into `rect` the scenario's name, the number of steps and the curves of the
         statistics; only the curves' last values unless `roomy`."""
-        line = painter.line_height
-        rest = rect.copy()
-        column = cut(rest, "left", rect.w * 3 // 10)
+        line, curves = painter.line_height, rect.copy()
+        column = cut(curves, "left", rect.w * 3 // 10)
         painter.draw_text(cut(column, "top", line * 3 // 2), self.worlds.scenario.name, size=1.3)
-        points = list(self.worlds.curves)
-        last = points[-1] if points else CurvePoint(*(math.nan,) * 4)
         if roomy:
-            description = f"{self._policy_name}, {self._describe_speed()}"
             state = self.worlds.latest_snapshot()
             steps = f"{state.steps:,} steps each" if state else "not begun"
-            painter.draw_text(cut(column, "top", line), description, "muted")
-            painter.draw_text(cut(column, "top", line), steps, "muted")
-        width = rest.w // len(CURVES)
+            for text in (f"{self._policy_name}, {self._describe_speed()}", steps):
+                painter.draw_text(cut(column, "top", line), text, "muted")
+        points = list(self.worlds.curves)  # another thread may add one
+        width = curves.w // len(CURVES)
         for title, (field, value_format) in CURVES.items():
-            slot = cut(rest, "left", width - line // 2, line // 2)
-            row, value = cut(slot, "top", line), getattr(last, field)
-            text = "-" if math.isnan(value) else value_format.format(value)
-            row.w -= painter.draw_text(row, text, "accent", "right", 0.9) + line // 4
-            painter.draw_text(row, title, "muted", size=0.9)
+            values = [getattr(point, field) for point in points]
+            slot = cut(curves, "left", width - line // 2, line // 2)
+            last = values[-1] if values else math.nan
+            last_text = "-" if math.isnan(last) else value_format.format(last)
+            _draw_curve_title(painter, cut(slot, "top", line), title, last_text)
             if roomy:
                 painter.draw_card(slot, "well")
-                values = [getattr(point, field) for point in points]
                 _draw_curve(painter, slot.inflate(-line // 2, -line // 2), values)
 
     def _describe_speed(self) -> str:
@@ -321,6 +317,13 @@ class BatchScreen(Screen):
         pace = self.local_worlds.pace
         names = {math.inf: "full speed", 0.0: "paused"}
         return names.get(pace, f"{pace:g} steps a second")
+
+
+def _draw_curve_title(painter: Painter, row: Rect, title: str, last: str) -> None:
+    """Draw the title of a curve at the left of `row`, and its last value at the right."""
+    width = painter.draw_text(row, last, "accent", "right", 0.9)
+    row.w -= width + painter.line_height // 4
+    painter.draw_text(row, title, "muted", size=0.9)
 
 
 def _draw_curve(painter: Painter, rect: Rect, values: Sequence[float]) -> None:

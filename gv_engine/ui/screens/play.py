@@ -52,6 +52,7 @@ _SIMILAR_ACTIONS = {
     **dict.fromkeys(("PICK_UP", "DROP"), ("PICK_N_DROP",)),
 }
 """Actions that players may mean by an action that the level lacks."""
+_FIRST_MOVES = 5  # hints on moves before those on undo; hints at the end are left out first
 
 
 class PlayScreen(GameScreen):
@@ -380,18 +381,15 @@ class PlayScreen(GameScreen):
         """Return short texts on the keys for moves, undo and help, for the bottom of the screen."""
         domain = self.domain.title
         descriptions = {c.name: c.description for c in self.app.bindings.commands(domain)}
-        names = self.stage.hinted_commands
-        keyed = self.stage.keyed_command
-        moves = [self.hint(domain, keyed(name), descriptions[name]) for name in names]
-        has_others = self.has_command("next_agent")
-        return (
-            *moves[:5],
-            self.hint("play", "undo", "undo"),
-            self.hint("play", "hint", "hint") if self.game.pack_level else "",
-            self.hint(domain, "next_agent", "another agent") if has_others else "",
-            *moves[5:],
-            self.hint("view", "help", "all keys"),
-        )
+        moves = [
+            self.hint(domain, self.stage.keyed_command(name), descriptions[name])
+            for name in self.stage.hinted_commands
+        ]
+        others = {"undo": "undo"} | ({"hint": "hint"} if self.game.pack_level else {})
+        hints = [*moves[:_FIRST_MOVES], *self.hints_of("play", others)]
+        if self.has_command("next_agent"):
+            hints.append(self.hint(domain, "next_agent", "another agent"))
+        return (*hints, *moves[_FIRST_MOVES:], self.hint("view", "help", "all keys"))
 
     def current_hints(self) -> Sequence[str]:
         """Return the hints to show: during the episode `hints()`, at its end hints on the keys for

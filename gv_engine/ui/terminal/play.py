@@ -451,53 +451,80 @@ class TerminalGame(TerminalScreen):
 
     def _panel_lines(self, width: int) -> list[Text]:
         """Return the lines of the status panel, `width` characters wide: title, steps, return, last
-        rewards, messages and legend."""
-        theme, frame = self._theme, self.game.frame()
-        limit = "" if frame.max_steps is None else f" of {frame.max_steps}"
-        undone_steps = self.game.length - self.game.position
-        undone_text = f" ({undone_steps} undone)" if undone_steps else ""
-        (title, place), level = self.game.heading, self.game.pack_level
-        has_rewards = self._shows_rewards or level is None
-        goal = self._progress.format_goal(level) if level else ""
-        seed = f"seed {self.game.seed}, " * has_rewards
-        facts = [f"return {format_reward(frame.total)}" * has_rewards, goal]
-        lines = [
-            Text(title, f"bold {theme.accent}"),
-            *([Text(place, theme.muted)] if place else ()),
-            Text(f"{seed}step {frame.steps}{limit}{undone_text}"),
-            *map(Text, filter(None, facts)),
-            *map(Text, [f"you are {self.game.controlled}"] * (len(self.game.agents) > 1)),
-            *map(Text, self._wrap(self._picture.facts(frame), width)),
-        ]
-        if self._controller.is_real_time:
-            lines.append(Text(f"time runs: {self._speed} steps a second"))
+        rewards, messages, result and legend."""
+        frame = self.game.frame()
+        lines = self._status_lines(frame, width)
         if frame.action:
-            action = frame.action.replace("_", " ").lower()
-            reward = [self._format_reward(frame, frame.reward)] * has_rewards
-            lines += [Text(), Text.assemble(f"{action} ", *reward)]
-            for name, term in frame.terms.items():
-                label = f"  {name.replace('_', ' ')} ", theme.muted
-                lines += [Text.assemble(label, self._format_reward(frame, term))] * (
-                    bool(term) and has_rewards
-                )
-        self._shown_hint = self._picture.hint_text
-        notes = self._instructions(), self._shown_hint, frame.message, *self._note.split("\n")
-        for note in notes:
-            rows = self._wrap([note], width)
-            lines += [Text()] * bool(rows) + [Text(row, f"bold {theme.text}") for row in rows]
+            lines += self._last_step_lines(frame)
+        lines += self._note_lines(frame, width)
         if frame.outcome:
-            is_solved = bool(level and frame.success)
-            medals = self._progress.format_medals(level) if level else ""
-            ending = "Solved!" if is_solved else frame.ending
-            ink = theme.loss if frame.success is False or self.game.is_lost else theme.gain
-            lines += [
-                Text(),
-                Text(f" {ending} ", f"bold {theme.on_accent} on {ink}"),
-                Text(self._progress.format_result(self.game, frame.steps)),
-                Text(medals if is_solved else "", theme.accent),
-            ]
+            lines += self._result_lines(frame)
         lines += [Text(), *self._picture.legend(frame)]
         return [_truncate(line, width) for line in lines]
+
+    @property
+    def _has_rewards(self) -> bool:
+        """True if seed and rewards are shown: levels of packs hide them, unless the settings
+        show them."""
+        return self._shows_rewards or self.game.pack_level is None
+
+    def _status_lines(self, frame: Scene, width: int) -> list[Text]:
+        """Return the lines on the level and the state of the game: title, steps, return, goal,
+        agent and what the domain adds."""
+        game, level, (title, place) = self.game, self.game.pack_level, self.game.heading
+        limit = "" if frame.max_steps is None else f" of {frame.max_steps}"
+        undone_steps = game.length - game.position
+        undone_text = f" ({undone_steps} undone)" if undone_steps else ""
+        seed = f"seed {game.seed}, " if self._has_rewards else ""
+        facts = [
+            f"{seed}step {frame.steps}{limit}{undone_text}",
+            f"return {format_reward(frame.total)}" if self._has_rewards else "",
+            self._progress.format_goal(level) if level else "",
+            f"you are {game.controlled}" if len(game.agents) > 1 else "",
+            *self._wrap(self._picture.facts(frame), width),
+            f"time runs: {self._speed} steps a second" if self._controller.is_real_time else "",
+        ]
+        heading = [Text(title, f"bold {self._theme.accent}"), Text(place, self._theme.muted)]
+        return [*filter(None, heading), *map(Text, filter(None, facts))]
+
+    def _last_step_lines(self, frame: Scene) -> list[Text]:
+        """Return the lines on the last action, with its reward and the rules that gave it, if
+        rewards are shown."""
+        action = frame.action.replace("_", " ").lower()
+        if not self._has_rewards:
+            return [Text(), Text(f"{action} ")]
+        lines = [Text(), Text.assemble(f"{action} ", self._format_reward(frame, frame.reward))]
+        for name, term in frame.terms.items():
+            if term:
+                label = f"  {name.replace('_', ' ')} ", self._theme.muted
+                lines.append(Text.assemble(label, self._format_reward(frame, term)))
+        return lines
+
+    def _note_lines(self, frame: Scene, width: int) -> list[Text]:
+        """Return the lines with instructions, hint, message of the game and note, each after an
+        empty line; `_shown_hint` becomes the hint."""
+        self._shown_hint = self._picture.hint_text
+        lines = []
+        notes = self._instructions(), self._shown_hint, frame.message, *self._note.split("\n")
+        for note in notes:
+            if rows := self._wrap([note], width):
+                lines += [Text(), *(Text(row, f"bold {self._theme.text}") for row in rows)]
+        return lines
+
+    def _result_lines(self, frame: Scene) -> list[Text]:
+        """Return the lines on the end of the episode: success or failure, steps and medals."""
+        theme, level = self._theme, self.game.pack_level
+        is_lost = frame.success is False or self.game.is_lost
+        ground = theme.loss if is_lost else theme.gain
+        is_solved = level is not None and frame.success
+        ending = "Solved!" if is_solved else frame.ending
+        medals = self._progress.format_medals(level) if level and is_solved else ""
+        return [
+            Text(),
+            Text(f" {ending} ", f"bold {theme.on_accent} on {ground}"),
+            Text(self._progress.format_result(self.game, frame.steps)),
+            Text(medals, theme.accent),
+        ]
 
     @staticmethod
     def _wrap(texts: Iterable[str], width: int) -> list[str]:
