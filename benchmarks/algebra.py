@@ -66,7 +66,7 @@ def compare(
 
 def sample_problems() -> list[tuple[str, int]]:
     """Return (text, number of moves) of sampled problems."""
-    from gv_engine.domains.algebra import MathyEnvProblemArgs, PolySimplify
+    from gv_engine.plugins.algebra import MathyEnvProblemArgs, PolySimplify
 
     env = PolySimplify(seed=0)
     config = MathyEnvProblemArgs("normal")

@@ -49,10 +49,10 @@ def mathy_envs(problems: Problems) -> Callable[[int], int]:
 
 
 def gv_engine(problems: Problems) -> Callable[[int], int]:
-    """gv_engine.domains.algebra, PolySimplify."""
+    """gv_engine.plugins.algebra, PolySimplify."""
     import numpy as np
 
-    from gv_engine.domains.algebra import MathyEnvState, PolySimplify, is_terminal_transition
+    from gv_engine.plugins.algebra import MathyEnvState, PolySimplify, is_terminal_transition
 
     env = PolySimplify()
     rng = np.random.default_rng(0)
@@ -87,7 +87,7 @@ def mathy_envs_env(problems: Problems) -> Callable[[int], int]:
 
 def gv_engine_env(problems: Problems) -> Callable[[int], int]:
     """gv_engine, environment"""
-    from gv_engine.domains.algebra import ExpressionEnv
+    from gv_engine.plugins.algebra import ExpressionEnv
 
     env = ExpressionEnv("mathy-poly-simplify-normal")
     return _episode_player(env, lambda info: info["action_mask"])
@@ -127,7 +127,7 @@ def _make_vector_stepper(processes: int) -> Callable[[int], int]:
     number."""
     import numpy as np
 
-    from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
+    from gv_engine.plugins.algebra.vector_env import ExpressionVectorEnv
 
     envs = ExpressionVectorEnv("mathy-poly-simplify-normal", GAMES, processes=processes)
     rng = np.random.default_rng(0)
@@ -146,7 +146,7 @@ def _make_vector_stepper(processes: int) -> Callable[[int], int]:
 
 def library_masks(problems: Problems) -> Callable[[int], int]:
     """with rule checks by mathy_core"""
-    from gv_engine.domains.algebra import rule_set
+    from gv_engine.plugins.algebra import rule_set
 
     rule_set.core_rule_properties = lambda rule: None
     return gv_engine(problems)
@@ -154,7 +154,7 @@ def library_masks(problems: Problems) -> Callable[[int], int]:
 
 def every_move(problems: Problems) -> Callable[[int], int]:
     """with mathy_core asked for every move"""
-    from gv_engine.domains.algebra import rule_set
+    from gv_engine.plugins.algebra import rule_set
 
     rule_set._apply_cached = rule_set._apply_to_part
     return gv_engine(problems)
@@ -162,8 +162,8 @@ def every_move(problems: Problems) -> Callable[[int], int]:
 
 def whole_texts(problems: Problems) -> Callable[[int], int]:
     """with whole texts read by mathy_core"""
-    from gv_engine.domains.algebra import rule_set, state
-    from gv_engine.domains.algebra.library import ExpressionParser
+    from gv_engine.plugins.algebra import rule_set, state
+    from gv_engine.plugins.algebra.library import ExpressionParser
 
     def parse(text: str) -> Any:
         return rule_set.from_library(ExpressionParser().parse(text))
@@ -174,7 +174,7 @@ def whole_texts(problems: Problems) -> Callable[[int], int]:
 
 def whole_trees(problems: Problems) -> Callable[[int], int]:
     """with whole trees handed to mathy_core"""
-    from gv_engine.domains.algebra import rule_set
+    from gv_engine.plugins.algebra import rule_set
 
     def apply(self: Any, root: Any, node: int, number: int) -> Any:
         tree = rule_set.to_library(root)
@@ -188,7 +188,7 @@ def whole_trees(problems: Problems) -> Callable[[int], int]:
 
 def library_constructors(problems: Problems) -> Callable[[int], int]:
     """with nodes constructed by mathy_core"""
-    from gv_engine.domains.algebra import rule_set
+    from gv_engine.plugins.algebra import rule_set
 
     rule_set._default_attributes = lambda kind: vars(kind())
     return gv_engine(problems)

@@ -21,11 +21,13 @@ class Plugin:
     when it is first used.
 
     Attributes:
+        domains: its domains, each a `gv_engine.scenario.plugin.Domain`.
         commands: module of each command of `gv-engine`, see `gv_engine.cli.COMMANDS`.
         policy_writer: function `(run, out)` that writes the policy of a run into a file, as a
             network, and returns a description of it.
     """
 
+    domains: tuple[str, ...] = ()
     commands: Mapping[str, str] = field(default_factory=dict)
     policy_writer: str = ""
 
@@ -39,8 +41,8 @@ def find_plugins() -> tuple[Plugin, ...]:
     )
 
 
-DOMAIN_PLUGINS = ("gv_engine.domains.grid.plugin:DOMAIN", "gv_engine.domains.algebra.plugin:DOMAIN")
-"""The `gv_engine.scenario.plugin.Domain` of each kind of worlds."""
+GRID_DOMAIN = "gv_engine.domains.grid.plugin:DOMAIN"
+"""The `gv_engine.scenario.plugin.Domain` of grids."""
 
 RENDER_MODES = {
     "human": "gv_engine.ui.window.viewer:open_viewer",

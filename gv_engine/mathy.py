@@ -1,11 +1,11 @@
 """Public path of algebra, as MathyEnv's documents print it, with their modules `env`, `state`,
-`time_step` and `types`; see `gv_engine.domains.algebra`."""
+`time_step` and `types`; see `gv_engine.plugins.algebra`."""
 
 import sys
 from typing import Any
 
-from gv_engine.domains import algebra
-from gv_engine.domains.algebra import env, state
+from gv_engine.plugins import algebra
+from gv_engine.plugins.algebra import env, state
 
 __all__ = algebra.__all__
 

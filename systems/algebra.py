@@ -6,22 +6,143 @@ A scenario that lists no rules uses all of them, in the order of this file.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Protocol
+
 import esper
 
 from components.algebra import Changed, Constant, Depth, Identity, InOrder, Operator, Variable
-from gv_engine.rules.frame import TreeNode
-from gv_engine.rules.system import (
-    RENDERING,
-    REWARD,
-    TERMINATING,
-    TRANSITION,
-    ExpressionCanvas,
-    Rewriting,
-    system,
-)
+from gv_engine.rules.system import RENDERING, REWARD, TERMINATING, TRANSITION, system
 
 MOST_VISITS = 3
 """Maximum number of visits to the same expression; one visit more loses the episode."""
+
+
+@dataclass(frozen=True)
+class TreeNode:
+    """One node of an expression tree with its position in the drawing; no two nodes share a
+    column.
+
+    Attributes:
+        identity: number that a node keeps across rewrites, so that it can move smoothly between
+            pictures.
+        kind: `constant`, `variable` or `operator`.
+        text: label of the node: a number, a letter or a sign.
+        x: index in in-order traversal (left operand, node, right operand), from 0. Actions use it.
+        y: depth of the node in the tree, 0 for the root.
+        parent: `x` of the parent node; -1 for the root.
+        changed: True if the last move changed or created the node.
+        rules: indices of the rules that apply to the node.
+        span: start and end of the node's own characters in the written expression; an empty range
+            for the multiplication in 4x, which has no sign.
+        whole: start and end of the characters of the node's whole subtree.
+    """
+
+    identity: int
+    kind: str
+    text: str
+    x: int
+    y: int
+    parent: int
+    changed: bool
+    rules: tuple[int, ...]
+    span: tuple[int, int]
+    whole: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class EnvRewards:
+    """Rewards of moves by kind.
+
+    Attributes:
+        win: reward of winning, before the bonus for unused moves.
+        helpful: reward of a move with a rule that the environment rewards.
+        unhelpful: reward of a move with a rule that the environment penalizes.
+        time: reward of any other move.
+        revisit: reward of a repeated expression, per visit.
+    """
+
+    win: float = 1.0
+    lose: float = -1.0
+    helpful: float = 0.01
+    unhelpful: float = -0.01
+    time: float = -0.01
+    revisit: float = -0.02
+    invalid: float = -0.5
+
+
+class Rewriting(Protocol):
+    """One move of an algebra episode: a rewriting rule that is applied to a node of the expression.
+    Systems read the move's properties and decide its outcome by its methods.
+
+    Attributes:
+        valid: True if the rule applies at the node.
+        decided_by: name of the system that decided on the outcome; "" before.
+        reward: reward of the move, once it is decided.
+    """
+
+    valid: bool
+    decided_by: str
+    reward: float
+
+    @property
+    def rewards(self) -> EnvRewards:
+        """Rewards of moves by kind."""
+
+    @property
+    def tolerates_invalid(self) -> bool:
+        """True if the episode continues after a rule that does not apply."""
+
+    @property
+    def fits_observation(self) -> bool:
+        """True if the expression is small enough for an observation."""
+
+    @property
+    def moves_remaining(self) -> int:
+        """Number of moves until the episode is lost."""
+
+    @property
+    def visits(self) -> int:
+        """Number of times the episode has reached the expression, this time included; 0 where
+        revisits do not count."""
+
+    @property
+    def has_rewarded_rule(self) -> bool:
+        """True if the environment rewards moves of this rule."""
+
+    @property
+    def has_penalized_rule(self) -> bool:
+        """True if the environment penalizes moves of this rule."""
+
+    def rewrite(self) -> None:
+        """Apply the rule, so that the world is in the next state."""
+
+    def check_goal(self) -> None:
+        """Let the environment decide whether the new state wins or loses the episode, if the
+        environment has a goal."""
+
+    def score(self, reward: float, discount: float | None = None) -> None:
+        """Decide that the episode continues with this reward."""
+
+    def lose(self) -> None:
+        """Decide that the episode is lost."""
+
+    def give_up(self) -> None:
+        """Forfeit all remaining moves and lose the episode."""
+
+
+class ExpressionCanvas(Protocol):
+    """Interface that rendering systems draw an expression on."""
+
+    def spans(self, node: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Return start and end of a node's own characters, and of its subtree's, in the written
+        expression."""
+
+    def rules_at(self, node: int) -> tuple[int, ...]:
+        """Return the indices of the rules that apply to a node."""
+
+    def show(self, nodes: tuple[TreeNode, ...]) -> None:
+        """Show the picture with these nodes."""
 
 
 @system(TRANSITION)

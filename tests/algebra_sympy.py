@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gv_engine.domains.algebra.expression import Node, NoValueError, TooLargeError, evaluate
-from gv_engine.domains.algebra.parser import parse
-from gv_engine.domains.algebra.rule_set import RuleSet, core_rules
+from gv_engine.plugins.algebra.expression import Node, NoValueError, TooLargeError, evaluate
+from gv_engine.plugins.algebra.parser import parse
+from gv_engine.plugins.algebra.rule_set import RuleSet, core_rules
 
 try:
     import sympy

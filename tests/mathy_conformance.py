@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gv_engine.domains.algebra import (
+from gv_engine.plugins.algebra import (
     ENVIRONMENTS,
     MathyEnv,
     MathyEnvProblem,
     MathyEnvProblemArgs,
     MathyEnvState,
 )
-from gv_engine.domains.algebra.library import util
-from gv_engine.domains.algebra.parser import parse
-from gv_engine.domains.algebra.rule_set import to_library
+from gv_engine.plugins.algebra.library import util
+from gv_engine.plugins.algebra.parser import parse
+from gv_engine.plugins.algebra.rule_set import to_library
 from tests import DATA
 
 EPISODES = DATA / "mathy" / "episodes.json.gz"

@@ -82,7 +82,6 @@ class Extra(NamedTuple):
         return extra or [self.library]
 
 
-MATH = Extra("Algebra", "mathy_core", "math")
 PARALLEL = Extra("A parallel environment", "pettingzoo", "pettingzoo")
 MINIGRID_PACKAGE = Extra("A picture of MiniGrid's", "minigrid", "minigrid")
 RAY = Extra("Work on a cluster", "ray", "ray")
@@ -350,8 +349,10 @@ class Domain:
         return cast(DomainPlugin, importlib.import_module(self.plugin_module))
 
 
+_PLUGIN_DOMAINS = [name for plugin in late_imports.find_plugins() for name in plugin.domains]
 DOMAINS: dict[str, Domain] = {
-    domain.name: domain for domain in map(resolve_name, late_imports.DOMAIN_PLUGINS)
+    domain.name: domain
+    for domain in map(resolve_name, [late_imports.GRID_DOMAIN, *_PLUGIN_DOMAINS])
 }
 """All domains, by name."""
 

@@ -11,8 +11,8 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from gv_engine import GridVectorEnv
-from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.envs.observations import REPRESENTATION_NAMES
+from gv_engine.plugins.algebra.vector_env import ExpressionVectorEnv
 from tests.comparing import same
 
 LEVEL, N = "keydoor-5x5", 3

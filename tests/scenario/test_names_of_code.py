@@ -97,7 +97,7 @@ from shutil import rmtree
 from esper import Processor
 
 from gv_engine import REWARD, TRANSITION, system
-from gv_engine.domains.algebra import MathyEnv
+from gv_engine.plugins.algebra import MathyEnv
 
 rebound = functools.partial(_exit, 3)
 

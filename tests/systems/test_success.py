@@ -13,9 +13,9 @@ import gv_engine
 from gv_engine import AGENT, GridEnv, GridVectorEnv, Scenario, ScenarioError
 from gv_engine.cli import main
 from gv_engine.cli.play import summarize_episode
-from gv_engine.domains.algebra.gym_env import ExpressionEnv
-from gv_engine.domains.algebra.scenario import AlgebraScenario
-from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
+from gv_engine.plugins.algebra.gym_env import ExpressionEnv
+from gv_engine.plugins.algebra.scenario import AlgebraScenario
+from gv_engine.plugins.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.rollout import episode_folder
 from gv_engine.rollout.policy import RandomPolicy
 from gv_engine.rollout.rollout import rollout

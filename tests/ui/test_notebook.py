@@ -14,7 +14,7 @@ import pytest
 
 from gv_engine import GridEnv, GridVectorEnv, Scenario, parallel_env
 from gv_engine.cli import main
-from gv_engine.domains.algebra import gym_env
+from gv_engine.plugins.algebra import gym_env
 from gv_engine.plugins.web.notebook import PlayableLevel
 from gv_engine.session.replay import Replay
 from gv_engine.session.rollout_games import RolloutSessions

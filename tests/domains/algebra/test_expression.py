@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gv_engine.domains.algebra import MathyEnv, MathyEnvState, expression, rule_set
-from gv_engine.domains.algebra.expression import (
+from gv_engine.plugins.algebra import MathyEnv, MathyEnvState, expression, rule_set
+from gv_engine.plugins.algebra.expression import (
     FUNCTIONS,
     POINTS,
     Node,
@@ -23,9 +23,9 @@ from gv_engine.domains.algebra.expression import (
     evaluate,
     is_equivalent,
 )
-from gv_engine.domains.algebra.library import ExpressionParser, rules
-from gv_engine.domains.algebra.parser import ExpressionError, find_spans, parse
-from gv_engine.domains.algebra.rule_set import RuleSet, to_library
+from gv_engine.plugins.algebra.library import ExpressionParser, rules
+from gv_engine.plugins.algebra.parser import ExpressionError, find_spans, parse
+from gv_engine.plugins.algebra.rule_set import RuleSet, to_library
 
 RULES = RuleSet(rule_set.core_rules())
 MARKED = {

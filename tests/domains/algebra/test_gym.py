@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from gv_engine.domains.algebra import ExpressionEnv
-from gv_engine.domains.algebra.gym_env import algebra_scenario
-from gv_engine.domains.algebra.hooks import check_random_episodes, make_vector_env
-from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
+from gv_engine.plugins.algebra import ExpressionEnv
+from gv_engine.plugins.algebra.gym_env import algebra_scenario
+from gv_engine.plugins.algebra.hooks import check_random_episodes, make_vector_env
+from gv_engine.plugins.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.scenario.library import gym_id
 from gv_engine.scenario.plugin import DOMAINS
 from tests.comparing import same

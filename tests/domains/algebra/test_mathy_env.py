@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gv_engine.domains.algebra.env import MathyEnv
-from gv_engine.domains.algebra.environments import ENVIRONMENTS, PolySimplify
-from gv_engine.domains.algebra.episode import find_hint
-from gv_engine.domains.algebra.library import BaseRule, rules
-from gv_engine.domains.algebra.rule_set import to_library
-from gv_engine.domains.algebra.state import MathyEnvState, is_terminal_transition, problem_hash
 from gv_engine.mathy import EnvRewards, MathyEnvProblem, MathyEnvProblemArgs, StepType, termination
+from gv_engine.plugins.algebra.env import MathyEnv
+from gv_engine.plugins.algebra.environments import ENVIRONMENTS, PolySimplify
+from gv_engine.plugins.algebra.episode import find_hint
+from gv_engine.plugins.algebra.library import BaseRule, rules
+from gv_engine.plugins.algebra.rule_set import to_library
+from gv_engine.plugins.algebra.state import MathyEnvState, is_terminal_transition, problem_hash
 
 CS, DF, AG = 1, 3, 4
 DIFFICULTIES = ("easy", "normal", "hard")

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import gv_engine.mathy_envs as mathy_envs
-from gv_engine.domains.algebra.library import BaseRule, rules
 from gv_engine.mathy import MathyEnv as DocumentedEnv
 from gv_engine.mathy_envs import MathyEnv, MathyEnvState, ObservationType, envs
-from gv_engine.mathy_envs.gym import IDS, MaskedDiscrete
+from gv_engine.plugins.algebra.library import BaseRule, rules
+from gv_engine.plugins.algebra.mathy_envs.gym import IDS, MaskedDiscrete
 from tests.mathy_conformance import RECORDED
 
 

@@ -11,15 +11,15 @@ import pytest
 import yaml
 
 from gv_engine.cli import main
-from gv_engine.domains.algebra import AlgebraScenario, ExpressionEnv
-from gv_engine.domains.algebra.gym_env import algebra_scenario
+from gv_engine.plugins.algebra import AlgebraScenario, ExpressionEnv
+from gv_engine.plugins.algebra.gym_env import algebra_scenario
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.scenario.plugin import DOMAINS, list_built_in_names
 from tests.processes import run_program, run_python
 
 OWN = '''
-from gv_engine.domains.algebra import MathyEnv, MathyEnvProblem, PolySimplify
+from gv_engine.plugins.algebra import MathyEnv, MathyEnvProblem, PolySimplify
 from gv_engine.rules.system import REWARD, TRANSITION, system
 from mathy_core.rule import BaseRule
 
@@ -494,10 +494,10 @@ CLEAN = """
 import sys
 import gv_engine
 assert not any("mathy" in name for name in sys.modules if "gv_engine" not in name)
-import gv_engine.domains.algebra
+import gv_engine.plugins.algebra
 heavy = {"llvmlite", "pygame", "imageio", "rich"} & {name.partition(".")[0] for name in sys.modules}
 assert not heavy, heavy
-env = gv_engine.domains.algebra.ExpressionEnv("mathy-poly-simplify-easy")
+env = gv_engine.plugins.algebra.ExpressionEnv("mathy-poly-simplify-easy")
 env.reset(seed=0)
 env.step(0)
 """

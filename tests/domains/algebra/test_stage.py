@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from gv_engine.cli import main
-from gv_engine.domains.algebra.episode import HintSearch, TreeCursor
-from gv_engine.domains.algebra.inspector import formula_font
-from gv_engine.domains.algebra.stage import (
+from gv_engine.plugins.algebra.episode import HintSearch, TreeCursor
+from gv_engine.plugins.algebra.frame import ExpressionFrame
+from gv_engine.plugins.algebra.inspector import formula_font
+from gv_engine.plugins.algebra.stage import (
     MIN_LINE,
     TreeLayout,
     TreeStage,
@@ -20,7 +21,6 @@ from gv_engine.domains.algebra.stage import (
     lay_out_tree,
     measure_text,
 )
-from gv_engine.rules.frame import ExpressionFrame
 from gv_engine.scenario.plugin import DOMAINS, list_built_in_names
 from gv_engine.session.catalogue import size_variants
 from gv_engine.session.replay import SUFFIX, Replay

@@ -5,11 +5,11 @@ import inspect
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-import gv_engine.domains.algebra
+import gv_engine.plugins.algebra
 from systems import algebra
 
-DOMAIN = gv_engine.domains.algebra.__name__
-FILES = sorted(Path(gv_engine.domains.algebra.__file__).parent.glob("*.py"))
+DOMAIN = gv_engine.plugins.algebra.__name__
+FILES = sorted(Path(gv_engine.plugins.algebra.__file__).parent.glob("*.py"))
 
 
 def taken_from(file: Path) -> set[str]:

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from components.algebra import Changed, Constant, Identity, InOrder, Operator, Variable
-from gv_engine.domains.algebra import EnvRewards, ExpressionWorld, MathyEnvState, termination
-from gv_engine.domains.algebra.env import MathyEnv
-from gv_engine.domains.algebra.environments import ENVIRONMENTS, PolySimplify
-from gv_engine.domains.algebra.episode import AlgebraEpisode
-from gv_engine.domains.algebra.library import SUCCESS_SYSTEMS
-from gv_engine.rules.frame import ExpressionFrame, expression_to_text
+from gv_engine.plugins.algebra import EnvRewards, ExpressionWorld, MathyEnvState, termination
+from gv_engine.plugins.algebra.env import MathyEnv
+from gv_engine.plugins.algebra.environments import ENVIRONMENTS, PolySimplify
+from gv_engine.plugins.algebra.episode import AlgebraEpisode
+from gv_engine.plugins.algebra.frame import ExpressionFrame, expression_to_text
+from gv_engine.plugins.algebra.library import SUCCESS_SYSTEMS
 from gv_engine.rules.system import Call
 from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.session.catalogue import load_playable
@@ -294,7 +294,7 @@ def test_an_episode_begins_with_a_saved_state():
 
 
 def test_an_episode_is_that_of_an_environment():
-    from gv_engine.domains.algebra import ExpressionEnv
+    from gv_engine.plugins.algebra import ExpressionEnv
 
     env, made = ExpressionEnv("mathy-poly-simplify-normal"), episode()
     _, info = env.reset(seed=3)
@@ -331,7 +331,7 @@ def test_what_is_refused_says_why():
 
 
 def test_a_session_takes_every_action_of_the_environment():
-    from gv_engine.domains.algebra import ExpressionEnv
+    from gv_engine.plugins.algebra import ExpressionEnv
 
     env = ExpressionEnv("mathy-poly-simplify-normal")
     env.reset(seed=3)

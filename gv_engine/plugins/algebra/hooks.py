@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gv_engine.domains.algebra.episode import HintFinder
-from gv_engine.domains.algebra.expression import compare_values
-from gv_engine.domains.algebra.gym_env import ExpressionEnv, algebra_scenario
-from gv_engine.domains.algebra.scenario import AlgebraScenario
-from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
+from gv_engine.plugins.algebra.episode import HintFinder
+from gv_engine.plugins.algebra.expression import compare_values
+from gv_engine.plugins.algebra.gym_env import ExpressionEnv, algebra_scenario
+from gv_engine.plugins.algebra.scenario import AlgebraScenario
+from gv_engine.plugins.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.rollout.policy import PolicyError
 from gv_engine.scenario.documents.document import Document
 from gv_engine.scenario.plugin import CheckPlan, CheckReport, Schedules

@@ -7,10 +7,11 @@ from typing import Any
 
 from rich.text import Text
 
-from gv_engine.domains.algebra.episode import RULE_PREFIX, HintSearch, TreeCursor
-from gv_engine.rules.frame import ExpressionFrame, TreeNode
+from gv_engine.plugins.algebra.episode import RULE_PREFIX, HintSearch, TreeCursor
+from gv_engine.plugins.algebra.frame import ExpressionFrame
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.terminal.tty import TerminalPicture
+from systems.algebra import TreeNode
 
 
 class TreeTerminalView(TerminalPicture):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from gv_engine.domains.algebra.episode import TreeCursor
+from gv_engine.plugins.algebra.episode import TreeCursor
 from gv_engine.rules.errors import Stopped
 from gv_engine.scenario.documents.rule_modules import make_rule_error
 from gv_engine.scenario.readers.map import format_reward

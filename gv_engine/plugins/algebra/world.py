@@ -13,20 +13,20 @@ import esper
 import numpy as np
 
 from components.algebra import Changed, Constant, Depth, Identity, InOrder, Operator, Variable
-from gv_engine.domains.algebra import parser, state
-from gv_engine.domains.algebra.env import MathyEnv, Move
-from gv_engine.domains.algebra.expression import CONSTANT, VARIABLE, Node
-from gv_engine.domains.algebra.library import BaseRule, expressions
-from gv_engine.domains.algebra.parser import parse
-from gv_engine.domains.algebra.state import START, MathyEnvState
-from gv_engine.rules import system
+from gv_engine.plugins.algebra import parser, state
+from gv_engine.plugins.algebra.env import MathyEnv, Move
+from gv_engine.plugins.algebra.expression import CONSTANT, VARIABLE, Node
+from gv_engine.plugins.algebra.frame import ExpressionFrame, RewriteRecord
+from gv_engine.plugins.algebra.library import BaseRule, expressions
+from gv_engine.plugins.algebra.parser import parse
+from gv_engine.plugins.algebra.state import START, MathyEnvState
 from gv_engine.rules.component import NOTHING
-from gv_engine.rules.frame import ExpressionFrame, RewriteRecord, TreeNode
 from gv_engine.rules.objects import is_engine_module
 from gv_engine.rules.system import RENDERING, REWARD, TERMINATING, TRANSITION, Call, Phase
 from gv_engine.rules.turns import describe_ending
 from gv_engine.world.bound_call import BoundCall
 from gv_engine.world.columns import ESPER_LOCK, EsperContext
+from systems.algebra import ExpressionCanvas, TreeNode
 
 TRUNCATED_AFTER = 3
 """Default step limit of an episode, in multiples of its allowed moves."""
@@ -312,7 +312,7 @@ class ExpressionWorld(Move):
             self._numbers = itertools.count(max(latest + 1, next(self._numbers)))
 
 
-class WorldCanvas(system.ExpressionCanvas):
+class WorldCanvas(ExpressionCanvas):
     """Canvas that builds an `ExpressionFrame` from the drawn nodes of a world."""
 
     def __init__(

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
-from gv_engine.domains.algebra import library
-from gv_engine.domains.algebra.env import MathyEnv
-from gv_engine.domains.algebra.environments import ENVIRONMENTS
-from gv_engine.domains.algebra.library import SUCCESS_SYSTEMS, SYSTEMS, BaseRule, code_location
-from gv_engine.domains.algebra.library import rules as lib_rules
-from gv_engine.domains.algebra.parser import ExpressionError, parse
-from gv_engine.domains.algebra.state import (
+from gv_engine.plugins.algebra import library
+from gv_engine.plugins.algebra.env import MathyEnv
+from gv_engine.plugins.algebra.environments import ENVIRONMENTS
+from gv_engine.plugins.algebra.library import SUCCESS_SYSTEMS, SYSTEMS, BaseRule, code_location
+from gv_engine.plugins.algebra.library import rules as lib_rules
+from gv_engine.plugins.algebra.parser import ExpressionError, parse
+from gv_engine.plugins.algebra.state import (
     INVALID_ACTION_RESPONSES,
     EnvRewards,
     MathyEnvDifficulty,
@@ -52,7 +52,7 @@ from gv_engine.scenario.syntax.fields import FieldError, YamlNode
 from gv_engine.scenario.syntax.json_schema import FunctionSchema, Key, KeyTable
 
 if TYPE_CHECKING:
-    from gv_engine.domains.algebra.world import ExpressionWorld
+    from gv_engine.plugins.algebra.world import ExpressionWorld
 
 
 RULES: dict[str, type[BaseRule]] = {
@@ -485,7 +485,7 @@ class AlgebraScenario(ImmutableScenario):
     def make_world(self) -> ExpressionWorld:
         """Return a new world with entities and components (an object world) that plays the scenario
         in a new environment."""
-        from gv_engine.domains.algebra.world import ExpressionWorld  # imports esper
+        from gv_engine.plugins.algebra.world import ExpressionWorld  # imports esper
 
         return ExpressionWorld(self.make_env(), self.max_steps, self.success)
 

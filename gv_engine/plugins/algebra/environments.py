@@ -8,14 +8,14 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from gv_engine.domains.algebra import expression
-from gv_engine.domains.algebra.env import MathyEnv, RuleType
-from gv_engine.domains.algebra.library import BaseRule, util
-from gv_engine.domains.algebra.library import expressions as lib
-from gv_engine.domains.algebra.library import rules as lib_rules
-from gv_engine.domains.algebra.parser import parse
-from gv_engine.domains.algebra.rule_set import to_library
-from gv_engine.domains.algebra.state import (
+from gv_engine.plugins.algebra import expression
+from gv_engine.plugins.algebra.env import MathyEnv, RuleType
+from gv_engine.plugins.algebra.library import BaseRule, util
+from gv_engine.plugins.algebra.library import expressions as lib
+from gv_engine.plugins.algebra.library import rules as lib_rules
+from gv_engine.plugins.algebra.parser import parse
+from gv_engine.plugins.algebra.rule_set import to_library
+from gv_engine.plugins.algebra.state import (
     MathyEnvDifficulty,
     MathyEnvProblem,
     MathyEnvProblemArgs,

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from gv_engine.domains.algebra.env import MathyEnv
-from gv_engine.domains.algebra.scenario import AlgebraScenario
-from gv_engine.domains.algebra.state import MAX_FLOAT, NUM_TYPES, TYPE_BUCKETS, tree_edges
-from gv_engine.domains.algebra.world import WorldSnapshot
 from gv_engine.envs.arg_checks import check_options
 from gv_engine.envs.environment import ScenarioEnv
 from gv_engine.envs.render_modes import Renderer
 from gv_engine.envs.representations import Arrays
 from gv_engine.late_imports import RENDER_MODES
+from gv_engine.plugins.algebra.env import MathyEnv
+from gv_engine.plugins.algebra.scenario import AlgebraScenario
+from gv_engine.plugins.algebra.state import MAX_FLOAT, NUM_TYPES, TYPE_BUCKETS, tree_edges
+from gv_engine.plugins.algebra.world import WorldSnapshot
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.scenario.documents.loading import as_scenario
 

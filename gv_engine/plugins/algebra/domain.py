@@ -3,8 +3,9 @@
 from functools import cache
 from pathlib import Path
 
+from gv_engine.plugins.algebra.extras import MATH
 from gv_engine.scenario.library import list_scenarios
-from gv_engine.scenario.plugin import MATH, Domain, ScenariosByName
+from gv_engine.scenario.plugin import Domain, ScenariosByName
 from gv_engine.scenario.storage.resources import SCENARIOS
 
 
@@ -17,17 +18,17 @@ def _built_in() -> ScenariosByName:
 DOMAIN = Domain(
     name="algebra",
     title="algebra",
-    plugin_module="gv_engine.domains.algebra.hooks",
-    env="gv_engine.domains.algebra.gym_env:ExpressionEnv",
-    vector_env="gv_engine.domains.algebra.vector_env:ExpressionVectorEnv",
+    plugin_module="gv_engine.plugins.algebra.hooks",
+    env="gv_engine.plugins.algebra.gym_env:ExpressionEnv",
+    vector_env="gv_engine.plugins.algebra.vector_env:ExpressionVectorEnv",
     built_in=_built_in,
-    format="gv_engine.domains.algebra.scenario:FORMAT",
+    format="gv_engine.plugins.algebra.scenario:FORMAT",
     rules="systems.algebra",
     extra=MATH,
-    episode="gv_engine.domains.algebra.episode:AlgebraEpisode",
-    stage="gv_engine.domains.algebra.stage:TreeStage",
-    text="gv_engine.rules.frame:expression_to_text",
-    terminal="gv_engine.domains.algebra.terminal:TreeTerminalView",
+    episode="gv_engine.plugins.algebra.episode:AlgebraEpisode",
+    stage="gv_engine.plugins.algebra.stage:TreeStage",
+    text="gv_engine.plugins.algebra.frame:expression_to_text",
+    terminal="gv_engine.plugins.algebra.terminal:TreeTerminalView",
     views=dict.fromkeys(
         ("both", "tree", "expression"), "gv_engine.ui.drawing.recording:stage_renderer"
     ),

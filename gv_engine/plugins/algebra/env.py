@@ -10,14 +10,14 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.domains.algebra import library, rule_set, state
-from gv_engine.domains.algebra.expression import POINTS, compare_values
-from gv_engine.domains.algebra.library import BaseRule, ExpressionChangeRule, code_location, util
-from gv_engine.domains.algebra.library import expressions as lib
-from gv_engine.domains.algebra.library import rules as lib_rules
-from gv_engine.domains.algebra.parser import find_spans
-from gv_engine.domains.algebra.rule_set import LazyChange, RuleSet, from_library
-from gv_engine.domains.algebra.state import (
+from gv_engine.plugins.algebra import library, rule_set, state
+from gv_engine.plugins.algebra.expression import POINTS, compare_values
+from gv_engine.plugins.algebra.library import BaseRule, ExpressionChangeRule, code_location, util
+from gv_engine.plugins.algebra.library import expressions as lib
+from gv_engine.plugins.algebra.library import rules as lib_rules
+from gv_engine.plugins.algebra.parser import find_spans
+from gv_engine.plugins.algebra.rule_set import LazyChange, RuleSet, from_library
+from gv_engine.plugins.algebra.state import (
     START,
     EnvRewards,
     MathyAction,
@@ -32,7 +32,8 @@ from gv_engine.domains.algebra.state import (
 )
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.errors import GVEngineError
-from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, Call, Phase, Rewriting
+from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, Call, Phase
+from systems.algebra import Rewriting
 
 RuleType = type[BaseRule]
 

@@ -2,12 +2,12 @@
 
 from typing import Literal
 
-from gv_engine.domains.algebra.state import (
+from gv_engine.plugins.algebra.state import (
     MathyEnvDifficulty,
     MathyEnvProblem,
     MathyEnvProblemArgs,
 )
-from gv_engine.rules.system import EnvRewards as _Rewards
+from systems.algebra import EnvRewards as _Rewards
 
 __all__ = [
     "ActionList",

@@ -1,6 +1,6 @@
 """Helper of mathy_envs."""
 
-from gv_engine.domains.algebra.library import util as _util
+from gv_engine.plugins.algebra.library import util as _util
 
 pad_array = _util.pad_array
 

@@ -18,12 +18,12 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from gv_engine.domains.algebra.gym_env import ExpressionEnv, algebra_scenario
-from gv_engine.domains.algebra.scenario import AlgebraScenario
-from gv_engine.domains.algebra.world import WorldSnapshot
 from gv_engine.envs import arg_checks
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, add_presence_masks
+from gv_engine.plugins.algebra.gym_env import ExpressionEnv, algebra_scenario
+from gv_engine.plugins.algebra.scenario import AlgebraScenario
+from gv_engine.plugins.algebra.world import WorldSnapshot
 from gv_engine.scenario.storage.worker_process import start_worker
 from gv_engine.world import simulation
 from gv_engine.world.simulation import KEEP, RESTART, resets_in_step, starts_episode

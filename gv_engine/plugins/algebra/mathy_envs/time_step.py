@@ -1,6 +1,6 @@
 """Timesteps, the outcomes of moves."""
 
-from gv_engine.domains.algebra.state import (
+from gv_engine.plugins.algebra.state import (
     StepType,
     TimeStep,
     is_terminal_transition,

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gv_engine.domains.algebra.library import expressions as lib
+from gv_engine.plugins.algebra.library import expressions as lib
 
 CONSTANT, VARIABLE = lib.ConstantExpression, lib.VariableExpression
 NEGATE, FACTORIAL = lib.NegateExpression, lib.FactorialExpression

@@ -12,15 +12,15 @@ from zlib import adler32
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.domains.algebra import state as own
-from gv_engine.domains.algebra.expression import CONSTANT, Node
-from gv_engine.domains.algebra.state import (
+from gv_engine.plugins.algebra import state as own
+from gv_engine.plugins.algebra.expression import CONSTANT, Node
+from gv_engine.plugins.algebra.mathy_envs.types import ActionType
+from gv_engine.plugins.algebra.state import (
     MAX_FLOAT,
     MathyAgentState,
     MathyEnvStateStep,
     MathyObservation,
 )
-from gv_engine.mathy_envs.types import ActionType
 
 __all__ = [
     "MathyAgentState",

@@ -1,7 +1,7 @@
 """Rule sets: masks of applicable rules, computed in one pass, and rewriting by mathy_core.
 
 The bits of the seven core rules are stored in every node (see
-`gv_engine.domains.algebra.expression`). For all other rules mathy_core tests node by node.
+`gv_engine.plugins.algebra.expression`). For all other rules mathy_core tests node by node.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.domains.algebra import expression, library
-from gv_engine.domains.algebra.expression import CONSTANT, SYMBOLS, Node, NodeKind
-from gv_engine.domains.algebra.library import expressions as lib
-from gv_engine.domains.algebra.library import rules as mathy_rules
-from gv_engine.domains.algebra.parser import parse
+from gv_engine.plugins.algebra import expression, library
+from gv_engine.plugins.algebra.expression import CONSTANT, SYMBOLS, Node, NodeKind
+from gv_engine.plugins.algebra.library import expressions as lib
+from gv_engine.plugins.algebra.library import rules as mathy_rules
+from gv_engine.plugins.algebra.parser import parse
 from gv_engine.rules.errors import GVEngineError
 
 

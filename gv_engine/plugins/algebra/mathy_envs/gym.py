@@ -10,12 +10,16 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import ArrayLike, NDArray
 
-from gv_engine.domains.algebra.state import MAX_FLOAT
-from gv_engine.mathy_envs import envs
-from gv_engine.mathy_envs.env import MathyEnv
-from gv_engine.mathy_envs.state import NUM_FEATURES, MathyEnvState, ObservationType
-from gv_engine.mathy_envs.time_step import is_terminal_transition
-from gv_engine.mathy_envs.types import ActionType, MathyEnvDifficulty, MathyEnvProblemArgs
+from gv_engine.plugins.algebra.mathy_envs import envs
+from gv_engine.plugins.algebra.mathy_envs.env import MathyEnv
+from gv_engine.plugins.algebra.mathy_envs.state import NUM_FEATURES, MathyEnvState, ObservationType
+from gv_engine.plugins.algebra.mathy_envs.time_step import is_terminal_transition
+from gv_engine.plugins.algebra.mathy_envs.types import (
+    ActionType,
+    MathyEnvDifficulty,
+    MathyEnvProblemArgs,
+)
+from gv_engine.plugins.algebra.state import MAX_FLOAT
 
 __all__ = ["IDS", "MaskedDiscrete", "MathyGymEnv"]
 

@@ -13,18 +13,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gv_engine.domains.algebra.env import MathyEnv
-from gv_engine.domains.algebra.expression import ADD, CA, CONSTANT, MULTIPLY, POWER, VARIABLE, Node
-from gv_engine.domains.algebra.gym_env import ExpressionEnv
-from gv_engine.domains.algebra.rule_set import RewriteError
-from gv_engine.domains.algebra.scenario import AlgebraScenario
-from gv_engine.domains.algebra.state import MathyEnvState, is_terminal_transition
-from gv_engine.domains.algebra.world import ExpressionWorld, WorldSnapshot, action_names
+from gv_engine.plugins.algebra.env import MathyEnv
+from gv_engine.plugins.algebra.expression import ADD, CA, CONSTANT, MULTIPLY, POWER, VARIABLE, Node
+from gv_engine.plugins.algebra.frame import ExpressionFrame
+from gv_engine.plugins.algebra.gym_env import ExpressionEnv
+from gv_engine.plugins.algebra.rule_set import RewriteError
+from gv_engine.plugins.algebra.scenario import AlgebraScenario
+from gv_engine.plugins.algebra.state import MathyEnvState, is_terminal_transition
+from gv_engine.plugins.algebra.world import ExpressionWorld, WorldSnapshot, action_names
 from gv_engine.rules.errors import format_count
-from gv_engine.rules.frame import ExpressionFrame, TreeNode
 from gv_engine.scenario.documents.rule_modules import make_rule_error
 from gv_engine.session.autoplay import SolutionPath
 from gv_engine.session.episode import Episode, PolicyInput, add_world_axis
+from systems.algebra import TreeNode
 
 # ---- cursor --------------------------------------------------------------------------------------
 

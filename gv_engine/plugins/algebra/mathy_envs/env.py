@@ -7,24 +7,28 @@ from typing import Any
 
 import numpy as np
 
-from gv_engine.domains.algebra import env as own
-from gv_engine.domains.algebra.env import RuleType
-from gv_engine.domains.algebra.library import BaseRule
-from gv_engine.domains.algebra.library import ExpressionParser as _LibraryParser
-from gv_engine.domains.algebra.library import expressions as lib
-from gv_engine.domains.algebra.parser import parse
-from gv_engine.domains.algebra.rule_set import RuleSet, to_library
-from gv_engine.domains.algebra.state import INVALID_ACTION_RESPONSES as _RESPONSES
-from gv_engine.domains.algebra.state import MathyEnvState as _OwnState
-from gv_engine.domains.algebra.state import MathyEnvStateStep
-from gv_engine.mathy_envs import time_step
-from gv_engine.mathy_envs.state import MathyEnvState, MathyObservationUnion, ObservationType
-from gv_engine.mathy_envs.types import (
+from gv_engine.plugins.algebra import env as own
+from gv_engine.plugins.algebra.env import RuleType
+from gv_engine.plugins.algebra.library import BaseRule
+from gv_engine.plugins.algebra.library import ExpressionParser as _LibraryParser
+from gv_engine.plugins.algebra.library import expressions as lib
+from gv_engine.plugins.algebra.mathy_envs import time_step
+from gv_engine.plugins.algebra.mathy_envs.state import (
+    MathyEnvState,
+    MathyObservationUnion,
+    ObservationType,
+)
+from gv_engine.plugins.algebra.mathy_envs.types import (
     ActionType,
     EnvRewards,
     MathyEnvProblem,
     MathyEnvProblemArgs,
 )
+from gv_engine.plugins.algebra.parser import parse
+from gv_engine.plugins.algebra.rule_set import RuleSet, to_library
+from gv_engine.plugins.algebra.state import INVALID_ACTION_RESPONSES as _RESPONSES
+from gv_engine.plugins.algebra.state import MathyEnvState as _OwnState
+from gv_engine.plugins.algebra.state import MathyEnvStateStep
 
 __all__ = [
     "INVALID_ACTION_RESPONSES",

@@ -8,8 +8,8 @@ import math
 import re
 from typing import NamedTuple
 
-from gv_engine.domains.algebra import expression
-from gv_engine.domains.algebra.expression import CONSTANT, FUNCTIONS, MULTIPLY, VARIABLE, Node
+from gv_engine.plugins.algebra import expression
+from gv_engine.plugins.algebra.expression import CONSTANT, FUNCTIONS, MULTIPLY, VARIABLE, Node
 from gv_engine.rules.errors import GVEngineError
 
 _MAX_CHARACTERS = 4096

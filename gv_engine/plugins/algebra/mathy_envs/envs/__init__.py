@@ -2,8 +2,8 @@
 
 import sys
 
-from gv_engine.domains.algebra import environments as own
-from gv_engine.mathy_envs.env import MathyEnv
+from gv_engine.plugins.algebra import environments as own
+from gv_engine.plugins.algebra.mathy_envs.env import MathyEnv
 
 __all__ = [
     "MATHY_BUILTIN_ENVS",

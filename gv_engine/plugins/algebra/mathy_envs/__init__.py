@@ -10,9 +10,9 @@ The older document of MathyEnv, with flat masks and numbered actions, is at `gv_
 ('(4 + 2) * x', [0, 1, 0, 0, 0])
 """
 
-from gv_engine.mathy_envs import env, envs, state, time_step, types, util
-from gv_engine.mathy_envs.env import INVALID_ACTION_RESPONSES, MathyEnv
-from gv_engine.mathy_envs.state import (
+from gv_engine.plugins.algebra.mathy_envs import env, envs, state, time_step, types, util
+from gv_engine.plugins.algebra.mathy_envs.env import INVALID_ACTION_RESPONSES, MathyEnv
+from gv_engine.plugins.algebra.mathy_envs.state import (
     MathyAgentState,
     MathyEnvState,
     MathyEnvStateStep,
@@ -22,21 +22,21 @@ from gv_engine.mathy_envs.state import (
     MathyObservation,
     ObservationType,
 )
-from gv_engine.mathy_envs.time_step import (
+from gv_engine.plugins.algebra.mathy_envs.time_step import (
     StepType,
     TimeStep,
     is_terminal_transition,
     termination,
     transition,
 )
-from gv_engine.mathy_envs.types import (
+from gv_engine.plugins.algebra.mathy_envs.types import (
     ActionType,
     EnvRewards,
     MathyEnvDifficulty,
     MathyEnvProblem,
     MathyEnvProblemArgs,
 )
-from gv_engine.mathy_envs.util import pad_array
+from gv_engine.plugins.algebra.mathy_envs.util import pad_array
 
 __all__ = [
     "INVALID_ACTION_RESPONSES",

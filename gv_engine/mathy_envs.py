@@ -1,0 +1,10 @@
+"""Public path of mathy_envs, with its own names: `gv_engine.plugins.algebra.mathy_envs`."""
+
+from typing import TYPE_CHECKING
+
+from gv_engine.plugins import publish
+
+if TYPE_CHECKING:
+    from gv_engine.plugins.algebra.mathy_envs import *
+
+publish(__name__, "gv_engine.plugins.algebra.mathy_envs")
