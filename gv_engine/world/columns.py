@@ -18,7 +18,6 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from types import FunctionType
 from typing import Any
 
 import esper
@@ -218,20 +217,21 @@ class EsperContext:
 
 
 class ObjectColumn:
-    """One field of one component over all entities: `w.position.y`; see `_column_class`."""
+    """One field of one component over all entities: `w.position.y`."""
 
-    __slots__ = ("_cast", "_rows")
+    __slots__ = ("_cast", "_field", "_rows")
 
-    def __init__(self, rows: list[Any], cast: Callable[[Any], Any]) -> None:
-        """Make a column that reads and writes one field of the components in `rows`; `cast`
+    def __init__(self, field: str, rows: list[Any], cast: Callable[[Any], Any]) -> None:
+        """Make a column that reads and writes one `field` of the components in `rows`; `cast`
         converts written values."""
+        self._field = field
         self._rows = rows
         self._cast = cast
 
     def __getitem__(self, e: int) -> Any:
         """Return the value of this column's field for entity `e`."""
         try:
-            return self._rows[e].field
+            return getattr(self._rows[e], self._field)
         except IndexError:
             raise OutOfBoundsError(e, 0, len(self._rows)) from None
 
@@ -239,21 +239,9 @@ class ObjectColumn:
         """Write the value of this column's field for entity `e`."""
         number = self._cast(value)
         try:
-            self._rows[e].field = number
+            setattr(self._rows[e], self._field, number)
         except IndexError:
             raise OutOfBoundsError(e, 0, len(self._rows)) from None
-
-
-@cache
-def _column_class(field: str) -> type[ObjectColumn]:
-    """Return an `ObjectColumn` class that reads the attribute `field` directly by its name, which
-    is faster than `getattr`."""
-    methods = {}
-    for method in (ObjectColumn.__getitem__, ObjectColumn.__setitem__):
-        names = (field if name == "field" else name for name in method.__code__.co_names)
-        code = method.__code__.replace(co_names=tuple(names))
-        methods[method.__name__] = FunctionType(code, globals())
-    return type(ObjectColumn.__name__, (ObjectColumn,), {"__slots__": (), **methods})
 
 
 class ObjectArrayColumn:
@@ -386,7 +374,7 @@ class ComponentColumns:
             column = (
                 ObjectArrayColumn(cls, field, self.rows, kind)
                 if field.items
-                else _column_class(field.name)(self.rows, kind)
+                else ObjectColumn(field.name, self.rows, kind)
             )
             setattr(self, field.name, column)
 

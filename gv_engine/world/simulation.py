@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
-from types import FunctionType
 from typing import Any
 
 import esper
@@ -132,9 +131,7 @@ _PROCESSORS = {
 def _make_processor_class(base: Any, name: str, place: int) -> Any:
     """Return a subclass of `base` for the system called `name`; all worlds share it. `place` is the
     index among the scenario's processors, so that two calls of one system get two classes."""
-    # a copy of the code, so that CPython's inline caches serve a single class
-    process = FunctionType(base.process.__code__.replace(), globals(), None, (None,))
-    return type(name, (base,), {"process": process})
+    return type(name, (base,), {})
 
 
 def make_processor(world: Any, call: Call, place: int) -> Any:
