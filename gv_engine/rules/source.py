@@ -112,6 +112,10 @@ def _name_scopes(node: ast.AST, renamed: dict[str, str]) -> None:
         for child in (*list_children(node), *list_children(first)):
             if child is not first and child is not first.iter:
                 _name_scopes(child, renamed)
+    elif isinstance(node, ast.Lambda):
+        _name_scopes(node.args, renamed)  # default values
+        names = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
+        _name_scopes(node.body, {name: own for name, own in renamed.items() if name not in names})
     else:
         for child in list_children(node):
             _name_scopes(child, renamed)

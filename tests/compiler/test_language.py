@@ -451,6 +451,17 @@ def sort_array(a: Any, b: Any) -> Any:
     return int(ordered[0]), int(ordered[1]), int(ordered[4]), int(values[3]), int(max(values))
 
 
+def call(function: Any, x: Any) -> Any:
+    return function(x)
+
+
+def name_parameters_of_lambdas(a: Any, b: Any) -> Any:
+    """The parameter of a lambda is another variable than that of the comprehension around it."""
+    doubled = [call(lambda k: k * 2, b % 7) for k in range(3)]
+    below = sum(k for k in (1, 2, 3) if k < call(lambda k, by=k: k * by, a % 5))
+    return doubled[2], below
+
+
 def comprehend(a: Any, b: Any) -> Any:
     odd = [k * k for k in range(a % 9) if k % 2]
     pairs = [x + 1 for x in (1, 2, 3)]
@@ -632,6 +643,7 @@ WHOLE_FUNCTIONS = [
     *(combine_bits, combine_truths, raise_power, compare, compare_mixed, use_and_or, stop_early),
     *(pick, is_member, set_in_one_branch, set_in_loop, set_in_both, widen, change_type),
     *(loop_with_else, loop_back, loop_nested, loop_while, loop_for_ever, loop_over_tuple),
+    name_parameters_of_lambdas,
     *(leave_with_value, leave_loops, return_or_else, read_last_turn, read_unset_turn),
     *(make_arrays_in_loops, keep_array_of_turn),
     *(loop_over_functions, unpack, walrus, change_argument, call_with_names),
