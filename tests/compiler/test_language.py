@@ -458,7 +458,7 @@ def call(function: Any, x: Any) -> Any:
 def name_parameters_of_lambdas(a: Any, b: Any) -> Any:
     """The parameter of a lambda is another variable than that of the comprehension around it."""
     doubled = [call(lambda k: k * 2, b % 7) for k in range(3)]
-    below = sum(k for k in (1, 2, 3) if k < call(lambda k, by=k: k * by, a % 5))
+    below = sum(k for k in (1, 2, 3) if k < call(lambda k: k + b % 2, a % 5))
     return doubled[2], below
 
 
