@@ -4,6 +4,7 @@ import numpy as np
 
 from gv_engine.gridverse import (
     Action,
+    Orientation,
     Position,
     Shape,
     State,
@@ -11,7 +12,6 @@ from gv_engine.gridverse import (
     reset_function_registry,
     transition_function_registry,
 )
-from gv_engine.gridverse.geometry import Orientation
 
 
 @transition_function_registry.register

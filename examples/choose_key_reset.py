@@ -4,13 +4,24 @@ from typing import Optional
 
 import numpy.random as rnd
 
-from gv_engine.gridverse import reset_function_registry
-from gv_engine.gridverse.agent import Agent
-from gv_engine.gridverse.geometry import Orientation, Position
-from gv_engine.gridverse.grid import Grid
-from gv_engine.gridverse.grid_object import Color, Door, Exit, Floor, Key, Wall
-from gv_engine.gridverse.rng import choice, get_gv_rng_if_none, make_rng, shuffle
-from gv_engine.gridverse.state import State
+from gv_engine.gridverse import (
+    Agent,
+    Color,
+    Door,
+    Exit,
+    Floor,
+    Grid,
+    Key,
+    Orientation,
+    Position,
+    State,
+    Wall,
+    choice,
+    get_gv_rng_if_none,
+    make_rng,
+    reset_function_registry,
+    shuffle,
+)
 
 
 @reset_function_registry.register

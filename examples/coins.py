@@ -6,6 +6,7 @@ from gv_engine import Scenario
 from gv_engine.gridverse import (
     Action,
     Color,
+    Floor,
     GridObject,
     State,
     choices,
@@ -13,7 +14,6 @@ from gv_engine.gridverse import (
     reset_function_registry,
     reward_function_registry,
 )
-from gv_engine.gridverse.grid_object import Floor
 
 
 class Coin(GridObject):

@@ -4,7 +4,7 @@ import numpy as np
 
 from gv_engine import Scenario
 from gv_engine.gridverse import Action, State, get_gv_rng_if_none, transition_function_registry
-from gv_engine.gridverse.functions import TransitionFunction
+from gv_engine.plugins.gridverse.functions import TransitionFunction
 
 
 @transition_function_registry.register

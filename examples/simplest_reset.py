@@ -4,13 +4,19 @@ from typing import Optional
 
 import numpy.random as rnd
 
-from gv_engine.gridverse import reset_function_registry, transition_function_registry
-from gv_engine.gridverse.action import Action
-from gv_engine.gridverse.agent import Agent
-from gv_engine.gridverse.geometry import Orientation, Position
-from gv_engine.gridverse.grid import Grid
-from gv_engine.gridverse.grid_object import Exit, Floor, Wall
-from gv_engine.gridverse.state import State
+from gv_engine.gridverse import (
+    Action,
+    Agent,
+    Exit,
+    Floor,
+    Grid,
+    Orientation,
+    Position,
+    State,
+    Wall,
+    reset_function_registry,
+    transition_function_registry,
+)
 
 
 @reset_function_registry.register

@@ -3,7 +3,7 @@ from .envs.multi_agent import AgentsVectorEnv, EachAgentVectorEnv
 from .envs.registration import parallel_env
 from .envs.text_actions import TextActions
 from .envs.vector_environment import GridVectorEnv
-from .gridverse import (
+from .plugins.gridverse import (
     Action,
     State,
     observation_function_registry,
@@ -13,7 +13,7 @@ from .gridverse import (
     transition_function_registry,
     visibility_function_registry,
 )
-from .gridverse.debugging import debugging
+from .plugins.gridverse.debugging import debugging
 from .rules.component import (
     AGENT,
     NOTHING,

@@ -13,6 +13,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
+
+from gv_engine.rules.errors import GVEngineError
+
+
+class MissingPluginError(GVEngineError):
+    """A plugin that this needs has been removed from the engine."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +33,16 @@ class Plugin:
         commands: module of each command of `gv-engine`, see `gv_engine.cli.COMMANDS`.
         policy_writer: function `(run, out)` that writes the policy of a run into a file, as a
             network, and returns a description of it.
+        state_function_adapter: function `(function, phase, name)` that makes a system from a
+            function of states.
+        inner_env: function that returns the environment of a scenario whose states are objects.
     """
 
     domains: tuple[str, ...] = ()
     commands: Mapping[str, str] = field(default_factory=dict)
     policy_writer: str = ""
+    state_function_adapter: str = ""
+    inner_env: str = ""
 
 
 @cache
@@ -39,6 +52,18 @@ def find_plugins() -> tuple[Plugin, ...]:
     return tuple(
         import_module(f"gv_engine.plugins.{file.parent.name}.plugin").PLUGIN for file in files
     )
+
+
+def load_addition(name: str) -> Any:
+    """Return the object that a plugin adds as `name`, an attribute of `Plugin`.
+
+    Raises:
+        MissingPluginError: no plugin adds one.
+    """
+    for plugin in find_plugins():
+        if target := getattr(plugin, name):
+            return resolve_name(target)
+    raise MissingPluginError(f"no plugin in gv_engine/plugins/ has a {name}, which this needs")
 
 
 GRID_DOMAIN = "gv_engine.domains.grid.plugin:DOMAIN"
@@ -57,20 +82,11 @@ NOTEBOOK_HTML = "gv_engine.ui.drawing.notebook:to_html"
 CELL_RENDERER = "gv_engine.ui.drawing.sprites:render_cells"
 """Function that draws the cells of pixel observations."""
 
-GRID_RENDERER = "gv_engine.ui.drawing.sprites:render_grid"
-"""Function that draws a grid of GridVerse with its agent."""
-
 KEY_READER = "gv_engine.ui.input.bindings:check_action_key"
 """Function that reads the key of a custom action."""
 
-STATE_FUNCTION_ADAPTER = "gv_engine.gridverse.functions:make_system"
-"""Function that makes a system from a function of GridVerse states."""
-
 SCENARIO_BUILDER = "gv_engine.scenario.building:build_scenario"
 """Function that builds a grid scenario from its document."""
-
-INNER_ENV = "gv_engine.gridverse.envs.gridworld:GridWorld.from_scenario"
-"""Factory of the object environment of a scenario."""
 
 INSTRUCTION_GRAMMAR = "systems.minigrid.grammar"
 """Module that reads the texts of BabyAI's missions."""

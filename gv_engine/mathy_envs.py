@@ -7,4 +7,5 @@ from gv_engine.plugins import publish
 if TYPE_CHECKING:
     from gv_engine.plugins.algebra.mathy_envs import *
 
+
 publish(__name__, "gv_engine.plugins.algebra.mathy_envs")

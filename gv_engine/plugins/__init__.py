@@ -2,13 +2,27 @@
 
 import sys
 from importlib import import_module
+from importlib.util import LazyLoader, find_spec, module_from_spec
 from pkgutil import walk_packages
 
 
 def publish(path: str, package: str) -> None:
-    """Import all modules of a plugin's `package`, and make each of them known below the public
-    `path` as well: one module under two names."""
+    """Make the modules of a plugin's `package` known below the public `path`, too: each is one
+    module under two names, and loaded when it is first imported or used."""
     for module in walk_packages(import_module(package).__path__, f"{package}."):
-        import_module(module.name)
+        if module.name not in sys.modules:
+            _load_late(module.name)
     for name in [name for name in sys.modules if f"{name}.".startswith(f"{package}.")]:
         sys.modules[path + name.removeprefix(package)] = sys.modules[name]
+
+
+def _load_late(name: str) -> None:
+    """Enter the module `name` into `sys.modules`; it is loaded when an attribute of it is used."""
+    spec = find_spec(name)
+    assert spec
+    assert spec.loader
+    spec.loader = loader = LazyLoader(spec.loader)
+    sys.modules[name] = module = module_from_spec(spec)
+    loader.exec_module(module)
+    parent, _, leaf = name.rpartition(".")
+    setattr(sys.modules[parent], leaf, module)

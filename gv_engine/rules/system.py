@@ -108,7 +108,7 @@ class System:
             system that only reads values, `cells` and `appearance` of the world.
         ending_message: sentence of a terminating function for the player; "" for its name.
         objects: function of object states or grids that `function` wraps (see
-            `gv_engine.gridverse`); None for a system of columns.
+            `gv_engine.plugins.gridverse`); None for a system of columns.
     """
 
     function: Callable[..., Any]

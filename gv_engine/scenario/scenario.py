@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.late_imports import INNER_ENV, SCENARIO_BUILDER
+from gv_engine.late_imports import SCENARIO_BUILDER, load_addition
 from gv_engine.rules.component import AGENT
 from gv_engine.rules.errors import SeveralAgentsError, shorten
 from gv_engine.rules.frame import Canvas, Frame
@@ -418,13 +418,13 @@ class Scenario(ImmutableScenario):
         with GridVerse; it ignores `max_steps`.
 
         Returns:
-            a `gv_engine.gridverse.GridWorld`.
+            a `gv_engine.plugins.gridverse.GridWorld`.
 
         Raises:
             RuleError: the scenario lists an esper.Processor, is a mixture, or has views that do not
                 turn.
         """
-        return resolve_name(INNER_ENV)(self)
+        return load_addition("inner_env")(self)
 
     @cached_property
     def identity(self) -> ScenarioIdentity:

@@ -54,7 +54,7 @@ class ObjectWorld(Verbs, World):
         order: (A,) agents in turn order.
         playing, acting: agents that take part in the step, by number and in turn order.
         error: always 0; in records of compiled worlds, the code of the step's error.
-        objects: object store of `gv_engine.gridverse`; None until it is used.
+        objects: object store of `gv_engine.plugins.gridverse`; None until it is used.
     """
 
     if TYPE_CHECKING:  # `World` declares these as read-only for rules; the engine writes them

@@ -19,7 +19,7 @@ from gv_engine.envs import step_results
 from gv_engine.envs.observations import REPRESENTATION_NAMES
 from gv_engine.envs.representations import Representation
 from gv_engine.gridverse import GridWorld
-from gv_engine.gridverse.outer_env import OuterEnv
+from gv_engine.plugins.gridverse.outer_env import OuterEnv
 from tests.comparing import STEPS_ON, same
 
 LEVEL, ASKED = "keydoor-5x5", "GV-MiniGrid-PutNear-6x6-N2-v0"

@@ -11,9 +11,9 @@ import pytest
 
 from gv_engine import transition_function_registry
 from gv_engine.gridverse import Agent, Grid, Orientation, Position, State
-from gv_engine.gridverse.action import Action
-from gv_engine.gridverse.functions import transition_with_copy
-from gv_engine.gridverse.grid_object import (
+from gv_engine.plugins.gridverse.action import Action
+from gv_engine.plugins.gridverse.functions import transition_with_copy
+from gv_engine.plugins.gridverse.grid_object import (
     Box,
     Color,
     Door,

@@ -17,9 +17,9 @@ from gv_engine.gridverse import (
     Shape,
     StateSpace,
 )
-from gv_engine.gridverse.action import Action
-from gv_engine.gridverse.debugging import gv_debug
-from gv_engine.gridverse.grid_object import Box, Color, Door, Exit, Floor, Key, Wall
+from gv_engine.plugins.gridverse.action import Action
+from gv_engine.plugins.gridverse.debugging import gv_debug
+from gv_engine.plugins.gridverse.grid_object import Box, Color, Door, Exit, Floor, Key, Wall
 from gv_engine.validation.differential import run_differential_test
 from tests.scenario.reading import RULES
 

@@ -12,11 +12,11 @@ from gv_engine.gridverse import (
     transition_function_registry,
     visibility_function_registry,
 )
-from gv_engine.gridverse.action import Action
-from gv_engine.gridverse.geometry import Position, Shape
-from gv_engine.gridverse.grid_object import Box, Color, Exit
-from gv_engine.gridverse.rng import make_rng
-from gv_engine.gridverse.state import State
+from gv_engine.plugins.gridverse.action import Action
+from gv_engine.plugins.gridverse.geometry import Position, Shape
+from gv_engine.plugins.gridverse.grid_object import Box, Color, Exit
+from gv_engine.plugins.gridverse.rng import make_rng
+from gv_engine.plugins.gridverse.state import State
 from gv_engine.rules.system import RESET
 from tests import DATA
 from tests.conformance import REWARDS, TERMINATING, VISIBILITY, entries, load

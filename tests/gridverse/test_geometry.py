@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gv_engine.gridverse.geometry import (
+from gv_engine.plugins.gridverse.geometry import (
     Area,
     Orientation,
     Position,

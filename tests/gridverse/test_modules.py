@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from gv_engine import Scenario
-from gv_engine.gridverse import (
+from gv_engine.plugins.gridverse import (
     Action,
     Color,
     Grid,
@@ -22,26 +22,31 @@ from gv_engine.gridverse import (
     StateSpace,
     design,
 )
-from gv_engine.gridverse.debugging import checkraise, debugging
-from gv_engine.gridverse.envs.utils import get_next_position
-from gv_engine.gridverse.envs.yaml.factory import factory_env_from_data, factory_env_from_yaml
-from gv_engine.gridverse.envs.yaml.schemas import SchemaError, schemas
-from gv_engine.gridverse.geometry import Area, Orientation
-from gv_engine.gridverse.grid_object import Box, Door, Exit, Floor, Key, Wall
-from gv_engine.gridverse.gym import (
+from gv_engine.plugins.gridverse.debugging import checkraise, debugging
+from gv_engine.plugins.gridverse.envs.utils import get_next_position
+from gv_engine.plugins.gridverse.envs.yaml.factory import (
+    factory_env_from_data,
+    factory_env_from_yaml,
+)
+from gv_engine.plugins.gridverse.envs.yaml.schemas import SchemaError, schemas
+from gv_engine.plugins.gridverse.geometry import Area, Orientation
+from gv_engine.plugins.gridverse.grid_object import Box, Door, Exit, Floor, Key, Wall
+from gv_engine.plugins.gridverse.gym import (
     STRING_TO_YAML_FILE,
     GymEnvironment,
     GymStateWrapper,
     outer_env_factory,
 )
-from gv_engine.gridverse.representations.observation_representations import (
+from gv_engine.plugins.gridverse.representations.observation_representations import (
     make_observation_representation,
 )
-from gv_engine.gridverse.representations.spaces import Space, SpaceType
-from gv_engine.gridverse.representations.state_representations import make_state_representation
-from gv_engine.gridverse.utils.raytracing import compute_rays_fancy
-from gv_engine.gridverse.utils.rl import make_return_computer
-from gv_engine.gridverse.utils.space_builders import StateSpaceBuilder
+from gv_engine.plugins.gridverse.representations.spaces import Space, SpaceType
+from gv_engine.plugins.gridverse.representations.state_representations import (
+    make_state_representation,
+)
+from gv_engine.plugins.gridverse.utils.raytracing import compute_rays_fancy
+from gv_engine.plugins.gridverse.utils.rl import make_return_computer
+from gv_engine.plugins.gridverse.utils.space_builders import StateSpaceBuilder
 from systems.visibility import trace_rays
 
 TYPES = [Wall, Floor, Exit, Door, Key]
@@ -271,7 +276,7 @@ def test_keys_of_a_window(env, monkeypatch):
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     import pygame
 
-    from gv_engine.gridverse.rendering import GridVerseViewer
+    from gv_engine.plugins.gridverse.rendering import GridVerseViewer
 
     pressed = []
 
@@ -297,7 +302,7 @@ def test_keys_of_a_window(env, monkeypatch):
 
 
 def test_shapes():
-    from gv_engine.gridverse import rendering_gym as shapes
+    from gv_engine.plugins.gridverse import rendering_gym as shapes
 
     viewer = shapes.Viewer(40, 20)
     viewer.set_bounds(0, 4, 0, 2)
@@ -324,7 +329,7 @@ def test_shapes():
 
 
 def test_recordings(env, tmp_path):
-    from gv_engine.gridverse.recording import Data, DataBuilder, generate_images, record
+    from gv_engine.plugins.gridverse.recording import Data, DataBuilder, generate_images, record
 
     inner = env.outer_env.inner_env
     builder: Any = DataBuilder(0.9)

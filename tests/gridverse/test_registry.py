@@ -12,14 +12,15 @@ import pytest
 import gv_engine
 import gv_engine.gridverse
 from gv_engine import RuleError
-from gv_engine.gridverse.action import Action
-from gv_engine.gridverse.functions import PROTOCOLS
-from gv_engine.gridverse.geometry import Shape
-from gv_engine.gridverse.grid_object import Exit, Key
-from gv_engine.gridverse.registry import FUNCTION_REGISTRIES
-from gv_engine.gridverse.rng import make_rng
-from gv_engine.gridverse.state import State
+from gv_engine.plugins.gridverse.action import Action
+from gv_engine.plugins.gridverse.functions import PROTOCOLS
+from gv_engine.plugins.gridverse.geometry import Shape
+from gv_engine.plugins.gridverse.grid_object import Exit, Key
+from gv_engine.plugins.gridverse.registry import FUNCTION_REGISTRIES
+from gv_engine.plugins.gridverse.rng import make_rng
+from gv_engine.plugins.gridverse.state import State
 from gv_engine.rules.system import REGISTRIES, TRANSITION, system
+from tests.processes import run_python
 
 RESETS, REWARDS = gv_engine.reset_function_registry, gv_engine.reward_function_registry
 TRANSITIONS = gv_engine.transition_function_registry
@@ -280,7 +281,10 @@ def test_named_paths_lead_somewhere(path):
         ("snapshots:load", "rollout.snapshots"),
         ("episode_folder:read", "rollout.episode_folder"),
         ("recording:Recorder", "ui.drawing.recording"),
-        ("mathy:MathyEnv", "domains.algebra.env"),
+        ("gridverse.gym:GymEnvironment", "plugins.gridverse.gym"),
+        ("learning:Config", "plugins.learning.config"),
+        ("mathy:MathyEnv", "plugins.algebra.env"),
+        ("mathy_envs.gym:MathyGymEnv", "plugins.algebra.mathy_envs.gym"),
     ],
 )
 def test_a_public_path_has_the_thing_itself(path, name):
@@ -288,6 +292,21 @@ def test_a_public_path_has_the_thing_itself(path, name):
     pytest.importorskip("pygame")
     thing = path.partition(":")[2]
     assert resolve_name(f"gv_engine.{path}") is resolve_name(f"gv_engine.{name}:{thing}")
+
+
+def test_a_public_path_has_no_module_twice():
+    script = """
+import sys, gv_engine.gridverse.envs.yaml.factory
+from gv_engine.plugins.gridverse import gym, state
+assert gv_engine.gridverse is sys.modules["gv_engine.plugins.gridverse"]
+assert gv_engine.gridverse.state is state
+assert gv_engine.gridverse.gym is gym
+assert "imageio" not in sys.modules
+import gv_engine.gridverse.recording
+assert "imageio" in sys.modules
+assert "plugins" in gv_engine.gridverse.recording.DataBuilder.__module__
+"""
+    run_python("-c", script)
 
 
 def test_modules_of_functions_offer_what_they_list():

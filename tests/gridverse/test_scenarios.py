@@ -13,7 +13,7 @@ import yaml
 from gv_engine import GridEnv, GridVectorEnv, RuleError, Scenario, ScenarioError
 from gv_engine.cli import main
 from gv_engine.gridverse import Action
-from gv_engine.gridverse.state import State
+from gv_engine.plugins.gridverse.state import State
 from gv_engine.rules.system import REGISTRIES, TRANSITION
 from gv_engine.validation.contracts import find_broken_contracts
 from gv_engine.validation.differential import run_differential_test
@@ -155,7 +155,7 @@ def registry(monkeypatch):
 
 
 REGISTERS = """
-from gv_engine.gridverse import transition_function_registry
+from gv_engine.plugins.gridverse import transition_function_registry
 
 @transition_function_registry.register(name="about_face")
 def turn_around(state, action, *, rng=None):

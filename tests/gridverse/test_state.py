@@ -12,13 +12,22 @@ import pytest
 import components
 from gv_engine import RuleError, Scenario, object_type, reset_function_registry
 from gv_engine.gridverse import Beacon, GridObject, Hidden, MovingObstacle, NoneGridObject, Telepod
-from gv_engine.gridverse.action import Action
-from gv_engine.gridverse.agent import Agent
-from gv_engine.gridverse.geometry import Area, Orientation, Position, Shape, Transform
-from gv_engine.gridverse.grid import Grid
-from gv_engine.gridverse.grid_object import Box, Color, Door, Exit, Floor, Key, Wall, class_of
-from gv_engine.gridverse.observation import Observation
-from gv_engine.gridverse.rng import (
+from gv_engine.plugins.gridverse.action import Action
+from gv_engine.plugins.gridverse.agent import Agent
+from gv_engine.plugins.gridverse.geometry import Area, Orientation, Position, Shape, Transform
+from gv_engine.plugins.gridverse.grid import Grid
+from gv_engine.plugins.gridverse.grid_object import (
+    Box,
+    Color,
+    Door,
+    Exit,
+    Floor,
+    Key,
+    Wall,
+    class_of,
+)
+from gv_engine.plugins.gridverse.observation import Observation
+from gv_engine.plugins.gridverse.rng import (
     choice,
     choices,
     get_gv_rng_if_none,
@@ -26,7 +35,7 @@ from gv_engine.gridverse.rng import (
     reset_gv_rng,
     shuffle,
 )
-from gv_engine.gridverse.state import State
+from gv_engine.plugins.gridverse.state import State
 from gv_engine.rules import geometry
 from gv_engine.rules.component import Int8, is_component
 from gv_engine.rules.objects import COLORS, OBJECT_TYPES

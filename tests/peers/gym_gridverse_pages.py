@@ -25,10 +25,10 @@ import yaml
 
 from gv_engine import Scenario
 from gv_engine.gridverse import Action, Agent, Grid, Orientation, Position, Shape, State
-from gv_engine.gridverse.envs.yaml.factory import factory_env_from_yaml
-from gv_engine.gridverse.grid_object import Color, Exit, Floor, GridObject, Wall
-from gv_engine.gridverse.registry import FUNCTION_REGISTRIES
-from gv_engine.gridverse.spaces import ObservationSpace
+from gv_engine.plugins.gridverse.envs.yaml.factory import factory_env_from_yaml
+from gv_engine.plugins.gridverse.grid_object import Color, Exit, Floor, GridObject, Wall
+from gv_engine.plugins.gridverse.registry import FUNCTION_REGISTRIES
+from gv_engine.plugins.gridverse.spaces import ObservationSpace
 
 EXAMPLES = sorted(Path("examples").glob("*.py"))
 SCRIPTS = sorted(Path("scripts").glob("*.py"))
@@ -243,10 +243,10 @@ def test_page(page, block):
         assert Path(block) in {*EXAMPLES, *SCRIPTS, Path("examples/coin_env.yaml")}
         return
     from gv_engine.gridverse import OuterEnv
-    from gv_engine.gridverse.representations.observation_representations import (
+    from gv_engine.plugins.gridverse.representations.observation_representations import (
         make_observation_representation,
     )
-    from gv_engine.gridverse.representations.state_representations import (
+    from gv_engine.plugins.gridverse.representations.state_representations import (
         make_state_representation,
     )
 

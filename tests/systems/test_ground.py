@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gv_engine import NOTHING, Scenario, ScenarioError
-from gv_engine.gridverse.grid_object import Floor
-from gv_engine.gridverse.state import State, state_of
+from gv_engine.plugins.gridverse.grid_object import Floor
+from gv_engine.plugins.gridverse.state import State, state_of
 from gv_engine.rules.geometry import (
     ACTUATE,
     MOVE_BACKWARD,

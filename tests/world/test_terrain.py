@@ -11,7 +11,7 @@ from gv_engine import NOTHING, RuleError, Scenario
 from gv_engine.envs.level_sets import compute_content_keys
 from gv_engine.gridverse import Floor as FloorObject
 from gv_engine.gridverse import Grid, Position, Wall
-from gv_engine.gridverse.object_store import class_of
+from gv_engine.plugins.gridverse.object_store import class_of
 from gv_engine.rules.objects import object_type
 from gv_engine.scenario.memory.row_checks import compute_derived_columns, find_fault
 from gv_engine.session.inspection import world_differences

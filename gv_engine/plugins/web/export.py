@@ -19,11 +19,10 @@ import argparse
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
-from pkgutil import resolve_name
 
 from gv_engine.cli import options as cli
 from gv_engine.cli.check import find_levels, find_pack
-from gv_engine.late_imports import find_plugins
+from gv_engine.late_imports import load_addition
 from gv_engine.rollout.policy import GREEDY, TRAINED, find_run
 from gv_engine.rules.errors import GVEngineError
 from gv_engine.scenario.documents.loading import load_scenario
@@ -135,11 +134,8 @@ def _write_net(options: argparse.Namespace) -> int:
             f"--net is the network of a run: found --policy {policy or 'nowhere'}, expected "
             f"{TRAINED} or the folder of a run of gv-engine train"
         )
-    writers = [plugin.policy_writer for plugin in find_plugins() if plugin.policy_writer]
-    if not writers:
-        raise cli.UsageError("--net: there is no plugin that writes networks, as learning does")
     try:
-        about = resolve_name(writers[0])(run, options.net)
+        about = load_addition("policy_writer")(run, options.net)
     except ValueError as error:
         raise cli.UsageError(str(error)) from None
     size = format_bytes(options.net.stat().st_size)

@@ -486,7 +486,7 @@ def _append_write(before: _Write, name: str, index: int) -> _Write:
 
 def reads_mission(system: System, component: type = Mission) -> bool:
     """Return True if `system`, or a function that it calls, reads the columns of `component`, by
-    default `w.mission`; always False for a system in the style of `gv_engine.gridverse`."""
+    default `w.mission`; always False for a system in the style of `gv_engine.plugins.gridverse`."""
     return system.objects is None and uses_any_name(system, column_name(component))
 
 

@@ -20,7 +20,6 @@ from dataclasses import dataclass, field, replace
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from pkgutil import resolve_name
 from types import ModuleType
 from typing import Any
 
@@ -28,7 +27,7 @@ import esper
 
 import systems  # noqa: F401  # fills the registries
 from components.objects import OPTIONAL, built_in_components, built_in_types
-from gv_engine.late_imports import STATE_FUNCTION_ADAPTER
+from gv_engine.late_imports import load_addition
 from gv_engine.rules import geometry, objects
 from gv_engine.rules.component import is_component
 from gv_engine.rules.errors import describe_allowed
@@ -430,7 +429,7 @@ class NameResolver:
 
     def _adapt_state_function(self, node: YamlNode, function: Any, phase: Phase) -> System:
         """Return a system of `phase` that wraps `function`, which takes state objects in the style
-        of `gv_engine.gridverse` instead of a world."""
+        of `gv_engine.plugins.gridverse` instead of a world."""
         if (
             callable(function)
             and not self._is_allowed(function)
@@ -439,7 +438,7 @@ class NameResolver:
             raise self._foreign_error(node, function)
         try:
             name = node.text.rpartition(":")[2]
-            system: System = resolve_name(STATE_FUNCTION_ADAPTER)(function, phase, name)
+            system: System = load_addition("state_function_adapter")(function, phase, name)
         except TypeError as error:
             code = getattr(function, "__code__", None)
             if code and code.co_varnames[: code.co_argcount][:1] in (("state",), ("grid",)):

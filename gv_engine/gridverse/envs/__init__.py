@@ -1,3 +1,0 @@
-"""Environments and the modules of their functions."""
-
-from gv_engine.gridverse.envs.inner_env import InnerEnv as InnerEnv

@@ -1,0 +1,13 @@
+"""Cells that actions lead to."""
+
+from gv_engine.plugins.gridverse.action import Action
+from gv_engine.plugins.gridverse.geometry import Orientation, Position
+
+
+def get_next_position(position: Position, orientation: Orientation, action: Action) -> Position:
+    """Return the cell that an agent at `position` comes to by an action if nothing is in its way;
+    `position` unchanged for an action that is no move."""
+    if not action.is_move():
+        return position
+    # moves have the numbers of the orientations
+    return position + Position.from_orientation(orientation * Orientation(action))

@@ -1,0 +1,301 @@
+"""Grid of objects: each cell has one object, and one on the ground beneath."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.core import FLOOR
+from gv_engine.plugins.gridverse.geometry import Area, Orientation, Position, Shape, as_area
+from gv_engine.plugins.gridverse.grid_object import Floor, GridObject, Hidden, NoneGridObject
+from gv_engine.plugins.gridverse.object_store import Value, get_store, new_world
+from gv_engine.rules.component import NOTHING
+from gv_engine.rules.objects import ABOVE, TERRAIN
+from gv_engine.world.world import ObjectWorld
+
+
+class Grid(Value):
+    """Cells of a world. `grid[y, x]` or `grid[position]` is the visible object: the upper one, else
+    the one on the ground. `grid.ground[y, x]` is the object on the ground.
+
+    A grid is a view: it reads and writes the columns of its world. An object assigned to a cell
+    becomes part of the world; an object that is in a world already is copied.
+
+    Args:
+        rows: objects, row by row.
+        ground: objects on the ground, row by row; empty for none.
+
+    Raises:
+        ValueError: there are no cells, or rows differ in length.
+        TypeError: an item is no object.
+    """
+
+    def __init__(
+        self, rows: Sequence[Sequence[GridObject]], ground: Sequence[Sequence[GridObject]] = ()
+    ) -> None:
+        widths = {len(row) for row in rows}
+        if len(widths) != 1 or 0 in widths:
+            raise ValueError(
+                f"Grid: expected rows of one length, at least one object each; found lengths "
+                f"{sorted(widths)}"
+            )
+        objects: list[object] = [obj for row in (*rows, *ground) for obj in row]
+        wanted = [obj.kind for obj in objects if isinstance(obj, GridObject)]
+        self._attach(new_world(len(rows), widths.pop(), wanted))
+        for cells, layer in ((self, rows), (self.ground, ground)):
+            for y, row in enumerate(layer):
+                for x, obj in enumerate(row):
+                    cells[y, x] = obj
+
+    def _attach(self, world: ObjectWorld) -> None:
+        self.world = world
+        self._store = get_store(world)
+        self._in_state = False
+
+    @classmethod
+    def of(cls, world: ObjectWorld) -> Grid:
+        """Return a grid that reads and writes the cells of `world`."""
+        grid = object.__new__(cls)
+        grid._attach(world)
+        return grid
+
+    @classmethod
+    def from_shape(cls, shape: tuple[int, int], factory: Callable[[], GridObject] = Floor) -> Grid:
+        """Return a grid of shape (height, width), with a new object from `factory` in each cell."""
+        height, width = shape
+        return cls([[factory() for _ in range(width)] for _ in range(height)])
+
+    @property
+    def shape(self) -> Shape:
+        """Return (height, width)."""
+        return Shape(self.world.height, self.world.width)
+
+    @property
+    def area(self) -> Area:
+        """Return the area of all cells."""
+        return Area((0, self.shape.height - 1), (0, self.shape.width - 1))
+
+    # ---- cells -------------------------------------------------------------------------------
+
+    def _check_position(self, position: tuple[int, int]) -> tuple[int, int]:
+        """Return a position as two ints (y, x); raise an error if it is outside the grid."""
+        try:
+            y, x = position
+        except TypeError:
+            raise TypeError(f"grid[{position!r}]: expected grid[y, x] or a Position") from None
+        if not (0 <= y < self.world.height and 0 <= x < self.world.width):
+            raise IndexError(
+                f"({y}, {x}) is outside the grid of {self.shape.height}×{self.shape.width} cells; "
+                f"ask `position in grid`, or take grid.get(position, Hidden)"
+            )
+        return int(y), int(x)
+
+    def __contains__(self, position: object) -> bool:
+        """Return True if the grid has a cell at a position."""
+        return isinstance(position, tuple) and self.area.contains(position)
+
+    def __getitem__(self, position: tuple[int, int]) -> GridObject:
+        """Return the object that is visible in a cell, a Floor in an empty one.
+
+        Raises:
+            IndexError: the position is outside the grid.
+        """
+        return self._store.get_visible(self._check_position(position))
+
+    @property
+    def ground(self) -> Ground:
+        """Return the ground layer: `grid.ground[y, x]` can be read and assigned."""
+        return Ground(self)
+
+    def __setitem__(self, position: tuple[int, int], obj: GridObject) -> None:
+        """Put an object into a cell, in place of the one on the same layer (upper or ground). The
+        replaced object remains usable.
+
+        Raises:
+            IndexError: the position is outside the grid.
+            TypeError: the value is no object.
+            ValueError: objects of its type cannot be in a cell.
+            RuleError: the world does not have the type.
+        """
+        cell = self._check_position(position)
+        self._check_object(cell, obj)
+        world = self.world
+        before = (world.at if obj.kind.layer == ABOVE else world.ground)[cell]
+        if world.is_terrain(before):
+            world.pave(*cell, FLOOR)
+            before = NOTHING
+        if obj.kind.layer == TERRAIN:
+            self._store.remove(before)
+            world.pave(*cell, obj.kind.index)
+            return
+        if obj is self._store.get_object(before):
+            return
+        e = self._store.add(obj)
+        self._store.remove(before)
+        if e == NOTHING:
+            self._store.floors[cell] = obj
+        else:
+            self.world.place(e, *cell)
+
+    def _check_object(self, cell: tuple[int, int], obj: object) -> None:
+        """Raise an error unless `obj` is a grid object that a cell may contain."""
+        if not isinstance(obj, GridObject):
+            raise TypeError(f"grid[{cell}] = {obj!r}: expected a grid object")
+        if isinstance(obj, NoneGridObject) or (self._in_state and isinstance(obj, Hidden)):
+            raise ValueError(f"grid[{cell}] = {obj!r}: no cell of a state holds that; Floor()?")
+
+    def get(self, position: tuple[int, int], factory: Callable[[], GridObject]) -> GridObject:
+        """Return the object in a cell; outside the grid, a new object from `factory`."""
+        return self[position] if position in self else factory()
+
+    def swap(self, first: tuple[int, int], second: tuple[int, int]) -> None:
+        """Exchange the objects of two cells, except for objects on the ground.
+
+        Raises:
+            IndexError: a cell is outside the grid.
+        """
+        cells = self._check_position(first), self._check_position(second)
+        entities = [self.world.at[cell] for cell in cells]
+        for e in entities:
+            self.world.lift(e)
+        for e, cell in zip(entities, reversed(cells), strict=True):
+            if e != NOTHING and self.world.at[cell] == NOTHING:
+                self.world.place(e, *cell)
+        one, other = cells
+        floors = self._store.floors
+        if one in floors or other in floors:
+            floors[one], floors[other] = floors.pop(other, Floor()), floors.pop(one, Floor())
+
+    def positions(self, object_type: type[GridObject] = GridObject) -> Iterator[Position]:
+        """Yield the positions of all cells with a visible object of class `object_type`, row by
+        row; by default of all cells."""
+        for position in self.area.positions():
+            if isinstance(self[position], object_type):
+                yield position
+
+    def __iter__(self) -> Iterator[GridObject]:
+        """Yield the objects, row by row."""
+        return (self[position] for position in self.area.positions())
+
+    def object_types(self) -> set[type[GridObject]]:
+        """Return the types of the objects in the grid."""
+        return {type(obj) for obj in self}
+
+    @property
+    def objects(self) -> list[list[GridObject]]:
+        """Return the visible objects, as a new list of rows."""
+        return self._rows(self)
+
+    # ---- copies and parts --------------------------------------------------------------------
+
+    def copy(self) -> Grid:
+        """Return a grid with copies of all objects, in a new world."""
+        return self.subgrid(self.area)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Grid, (self._rows(self), self._rows(self.ground) if self.has_ground else ())
+
+    def _rows(self, layer: Grid | Ground) -> list[list[GridObject]]:
+        return [[layer[y, x] for x in range(self.shape.width)] for y in range(self.shape.height)]
+
+    @property
+    def has_ground(self) -> bool:
+        """Return True if any object lies on the ground."""
+        return bool(self.world.ground.any())
+
+    def subgrid(self, area: Any) -> Grid:
+        """Return the cells of an area as a new grid, with copies of the objects; Hidden for cells
+        outside this grid.
+
+        Args:
+            area: `Area`, or `[[ymin, ymax], [xmin, xmax]]`.
+        """
+        part = as_area(area)
+        xs = range(part.xmin, part.xmax + 1)
+        cells = [[Position(y, x) for x in xs] for y in range(part.ymin, part.ymax + 1)]
+        below = self.ground
+        return Grid(
+            [[self.get(cell, Hidden).copy() for cell in row] for row in cells],
+            [[below[cell].copy() if cell in self else Floor() for cell in row] for row in cells]
+            if self.has_ground
+            else (),
+        )
+
+    def __mul__(self, orientation: Orientation) -> Grid:
+        """Return a copy of the grid, rotated so that the direction `orientation` points up."""
+        if not isinstance(orientation, Orientation):
+            return NotImplemented
+        turns = {Orientation.F: 0, Orientation.R: 1, Orientation.B: 2, Orientation.L: 3}
+        turned = []
+        for layer in (self, self.ground) if self.has_ground else (self,):
+            cells = np.empty(self.shape, object)
+            for position in self.area.positions():
+                cells[position] = layer[position].copy()
+            turned.append(np.rot90(cells, turns[orientation]).tolist())
+        return Grid(*turned)
+
+    __rmul__ = __mul__
+
+    # ---- arrays and equality -----------------------------------------------------------------
+
+    def to_array(self) -> NDArray[np.uint8]:
+        """Return (H, W, 3) uint8: type, state and colour index of the topmost object in each
+        cell."""
+        return self.world.cells()
+
+    def _key(self) -> tuple[Any, ...]:
+        below = self.world.beneath()
+        ground = b"" if below is None or not self.has_ground else below.tobytes()
+        return Grid, self.shape, self.to_array().tobytes(), ground
+
+    def __repr__(self) -> str:
+        ground = f", {self._rows(self.ground)!r}" if self.has_ground else ""
+        return f"Grid({self._rows(self)!r}{ground})"
+
+
+class Ground:
+    """Ground layer of a grid.
+
+    Args:
+        grid: grid that the layer belongs to.
+    """
+
+    def __init__(self, grid: Grid) -> None:
+        self._grid = grid
+
+    def __getitem__(self, position: tuple[int, int]) -> GridObject:
+        """Return the object on the ground layer of a cell; a new Floor if there is none.
+
+        Raises:
+            IndexError: the position is outside the grid.
+        """
+        world = self._grid.world
+        return get_store(world).get_object(world.ground[self._grid._check_position(position)])
+
+    def __setitem__(self, position: tuple[int, int], obj: GridObject) -> None:
+        """Put an object on the ground layer of a cell, in place of the one there; a Floor empties
+        the layer.
+
+        Raises:
+            IndexError: the position is outside the grid.
+            TypeError: the value is no object.
+            ValueError: the layer of its type is not the ground.
+            RuleError: the world does not have the type.
+        """
+        cell = self._grid._check_position(position)
+        world = self._grid.world
+        if isinstance(obj, Floor):
+            if world.is_terrain(world.ground[cell]):
+                world.pave(*cell, FLOOR)
+            get_store(world).remove(world.ground[cell])
+            return
+        self._grid._check_object(cell, obj)
+        if obj.kind.layer == ABOVE:
+            raise ValueError(
+                f"grid.ground[{cell}] = {obj!r}: its layer is {obj.kind.layer!r}; write "
+                f"grid[{cell}] for what stands above the ground"
+            )
+        self._grid[cell] = obj

@@ -1,0 +1,700 @@
+"""Base class of grid objects, and the store that links the objects of a world to its entities."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from enum import Enum
+from functools import cache
+from types import FunctionType, SimpleNamespace
+from typing import Any, ClassVar, Self, get_type_hints
+
+import numpy as np
+
+import components
+from components.core import FLOOR, HIDDEN, NONE, Kind
+from components.items import Opaque, Portable, Solid
+from components.objects import built_in_components
+from gv_engine.plugins.gridverse.component_fields import (
+    ComponentArray,
+    ComponentNumber,
+    ComponentState,
+    Flag,
+    state_field,
+)
+from gv_engine.rules import objects
+from gv_engine.rules.component import NOTHING, Int8, column_name, component, field_values, fields_of
+from gv_engine.rules.errors import RuleError
+from gv_engine.rules.objects import (
+    ABOVE,
+    OBJECT_TYPES,
+    Color,
+    Condition,
+    ObjectType,
+    ObjectTypes,
+)
+from gv_engine.scenario.memory.layout import Layout, make_prefab, round_up_size
+from gv_engine.world.world import ObjectWorld
+
+
+class Value:
+    """Base class of grids, agents, objects, states and observations, which are compared and hashed
+    by their content."""
+
+    def _key(self) -> tuple[Any, ...]:
+        raise NotImplementedError
+
+    def copy(self) -> Self:
+        """Return an independent copy."""
+        raise NotImplementedError
+
+    def __copy__(self) -> Self:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.copy()
+
+    def __eq__(self, other: object) -> bool:
+        return self._key() == other._key() if isinstance(other, Value) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+
+CLASSES: dict[ObjectType, Any] = {}
+"""Object class of each type that has one."""
+
+
+def adopt_type(cls: Any, kind: ObjectType) -> None:
+    """Make `cls` the class of the objects of type `kind`, with an attribute for each field of its
+    components."""
+    cls.kind = kind
+    status = getattr(cls, "Status", None)
+    fields: dict[str, ComponentNumber] = {}
+    for part, _ in kind.components:
+        for column in fields_of(part):
+            if part is not components.Color and column.dtype is not None:
+                if kind.state == (column_name(part), column.name):
+                    fields[column.name] = ComponentState(part, column.name, status)
+                else:
+                    form = ComponentArray if column.items else ComponentNumber
+                    fields[column.name] = form(part, column.name)
+    cls._fields = fields
+    for name, field in fields.items():
+        if name not in cls.__dict__:
+            setattr(cls, name, field)
+    CLASSES[kind] = cls
+
+
+_FLAGS = "blocks_movement", "blocks_vision", "holdable"
+_LOOKS = "state_index", "color", *_FLAGS
+"""Attributes that a class may define as properties."""
+
+
+def register_class(cls: Any) -> None:
+    """Declare an object type for a user-defined class, with the fields, states, flags and colour
+    that the class declares."""
+    base: ObjectType | None = getattr(cls, "kind", None)
+    parents = [parent for parent in cls.__mro__ if "kind" not in vars(parent)]
+    parents = parents[: parents.index(GridObject)]  # the class, and bases without a type
+    declared = {name: value for each in reversed(parents) for name, value in vars(each).items()}
+    noted = {name for each in parents for name in inspect.get_annotations(each)}
+    parts: dict[type, tuple[float, ...]] = dict(base.components) if base else {}
+    own = cls.Part = _make_component(cls, declared)
+    parts[own] = tuple(field.default for field in fields_of(own))
+    derived = [name for name in _LOOKS if isinstance(declared.get(name), property)]
+    for name in {*_FLAGS} & declared.keys() - {*derived}:
+        flag: Any = inspect.getattr_static(cls.__mro__[len(parents)], name)
+        if not isinstance(declared[name], bool):
+            raise TypeError(
+                f"{cls.__name__}.{name} must be True, False or a property; an object that changes "
+                f"assigns to self.{name}"
+            )
+        setattr(cls, name, flag)
+        parts.pop(flag.part, None)
+        if declared[name]:
+            parts[flag.part] = ()
+    if declared.get("state_index") == 0:
+        cls.state_index = GridObject.state_index
+    if {"color", "colored"} & {*declared, *noted}:
+        color = declared.get("color", NONE)
+        if "color" not in derived:
+            cls.color = GridObject.color
+        if declared.get("colored", True):
+            parts[components.Color] = (int(color) if isinstance(color, int) else NONE,)
+    states: Any = base.states if base else ()
+    state: ComponentNumber | None = state_field(base) if base else None
+    if base and base.state_components:
+        states = {
+            name: [part(*values) for part, values in added]
+            for name, added in zip(base.states, base.state_components, strict=True)
+        }
+        for part in base.component_changes(0):
+            parts.pop(part, None)
+    if "Status" in declared:
+        members = list(declared["Status"])
+        if [member.value for member in members] != list(range(len(members))):
+            raise TypeError(f"{cls.__name__}.Status: the values of its members count from 0")
+        states = tuple(member.name for member in members)
+        state = ComponentNumber(own, _status_field(declared))
+    elif (count := _count_states(cls, declared)) > 1:
+        states, state = tuple(map(str, range(count))), ComponentNumber(Condition, "value")
+        parts[Condition] = (0,)
+    kind = objects.declare_type(
+        cls.__name__,
+        *(part(*values) for part, values in parts.items()),
+        states=states,
+        state=None if state is None else (state.part, state.name),
+        sprite=declared.get("sprite"),
+        layer=declared.get("layer", base.layer if base else ABOVE),
+        module=cls.__module__,
+    )
+    cls._derived = tuple(dict.fromkeys((*cls._derived, *derived)))
+    adopt_type(cls, kind)
+
+
+def _status_field(declared: Mapping[str, Any]) -> str:
+    return "status" if "status" in declared else "state"
+
+
+def _count_states(cls: Any, declared: Mapping[str, Any]) -> int:
+    """Return the number of states that the method `num_states` of a class gives, which may name the
+    class before its module does; 1 if the class has no such method."""
+    function: Any = getattr(declared.get("num_states"), "__func__", None)
+    if function is None:
+        return 1
+    names = {**function.__globals__, cls.__name__: cls}
+    return int(FunctionType(function.__code__, names, closure=function.__closure__)(cls))
+
+
+def _make_component(cls: type, declared: Mapping[str, Any]) -> type:
+    """Move the annotated numbers that a class and its bases without a type have `declared` from the
+    class to fields of a new component class of the same name, and return the component class."""
+    annotations, defaults = {}, {}
+    for parent in reversed(cls.__mro__):
+        if "kind" in vars(parent) or not issubclass(parent, GridObject):
+            continue
+        notes = inspect.get_annotations(parent)
+        fields = SimpleNamespace(__annotations__={k: v for k, v in notes.items() if k in declared})
+        module = getattr(sys.modules.get(cls.__module__), "__dict__", {})
+        space = {**module, cls.__name__: cls, **declared}
+        for name, hint in get_type_hints(fields, space, include_extras=True).items():
+            if getattr(hint, "__origin__", None) is ClassVar or name in _LOOKS:
+                continue
+            is_enum = isinstance(hint, type) and issubclass(hint, Enum)
+            annotations[name] = Int8 if is_enum else hint
+            default = declared[name]
+            defaults[name] = default.value if isinstance(default, Enum) else default
+            if name in vars(cls):
+                delattr(cls, name)
+    if "Status" in declared and "status" not in annotations:
+        annotations["state"], defaults["state"] = Int8, 0
+    body = {"__annotations__": annotations, "__module__": cls.__module__, **defaults}
+    body["__qualname__"] = f"{cls.__qualname__}.Part"  # the path that pickle uses
+    body["__doc__"] = cls.__doc__ or f"Is a {cls.__name__}."
+    return component(type(cls.__name__, (), body))
+
+
+# ---- object store --------------------------------------------------------------------------------
+
+_SCENARIO_TYPES: ContextVar[tuple[ObjectType, ...]] = ContextVar("scenario_types", default=())
+_SPARE_ENTITIES = 8
+"""Number of entities of a world in addition to two per cell (an object and its content)."""
+
+
+class ObjectStore:
+    """Store of a world's objects: each entity has exactly one object.
+
+    Attributes:
+        world: world that reads the components of the objects.
+        state: cached `State` of the world.
+        before: cached copy of the state from before the current step.
+        floors: objects of cells without an entity, by (y, x).
+    """
+
+    def __init__(self, world: ObjectWorld) -> None:
+        self.world = world
+        self.state: Any = None
+        self.before: Any = None
+        self.floors: dict[tuple[int, int], GridObject] = {}
+        self._objects: dict[int, GridObject] = {}
+        self._classes: dict[int, type[GridObject]] = {}
+
+    def get_object(self, e: int) -> GridObject:
+        """Return the object for the entity `e`, the same one on each call; a new Floor if `e` is
+        NOTHING."""
+        if e == NOTHING:
+            return self._class_of_index(FLOOR)()
+        obj = self._objects.get(e)
+        # the entity may have been removed and its number used again
+        if obj is None or obj.entity != e:
+            obj = object.__new__(self._class_of_index(self.world.kind.value[e]))
+            obj._init_components(self.components_of(e))
+            obj._store, obj._entity = self, e
+            self._objects[e] = obj
+        return obj
+
+    def get_visible(self, cell: tuple[int, int]) -> GridObject:
+        """Return the object that is visible in a cell, the same one on each call."""
+        e = self.world.at[cell] or self.world.ground[cell]
+        if e == NOTHING and cell not in self.floors:
+            self.floors[cell] = self.get_object(NOTHING)
+        return self.floors[cell] if e == NOTHING else self.get_object(e)
+
+    def _class_of_index(self, index: int) -> type[GridObject]:
+        if index not in self._classes:
+            self._classes[index] = class_of(self.world.layout.object_types[index])
+        return self._classes[index]
+
+    def components_of(self, e: int) -> dict[type, Any]:
+        """Return the components of an entity, by component class."""
+        parts = {}
+        for cls in self.world.layout.components:
+            columns = self.world[column_name(cls)]
+            if columns.rows[e] is not columns.default:
+                parts[cls] = columns.rows[e]
+        return parts
+
+    def add(self, obj: GridObject) -> int:
+        """Create an entity for an object, not in any cell yet, and return it; NOTHING for a Floor.
+
+        From then on the world's columns read the object's own components. An object that is in a
+        world already is copied.
+
+        Raises:
+            CapacityError: the world is full.
+            RuleError: the world does not have the type or one of its components.
+        """
+        if obj.kind.index == FLOOR:
+            return NOTHING
+        if obj.is_in_world:
+            obj = obj.copy()
+        self.check(obj.kind)
+        e = self.world.claim()
+        with self.world.context:
+            for part in obj._parts.values():
+                self.world.attach(e, part)
+        for (cls, name), held in obj._content.items():
+            setattr(obj._parts[cls], name, self.add(held))
+        obj._content.clear()
+        obj._store, obj._entity = self, e
+        self._objects[e] = obj
+        return e
+
+    def remove(self, e: int) -> None:
+        """Remove an entity, and the entities that it holds, from the world. The object remains
+        usable."""
+        if e == NOTHING:
+            return
+        obj = self.get_object(e)
+        obj._parts = self.components_of(e)
+        for cls, name in entity_fields(obj._parts):
+            held = self.get_object(getattr(obj._parts[cls], name))
+            if held.is_in_world:
+                self.remove(held.entity)
+                obj._content[cls, name] = held
+                setattr(obj._parts[cls], name, NOTHING)
+        self.world.remove(e)
+        obj._store = None
+        del self._objects[e]
+
+    def check(self, kind: ObjectType) -> None:
+        """Raise RuleError if the world cannot contain objects of type `kind`."""
+        layout = self.world.layout
+        has_components = set(layout.components).issuperset(kind.component_classes)
+        if (kind.in_grid and kind not in layout.types) or not has_components:
+            names = ", ".join(other.name for other in layout.types if other.in_grid)
+            raise RuleError(
+                f"{kind.name} cannot be in this world, which has {names}: list it in the "
+                f"scenario's state_space, or declare it before the grid is made"
+            )
+
+
+def get_store(world: ObjectWorld) -> ObjectStore:
+    """Return the store that links a world's entities to objects, which is created on first use."""
+    if world.objects is None:
+        world.objects = ObjectStore(world)
+    return world.objects  # type: ignore[no-any-return]  # `World.objects` is Any
+
+
+@contextmanager
+def use_object_types(layout: Layout) -> Iterator[None]:
+    """Context manager: worlds that are created within the `with` block also have the object types
+    of this layout."""
+    token = _SCENARIO_TYPES.set(layout.types)
+    try:
+        yield
+    finally:
+        _SCENARIO_TYPES.reset(token)
+
+
+def new_world(height: int, width: int, wanted: Iterable[ObjectType] = ()) -> ObjectWorld:
+    """Return an empty world of `height` × `width` cells for all registered object types, with room
+    for two objects per cell.
+
+    Inside `use_object_types`, the types of that layout take precedence over other types with the
+    same index.
+
+    Args:
+        wanted: further types that the world must have.
+
+    Raises:
+        ValueError: two of the types that the world must have share an index.
+    """
+    types = _compatible_types((*_SCENARIO_TYPES.get(), *wanted))
+    world = ObjectWorld(_layout(round_up_size(height), round_up_size(width), types))
+    world.set_shape(height, width)
+    return world
+
+
+def _compatible_types(wanted: Iterable[ObjectType]) -> tuple[ObjectType, ...]:
+    """Return the types in `wanted` and all registered types that can be in one world with them, by
+    index.
+
+    Types conflict if they share an index, or have different components of the same name. Among
+    registered types, the first one that `OBJECT_TYPES.iterate_all` yields wins.
+    """
+    columns = {column_name(cls): cls for cls in built_in_components()}
+    types: dict[int, ObjectType] = {}
+    for kind in wanted:
+        if types.setdefault(kind.index, kind) != kind:
+            raise ValueError(
+                f"{kind.name} and {types[kind.index].name} have the index {kind.index}, each in "
+                f"scenarios of its own; no grid can have both"
+            )
+        columns |= {column_name(cls): cls for cls in kind.component_classes}
+    for kind in OBJECT_TYPES.iterate_all():
+        own = {column_name(cls): cls for cls in kind.component_classes}
+        if kind.index not in types and all(columns.get(n, cls) is cls for n, cls in own.items()):
+            columns |= own
+            types[kind.index] = kind
+    return tuple(types[index] for index in sorted(types))
+
+
+@cache
+def _layout(height: int, width: int, types: tuple[ObjectType, ...]) -> Layout:
+    """Return the memory layout of a world of this size and these object types. Layouts are
+    cached."""
+    own = {column_name(cls): cls for kind in types for cls in kind.component_classes}
+    for cls in (Kind, *built_in_components()):
+        own.pop(column_name(cls), None)
+    every = (*built_in_components(), *(own[name] for name in sorted(own)))
+    return Layout(height, width, 2 * height * width + _SPARE_ENTITIES, every, types)
+
+
+# ---- base object ---------------------------------------------------------------------------------
+
+
+class GridObject(Value):
+    """Base class of grid objects. Each subclass is an object type, registered in order of
+    definition.
+
+    A subclass may define, as class attributes,
+
+    - numbers with annotation and default, `value: int = 1`: fields of a component that is named
+      after the class, so that rules find them at `w.coin.value[e]`; `w.coin.has[e]` is True for
+      entities of the class; the component's own class is `Coin.Part`;
+    - `class Status(Enum)`, members from 0 on: its states; an object's own is `self.state`, or
+      `self.status` for a class with a field `status: Status = Status.…`;
+    - `color`, the initial colour, `color: Color` or `colored = True`; else the colour is always
+      NONE;
+    - `blocks_movement`, `blocks_vision`, `holdable`, False by default; an object can change its own
+      later, `self.blocks_movement = False`;
+    - properties `color`, `state_index`, `blocks_movement`, `blocks_vision`, `holdable`, read after
+      each assignment to an attribute of the object;
+    - `num_states` and `can_be_represented_in_state`, class methods;
+    - `sprite`: base name of its sprite file;
+    - `layer = "ground"` for objects that lie beneath others.
+
+    With `register=False` in the line of the class, it is only a base for others. Objects are equal
+    if type, state and colour are equal.
+
+    Args:
+        values: values of the fields, in order.
+        color: colour, for coloured types.
+        fields: values of fields by name.
+
+    Raises:
+        TypeError: a field is unknown.
+        ValueError: a colour for a type without colours.
+    """
+
+    kind: ClassVar[ObjectType]
+    Part: ClassVar[type]
+    _fields: ClassVar[dict[str, ComponentNumber]] = {}
+    _derived: ClassVar[tuple[str, ...]] = ()
+
+    blocks_movement = Flag(Solid, "True if no agent can enter its cell.")
+    blocks_vision = Flag(Opaque, "True if it hides the cells behind it.")
+    holdable = Flag(Portable, "True if it can be picked up.")
+
+    def __init_subclass__(
+        cls, *, kind: ObjectType | int | None = None, register: bool = True, **rest: Any
+    ) -> None:
+        super().__init_subclass__(**rest)
+        if kind is not None:
+            adopt_type(cls, OBJECT_TYPES[kind] if isinstance(kind, int) else kind)
+        elif register:
+            register_class(cls)
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        if "kind" not in vars(cls):
+            raise TypeError(f"{cls.__name__} is no type of its own; make an object of a subclass")
+        obj = super().__new__(cls)
+        obj._init_components({part: part(*defaults) for part, defaults in make_prefab(cls.kind)})
+        obj._update_derived()
+        return obj
+
+    def __init__(self, *values: Any, color: int | None = None, **fields: Any) -> None:
+        if len(values) > len(self._fields):
+            raise TypeError(
+                f"{type(self).__name__} has {len(self._fields)} fields, found {len(values)} values"
+            )
+        for name, value in (*zip(self._fields, values), *fields.items()):
+            if name not in self._fields:
+                names = ", ".join(self._fields) or "none"
+                raise TypeError(f"{type(self).__name__} has no field {name!r} (fields: {names})")
+            setattr(self, name, value)
+        if color is not None and (color != NONE or self.kind.colored):
+            self.color = Color(color)
+
+    def _init_components(self, parts: dict[type, Any]) -> None:
+        """Set `parts` (components by class) as the components of a new object, which is in no world
+        and holds nothing."""
+        self._parts = parts
+        self._content: dict[tuple[type, str], GridObject] = {}
+        self._store: ObjectStore | None = None
+        self._entity = NOTHING
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name.startswith("_") or hasattr(type(self), name)):
+            raise AttributeError(
+                f"{type(self).__name__} has no {name!r}; declare a number in its class, with "
+                f"annotation and default, so that copies and rules include it: {name}: int = 0"
+            )
+        object.__setattr__(self, name, value)
+        if self._derived and not name.startswith("_"):
+            self._update_derived()
+
+    def _update_derived(self) -> None:
+        for name in self._derived:
+            inspect.getattr_static(GridObject, name).__set__(self, getattr(self, name))
+
+    # ---- type --------------------------------------------------------------------------------
+
+    @classmethod
+    def type_index(cls) -> int:
+        """Return the type index, channel 0 of grid arrays."""
+        return cls.kind.index
+
+    @classmethod
+    def num_states(cls) -> int:
+        """Return the number of states of the type."""
+        return cls.kind.num_states
+
+    @classmethod
+    def can_be_represented_in_state(cls) -> bool:
+        """Return True if type, state and colour describe an object completely; False for a Box,
+        whose content is another object."""
+        return cls.kind.index != HIDDEN and not any(entity_fields(cls.kind.component_classes))
+
+    # ---- components and appearance -----------------------------------------------------------
+
+    @property
+    def entity(self) -> int:
+        """Return the entity of this object in its world; NOTHING without a world."""
+        return self._entity if self._active_store else NOTHING
+
+    @property
+    def is_in_world(self) -> bool:
+        """Return True if the object belongs to a world and has not been removed from it."""
+        return self._active_store is not None
+
+    @property
+    def _active_store(self) -> ObjectStore | None:
+        store = self._store
+        return store if store and store.world.kind.rows[self._entity] is self._parts[Kind] else None
+
+    def part(self, cls: type) -> Any:
+        """Return the object's component of class `cls`; one with default values if the object has
+        none."""
+        if store := self._active_store:
+            return store.world[column_name(cls)].rows[self._entity]
+        return self._parts[cls] if cls in self._parts else cls()
+
+    def has(self, cls: type) -> bool:
+        """Return True if the object has a component of class `cls`."""
+        if store := self._active_store:
+            return bool(store.world[column_name(cls)].has[self._entity])
+        return cls in self._parts
+
+    def add(self, cls: type, *values: float) -> None:
+        """Add a component of class `cls` with these field values, unless the object already has
+        one."""
+        if not self.has(cls):
+            self._parts[cls] = cls(*values)
+            if store := self._active_store:
+                store.world.attach(self._entity, self._parts[cls])
+
+    def discard(self, cls: type) -> None:
+        """Remove the component of class `cls`, if the object has one."""
+        if store := self._active_store:
+            store.world.detach(self._entity, cls)
+        self._parts.pop(cls, None)
+
+    @property
+    def color(self) -> Color:
+        """Return the colour of the object; NONE if its type has no colours.
+
+        Raises:
+            ValueError: on setting the colour of a type without colours.
+        """
+        return Color(self.part(components.Color).value)
+
+    @color.setter
+    def color(self, color: Color) -> None:
+        """Set the colour; raise ValueError for a type without colours."""
+        if not self.kind.colored:
+            raise ValueError(f"{type(self).__name__} has no colour; found {Color(color).name}")
+        self.part(components.Color).value = int(Color(color))
+
+    @property
+    def state_index(self) -> int:
+        """Return the index of the state, 0 for types with one state."""
+        field = state_field(self.kind)
+        return 0 if field is None else int(getattr(self.part(field.part), field.name))
+
+    @state_index.setter
+    def state_index(self, state: int) -> None:
+        """Set the index of the state; raise ValueError if the type has no such state."""
+        field = state_field(self.kind)
+        if not 0 <= state < self.kind.num_states:
+            raise ValueError(
+                f"{type(self).__name__} has states 0 to {self.kind.num_states - 1}, found {state}"
+            )
+        if field is not None:
+            field.__set__(self, int(state))
+
+    @property
+    def appearance(self) -> tuple[int, int, int]:
+        """Return the (type, state, colour) indices, as in grid arrays."""
+        return self.kind.index, self.state_index, int(self.color)
+
+    # ---- copies and content ------------------------------------------------------------------
+
+    def copy(self) -> Self:
+        """Return a copy of the object that is in no world; objects that it holds are copied too."""
+        if store := self._active_store:
+            self._parts = store.components_of(self._entity)
+        other = object.__new__(type(self))
+        other._init_components({cls: cls(*field_values(part)) for cls, part in self._parts.items()})
+        place = other._parts[components.Position]
+        place.y = place.x = -1
+        for cls, name in entity_fields(self._parts):
+            held = self._get_held(cls, name)
+            setattr(other._parts[cls], name, NOTHING)
+            if held is not None:
+                other._content[cls, name] = held.copy()
+        return other
+
+    def _get_held(self, cls: type, name: str) -> GridObject | None:
+        """Return the object that is held in field `name` of component class `cls`; None if the
+        field is empty."""
+        if store := self._active_store:
+            e = getattr(self.part(cls), name)
+            return None if e == NOTHING else store.get_object(e)
+        return self._content.get((cls, name))
+
+    def _set_held(self, cls: type, name: str, obj: GridObject | None) -> None:
+        """Put `obj` into field `name` of component class `cls`, in place of the object that is held
+        there; None empties the field."""
+        if store := self._active_store:
+            part = self.part(cls)
+            before = getattr(part, name)
+            e = NOTHING if obj is None else store.add(obj)
+            store.remove(before)
+            setattr(part, name, e)
+        elif obj is None:
+            self._content.pop((cls, name), None)
+        else:
+            self._content[cls, name] = obj.copy() if obj.is_in_world else obj
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        bare = self.copy()
+        cls = type(self) if hasattr(self, "Part") else self.kind
+        return _unpickle, (cls, bare._parts, bare._content)
+
+    def _key(self) -> tuple[Any, ...]:
+        return GridObject, self.appearance
+
+    def __repr__(self) -> str:
+        values = [_source_text(getattr(self, name)) for name in self._fields]
+        if self.kind.colored:
+            values.append(f"Color.{self.color.name}")
+        return f"{type(self).__name__}({', '.join(values)})"
+
+
+def _source_text(value: Any) -> str:
+    return f"{type(value).__qualname__}.{value.name}" if isinstance(value, Enum) else repr(value)
+
+
+def _unpickle(
+    kind: type[GridObject] | ObjectType,
+    parts: dict[type, Any],
+    content: dict[tuple[type, str], Any],
+) -> GridObject:
+    """Return the object that a pickle describes by its class or type, its components and the
+    objects that it holds."""
+    cls = class_of(kind) if isinstance(kind, ObjectType) else kind
+    obj: GridObject = object.__new__(cls)
+    obj._init_components(parts)
+    parts[Kind].value = cls.kind.index
+    obj._content = content
+    return obj
+
+
+def entity_fields(parts: Iterable[type]) -> Iterator[tuple[type, str]]:
+    """Yield (component class, field name) of each field of the component classes `parts` that
+    refers to another entity."""
+    for cls in parts:
+        for field in fields_of(cls):
+            if field.is_entity:
+                yield cls, field.name
+
+
+def class_of(kind: ObjectType | int) -> type[GridObject]:
+    """Return the class of the objects of a type; if the type was declared without one, a class is
+    created.
+
+    Args:
+        kind: type, or its index in `OBJECT_TYPES`.
+
+    Raises:
+        KeyError: no type has this index.
+    """
+    kind = kind if isinstance(kind, ObjectType) else OBJECT_TYPES[kind]
+    return CLASSES.get(kind) or type(
+        kind.name, (GridObject,), {"__module__": kind.module}, kind=kind
+    )
+
+
+def index_of(obj: Any, types: ObjectTypes = OBJECT_TYPES) -> int:
+    """Return the type index of `obj`, which is a class of objects, the name of a type, or an index.
+
+    Args:
+        obj: class, name or index.
+        types: types that names and indices refer to.
+
+    Raises:
+        TypeError: the value is none of these.
+    """
+    if isinstance(obj, type) and issubclass(obj, GridObject) and obj is not GridObject:
+        return obj.kind.index
+    if isinstance(obj, str):
+        return types[obj].index
+    if isinstance(obj, int | np.integer):
+        return types[int(obj)].index
+    raise TypeError(f"{obj!r} is no type of objects: expected a subclass of GridObject")

@@ -1,0 +1,215 @@
+"""Observations of the agent, and conversion of arrays of indices to objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from components.core import NONE_GRID_OBJECT
+from gv_engine.plugins.gridverse.agent import Agent
+from gv_engine.plugins.gridverse.geometry import Orientation, Position
+from gv_engine.plugins.gridverse.grid import Grid
+from gv_engine.plugins.gridverse.grid_object import (
+    Box,
+    Color,
+    Floor,
+    GridObject,
+    NoneGridObject,
+    class_of,
+)
+from gv_engine.plugins.gridverse.object_store import Value
+from gv_engine.rules.errors import describe_allowed
+from gv_engine.rules.geometry import ORIENTATIONS
+from gv_engine.rules.objects import COLORS, OBJECT_TYPES, ObjectTypes
+
+
+def objects_from_array(
+    grid: ArrayLike, types: ObjectTypes, content: ArrayLike | None = None, *, seen: bool = False
+) -> list[list[GridObject]]:
+    """Return the objects that a grid array describes, as a list of rows.
+
+    Args:
+        grid: (H, W, 3) type, state and colour index of every cell.
+        types: types that the indices refer to.
+        content: (H, W, 3) contents of boxes, zeros elsewhere.
+        seen: if True, cells may be Hidden, as in observations.
+
+    Raises:
+        ValueError: see `State.from_arrays`.
+    """
+    cells = _check_integers("grid", grid, (None, None, 3))
+    inside = np.zeros_like(cells)
+    if content is not None:
+        inside = _check_integers("content", content, cells.shape)
+    rows: list[list[GridObject]] = []
+    for y, (line, line_inside) in enumerate(zip(cells.tolist(), inside.tolist(), strict=True)):
+        rows.append([])
+        for x, (cell, held) in enumerate(zip(line, line_inside, strict=True)):
+            obj = _make_object(types, f"grid[{y}, {x}]", cell, seen)
+            if any(held):
+                if not isinstance(obj, Box):
+                    raise ValueError(f"content[{y}, {x}] is {held}, but the cell has {obj!r}")
+                obj.content = _make_object(types, f"content[{y}, {x}]", held, False)
+            rows[-1].append(obj)
+    return rows
+
+
+def item_from_array(item: ArrayLike, types: ObjectTypes) -> GridObject:
+    """Return the held object that a (3,) array of type, state and colour describes; a
+    NoneGridObject for an empty hand.
+
+    Raises:
+        ValueError: see `State.from_arrays`.
+    """
+    cell = _check_integers("item", item, (3,)).tolist()
+    if cell[0] == NONE_GRID_OBJECT:
+        return NoneGridObject()
+    obj = _make_object(types, "item", cell, False)
+    if isinstance(obj, Floor):
+        raise ValueError(f"item is {cell}, a Floor; {NONE_GRID_OBJECT} stands for an empty hand")
+    return obj
+
+
+def agent_from_array(agent: ArrayLike, item: GridObject) -> Agent:
+    """Return the agent that a (3,) array of y, x and orientation describes, holding the object
+    `item`.
+
+    Raises:
+        ValueError: see `State.from_arrays`.
+    """
+    y, x, orientation = _check_integers("agent", agent, (3,)).tolist()
+    if not 0 <= orientation < len(ORIENTATIONS):
+        raise ValueError(
+            f"agent[2] is {orientation}: an orientation is 0 to {len(ORIENTATIONS) - 1}"
+        )
+    return Agent(Position(y, x), Orientation(orientation), item)
+
+
+def _make_object(types: ObjectTypes, where: str, cell: list[int], seen: bool) -> GridObject:
+    """Return a new object for the (type, state, colour) indices in `cell`. `where` names the cell
+    in error messages."""
+    kind, state, color = cell
+    if kind not in types:
+        indices = [known.index for known in types]
+        raise ValueError(f"{where} has type {kind}{describe_allowed(kind, indices)}")
+    object_type = types[kind]
+    name = object_type.name
+    if not (object_type.in_grid or (seen and kind != NONE_GRID_OBJECT)):
+        raise ValueError(f"{where} is a {name}, which no cell of a state holds")
+    if not 0 <= state < object_type.num_states:
+        raise ValueError(f"{where} has state {state}: a {name} has {object_type.num_states}")
+    if not 0 <= color < (len(COLORS) if object_type.colored else 1):
+        raise ValueError(f"{where} has colour {color}, which no {name} has")
+    obj = _default_object(class_of(object_type))
+    obj.state_index = state
+    if color:
+        obj.color = Color(color)
+    return obj
+
+
+def _default_object(cls: type[GridObject]) -> GridObject:
+    return GridObject.__new__(cls)
+
+
+def _check_integers(name: str, array: ArrayLike, shape: tuple[int | None, ...]) -> NDArray[Any]:
+    """Return `array` as a NumPy array; raise ValueError unless it has integers and this shape, in
+    which None stands for any size."""
+    values = np.asarray(array)
+    fits = values.ndim == len(shape) and all(
+        size in (None, actual) for size, actual in zip(shape, values.shape, strict=True)
+    )
+    if not fits or values.dtype.kind not in "iu" or values.size == 0:
+        expected = ", ".join("H" if size is None else str(size) for size in shape)
+        raise ValueError(
+            f"{name} has shape {values.shape} and dtype {values.dtype}: expected ({expected}) "
+            f"values"
+        )
+    return values
+
+
+class Observation(Value):
+    """Part of the grid that the agent sees, turned so that the agent faces up; Hidden in cells that
+    the agent does not see.
+
+    Args:
+        grid: grid that shares no objects with a state.
+        agent: agent, with a position relative to the corner of this grid; it may lie outside.
+    """
+
+    def __init__(self, grid: Grid, agent: Agent) -> None:
+        self._grid: Grid | None = grid
+        self.agent = agent
+        self._cells: NDArray[np.uint8] | None = None
+        self._types: ObjectTypes = OBJECT_TYPES
+
+    @classmethod
+    def from_arrays(
+        cls,
+        grid: ArrayLike,
+        agent: ArrayLike,
+        item: ArrayLike,
+        *,
+        types: ObjectTypes = OBJECT_TYPES,
+    ) -> Observation:
+        """Return the observation that arrays of type, state and colour indices describe. Boxes in
+        it hold Floor.
+
+        Args:
+            grid: (h, w, 3) type, state and colour index of every cell.
+            agent: (3,) y, x, orientation.
+            item: (3,) held object; type 0 for nothing.
+            types: see `State.from_arrays`.
+
+        Raises:
+            ValueError: a shape or an index is wrong.
+        """
+        cells = objects_from_array(grid, types, seen=True)
+        return cls(Grid(cells), agent_from_array(agent, item_from_array(item, types)))
+
+    @classmethod
+    def from_valid_arrays(
+        cls,
+        cells: NDArray[np.uint8],
+        agent: NDArray[np.int64],
+        item: NDArray[np.uint8],
+        types: ObjectTypes,
+    ) -> Observation:
+        """Return the observation that arrays describe, without checking them. The arrays must not
+        change afterwards, as objects are created on demand."""
+        observation = object.__new__(cls)
+        observation._grid = None
+        observation._cells, observation._types = cells, types
+        observation.agent = agent_from_array(agent, item_from_array(item, types))
+        return observation
+
+    @property
+    def grid(self) -> Grid:
+        """Return the cells of the observation as a grid of objects."""
+        if self._grid is None:
+            assert self._cells is not None  # set if `_grid` is None
+            self._grid = Grid(objects_from_array(self._cells, self._types, seen=True))
+        # the objects may be changed from now on
+        self._cells = None
+        return self._grid
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return arrays by name, as `from_arrays` takes them: `grid` (h, w, 3) uint8, `agent` (3,)
+        int64 and `item` (3,) uint8."""
+        cells = self.grid.to_array() if self._cells is None else self._cells.copy()
+        return {"grid": cells, **self.agent.to_arrays()}
+
+    def copy(self) -> Observation:
+        """Return an independent copy."""
+        return Observation(self.grid.copy(), self.agent.copy())
+
+    def _key(self) -> tuple[Any, ...]:
+        cells = self.to_arrays()["grid"]
+        return Observation, cells.shape, cells.tobytes(), self.agent
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Observation, (self.grid, self.agent)
+
+    def __repr__(self) -> str:
+        return f"Observation({self.grid!r}, {self.agent!r})"
