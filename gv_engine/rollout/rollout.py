@@ -86,102 +86,149 @@ def rollout(
         RuleError: a rule failed in a world.
     """
     row_kinds = describe_step_arrays(env, masks)  # raises before anything is played
-    seeds = seeds or range(seed, seed + first + episodes)  # by number of the episode
-    n, names, several = env.num_envs, env.scenario.reward_names, bool(env.agent_shape)
-    next_number, end = first + n, first + episodes
-    idle = np.arange(n) >= episodes  # surplus worlds play an episode again, without effect
-    numbers = np.array([min(k, end - 1) for k in range(first, next_number)])  # by world
-    length, total = np.zeros(n, np.int64), np.zeros(n)
-    terms = np.zeros((len(names), n))
-    history = StepHistory(row_kinds, n) if keep else None
-    waiting: dict[int, FinishedEpisode] = {}  # for earlier episodes to end
-    expected = first
+    seeds = seeds or range(seed, seed + first + episodes)
+    numbers = range(first, first + episodes)
+    yield from _Rollout(env, policy, numbers, seed, seeds, row_kinds if keep else {}).play()
 
-    def begin(mask: NDArray[np.bool_]) -> tuple[Arrays, dict[str, Any]]:
-        """Start the next episode in each world that `mask` marks; return the observations and infos
-        of all worlds."""
+
+class _Rollout:
+    """Worlds of an environment in which a policy plays the episodes `numbers`.
+
+    Args:
+        env, policy, seed: as for `rollout`.
+        numbers: numbers of the episodes.
+        seeds: seeds of all episodes by number.
+        row_kinds: see `StepHistory`; empty if steps are not kept.
+    """
+
+    def __init__(
+        self,
+        env: ScenarioVectorEnv[Arrays] | AgentsVectorEnv,
+        policy: Policy,
+        numbers: range,
+        seed: int,
+        seeds: Sequence[int],
+        row_kinds: dict[str, RowKind],
+    ) -> None:
+        n = env.num_envs
+        self._env, self._policy = cast(Any, env), cast(Any, policy)
+        self._seed, self._seeds = seed, seeds
+        self._is_idle = np.arange(n) >= len(numbers)  # an idle world plays one again, for nothing
+        self._numbers = np.array([numbers[min(i, len(numbers) - 1)] for i in range(n)])  # by world
+        self._later_numbers = iter(numbers[n:])
+        self._expected, self._finished = numbers.start, dict[int, FinishedEpisode]()
+        self._length, self._total = np.zeros(n, np.int64), np.zeros(n)
+        self._terms = np.zeros((len(env.scenario.reward_names), n)).T  # (N, F), by columns
+        self._history = StepHistory(row_kinds, n) if row_kinds else None
+        self._sources: Arrays = {}
+        self._is_compiled = False
+        self._row_names = row_kinds.keys()
+
+    def play(self) -> Iterator[FinishedEpisode]:
+        """Play all episodes, and yield them in order of their numbers."""
+        self._begin_episodes(np.ones(len(self._numbers), np.bool_))
+        batch = getattr(self._env, "batch", None)
+        if isinstance(self._policy, CompiledRandomPolicy) and getattr(batch, "can_run_loop", False):
+            self._sources = self._env.step_arrays if self._history else {}
+            self._is_compiled = self._row_names <= self._sources.keys()
+        while not self._is_idle.all():
+            has_ended = self._play_compiled() if self._is_compiled else self._step()
+            if has_ended.any():
+                self._finish_episodes(np.flatnonzero(has_ended & ~self._is_idle))
+                self._begin_episodes(has_ended)
+                while self._expected in self._finished:
+                    yield self._finished.pop(self._expected)
+                    self._expected += 1
+
+    def _begin_episodes(self, mask: NDArray[np.bool_]) -> None:
+        """Start the episode of each world that `mask` marks."""
         worlds = np.flatnonzero(mask).tolist()
-        begun = numbers[worlds].tolist()
-        policy.begin(worlds, seed, begun)
-        length[mask] = total[mask] = terms[:, mask] = 0
-        world_seeds: Any = {i: seeds[k] for i, k in zip(worlds, begun, strict=True)}
-        return env.reset(seed=world_seeds, options={"reset_mask": mask})
+        numbers = self._numbers[worlds].tolist()
+        self._policy.begin(worlds, self._seed, numbers)
+        self._length[mask] = self._total[mask] = self._terms[mask] = 0
+        seeds = {world: self._seeds[number] for world, number in zip(worlds, numbers, strict=True)}
+        self._observation, self._info = self._env.reset(seed=seeds, options={"reset_mask": mask})
 
-    player, worlds, batch = cast(Any, policy), cast(Any, env), cast(Any, getattr(env, "batch", 0))
-    plays_alone = isinstance(policy, CompiledRandomPolicy) and getattr(batch, "can_run_loop", False)
-    over: NDArray[np.bool_]
-    observation, info = begin(np.ones(n, np.bool_))
-    sources: Arrays = worlds.step_arrays if plays_alone and history else {}
-    plays_alone &= not history or row_kinds.keys() <= sources.keys()
-    while not idle.all():
-        if plays_alone:
-            playing = ~idle
-            if history:
-                history.start_block(int(length[playing].max()))
-                columns = history.make_columns(sources)
-                player.play(batch, history.block_steps, playing, terms.T, columns)
-            else:
-                player.play(batch, _STEPS_AT_ONCE, playing, terms.T)
-            over = ~(playing | idle)
-            length[:], total[:] = batch.outputs.lengths, batch.outputs.returns
-            terminated, (observation, info) = batch.outputs.terminated, worlds.observe()
+    def _play_compiled(self) -> NDArray[np.bool_]:
+        """Let compiled code take several random steps; return an (N,) mask of the worlds whose
+        episode has ended, which have stopped there."""
+        is_playing, batch, history = ~self._is_idle, self._env.batch, self._history
+        if history:
+            history.start_block(int(self._length[is_playing].max()))
+            columns = history.make_columns(self._sources)
+            self._policy.play(batch, history.block_steps, is_playing, self._terms, columns)
         else:
-            action = policy.act(observation, info)
-            if history:
-                history.start_step(int(length.max()))
-                masks_now = {"action_mask": info.get("action_mask")}
-                history.record({**masks_now, **observation, "action": action})
-            observation, reward, terminated, truncated, info = env.step(action)
-            new_terms = info["reward_terms"]
-            for line, name in zip(terms, names, strict=True):
-                line += new_terms[name].sum(axis=1) if several else new_terms[name]
-            if history:
-                flags = {"terminated": terminated, "truncated": truncated}
-                by_name = np.array([new_terms[name] for name in names])  # (F, N), or (F, N, A)
-                recorded_terms = {"reward_terms": np.moveaxis(by_name, 0, -1)}
-                history.record({"reward": reward, **flags, **recorded_terms})
-            length += 1
-            total += reward.sum(axis=1) if several else reward
-            over = terminated | truncated
-            if several:
-                over = np.logical_and.reduce(over, axis=1)
-        if not over.any():
-            continue
-        finished = [i for i in np.flatnonzero(over).tolist() if not idle[i]]
-        member = info["member"] if "member" in info else np.zeros(over.shape, np.int64)
+            self._policy.play(batch, _STEPS_AT_ONCE, is_playing, self._terms)
+        self._length[:], self._total[:] = batch.outputs.lengths, batch.outputs.returns
+        self._terminated = batch.outputs.terminated
+        self._observation, self._info = self._env.observe()
+        return ~(is_playing | self._is_idle)
+
+    def _step(self) -> NDArray[np.bool_]:
+        """Take one step in all worlds; return an (N,) mask of the worlds whose episode has
+        ended."""
+        action = self._policy.act(self._observation, self._info)
+        if self._history:
+            self._history.start_step(int(self._length.max()))
+            known = {"action_mask": self._info.get("action_mask"), **self._observation}
+            self._history.record({**known, "action": action})
+        self._observation, reward, terminated, truncated, self._info = self._env.step(action)
+        terms = [self._info["reward_terms"][name] for name in self._env.scenario.reward_names]
+        if self._history:
+            by_line = np.moveaxis(np.array(terms), 0, -1)  # (N, F), or (N, A, F)
+            flags = {"terminated": terminated, "truncated": truncated}
+            self._history.record({"reward": reward, "reward_terms": by_line, **flags})
+        self._terminated, has_ended = terminated, terminated | truncated
+        if self._env.agent_shape:  # sums over the agents
+            reward, terms = reward.sum(axis=1), [term.sum(axis=1) for term in terms]
+            has_ended = np.logical_and.reduce(has_ended, axis=1)
+        self._length += 1
+        self._total += reward
+        for column, term in zip(self._terms.T, terms, strict=True):
+            column += term
+        return cast(NDArray[np.bool_], has_ended)
+
+    def _finish_episodes(self, worlds: NDArray[np.int64]) -> None:
+        """Keep the episodes that have just ended in `worlds`, and give these worlds the next
+        numbers, or let them idle."""
+        info, count = self._info, len(self._numbers)
+        member = info.get("member", np.zeros(count, np.int64))
         member = member.max(axis=1) if member.ndim > 1 else member
-        ended = partial(find_ended, env.scenario, member)
-        ends = ended(terminated)[finished].tolist()
-        good = ended(info["success"])[finished].tolist() if "success" in info else [None] * n
-        sums = terms[:, finished].T.copy()
-        lasts = {name: array[finished] for name, array in observation.items()}
-        values = zip(*(array[finished].tolist() for array in (numbers, length, total)), strict=True)
-        for k, (i, (played, steps, returned)) in enumerate(zip(finished, values, strict=True)):
-            recorded = None
-            if history:  # compiled code starts each episode in a new block
-                stop = (steps - 1) % history.block_steps + 1 if plays_alone else history.stop
-                recorded = history.steps_of(i, steps, stop)
-            waiting[played] = FinishedEpisode(
-                number=played,
-                seed=seeds[played],
-                member=int(member[i]),
-                length=steps,
-                total=returned,
-                terms=sums[k],
-                terminated=ends[k],
-                truncated=not ends[k],
-                success=good[k],
-                last={name: array[k] for name, array in lasts.items()},
-                steps=recorded,
+        find_ends = partial(find_ended, self._env.scenario, member)
+        terminated = find_ends(self._terminated)
+        success = find_ends(info["success"]) if "success" in info else np.full(count, None)
+        terms = self._terms[worlds]
+        last = {name: array[worlds] for name, array in self._observation.items()}
+        columns = self._numbers, self._length, self._total, member, terminated, success
+        lists = (column[worlds].tolist() for column in columns)
+        for k, (world, number, length, total, index, is_end, is_success) in enumerate(
+            zip(worlds.tolist(), *lists, strict=True)
+        ):
+            self._finished[number] = FinishedEpisode(
+                number=number,
+                seed=self._seeds[number],
+                member=index,
+                length=length,
+                total=total,
+                terms=terms[k],
+                terminated=is_end,
+                truncated=not is_end,
+                success=is_success,
+                last={name: array[k] for name, array in last.items()},
+                steps=self._steps_of(world, length),
             )
-            idle[i] = next_number >= end
-            if not idle[i]:
-                numbers[i] = next_number
-                next_number += 1
-        observation, info = begin(over)
-        while expected in waiting:
-            yield waiting.pop(expected)
-            expected += 1
+            self._numbers[world] = next(self._later_numbers, number)
+            self._is_idle[world] = self._numbers[world] == number
+
+    def _steps_of(self, world: int, length: int) -> Steps | None:
+        """Return the recorded steps of an episode of `length` steps that has just ended in
+        `world`; None if steps are not kept."""
+        history = self._history
+        if history is None:
+            return None
+        if self._is_compiled:  # the episode began with a new block
+            return history.steps_of(world, length, (length - 1) % history.block_steps + 1)
+        return history.steps_of(world, length, history.stop)
 
 
 def find_ended(

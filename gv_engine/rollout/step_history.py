@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from sys import getrefcount
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,21 +32,34 @@ class Steps(Mapping[str, NDArray[Any]]):
     Each array is concatenated on access; safe in other threads.
     """
 
-    def __init__(self, parts: Sequence[tuple[Arrays, slice]], world: int) -> None:
+    def __init__(self, parts: Sequence[tuple[_Block, slice]], world: int) -> None:
         self._parts, self._world = parts, world
+        for block, _ in parts:
+            block.users.add(self)
+
+    __hash__ = object.__hash__
 
     def pieces(self, name: str) -> list[NDArray[Any]]:
-        """Return views of the recorded array `name`, one for each block of steps, in order."""
-        return [block[name][self._world, rows] for block, rows in self._parts]
+        """Return views of the recorded array `name`, one for each block of steps, in order. The
+        views change after the last reference to these steps is gone."""
+        return [block.arrays[name][self._world, rows] for block, rows in self._parts]
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return np.concatenate(self.pieces(name))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._parts[0][0])
+        return iter(self._parts[0][0].arrays)
 
     def __len__(self) -> int:
-        return len(self._parts[0][0])
+        return len(self._parts[0][0].arrays)
+
+
+class _Block:
+    """Some steps of all worlds: (N, steps, …) arrays by name, and the episodes that use them."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        self.arrays = arrays
+        self.users: WeakSet[Steps] = WeakSet()
 
 
 class StepHistory:
@@ -67,22 +80,30 @@ class StepHistory:
         step_bytes = num_envs * sum(np.dtype(kind).itemsize for kind in kinds.values())
         fitting = max(1, _MAX_BLOCK_BYTES // step_bytes)
         self.stop = self.block_steps = min(_MAX_BLOCK_STEPS, fitting)
-        self._blocks: list[Arrays] = []  # arrays (N, steps, …) by name
-        self._old_blocks: list[Arrays] = []  # that episodes may still use
+        self._blocks: list[_Block] = []
+        self._old_blocks: list[_Block] = []  # that finished episodes may still use
 
     def start_block(self, longest: int) -> None:
         """Go on to a new block, and drop the blocks that no running episode needs. `longest` is the
         number of recorded steps of the longest running episode."""
-        first = len(self._blocks) - -(-longest // self.block_steps)  # rounded up
+        num_needed = -(-longest // self.block_steps)  # rounded up
+        first = len(self._blocks) - num_needed
         self._old_blocks += self._blocks[:first]
-        counts = _count_references(self._old_blocks)
-        if _UNUSED in counts:  # memory that is in use already is faster than new memory
-            block = self._old_blocks.pop(counts.index(_UNUSED))
-        else:
-            size = self._num_envs, self.block_steps
-            block = {name: np.empty((*size, *s), d) for name, (d, s) in self._kinds.items()}
-        self._blocks = [*self._blocks[first:], block]
+        self._blocks = [*self._blocks[first:], self._find_unused_block() or self._make_block()]
         self.stop = 0
+
+    def _find_unused_block(self) -> _Block | None:
+        """Return an old block that no episode uses, to be written again, as new memory is slower;
+        None if there is none."""
+        for number, block in enumerate(self._old_blocks):
+            if not block.users:
+                return self._old_blocks.pop(number)
+        return None
+
+    def _make_block(self) -> _Block:
+        size = self._num_envs, self.block_steps
+        kinds = self._kinds.items()
+        return _Block({name: np.empty((*size, *shape), dtype) for name, (dtype, shape) in kinds})
 
     def start_step(self, longest: int) -> None:
         """Go on to the next step of all worlds; `longest` as for `start_block`."""
@@ -93,7 +114,7 @@ class StepHistory:
     def record(self, values: Mapping[str, Any]) -> None:
         """Store the `values` of the current step in all worlds, by name; ignore values that the
         rollout does not record."""
-        arrays = self._blocks[-1]
+        arrays = self._blocks[-1].arrays
         for name in values.keys() & arrays.keys():
             arrays[name][:, self.stop - 1] = values[name]
 
@@ -101,7 +122,7 @@ class StepHistory:
         """Return the columns by which compiled code copies values from `sources`, (N, …) arrays by
         name, into the last block."""
         tables: tuple[list[Any], ...] = [], []
-        for name, target in self._blocks[-1].items():
+        for name, target in self._blocks[-1].arrays.items():
             source = sources[name].ctypes.data, sources[name].strides[0]
             tables[name in _AFTER_STEP].append((*source, target.ctypes.data, *target.strides[:2]))
         before, after = (np.array(table, np.int64) for table in tables)
@@ -118,12 +139,3 @@ class StepHistory:
             if not length:
                 break
         return Steps(parts[::-1], world)
-
-
-def _count_references(blocks: list[Arrays]) -> list[int]:
-    """Return the number of references to each block."""
-    return [getrefcount(block) for block in blocks]
-
-
-_UNUSED = _count_references([{}])[0]
-"""Number of references to a block that no episode uses."""

@@ -199,7 +199,7 @@ def test_blocks_of_steps_are_used_again_when_no_episode_has_them():
         kept += [steps] if number in (2, 4) else []
         del steps
     assert [int(steps["action"][0]) for steps in kept] == [2, 4]
-    assert len({*addresses}) == 4
+    assert len({*addresses}) == 3
 
 
 def test_episodes_are_told_apart_by_which_they_are():
