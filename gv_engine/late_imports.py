@@ -35,6 +35,9 @@ class Plugin:
             network, and returns a description of it.
         state_function_adapter: function `(function, phase, name)` that makes a system from a
             function of states.
+        env_ids: function that yields further Gymnasium ids, each with the entry points of its
+            environment and vector environment, and their arguments.
+        representations: `ObservationEncoder` of each further representation of observations.
         inner_env: function that returns the environment of a scenario whose states are objects.
     """
 
@@ -43,6 +46,8 @@ class Plugin:
     policy_writer: str = ""
     state_function_adapter: str = ""
     inner_env: str = ""
+    env_ids: str = ""
+    representations: Mapping[str, str] = field(default_factory=dict)
 
 
 @cache
@@ -87,6 +92,3 @@ KEY_READER = "gv_engine.ui.input.bindings:check_action_key"
 
 SCENARIO_BUILDER = "gv_engine.scenario.building:build_scenario"
 """Function that builds a grid scenario from its document."""
-
-INSTRUCTION_GRAMMAR = "systems.minigrid.grammar"
-"""Module that reads the texts of BabyAI's missions."""

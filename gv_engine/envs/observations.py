@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 from components.core import NONE_GRID_OBJECT
 from gv_engine.envs import representations
 from gv_engine.envs.arg_checks import check_at_least
-from gv_engine.envs.minigrid_observations import MiniGridEncoder
 from gv_engine.envs.representations import MISSION, STATE, Arrays, ObservationEncoder, agent_id_grid
-from gv_engine.late_imports import CELL_RENDERER
+from gv_engine.late_imports import CELL_RENDERER, find_plugins
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import FORWARD
 from gv_engine.scenario.missions.sentences import VIEW_STYLES
@@ -523,12 +522,15 @@ _ENCODERS: dict[str, Callable[..., ObservationEncoder]] = {
     **{name: partial(IndexGrid, name=name) for name in (*representations.REPRESENTATIONS, "cells")},
     "flat": FlatEncoder,
     "layers": LayeredGrid,
-    "minigrid": MiniGridEncoder,
     "onehot": OneHotGrid,
     "pixels": PixelView,
     "text": TextView,
 }
-REPRESENTATION_NAMES = tuple(_ENCODERS)
+_FURTHER = {
+    name: place for plugin in find_plugins() for name, place in plugin.representations.items()
+}
+"""Encoders of plugins."""
+REPRESENTATION_NAMES = *_ENCODERS, *_FURTHER
 """Names that `observation_representation` takes."""
 
 
@@ -544,10 +546,10 @@ def make_encoder(scenario: Scenario, spec: RepresentationSpec) -> ObservationEnc
     """
     options = dict(spec) if isinstance(spec, Mapping) else {"name": spec}
     name, shown = options.pop("name", None), options.pop("mission", None)
-    if not isinstance(name, str) or name not in _ENCODERS:
+    if not isinstance(name, str) or name not in REPRESENTATION_NAMES:
         allowed = describe_allowed(str(name), REPRESENTATION_NAMES)
         raise ValueError(f"no representation {name!r}{allowed}")
-    encoder_class = _ENCODERS[name]
+    encoder_class = _ENCODERS.get(name) or resolve_name(_FURTHER[name])
     parameters = signature(encoder_class).parameters
     known = [option for option in parameters if option not in ("scenario", "name")]
     for option in options:

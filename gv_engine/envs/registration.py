@@ -8,6 +8,7 @@ from typing import Any
 
 import gymnasium
 
+from gv_engine.late_imports import find_plugins
 from gv_engine.scenario import library
 from gv_engine.scenario.plugin import DOMAINS, get_plugin
 
@@ -66,17 +67,15 @@ def register_all() -> None:
     """Register the environment ids of all built-in scenarios with Gymnasium, so that
     `gymnasium.make` knows them.
 
-    The ids are `GV-<Name>-v0` for each built-in scenario and each file of several scenarios,
-    `GV-<MiniGrid's id>` for each level of MiniGrid and BabyAI, and `GV-Scenario-v0`, which takes
-    the scenario as an argument: `gymnasium.make("GV-Scenario-v0", scenario="my.yaml")`.
+    The ids are `GV-<Name>-v0` for each built-in scenario and each file of several scenarios, those
+    of plugins, and `GV-Scenario-v0`, which takes the scenario as an argument:
+    `gymnasium.make("GV-Scenario-v0", scenario="my.yaml")`.
     """
     factory = "gv_engine.envs.registration"
     _register("GV-Scenario-v0", f"{factory}:make_env", f"{factory}:make_vector_env", {})
-    minigrid = "gv_engine.envs.minigrid"
-    for name in (*library.list_minigrid_grids(), *library.list_babyai_grids()):
-        kwargs = {"scenario": name, "observation_representation": "minigrid"}
-        entry_points = f"{minigrid}:MiniGridEnv", f"{minigrid}:MiniGridVectorEnv"
-        _register(library.gym_id(name), *entry_points, kwargs)
+    for plugin in find_plugins():
+        for further in resolve_name(plugin.env_ids)() if plugin.env_ids else ():
+            _register(*further)
     for domain in DOMAINS.values():
         for name in library.add_whole_files(domain.built_in()):
             _register(library.gym_id(name), domain.env, domain.vector_env, {"scenario": name})

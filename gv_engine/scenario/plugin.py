@@ -83,7 +83,6 @@ class Extra(NamedTuple):
 
 
 PARALLEL = Extra("A parallel environment", "pettingzoo", "pettingzoo")
-MINIGRID_PACKAGE = Extra("A picture of MiniGrid's", "minigrid", "minigrid")
 RAY = Extra("Work on a cluster", "ray", "ray")
 
 

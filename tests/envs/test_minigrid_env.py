@@ -19,13 +19,13 @@ from gymnasium.vector import AutoresetMode
 
 from components.objects import TELEPOD
 from gv_engine import GridEnv, GridVectorEnv, Scenario
-from gv_engine.envs import minigrid
-from gv_engine.envs.minigrid import _view_area
-from gv_engine.envs.minigrid_instructions import make_instructions
-from gv_engine.envs.minigrid_names import REPLACEMENTS
-from gv_engine.envs.minigrid_objects import GridObject
-from gv_engine.envs.minigrid_observations import paint_images
 from gv_engine.envs.observations import make_encoder
+from gv_engine.plugins.minigrid import env as minigrid
+from gv_engine.plugins.minigrid.env import _view_area
+from gv_engine.plugins.minigrid.instructions import make_instructions
+from gv_engine.plugins.minigrid.names import REPLACEMENTS
+from gv_engine.plugins.minigrid.objects import GridObject
+from gv_engine.plugins.minigrid.observations import paint_images
 from gv_engine.rules.errors import MissingExtraError, ScenarioError
 from gv_engine.scenario.library import gym_id, list_minigrid_grids
 from gv_engine.session.inspection import Inspection

@@ -52,7 +52,7 @@ MAY_PRINT = {
     "cli/new.py": "the folder that was named",
     "cli/options.py": "`say`, and printable cells",
     "cli/streams.py": "the help of a command",
-    "domains/algebra/env.py": "a formula",
+    "plugins/algebra/env.py": "a formula",
     "ui/terminal/tty.py": "the terminal, which shows a ? for what is not printable",
     "rules/errors.py": "`complain`",
 }

@@ -14,7 +14,7 @@ import minigrid.envs.babyai
 from gymnasium.utils.env_checker import data_equivalence
 
 import gv_engine  # noqa: F401  # registers its ids
-from gv_engine.envs.minigrid import MiniGridEnv
+from gv_engine.plugins.minigrid.env import MiniGridEnv
 
 _ENTRY_POINTS = {"BabyAI": "minigrid.envs.babyai:OurEnv", "MiniGrid": "minigrid.envs:OurEnv"}
 

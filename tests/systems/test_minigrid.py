@@ -7,7 +7,7 @@ import pytest
 
 from components.minigrid import BALL
 from gv_engine import GridEnv, Scenario
-from gv_engine.envs.minigrid import MiniGridEnv
+from gv_engine.plugins.minigrid.env import MiniGridEnv
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.rules.objects import object_type
 from gv_engine.world.simulation import Simulation

@@ -18,9 +18,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from gv_engine.envs.arg_checks import Seeds
 from gv_engine.envs.environment import GridEnv
-from gv_engine.envs.minigrid_instructions import make_instructions
-from gv_engine.envs.minigrid_names import NAMES_IN_MINIGRID, REPLACEMENTS
-from gv_engine.envs.minigrid_objects import (
+from gv_engine.envs.vector_environment import GridVectorEnv
+from gv_engine.plugins.minigrid.extras import MINIGRID_PACKAGE
+from gv_engine.plugins.minigrid.instructions import make_instructions
+from gv_engine.plugins.minigrid.names import NAMES_IN_MINIGRID, REPLACEMENTS
+from gv_engine.plugins.minigrid.objects import (
     DIRECTIONS,
     EMPTY,
     UNSEEN,
@@ -32,13 +34,11 @@ from gv_engine.envs.minigrid_objects import (
     spawn_object,
     write_object,
 )
-from gv_engine.envs.minigrid_observations import MINIGRID_DIRECTIONS, encode_minigrid
-from gv_engine.envs.minigrid_rooms import Room, RoomGrid
-from gv_engine.envs.vector_environment import GridVectorEnv
+from gv_engine.plugins.minigrid.observations import MINIGRID_DIRECTIONS, encode_minigrid
+from gv_engine.plugins.minigrid.rooms import Room, RoomGrid
 from gv_engine.rules.component import AGENT, NOTHING
 from gv_engine.rules.errors import MissingExtraError
 from gv_engine.rules.geometry import Area
-from gv_engine.scenario.plugin import MINIGRID_PACKAGE
 from gv_engine.world.columns import RowWorld
 from gv_engine.world.rng import generator_from_row
 from gv_engine.world.world import ObjectWorld

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any
 
-from gv_engine.envs.minigrid_objects import COLOR_NAME_BY_INDEX, TYPE_NAME_BY_INDEX
-from gv_engine.late_imports import INSTRUCTION_GRAMMAR
-from gv_engine.rules.errors import MissingExtraError
-from gv_engine.scenario.plugin import MINIGRID_PACKAGE
+from gv_engine.plugins.minigrid.extras import MINIGRID_PACKAGE
+from gv_engine.plugins.minigrid.objects import COLOR_NAME_BY_INDEX, TYPE_NAME_BY_INDEX
+from systems.minigrid import grammar
 
 _PLACES = None, "left", "right", "front", "behind"
 
@@ -22,9 +20,7 @@ def make_instructions(mission: str, strict: bool) -> Any:
         MissingExtraError: MiniGrid is not installed.
         AttributeError: the mission is none of BabyAI's.
     """
-    if MINIGRID_PACKAGE.missing_message:
-        raise MissingExtraError(MINIGRID_PACKAGE.missing_message)
-    grammar: Any = import_module(INSTRUCTION_GRAMMAR)
+    MINIGRID_PACKAGE.require()
     try:
         wording, clauses = grammar.parse_instruction(mission)
     except ValueError as error:

@@ -1,0 +1,8 @@
+"""Environments and observations with MiniGrid's interface."""
+
+from gv_engine.late_imports import Plugin
+
+PLUGIN = Plugin(
+    env_ids="gv_engine.plugins.minigrid.ids:list_env_ids",
+    representations={"minigrid": "gv_engine.plugins.minigrid.observations:MiniGridEncoder"},
+)
