@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -235,6 +236,9 @@ def test_a_level_can_be_edited(kind):
     assert env.carrying is None
     env.carrying = GridObject("key", "blue")
     assert env.gen_obs()["image"][3, 6].tolist() == [5, 2, 0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # the episode had ended
+        assert env.step(0)[2:4] == (False, False)
 
 
 def test_what_cannot_be_edited():

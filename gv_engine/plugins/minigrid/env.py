@@ -338,14 +338,16 @@ class MiniGridEnv(GridEnv):
     @contextmanager
     def _edit(self) -> Iterator[ObjectWorld]:
         """Context manager: an object world with the present state, which is the new state at the
-        end of the block."""
+        end of the block; an episode that has ended goes on."""
         if not self._started:
             raise ValueError("call reset() before the level is changed")
         self._sync_rng()
         world = ObjectWorld(self.scenario.layout)
         world.restore(self._row)
         yield world
-        self._batch.restore(0, world.snapshot(), trusted=True)
+        row = world.snapshot()
+        row["done"] = row["terminated"] = row["truncated"] = 0
+        self._batch.restore(0, row, trusted=True)
         self._forget_state()
 
     def _get_object(
