@@ -558,7 +558,11 @@ class GridObject(Value):
     def color(self, color: Color) -> None:
         """Set the colour; raise ValueError for a type without colours."""
         if not self.kind.colored:
-            raise ValueError(f"{type(self).__name__} has no colour; found {Color(color).name}")
+            name = type(self).__name__
+            raise ValueError(
+                f"found color {Color(color).name}; {name} has no colour: "
+                f"declare `color: Color` in the class {name}"
+            )
         self.part(components.Color).value = int(Color(color))
 
     @property
