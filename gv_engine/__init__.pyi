@@ -4,7 +4,6 @@ from .envs.registration import parallel_env
 from .envs.text_actions import TextActions
 from .envs.vector_environment import GridVectorEnv
 from .plugins.gridverse import (
-    Action,
     State,
     observation_function_registry,
     reset_function_registry,
@@ -34,6 +33,7 @@ from .rules.errors import (
     RuleError,
     ScenarioError,
 )
+from .rules.geometry import Action
 from .rules.objects import object_type
 from .rules.system import (
     OBSERVATION,
