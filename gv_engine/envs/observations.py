@@ -7,7 +7,7 @@ Box(0, 255, (63, 63, 3), uint8)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from inspect import signature
 from itertools import pairwise
@@ -545,10 +545,24 @@ def make_encoder(scenario: Scenario, spec: RepresentationSpec) -> ObservationEnc
         ValueError: the name is unknown, or the encoder has no such option or value.
     """
     options = dict(spec) if isinstance(spec, Mapping) else {"name": spec}
-    name, shown = options.pop("name", None), options.pop("mission", None)
+    name, mission_option = options.pop("name", None), options.pop("mission", None)
+    encoder = _find_encoder_class(name, options)(scenario, **options)
+    if scenario.missions and not encoder.has_mission:
+        encoder = VectorEncoder(encoder, MISSION, scenario.missions)
+    if mission_option is not None:
+        encoder = _make_token_encoder(scenario, name, encoder, mission_option)
+    if scenario.observed_state and not encoder.has_state:
+        encoder = VectorEncoder(encoder, STATE, scenario.observed_state)
+    return encoder
+
+
+def _find_encoder_class(name: Any, options: Iterable[str]) -> Callable[..., ObservationEncoder]:
+    """Return the class of the representation called `name`; raise ValueError if there is none, or
+    if it lacks one of `options`."""
     if not isinstance(name, str) or name not in REPRESENTATION_NAMES:
         allowed = describe_allowed(str(name), REPRESENTATION_NAMES)
         raise ValueError(f"no representation {name!r}{allowed}")
+    encoder_class: Callable[..., ObservationEncoder]
     encoder_class = _ENCODERS.get(name) or resolve_name(_FURTHER[name])
     parameters = signature(encoder_class).parameters
     known = [option for option in parameters if option not in ("scenario", "name")]
@@ -556,13 +570,7 @@ def make_encoder(scenario: Scenario, spec: RepresentationSpec) -> ObservationEnc
         if option not in known:
             allowed = describe_allowed(option, known) or "; it has none"
             raise ValueError(f"the representation {name!r} has no option {option!r}{allowed}")
-    encoder = encoder_class(scenario, **options)
-    missions = None if encoder.has_mission else scenario.missions
-    encoder = VectorEncoder(encoder, MISSION, missions) if missions else encoder
-    if shown is not None:
-        encoder = _make_token_encoder(scenario, name, encoder, shown)
-    state = None if encoder.has_state else scenario.observed_state
-    return VectorEncoder(encoder, STATE, state) if state else encoder
+    return encoder_class
 
 
 def _make_token_encoder(

@@ -170,16 +170,21 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
     def step_arrays(self) -> Arrays:
         """Arrays that rollouts record, by name. Empty unless compiled code alone writes all of them
         in each step."""
-        batch, shown = cast(Any, self._batch), self._results.arrays
-        arrays: Arrays = {name: shown[name] for name in self.recorded}
-        own = {*map(id, vars(batch.outputs).values())}
-        own_reward = self._reward_dtype == batch.outputs.rewards.dtype
-        if not (batch.can_run_loop and own_reward and own.issuperset(map(id, arrays.values()))):
+        batch, outputs = cast(Any, self._batch), self._batch.outputs
+        observed = {name: self._results.arrays[name] for name in self.recorded}
+        written = {id(array) for array in vars(outputs).values()}
+        is_encoded = any(id(array) not in written for array in observed.values())
+        if is_encoded or self._reward_dtype != outputs.rewards.dtype or not batch.can_run_loop:
             return {}
-        arrays |= {"action": batch.lane.arrays["actions"], "reward": batch.outputs.rewards}
-        arrays |= {"reward_terms": batch.outputs.terms, "action_mask": batch.outputs.mask}
-        flags = batch.outputs.terminated, batch.outputs.truncated
-        return arrays | dict(zip(("terminated", "truncated"), flags, strict=True))
+        return {
+            **observed,
+            "action": batch.lane.arrays["actions"],
+            "action_mask": outputs.mask,
+            "reward": outputs.rewards,
+            "reward_terms": outputs.terms,
+            "terminated": outputs.terminated,
+            "truncated": outputs.truncated,
+        }
 
     @property
     def labels(self) -> dict[str, list[str]]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gv_engine.envs.representations import MISSION, STATE, Arrays
 from gv_engine.rules.errors import shorten
 from gv_engine.rules.objects import COLORS
+from gv_engine.scenario.readers.observed_state import ObservedState
 from gv_engine.scenario.scenario import Scenario
 
 UNKNOWN_CODE = -1
@@ -34,6 +35,14 @@ class NumberSpec(NamedTuple):
     low: float | None
     high: float | None
     is_float: bool
+
+
+def _list_numbers(vector: ObservedState) -> tuple[NumberSpec, ...]:
+    low, high = (
+        [bound if math.isfinite(bound) else None for bound in bounds.tolist()]
+        for bounds in (vector.low, vector.high)
+    )
+    return tuple(map(NumberSpec, vector.names, low, high, [n.is_float for n in vector.numbers]))
 
 
 class ScenarioSpec(NamedTuple):
@@ -63,23 +72,21 @@ class ScenarioSpec(NamedTuple):
     def of_scenario(cls, scenario: Scenario) -> ScenarioSpec:
         """Return what a policy must know about a scenario: actions, view, agents, object types and
         missions."""
-        types = {kind.index: (kind.name, *kind.states) for kind in scenario.types}
-        agents = scenario.layout.agents
-        state: tuple[NumberSpec, ...] = ()
-        if vector := scenario.observed_state:
-            low, high = (
-                [bound if math.isfinite(bound) else None for bound in bounds.tolist()]
-                for bounds in (vector.low, vector.high)
-            )
-            is_float = [number.is_float for number in vector.numbers]
-            state = tuple(map(NumberSpec, vector.names, low, high, is_float))
-        area = scenario.area
-        spec = cls(scenario.action_names, area.shape, agents, types, (), (), state, area.turns)
-        if not (missions := scenario.missions):
-            return spec
-        sizes = missions.high.astype(np.int64) - missions.low + 1
-        fields = tuple(zip(missions.names, sizes.tolist()))
-        return spec._replace(mission_fields=fields, mission_texts=tuple(missions.texts))
+        missions, vector = scenario.missions, scenario.observed_state
+        fields: tuple[tuple[str, int], ...] = ()
+        if missions:
+            sizes = missions.high.astype(np.int64) - missions.low + 1
+            fields = tuple(zip(missions.names, sizes.tolist()))
+        return cls(
+            actions=scenario.action_names,
+            view=scenario.area.shape,
+            agents=scenario.layout.agents,
+            types={kind.index: (kind.name, *kind.states) for kind in scenario.types},
+            mission_fields=fields,
+            mission_texts=tuple(missions.texts) if missions else (),
+            state=_list_numbers(vector) if vector else (),
+            turns=scenario.area.turns,
+        )
 
     @classmethod
     def from_json(cls, document: Any) -> ScenarioSpec:

@@ -335,7 +335,7 @@ class CheckpointPolicy(TrainedPolicy):
         super().__init__(path, greedy=greedy)
         self.require_fit(scenario)
         self.allocate(num_envs)
-        self._rngs = [np.random.default_rng(0)] * num_envs
+        self._rngs = [np.random.default_rng(0)] * num_envs  # `begin` gives each world its own
 
     def begin(self, worlds: Sequence[int], seed: int = 0, numbers: Sequence[int] = ()) -> None:
         """Start new episodes in some worlds: reset their GRU states, and seed their random

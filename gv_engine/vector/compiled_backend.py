@@ -102,29 +102,34 @@ class CompiledBatch(Backend):
 
         scenario, num_threads = self.scenario, self.num_threads
         batch_program.check_compilable(scenario)
-        whole = self._make_rows(num_worlds)
-        shown: dict[str, NDArray[Any]] = vars(self.outputs)
-        unused = self.outputs.unused_names
-        arrays = {"rows": whole, "actions": self._actions}
-        arrays |= {name: shown[name] for name in shown if name not in unused}
-        if len(self.levels):
-            arrays |= {"levels": self.levels, "requested_levels": self.requested_levels}
-            arrays["drawing"] = np.zeros(num_worlds, RNG)
+        arrays = self._make_arrays(num_worlds)
         # a world may run the rules of any member, one after the other
         self.checked |= not scenario.runs_engine_rules_only
-        own = Lane.over(arrays).arrays
-        del own["addresses"]
+        passed = Lane.over(arrays).arrays
+        del passed["addresses"]
         self.program, records = batch_program.get_batch_program(
-            scenario, own, self.masks, self.checked
+            scenario, passed, self.masks, self.checked
         )
         self._lanes = [Lane.over(arrays | records) for _ in range(num_threads)]
         self._lanes_by_outputs = {id(self.outputs): (self.outputs, self._lanes)}
         self._mirror: Simulation | None = None
         # several chunks per thread, so that fast threads take over work
-        pieces = _CHUNKS_PER_THREAD * num_threads if num_threads > 1 else 1
-        self._chunk = max(_MIN_CHUNK, -(-num_worlds // pieces))
+        num_chunks = _CHUNKS_PER_THREAD * num_threads if num_threads > 1 else 1
+        self._chunk = max(_MIN_CHUNK, -(-num_worlds // num_chunks))
         self._is_single_chunk = num_threads == 1 or num_worlds <= self._chunk
         self.can_run_loop = num_threads == self._seats == 1
+
+    def _make_arrays(self, num_worlds: int) -> dict[str, NDArray[Any]]:
+        """Allocate the records of `num_worlds` worlds; return them and the other arrays that the
+        lanes of the program share, by name."""
+        arrays = {"rows": self._make_rows(num_worlds), "actions": self._actions}
+        for name, array in vars(self.outputs).items():
+            if name not in self.outputs.unused_names:
+                arrays[name] = array
+        if len(self.levels):
+            arrays |= {"levels": self.levels, "requested_levels": self.requested_levels}
+            arrays["drawing"] = np.zeros(num_worlds, RNG)
+        return arrays
 
     def _make_rows(self, num_worlds: int) -> NDArray[Any]:
         """Allocate the records and actions of `num_worlds` worlds; return the records with their

@@ -142,15 +142,16 @@ def _list_inputs(file: PolicyFile) -> list[tuple[str, InputSpec]]:
     spec, hidden = file.network_spec, len(file.weights["first_bias"])
     is_float = any(number.is_float for number in file.scenario_spec.state)
     state_dtype = torch.float32 if is_float else torch.int32
-    return [
-        ("grid", InputSpec((*file.scenario_spec.view, 3), torch.uint8)),
-        ("item", InputSpec((3,), torch.uint8)),
-        *[(MISSION, InputSpec((len(spec.mission),), torch.int32))] * bool(spec.mission),
-        *[(STATE, InputSpec((len(spec.state),), state_dtype))] * bool(spec.state),
-        *[(_AGENT, InputSpec((), torch.int64))] * (spec.agents > 1),
-        *[(_MASK, InputSpec((spec.actions,), torch.int8))] * file.mask_actions,
-        *[(_MEMORY, InputSpec((hidden,), torch.float32))] * ("gru.weight_ih" in file.weights),
-    ]
+    inputs = {
+        "grid": (True, (*file.scenario_spec.view, 3), torch.uint8),
+        "item": (True, (3,), torch.uint8),
+        MISSION: (spec.mission, (len(spec.mission),), torch.int32),
+        STATE: (spec.state, (len(spec.state),), state_dtype),
+        _AGENT: (spec.agents > 1, (), torch.int64),
+        _MASK: (file.mask_actions, (spec.actions,), torch.int8),
+        _MEMORY: ("gru.weight_ih" in file.weights, (hidden,), torch.float32),
+    }
+    return [(name, InputSpec(*spec)) for name, (is_there, *spec) in inputs.items() if is_there]
 
 
 def _encode_number(values: Tensor, codes: StateCodes) -> Tensor:

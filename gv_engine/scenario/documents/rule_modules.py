@@ -78,14 +78,15 @@ class Trust:
             ValueError: `allow_modules` is a text instead of a list, or holds an invalid module
                 name.
         """
+        known = Consent.__annotations__
         for name in consent:
-            if name not in Consent.__annotations__:
-                others = "the named arguments", *Consent.__annotations__
-                raise TypeError(f"no option {name!r}{errors.describe_allowed(name, others)}")
-        allow_modules = consent.get("allow_modules", ())
-        if isinstance(allow_modules, str):
-            raise ValueError(f"allow_modules={allow_modules!r}: expected a list of names")
-        modules = tuple(allow_modules)
+            if name not in known:
+                hint = errors.describe_allowed(name, ("the named arguments", *known))
+                raise TypeError(f"no option {name!r}{hint}")
+        modules = consent.get("allow_modules", ())
+        if isinstance(modules, str):
+            raise ValueError(f"allow_modules={modules!r}: expected a list of names")
+        modules = tuple(modules)
         for name in modules:
             if not is_module_name(name):
                 raise ValueError(
