@@ -51,14 +51,14 @@ class PlayController:
         self._next_step = 0.0
 
     def run_command(self, name: str) -> None:
-        """Run the command called `name`, one of `COMMANDS`.
+        """Run the command called `name`, one of `PLAY_COMMANDS`.
 
         Raises:
             GVEngineError: the command failed, and the session is unchanged.
         """
         if name in GIVING_UP_COMMANDS:
             self.save_failed_try()
-        COMMANDS[name](self)
+        PLAY_COMMANDS[name](self)
 
     def _play_variant(self) -> None:
         self.game.change_scenario(self._load(next_size_variant(self.game.scenario.name)))
@@ -136,7 +136,7 @@ _CONDITIONS: dict[str, Callable[[Game], bool]] = {
 }
 """Conditions of the commands that only some levels support."""
 
-COMMANDS: dict[str, Callable[[PlayController], None]] = {
+PLAY_COMMANDS: dict[str, Callable[[PlayController], None]] = {
     "undo": lambda controller: controller.game.undo(),
     "redo": lambda controller: controller.game.redo(),
     "first": lambda controller: controller.game.seek(0),

@@ -23,7 +23,7 @@ from gv_engine.session.autoplay import (
     list_opponents,
 )
 from gv_engine.session.catalogue import is_last_level, source_of
-from gv_engine.session.controller import COMMANDS, PlayController, supports_command
+from gv_engine.session.controller import PLAY_COMMANDS, PlayController, supports_command
 from gv_engine.session.replay import Replay, ReplayError
 from gv_engine.session.session import Session
 from gv_engine.session.tones import choose_sound
@@ -149,7 +149,7 @@ class PlayScreen(GameScreen):
         self.stage.stop_walking()
         if name == "go_on" and self.frame.success and is_last_level(self.game.scenario):
             self.app.pop()
-        elif name in COMMANDS:
+        elif name in PLAY_COMMANDS:
             self._controller.run_command(name)
             self.show(glide=False)
         elif any(command.name == name for command in self.app.bindings.commands(self.domain.title)):

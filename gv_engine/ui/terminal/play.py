@@ -21,7 +21,7 @@ from gv_engine.session.catalogue import (
     search,
     with_pack_levels,
 )
-from gv_engine.session.controller import COMMANDS, PlayController, supports_command
+from gv_engine.session.controller import PLAY_COMMANDS, PlayController, supports_command
 from gv_engine.session.hot_reload import HotReload
 from gv_engine.session.session import Session
 from gv_engine.session.watchdog import PATIENCE, Watchdog
@@ -328,7 +328,7 @@ class TerminalGame(TerminalScreen):
             self.left = True
         elif helping or (name == "hint" and self._ask_hint()):
             return
-        elif name in COMMANDS:
+        elif name in PLAY_COMMANDS:
             self._try(lambda: self._controller.run_command(name))
         elif name in _COMMANDS:
             self._try(lambda: _COMMANDS[name](self))
@@ -575,7 +575,7 @@ class TerminalGame(TerminalScreen):
         keys_by_command: dict[str, tuple[list[str], str]] = {}
         for group in self._groups:
             for name, description, *_ in bindings.commands(group):
-                is_available = name in (*COMMANDS, *_COMMANDS) or (
+                is_available = name in (*PLAY_COMMANDS, *_COMMANDS) or (
                     group == self._domain.title and self._picture.has_command(name)
                 )
                 is_available |= name == "hint" and self._picture.has_hints
