@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gv_engine.compiler.language.expressions import Expressions, emits
+from gv_engine.compiler.language import arithmetic
+from gv_engine.compiler.language.body import Body, emits
 from gv_engine.compiler.language.values import ArrayValue, Kind, Scalar
 
 
@@ -16,9 +17,9 @@ def call_program(loop: int, address: int, start: int, stop: int, mode: int) -> i
 
 
 @emits(call_program)
-def _call_program(body: Expressions, loop: Any, *values: Any) -> Scalar:
-    function = body.emit.get(f"inttoptr i64 {body.to_int(loop).text} to ptr")
-    arguments = ", ".join(f"i64 {body.to_int(value).text}" for value in values)
+def _call_program(body: Body, loop: Any, *values: Any) -> Scalar:
+    function = body.emit.get(f"inttoptr i64 {arithmetic.to_int(body, loop).text} to ptr")
+    arguments = ", ".join(f"i64 {arithmetic.to_int(body, value).text}" for value in values)
     return Scalar(Kind.INT, body.emit.get(f"call i64 {function}({arguments})"))
 
 
@@ -28,11 +29,12 @@ def copy_bytes(target: int, source: int, size: int) -> None:
 
 
 @emits(copy_bytes)
-def _copy_bytes(body: Expressions, target: Any, source: Any, size: Any) -> None:
+def _copy_bytes(body: Body, target: Any, source: Any, size: Any) -> None:
     to, at = (
-        body.emit.get(f"inttoptr i64 {body.to_int(each).text} to ptr") for each in (target, source)
+        body.emit.get(f"inttoptr i64 {arithmetic.to_int(body, each).text} to ptr")
+        for each in (target, source)
     )
-    _copy(body, to, at, body.to_int(size).text)
+    _copy(body, to, at, arithmetic.to_int(body, size).text)
 
 
 def make_byte_copy(count: int) -> Callable[[Any, int, Any, int], None]:
@@ -44,15 +46,18 @@ def make_byte_copy(count: int) -> Callable[[Any, int, Any, int], None]:
         raise NotImplementedError
 
     @emits(copy)
-    def emit(
-        body: Expressions, source: ArrayValue, start: Any, goal: ArrayValue, place: Any
-    ) -> None:
-        at = body.offset(source.pointer, body.to_int(start).text)
-        _copy(body, body.offset(goal.pointer, body.to_int(place).text), at, str(count))
+    def emit(body: Body, source: ArrayValue, start: Any, goal: ArrayValue, place: Any) -> None:
+        at = body.emit.offset(source.pointer, arithmetic.to_int(body, start).text)
+        _copy(
+            body,
+            body.emit.offset(goal.pointer, arithmetic.to_int(body, place).text),
+            at,
+            str(count),
+        )
 
     return copy
 
 
-def _copy(body: Expressions, target: str, source: str, size: str) -> None:
+def _copy(body: Body, target: str, source: str, size: str) -> None:
     copy = body.module.declare("llvm.memcpy.p0.p0.i64", "void", "ptr, ptr, i64, i1")
     body.emit.do(f"call void {copy}(ptr {target}, ptr {source}, i64 {size}, i1 0)")

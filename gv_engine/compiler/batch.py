@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from gv_engine.compiler.language.engine import attempt, prefetch_record, save_failure
-from gv_engine.compiler.language.functions import Compiler
+from gv_engine.compiler.language.body import ARENA_HEAD, BLAME
+from gv_engine.compiler.language.compiler import Compiler
+from gv_engine.compiler.language.intrinsics import attempt, prefetch_record, save_failure
 from gv_engine.compiler.language.library import LIBRARY
-from gv_engine.compiler.language.memory import ARENA_HEAD, BLAME
 from gv_engine.compiler.language.values import Kind, Record, RecordType, Scalar
 from gv_engine.compiler.parameters import address_record_dtype
 from gv_engine.compiler.rows import GENERATOR, make_parameter_type, make_row_type

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.compiler.batch import BatchPlan, Elements, compile_batch, key_of, make_plan
-from gv_engine.compiler.language.functions import Failure
+from gv_engine.compiler.language.body import Failure
 from gv_engine.compiler.language.machine import MachineCode
 from gv_engine.compiler.parameters import make_parameters
 from gv_engine.rules import errors

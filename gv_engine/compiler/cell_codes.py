@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.compiler.language.expressions import Expressions, emits
+from gv_engine.compiler.language import arithmetic, arrays, flow
+from gv_engine.compiler.language.body import Body, emits
 from gv_engine.compiler.language.values import ArrayValue, Kind, Scalar
 
 CHUNK = 64
@@ -71,7 +72,7 @@ _CELLS = f"<{CHUNK} x i8>"
 
 @emits(_encode_chunk)
 def _emit_chunk(
-    body: Expressions,
+    body: Body,
     cells: ArrayValue,
     start: Any,
     steps: ArrayValue,
@@ -79,22 +80,22 @@ def _emit_chunk(
     out: ArrayValue,
 ) -> Scalar:
     get, do = body.emit.get, body.emit.do
-    place = body.element(cells, (start,), is_inside=True)
+    place = arrays.element(body, cells, (start,), is_inside=True)
     shown = get(f"load <{3 * CHUNK} x i8>, ptr {place}, align 1")
     kind, state, color = (
         _pick(body, f"<{3 * CHUNK} x i8>", shown, range(channel, 3 * CHUNK, 3))
         for channel in range(3)
     )
-    even = _repeat(body, get(f"trunc i64 {body.to_int(stride).text} to i8"))
+    even = _repeat(body, get(f"trunc i64 {arithmetic.to_int(body, stride).text} to i8"))
     number = get(f"mul {_CELLS} {even}, {get(f'add {_CELLS} {kind}, {state}')}")
     sums = {name: body.emit.slot(_CELLS) for name in ("rise", "wrong")}
     do(f"store {_CELLS} {get(f'add {_CELLS} {number}, {color}')}, ptr {sums['rise']}")
     do(f"store {_CELLS} zeroinitializer, ptr {sums['wrong']}")
 
     def take(k: Scalar) -> None:
-        step = body.element(steps, (k,), is_inside=True)
+        step = arrays.element(body, steps, (k,), is_inside=True)
         values = {
-            name: get(f"load i8, ptr {body.offset(step, column)}")
+            name: get(f"load i8, ptr {body.emit.offset(step, column)}")
             for column, name in enumerate(CODE_STEP)
         }
         is_color = get(f"icmp ne i8 {values['of_color']}, 0")
@@ -107,21 +108,21 @@ def _emit_chunk(
             before = get(f"load {_CELLS}, ptr {sums[name]}")
             do(f"store {_CELLS} {get(f'{operator} {_CELLS} {before}, {part}')}, ptr {sums[name]}")
 
-    body.loop(steps.shape[0], take)
-    goal = body.element(out, (start,), is_inside=True)
+    flow.repeat(body, steps.shape[0], take)
+    goal = arrays.element(body, out, (start,), is_inside=True)
     do(f"store {_CELLS} {get(f'load {_CELLS}, ptr ' + sums['rise'])}, ptr {goal}, align 1")
     wrong = get(f"load i{8 * CHUNK}, ptr {sums['wrong']}")
     return Scalar(Kind.BOOL, get(f"icmp ne i{8 * CHUNK} {wrong}, 0"), 0, 1)
 
 
-def _pick(body: Expressions, llvm: str, vector: str, lanes: Iterable[int]) -> str:
+def _pick(body: Body, llvm: str, vector: str, lanes: Iterable[int]) -> str:
     """Return a vector of lanes of a vector of type `llvm`."""
     order = ", ".join(f"i32 {lane}" for lane in lanes)
     mask = f"<{CHUNK} x i32> <{order}>"
     return body.emit.get(f"shufflevector {llvm} {vector}, {llvm} poison, {mask}")
 
 
-def _repeat(body: Expressions, byte: str) -> str:
+def _repeat(body: Body, byte: str) -> str:
     """Return a vector with a byte in all lanes."""
     first = body.emit.get(f"insertelement {_CELLS} poison, i8 {byte}, i64 0")
     return body.emit.get(

@@ -14,7 +14,7 @@ import numpy as np
 
 from components.core import FLOOR
 from gv_engine.compiler.field_values import differ_from
-from gv_engine.compiler.language.engine import count_trailing_zeros, prefetch, without_writer
+from gv_engine.compiler.language.intrinsics import count_trailing_zeros, prefetch, without_writer
 from gv_engine.compiler.vectors import find_typed_cells
 from gv_engine.rules.component import AGENT, NOTHING, column_name
 from gv_engine.rules.errors import ColumnError, OutOfBoundsError, RuleError

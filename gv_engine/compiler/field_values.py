@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.compiler.language.expressions import Expressions, emits
+from gv_engine.compiler.language import arithmetic, arrays, flow
+from gv_engine.compiler.language.body import Body, emits
 from gv_engine.compiler.language.values import Kind, Record, RecordType, Scalar
 
 Table = tuple[str, str, NDArray[Any]]
@@ -63,17 +64,17 @@ def copy_values(w: Any, e: int, number: int, values: FieldValues) -> None:
 
 
 @emits(copy_values)
-def _copy_values(body: Expressions, w: Record, e: Any, number: Any, values: FieldValues) -> None:
+def _copy_values(body: Body, w: Record, e: Any, number: Any, values: FieldValues) -> None:
     size = values.bytes.shape[2]
     entity, word = _offset_of(body, w.pointer, e, size), f"i{8 * size}"
     if isinstance(number, int) and size in WORDS:
         for start, data in zip(values.starts, values.bytes[number]):
-            body.emit.do(f"store {word} {_word(data)}, ptr {body.offset(entity, start)}")
+            body.emit.do(f"store {word} {_word(data)}, ptr {body.emit.offset(entity, start)}")
         return
-    table = body.constant_array(values.bytes.reshape(-1)).pointer
+    table = arrays.constant_array(body, values.bytes.reshape(-1)).pointer
     source = _offset_of(body, table, number, values.bytes[0].size)
     for start, offset in values.places():
-        target, place = body.offset(entity, start), body.offset(source, offset)
+        target, place = body.emit.offset(entity, start), body.emit.offset(source, offset)
         if size in WORDS:
             value = body.emit.get(f"load {word}, ptr {place}, align 1")
             body.emit.do(f"store {word} {value}, ptr {target}")
@@ -89,22 +90,22 @@ def fill_values(w: Any, count: int, number: int, values: FieldValues, is_zeroed:
 
 @emits(fill_values)
 def _fill_values(
-    body: Any, w: Record, count: Any, number: int, values: FieldValues, is_zeroed: bool
+    body: Body, w: Record, count: Any, number: int, values: FieldValues, is_zeroed: bool
 ) -> None:
     size, mixed = values.bytes.shape[2], []
-    whole = body.emit.get(f"mul i64 {body.to_int(count).text}, {size}")
+    whole = body.emit.get(f"mul i64 {arithmetic.to_int(body, count).text}, {size}")
     fill = body.module.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
     for k, start in enumerate(values.starts):
         data = values.bytes[number, k]
         if (data != data[0]).any():
             mixed.append(k)
         elif data[0] or not is_zeroed:
-            place, byte = body.offset(w.pointer, start), _word(data[:1])
+            place, byte = body.emit.offset(w.pointer, start), _word(data[:1])
             body.emit.do(f"call void {fill}(ptr {place}, i8 {byte}, i64 {whole}, i1 0)")
     if mixed:
         starts = tuple(values.starts[k] for k in mixed)
         part = FieldValues(values.length, starts, values.bytes[:, mixed])
-        body.loop(count, lambda e: _copy_values(body, w, e, number, part))
+        flow.repeat(body, count, lambda e: _copy_values(body, w, e, number, part))
 
 
 def differ_from(w: Any, e: int, number: int, values: FieldValues) -> bool:
@@ -114,27 +115,29 @@ def differ_from(w: Any, e: int, number: int, values: FieldValues) -> bool:
 
 
 @emits(differ_from)
-def _differ_from(body: Expressions, w: Record, e: Any, number: Any, values: FieldValues) -> Scalar:
+def _differ_from(body: Body, w: Record, e: Any, number: Any, values: FieldValues) -> Scalar:
     get, found = body.emit.get, "0"
-    table = body.constant_array(values.bytes.reshape(-1)).pointer
+    table = arrays.constant_array(body, values.bytes.reshape(-1)).pointer
     entity, source = (
         _offset_of(body, w.pointer, e, 1),
         _offset_of(body, table, number, len(values.starts)),
     )
     for start, offset in values.places():
         is_value, should = (
-            get(f"load i8, ptr {body.offset(*each)}")
+            get(f"load i8, ptr {body.emit.offset(*each)}")
             for each in ((entity, start), (source, offset))
         )
         found = get(f"or i8 {found}, {get(f'xor i8 {is_value}, {should}')}")
     return Scalar(Kind.BOOL, get(f"icmp ne i8 {found}, 0"), 0, 1)
 
 
-def _offset_of(body: Expressions, pointer: str, index: Any, size: int) -> str:
+def _offset_of(body: Body, pointer: str, index: Any, size: int) -> str:
     """Return the address of the element with an index behind another address."""
     if isinstance(index, int):
-        return body.offset(pointer, index * size)
-    return body.offset(pointer, body.emit.get(f"mul i64 {body.to_int(index).text}, {size}"))
+        return body.emit.offset(pointer, index * size)
+    return body.emit.offset(
+        pointer, body.emit.get(f"mul i64 {arithmetic.to_int(body, index).text}, {size}")
+    )
 
 
 def _word(data: NDArray[np.uint8]) -> int:

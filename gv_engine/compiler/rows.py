@@ -30,9 +30,9 @@ from gv_engine.compiler.field_values import (
     fill_values,
     group_fields,
 )
-from gv_engine.compiler.language.engine import copy_constant, zero_bytes
-from gv_engine.compiler.language.expressions import Expressions
-from gv_engine.compiler.language.library import LIBRARY
+from gv_engine.compiler.language import arithmetic, calls, expressions
+from gv_engine.compiler.language.body import LIBRARY, Body
+from gv_engine.compiler.language.intrinsics import copy_constant, zero_bytes
 from gv_engine.compiler.language.values import Kind, RecordType, Scalar
 from gv_engine.rules.component import AGENT, NOTHING, column_name, fields_of
 from gv_engine.rules.errors import CapacityError, OutOfBoundsError
@@ -174,7 +174,7 @@ def fail(w: Any, message: str) -> None:
     """Let the reset or step fail; replaced by code that leaves the rule."""
 
 
-def _emit_fail(body: Expressions, w: Any, message: Any) -> None:
+def _emit_fail(body: Body, w: Any, message: Any) -> None:
     if not isinstance(message, str):
         body.refuse("w.fail takes a text that is known before the program runs")
     body.fail_if(True, f"RuleError: {message}")
@@ -393,9 +393,9 @@ def word(number: Any) -> Any:
     """Return a number of the generator's state, which rules only pass on; replaced by code."""
 
 
-def _emit_word(body: Expressions, number: Any) -> Scalar:
+def _emit_word(body: Body, number: Any) -> Scalar:
     """Return the number, without arithmetic: that of 64 bits without a sign differs in Python."""
-    return replace(body.to_number(number), narrow="uint64")
+    return replace(arithmetic.to_number(body, number), narrow="uint64")
 
 
 LIBRARY[word] = _emit_word
@@ -426,10 +426,11 @@ WORLD_METHODS: dict[str, Callable[..., Any]] = {
 # ---- the generator -------------------------------------------------------------------------------
 
 
-def _emit_high_product(body: Expressions, a: Any, b: Any) -> Scalar:
+def _emit_high_product(body: Body, a: Any, b: Any) -> Scalar:
     """Emit one 128-bit multiplication."""
     wide = [
-        body.emit.get(f"zext i64 {body.convert(value, Kind.UINT).text} to i128") for value in (a, b)
+        body.emit.get(f"zext i64 {arithmetic.convert(body, value, Kind.UINT).text} to i128")
+        for value in (a, b)
     ]
     product = body.emit.get(f"mul i128 {wide[0]}, {wide[1]}")
     high = body.emit.get(f"lshr i128 {product}, 64")
@@ -439,8 +440,8 @@ def _emit_high_product(body: Expressions, a: Any, b: Any) -> Scalar:
 LIBRARY[rng.high_product] = _emit_high_product
 
 
-def _emit_count_bits(body: Expressions, bits: Any) -> Scalar:
-    number = body.to_number(bits)
+def _emit_count_bits(body: Body, bits: Any) -> Scalar:
+    number = arithmetic.to_number(body, bits)
     function = body.module.declare("llvm.ctpop.i64", "i64", "i64")
     return Scalar(Kind.INT, body.emit.get(f"call i64 {function}(i64 {number.text})"), 0, 64)
 
@@ -448,8 +449,8 @@ def _emit_count_bits(body: Expressions, bits: Any) -> Scalar:
 LIBRARY[count_bits] = _emit_count_bits
 
 
-def _emit_flat_view(body: Expressions, array: Any) -> Any:
-    return body.call(body.read_attribute(array, "ravel"), [], {})
+def _emit_flat_view(body: Body, array: Any) -> Any:
+    return calls.call(body, expressions.read_attribute(body, array, "ravel"), [], {})
 
 
 LIBRARY[flat_view] = _emit_flat_view

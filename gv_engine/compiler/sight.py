@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from components.core import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT
-from gv_engine.compiler.language.engine import prefetch
+from gv_engine.compiler.language.intrinsics import prefetch
 from gv_engine.compiler.language.values import RecordType
 from gv_engine.compiler.vectors import cut_looks, write_seen_looks
 from gv_engine.rules.component import AGENT, NOTHING, OUTSIDE

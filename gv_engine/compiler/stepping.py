@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gv_engine.compiler.language.engine import call_marked, call_or_zeros, new_record, tabulate
+from gv_engine.compiler.language.intrinsics import call_marked, call_or_zeros, new_record, tabulate
 from gv_engine.compiler.parameters import is_data, iter_calls, list_call_fields
 from gv_engine.compiler.sight import cut_view, make_view_type, write_ground_seen, write_seen
 from gv_engine.rules.component import AGENT, NOTHING

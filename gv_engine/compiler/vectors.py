@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from components.core import HIDDEN
-from gv_engine.compiler.language.expressions import Expressions, emits
+from gv_engine.compiler.language import arithmetic, flow, memory
+from gv_engine.compiler.language.body import Body, emits
 from gv_engine.compiler.language.values import ArrayValue, Kind, Record, Scalar
 
 _OPAQUE = 1 << 31
@@ -20,7 +21,7 @@ _STORE = 16
 class _Vectors:
     """Emits instructions on vectors of `size` lanes of i32 into a function."""
 
-    def __init__(self, body: Expressions, size: int) -> None:
+    def __init__(self, body: Body, size: int) -> None:
         self.body, self.size, self.get = body, size, body.emit.get
         self.kind = f"<{size} x i32>"
 
@@ -75,8 +76,8 @@ class _Vectors:
 
     def place(self, record: Record, name: str, index: str, size: int) -> str:
         """Return the address of the element with an index in an array of a record."""
-        start = self.body.offset(record.pointer, record.type.fields[name][1])
-        return self.body.offset(start, self.get(f"mul i64 {index}, {size}"))
+        start = self.body.emit.offset(record.pointer, record.type.fields[name][1])
+        return self.body.emit.offset(start, self.get(f"mul i64 {index}, {size}"))
 
 
 def cut_looks(
@@ -88,15 +89,15 @@ def cut_looks(
 
 
 @emits(cut_looks)
-def _cut_looks(body: Any, w: Record, view: Record, *numbers: Any) -> None:
+def _cut_looks(body: Body, w: Record, view: Record, *numbers: Any) -> None:
     size, layout = view.type.attributes["tile"], w.type.attributes["layout"]
     height, width = view.type.attributes["height"], view.type.attributes["width"]
     by_rows, stride, v = view.type.attributes["by_rows"], layout.width + 1, _Vectors(body, size)
     padded = -(-width // size) * size
-    is_turned = body.to_number(numbers[0]).text
-    line, next_line, cell, next_cell = (body.to_int(each).text for each in numbers[1:])
+    is_turned = arithmetic.to_number(body, numbers[0]).text
+    line, next_line, cell, next_cell = (arithmetic.to_int(body, each).text for each in numbers[1:])
     rows, columns = (
-        v.clamp(body.read_field(w, name).text, 0, most)
+        v.clamp(memory.read_field(body, w, name).text, 0, most)
         for name, most in (("height", layout.height), ("width", layout.width))
     )
     backward = v.get(f"icmp slt i64 {next_cell}, 0")
@@ -134,7 +135,7 @@ def _cut_looks(body: Any, w: Record, view: Record, *numbers: Any) -> None:
             # by XOR, as LLVM would turn a select into a branch, which processors mispredict
             other = v.get(f"and {v.kind} {v.get(f'xor {v.kind} {look}, {mirrored}')}, {turns}")
             tile.append(v.get(f"xor {v.kind} {look}, {other}"))
-        before, inner, end = body.emit.block, body.emit.new_block(), body.emit.new_block()
+        before, inner, end = str(body.emit.block), body.emit.new_block(), body.emit.new_block()
         body.emit.branch(is_turned, inner, end)
         body.emit.start(inner)
         turned = v.transpose(tile)
@@ -147,7 +148,7 @@ def _cut_looks(body: Any, w: Record, view: Record, *numbers: Any) -> None:
 
     def write_tiles(k: Any) -> None:
         """Store the tiles in row `k` of tiles: appearances, and the cells that are opaque."""
-        i = v.get(f"mul i64 {body.to_int(k).text}, {size}")
+        i = v.get(f"mul i64 {arithmetic.to_int(body, k).text}, {size}")
         words = [["0"] * size, ["0"] * size]
         for j in range(0, width, size):
             count = min(size, width - j)
@@ -185,7 +186,7 @@ def _cut_looks(body: Any, w: Record, view: Record, *numbers: Any) -> None:
     if tiles == 1:
         write_tiles(0)
     else:
-        body.loop(tiles, write_tiles)
+        flow.repeat(body, tiles, write_tiles)
 
 
 def write_seen_looks(view: Any, grid: Any) -> None:
@@ -194,7 +195,7 @@ def write_seen_looks(view: Any, grid: Any) -> None:
 
 
 @emits(write_seen_looks)
-def _write_seen_looks(body: Any, view: Record, grid: ArrayValue) -> None:
+def _write_seen_looks(body: Body, view: Record, grid: ArrayValue) -> None:
     size, by_rows = view.type.attributes["tile"], view.type.attributes["by_rows"]
     height, width = view.type.attributes["height"], view.type.attributes["width"]
     v, padded = _Vectors(body, size), -(-width // size) * size
@@ -221,7 +222,7 @@ def _write_seen_looks(body: Any, view: Record, grid: ArrayValue) -> None:
         return v.get(f"icmp ne {v.kind} {seen}, {v.splat(0)}")
 
     def write_row(k: Scalar) -> None:
-        row = body.offset(grid.pointer, v.get(f"mul i64 {k.text}, {3 * width}"))
+        row = body.emit.offset(grid.pointer, v.get(f"mul i64 {k.text}, {3 * width}"))
         for begin in range(0, width, size):
             count = min(size, width - begin)
             index = v.get(f"add i64 {v.get(f'mul i64 {k.text}, {padded}')}, {begin}")
@@ -233,10 +234,10 @@ def _write_seen_looks(body: Any, view: Record, grid: ArrayValue) -> None:
             for start in [*range(0, whole - _STORE, _STORE), max(0, whole - _STORE)]:
                 order = [n // 3 * 4 + n % 3 for n in range(start, min(whole, start + _STORE))]
                 chosen = v.shuffle(f"<{4 * size} x i8>", parts, order)
-                place = body.offset(row, 3 * begin + start)
+                place = body.emit.offset(row, 3 * begin + start)
                 body.emit.do(f"store <{len(order)} x i8> {chosen}, ptr {place}, align 1")
 
-    body.loop(height, write_row)
+    flow.repeat(body, height, write_row)
 
 
 def find_typed_cells(w: Any, i: int, types: int) -> Any:
@@ -245,11 +246,11 @@ def find_typed_cells(w: Any, i: int, types: int) -> Any:
 
 
 @emits(find_typed_cells)
-def _find_typed_cells(body: Any, w: Record, i: Any, types: Any) -> Scalar:
+def _find_typed_cells(body: Body, w: Record, i: Any, types: Any) -> Scalar:
     layout, v = w.type.attributes["layout"], _Vectors(body, 16)
     cells = (layout.height + 1) * (layout.width + 1)
-    of_types = v.spread(v.get(f"trunc i64 {body.to_int(types).text} to i32"))
-    number, bits = body.to_int(i).text, "0"
+    of_types = v.spread(v.get(f"trunc i64 {arithmetic.to_int(body, types).text} to i32"))
+    number, bits = arithmetic.to_int(body, i).text, "0"
     first = v.get(f"shl i64 {number}, 6")
     for begin in range(0, 64, v.size):
         # may read past the last cell, where the row goes on or a spare one lies

@@ -269,7 +269,7 @@ class Representation:
         """Write the code numbers of (M, 3) `cells` into (M, channels) `out` by compiled code;
         return True if a type or colour is not in the space."""
         from gv_engine.compiler import cell_codes
-        from gv_engine.compiler.functions import compile_function
+        from gv_engine.compiler.compiled_function import compile_function
 
         has_unlisted = False
         if self._stride and out.dtype == np.uint8:
@@ -480,6 +480,6 @@ class ObservationEncoder:
 
 def get_compiled(function: Any) -> Any:
     """Return the compiled version of `function`; each function is compiled only once."""
-    from gv_engine.compiler.functions import compile_function
+    from gv_engine.compiler.compiled_function import compile_function
 
     return compile_function(function)

@@ -123,7 +123,7 @@ class CompiledRandomPolicy(RandomPolicy):
     def __init__(self, num_envs: int, num_actions: int, valid: bool) -> None:
         """Make a policy for `num_envs` worlds; with `valid` it samples actions that the mask
         allows."""
-        from gv_engine.compiler.functions import compile_function
+        from gv_engine.compiler.compiled_function import compile_function
         from gv_engine.rollout.compiled_play import play_random_steps, sample_allowed_actions
 
         super().__init__(num_envs, num_actions, valid)
@@ -297,7 +297,7 @@ class BotPolicy:
             )
         compile_bot: Callable[..., Any] = _unchanged
         if compiled:
-            from gv_engine.compiler.functions import compile_function
+            from gv_engine.compiler.compiled_function import compile_function
 
             compile_bot = compile_function
         try:

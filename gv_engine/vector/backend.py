@@ -521,7 +521,7 @@ def hash_states(
     salts, masks = _make_salts(rows.dtype, by_generator, by_steps)
     words, keys = view_as_words(rows), np.empty(len(rows), np.uint64)
     if use_compiled_code:
-        from gv_engine.compiler.functions import compile_function
+        from gv_engine.compiler.compiled_function import compile_function
 
         compile_function(hash_rows)(words, salts, masks, keys)
     else:

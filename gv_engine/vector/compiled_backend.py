@@ -58,7 +58,7 @@ class Lane(NamedTuple):
         """Return a lane over arrays, with memory of its own for the arrays of rules and for the
         first failure."""
         from gv_engine.compiler.batch import FAILURE
-        from gv_engine.compiler.language.memory import ARENA_HEAD
+        from gv_engine.compiler.language.body import ARENA_HEAD
 
         arena = np.zeros(ARENA_SIZE, np.uint8)
         arena[:16].view(np.int64)[:] = ARENA_HEAD, ARENA_SIZE

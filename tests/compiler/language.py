@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.compiler.language.functions import Compiled, Compiler
+from gv_engine.compiler.language.body import ARENA_HEAD, NUMBERS, Compiled
+from gv_engine.compiler.language.compiler import Compiler
 from gv_engine.compiler.language.library import LIBRARY
 from gv_engine.compiler.language.machine import MachineCode
-from gv_engine.compiler.language.memory import ARENA_HEAD, NUMBERS
 from gv_engine.compiler.language.values import Kind, Record, Scalar, leaves
 from gv_engine.compiler.rows import make_row_type
 from gv_engine.rules.errors import DoesNotCompileError

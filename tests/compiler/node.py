@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gv_engine.compiler.language.memory import ARENA_HEAD, NUMBERS
+from gv_engine.compiler.language.body import ARENA_HEAD, NUMBERS
 from gv_engine.compiler.language.wasm import STACK_TOP, link_texts
 from tests.compiler.language import ARENA, RESULTS, pack, read_result, write_functions
 

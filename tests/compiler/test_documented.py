@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gv_engine import load_scenario
-from gv_engine.compiler.language.functions import Compiler
+from gv_engine.compiler.language.compiler import Compiler
 from gv_engine.compiler.language.library import LIBRARY
 from gv_engine.compiler.language.values import Scalar
 from gv_engine.compiler.rows import WORLD_METHODS

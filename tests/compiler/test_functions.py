@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gv_engine.compiler.addresses import copy_bytes, make_byte_copy
-from gv_engine.compiler.functions import CompiledFunction
+from gv_engine.compiler.compiled_function import CompiledFunction
 from gv_engine.rules.errors import DoesNotCompileError
 from gv_engine.scenario.memory.layout import RNG
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gv_engine.compiler.language.functions import Compiler
+from gv_engine.compiler.language.compiler import Compiler
 from gv_engine.compiler.language.library import LIBRARY
 from gv_engine.compiler.language.source import read_source
 from gv_engine.compiler.language.values import Kind, Scalar

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from gv_engine import load_scenario
-from gv_engine.compiler.language.functions import Compiler
+from gv_engine.compiler.language.body import ARENA_HEAD
+from gv_engine.compiler.language.compiler import Compiler
 from gv_engine.compiler.language.library import LIBRARY
-from gv_engine.compiler.language.memory import ARENA_HEAD
 from gv_engine.compiler.language.values import Kind, Scalar
 from gv_engine.compiler.language.wasm import STACK_TOP, link_texts
 from gv_engine.plugins.web.page import lay_out

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gv_engine import DoesNotCompileError
 from gv_engine.compiler import functions
-from gv_engine.compiler.functions import compile_function
+from gv_engine.compiler.compiled_function import compile_function
 from gv_engine.compiler.rows import GENERATOR
 from gv_engine.scenario.memory.layout import RNG
 from gv_engine.world.rng import generator_from_row, generator_to_row

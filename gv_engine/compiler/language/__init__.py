@@ -1,8 +1,10 @@
 """From Python functions to LLVM IR: the language that rules are written in.
 
 Nothing here knows worlds or scenarios; `rows.py` and `stepping.py` beside this package do. Read
-`values.py` first, then `source.py`, `functions.py`, `statements.py`, `variables.py`,
-`expressions.py`, `lists.py`, `memory.py`, `arithmetic.py`, `library.py`.
+`values.py` first, then `source.py`, `body.py`, `compiler.py`, `statements.py`, `expressions.py`,
+`calls.py`. `body.py` holds the state of a function that is being compiled; the other modules are
+functions of it, by what they compile, and import each other downwards: `arithmetic`, `memory`,
+`flow`, `arrays`, `operators`, `sequences`, `variables`, `comprehensions`, then those above.
 
 **Compile time is evaluation.** The AST of a function is evaluated. A value is a Python object that
 is known while compiling (a number, text, tuple, function, dtype, an object of the engine), or has

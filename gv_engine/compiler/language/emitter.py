@@ -79,6 +79,28 @@ class Emitter:
         self.do(f"{name} = {text}")
         return name
 
+    def test(self, text: str) -> Scalar:
+        """Add an instruction whose result is an i1; return it as a truth value."""
+        return Scalar(Kind.BOOL, self.get(text), 0, 1)
+
+    def offset(self, pointer: str, offset: int | str) -> str:
+        """Return an address some bytes behind another one."""
+        if offset in (0, "0"):
+            return pointer
+        return self.get(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+
+    def call(self, name: str, returns: Sequence[str], arguments: Sequence[str]) -> list[str]:
+        """Call a function of the module whose results have these types; return its results."""
+        kind = join_types(returns)
+        text = f'call {kind} @"{name}"({", ".join(arguments)})'
+        if not returns:
+            self.do(text)
+            return []
+        whole = self.get(text)
+        if len(returns) == 1:
+            return [whole]
+        return [self.get(f"extractvalue {kind} {whole}, {k}") for k in range(len(returns))]
+
     def new_name(self) -> str:
         """Return a name for the result of an instruction."""
         self._count += 1
@@ -137,6 +159,13 @@ class Emitter:
         (_, first), *others = self._lines.items()
         blocks = [f"{label}:\n  " + "\n  ".join(lines) for label, lines in others if lines]
         return "\n".join(["entry:", *self._head, *first, *blocks])
+
+
+def join_types(returns: Sequence[str]) -> str:
+    """Return the LLVM type of a function with results of these types."""
+    if len(returns) < 2:
+        return returns[0] if returns else "void"
+    return "{" + ", ".join(returns) + "}"
 
 
 def float_text(value: float) -> str:

@@ -10,31 +10,31 @@ from typing import Any
 import numpy as np
 
 from gv_engine.compiler.language import arithmetic
+from gv_engine.compiler.language.body import LIBRARY, Body, emits
 from gv_engine.compiler.language.emitter import constant
-from gv_engine.compiler.language.expressions import LIBRARY, Expressions, emits
 from gv_engine.compiler.language.values import Kind, Scalar, is_known, kind_of
 
 
 @emits(int, np.int64)
-def to_integer(body: Expressions, value: Any = 0) -> Any:
+def to_integer(body: Body, value: Any = 0) -> Any:
     """Return `int(value)`."""
     if is_known(value):
         return int(value)
-    number = body.to_number(value)
+    number = arithmetic.to_number(body, value)
     if number.kind is Kind.UINT:
         if body.is_checked:
             negative = body.emit.get(f"icmp slt i64 {number.text}, 0")
             body.fail_if(Scalar(Kind.BOOL, negative), arithmetic.TOO_LARGE)
         return Scalar(Kind.INT, number.text)
     if number.kind is not Kind.FLOAT:
-        return replace(body.to_int(number), narrow="")
+        return replace(arithmetic.to_int(body, number), narrow="")
     nothing = body.emit.get(f"fcmp uno double {number.text}, {number.text}")
     body.fail_if(Scalar(Kind.BOOL, nothing), "ValueError: cannot convert float NaN to integer")
     edge = constant(float(1 << 63)).text
     size = fabs(body, number)
     fits = body.emit.get(f"fcmp olt double {size.text}, {edge}")
     body.fail_if(
-        body.negate(Scalar(Kind.BOOL, fits)),
+        arithmetic.negate(body, Scalar(Kind.BOOL, fits)),
         "OverflowError: a float is no 64-bit integer",
     )
     return Scalar(Kind.INT, body.emit.get(f"fptosi double {number.text} to i64"))
@@ -43,8 +43,8 @@ def to_integer(body: Expressions, value: Any = 0) -> Any:
 def _instruction(name: str) -> Callable[..., Any]:
     """Return the code of a function of floats that is an instruction of LLVM, exact everywhere."""
 
-    def emit(body: Expressions, *values: Any) -> Any:
-        numbers = [body.convert(value, Kind.FLOAT).text for value in values]
+    def emit(body: Body, *values: Any) -> Any:
+        numbers = [arithmetic.convert(body, value, Kind.FLOAT).text for value in values]
         function = body.module.declare(
             f"llvm.{name}.f64", "double", ", ".join(["double"] * len(numbers))
         )
@@ -61,14 +61,14 @@ LIBRARY[arithmetic.copysign] = LIBRARY[math.copysign] = _instruction("copysign")
 
 
 @emits(arithmetic.fmod)
-def _fmod(body: Expressions, a: Scalar, b: Scalar) -> Scalar:
+def _fmod(body: Body, a: Scalar, b: Scalar) -> Scalar:
     text = body.emit.get(f"frem double {a.text}, {b.text}")
     return Scalar(Kind.FLOAT, text)
 
 
-def _call_c(body: Expressions, name: str, *values: Any) -> Scalar:
+def _call_c(body: Body, name: str, *values: Any) -> Scalar:
     """Return the result of a function of the C library, the one that CPython calls."""
-    numbers = [body.convert(value, Kind.FLOAT).text for value in values]
+    numbers = [arithmetic.convert(body, value, Kind.FLOAT).text for value in values]
     function = body.module.declare(
         name, "double", ", ".join(["double"] * len(numbers)), "nobuiltin"
     )
@@ -77,7 +77,7 @@ def _call_c(body: Expressions, name: str, *values: Any) -> Scalar:
 
 
 @emits(arithmetic.power)
-def _power(body: Expressions, a: Scalar, b: Scalar) -> Scalar:
+def _power(body: Body, a: Scalar, b: Scalar) -> Scalar:
     return _call_c(body, "pow", a, b)
 
 
@@ -86,16 +86,18 @@ def _c_function(name: str) -> Callable[..., Any]:
     where finite arguments have no finite result, or numbers have none."""
     error = "OverflowError: math range error" if name in _OVERFLOWING else DOMAIN
 
-    def emit(body: Expressions, *values: Any) -> Any:
-        numbers = [body.convert(value, Kind.FLOAT) for value in values]
+    def emit(body: Body, *values: Any) -> Any:
+        numbers = [arithmetic.convert(body, value, Kind.FLOAT) for value in values]
         result = _call_c(body, name, *numbers)
         are_numbers: Any = True
         are_finite: Any = True
         for number in numbers:
-            are_numbers = body.both(are_numbers, body.negate(_isnan(body, number)))
-            are_finite = body.both(are_finite, _isfinite(body, number))
-        body.fail_if(body.both(are_numbers, _isnan(body, result)), DOMAIN)
-        body.fail_if(body.both(are_finite, _isinf(body, result)), error)
+            are_numbers = arithmetic.both(
+                body, are_numbers, arithmetic.negate(body, _isnan(body, number))
+            )
+            are_finite = arithmetic.both(body, are_finite, _isfinite(body, number))
+        body.fail_if(arithmetic.both(body, are_numbers, _isnan(body, result)), DOMAIN)
+        body.fail_if(arithmetic.both(body, are_finite, _isinf(body, result)), error)
         return result
 
     return emit
@@ -109,10 +111,10 @@ for _name in _OF_C.split():
 
 
 @emits(math.sqrt)
-def _sqrt(body: Expressions, value: Any) -> Any:
+def _sqrt(body: Body, value: Any) -> Any:
     if is_known(value):
         return math.sqrt(value)
-    number = body.convert(value, Kind.FLOAT)
+    number = arithmetic.convert(body, value, Kind.FLOAT)
     negative = body.emit.get(f"fcmp olt double {number.text}, {constant(0.0).text}")
     body.fail_if(Scalar(Kind.BOOL, negative), DOMAIN)
     return _instruction("sqrt")(body, number)
@@ -121,8 +123,8 @@ def _sqrt(body: Expressions, value: Any) -> Any:
 def _logarithm(name: str) -> Callable[..., Any]:
     """Return the code of a logarithm."""
 
-    def emit(body: Expressions, value: Any) -> Any:
-        number = body.convert(value, Kind.FLOAT)
+    def emit(body: Body, value: Any) -> Any:
+        number = arithmetic.convert(body, value, Kind.FLOAT)
         low = body.emit.get(f"fcmp ole double {number.text}, {constant(0.0).text}")
         body.fail_if(Scalar(Kind.BOOL, low), DOMAIN)
         return _call_c(body, name, number)
@@ -137,9 +139,9 @@ for _name in ("log", "log2", "log10"):
 def _round_to_int(name: str) -> Callable[..., Any]:
     """Return the code of `math.floor`, `math.ceil` or `math.trunc`, which return an integer."""
 
-    def emit(body: Expressions, value: Any) -> Any:
+    def emit(body: Body, value: Any) -> Any:
         if kind_of(value) is not Kind.FLOAT:
-            return body.to_int(value)
+            return arithmetic.to_int(body, value)
         return to_integer(body, _instruction(name)(body, value))
 
     return emit
@@ -150,21 +152,21 @@ LIBRARY[math.trunc] = _round_to_int("trunc")
 
 
 @emits(math.isnan)
-def _isnan(body: Expressions, value: Any) -> Any:
-    number = body.convert(value, Kind.FLOAT)
-    return Scalar(Kind.BOOL, body.emit.get(f"fcmp uno double {number.text}, {number.text}"))
+def _isnan(body: Body, value: Any) -> Any:
+    number = arithmetic.convert(body, value, Kind.FLOAT)
+    return body.emit.test(f"fcmp uno double {number.text}, {number.text}")
 
 
 @emits(math.isinf)
-def _isinf(body: Expressions, value: Any) -> Any:
+def _isinf(body: Body, value: Any) -> Any:
     size = fabs(body, value)
-    return Scalar(Kind.BOOL, body.emit.get(f"fcmp oeq double {size.text}, {INFINITY}"))
+    return body.emit.test(f"fcmp oeq double {size.text}, {INFINITY}")
 
 
 @emits(math.isfinite)
-def _isfinite(body: Expressions, value: Any) -> Any:
+def _isfinite(body: Body, value: Any) -> Any:
     size = fabs(body, value)
-    return Scalar(Kind.BOOL, body.emit.get(f"fcmp olt double {size.text}, {INFINITY}"))
+    return body.emit.test(f"fcmp olt double {size.text}, {INFINITY}")
 
 
 INFINITY = constant(math.inf).text
@@ -196,7 +198,7 @@ def scale_of(most: float) -> float:
 
 
 @emits(scale_of)
-def _scale_of(body: Expressions, most: Scalar) -> Scalar:
+def _scale_of(body: Body, most: Scalar) -> Scalar:
     get = body.emit.get
     exponent = get(f"lshr i64 {get(f'bitcast double {most.text} to i64')}, 52")
     bits = get(f"shl i64 {get(f'sub i64 2045, {exponent}')}, 52")
@@ -258,10 +260,12 @@ def _hypot(a: float, b: float) -> float:
 def _float_function(function: Callable[..., Any], count: int) -> Callable[..., Any]:
     """Return the code of a call of a function of the language with `count` floats."""
 
-    def emit(body: Expressions, *values: Any) -> Any:
+    def emit(body: Body, *values: Any) -> Any:
         if len(values) != count:
             body.refuse(f"takes {count} numbers in compiled code, found {len(values)}")
-        return body.call_function(function, *(body.convert(each, Kind.FLOAT) for each in values))
+        return body.call_function(
+            function, *(arithmetic.convert(body, each, Kind.FLOAT) for each in values)
+        )
 
     return emit
 
@@ -272,8 +276,8 @@ LIBRARY[math.hypot] = _float_function(_hypot, 2)
 
 
 @emits(math.isqrt)
-def _emit_isqrt(body: Expressions, value: Any) -> Any:
-    return body.call_function(_isqrt, body.to_int(value))
+def _emit_isqrt(body: Body, value: Any) -> Any:
+    return body.call_function(_isqrt, arithmetic.to_int(body, value))
 
 
 def _gcd(a: int, b: int) -> int:
@@ -285,5 +289,5 @@ def _gcd(a: int, b: int) -> int:
 
 
 @emits(math.gcd)
-def _emit_gcd(body: Expressions, a: Any, b: Any) -> Any:
+def _emit_gcd(body: Body, a: Any, b: Any) -> Any:
     return body.call_function(_gcd, a, b)

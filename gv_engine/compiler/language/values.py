@@ -184,6 +184,20 @@ class Range:
     step: int | Scalar
 
 
+def to_range(value: Range | range) -> Range:
+    """Return a range whose ends need not be known."""
+    return Range(value.start, value.stop, value.step)
+
+
+@dataclass(frozen=True)
+class Iterated:
+    """Items of a loop: their number, or a function that reads it in each turn, and a function from
+    an index to an item."""
+
+    length: Any
+    read: Callable[[Scalar], Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Method:
     """A function with its first argument."""

@@ -3,7 +3,7 @@
 "use strict";
 
 const STACK_TOP = 2 ** 20; // as gv_engine.compiler.language.wasm has it
-const ARENA_HEAD = 64n, BLAME = 16, NUMBERS = 24; // as gv_engine.compiler.language.memory has them
+const ARENA_HEAD = 64n, BLAME = 16, NUMBERS = 24; // as gv_engine.compiler.language.body has them
 const ARENA_BYTES = 2 ** 22;
 const RESTART = -1, LOOK = -2; // in place of action indices, see gv_engine.world.simulation
 const HIDDEN = 1, FLOOR = 2; // object types, see components.core

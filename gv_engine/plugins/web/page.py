@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine import __version__
-from gv_engine.compiler.language.functions import Failure
+from gv_engine.compiler.language.body import Failure
 from gv_engine.compiler.language.wasm import STACK_TOP, link_texts
 from gv_engine.compiler.parameters import address_record_dtype
 from gv_engine.domains.grid.episode import GridEpisode, list_guards

@@ -22,12 +22,11 @@ from typing import Any
 
 import numpy as np
 
+from gv_engine.compiler.language import arithmetic
+from gv_engine.compiler.language.body import ARENA_HEAD, LIBRARY, Body, Compiled
+from gv_engine.compiler.language.compiler import Compiler
 from gv_engine.compiler.language.emitter import Emitter
-from gv_engine.compiler.language.expressions import Expressions
-from gv_engine.compiler.language.functions import Compiled, Compiler
-from gv_engine.compiler.language.library import LIBRARY
 from gv_engine.compiler.language.machine import MachineCode
-from gv_engine.compiler.language.memory import ARENA_HEAD
 from gv_engine.compiler.language.values import (
     ArrayValue,
     Kind,
@@ -113,8 +112,8 @@ class _Version:
 def _call_c(name: str) -> Callable[..., Any]:
     """Return the code of a function of the C library, whose result may be infinite or nan."""
 
-    def emit(body: Expressions, value: Any) -> Scalar:
-        number = body.convert(value, Kind.FLOAT).text
+    def emit(body: Body, value: Any) -> Scalar:
+        number = arithmetic.convert(body, value, Kind.FLOAT).text
         function = body.module.declare(name, "double", "double", "nobuiltin")
         call = f"call double {function}(double {number}) nobuiltin"
         return Scalar(Kind.FLOAT, body.emit.get(call))
@@ -122,7 +121,7 @@ def _call_c(name: str) -> Callable[..., Any]:
     return emit
 
 
-def _to_int(body: Expressions, value: Any = 0) -> Any:
+def _to_int(body: Body, value: Any = 0) -> Any:
     if isinstance(value, Scalar) and value.kind is Kind.FLOAT:
         return Scalar(Kind.INT, body.emit.get(f"fptosi double {value.text} to i64"))
     return LIBRARY[int](body, value)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from gv_engine.compiler.language.expressions import Expressions, emits
-from gv_engine.compiler.language.memory import ARENA_HEAD, BLAME
+from gv_engine.compiler.language import arithmetic, arrays, flow, memory
+from gv_engine.compiler.language.body import ARENA_HEAD, BLAME, Body, emits
 from gv_engine.compiler.language.values import (
     ArrayValue,
     Kind,
@@ -29,7 +29,7 @@ def without_writer(array: Any) -> Any:
 
 
 @emits(without_writer)
-def _without_writer(body: Expressions, array: Any) -> Any:
+def _without_writer(body: Body, array: Any) -> Any:
     return replace(array, writer=None) if isinstance(array, ArrayValue) else array
 
 
@@ -39,8 +39,8 @@ def attempt(function: Callable[..., Any], *values: Any) -> int:
 
 
 @emits(attempt)
-def _attempt(body: Expressions, function: Callable[..., Any], *values: Any) -> Any:
-    body.emit.do(f"store i64 0, ptr {body.offset('%arena', BLAME)}")
+def _attempt(body: Body, function: Callable[..., Any], *values: Any) -> Any:
+    body.emit.do(f"store i64 0, ptr {body.emit.offset('%arena', BLAME)}")
     used = body.emit.get("load i64, ptr %arena")
     _, code = body.call_version(function, *values)
     body.emit.do(f"store i64 {used}, ptr %arena")
@@ -55,9 +55,9 @@ def save_failure(record: Any) -> None:
 
 
 @emits(save_failure)
-def _save_failure(body: Expressions, record: Record) -> None:
+def _save_failure(body: Body, record: Record) -> None:
     copy = body.module.declare("llvm.memcpy.p0.p0.i64", "void", "ptr, ptr, i64, i1")
-    place, size = body.offset("%arena", BLAME), ARENA_HEAD - BLAME
+    place, size = body.emit.offset("%arena", BLAME), ARENA_HEAD - BLAME
     body.emit.do(f"call void {copy}(ptr {record.pointer}, ptr {place}, i64 {size}, i1 0)")
 
 
@@ -68,10 +68,10 @@ def call_marked(mark: int, function: Callable[..., Any], *values: Any) -> Any:
 
 
 @emits(call_marked)
-def _call_marked(body: Expressions, mark: int, function: Callable[..., Any], *values: Any) -> Any:
+def _call_marked(body: Body, mark: int, function: Callable[..., Any], *values: Any) -> Any:
     if body.library.get(function) is not None:
         return body.call_function(function, *values)
-    place = body.offset("%arena", BLAME)
+    place = body.emit.offset("%arena", BLAME)
     if body.module.guards_loops:
         outer = body.emit.get(f"load i64, ptr {place}")
         body.emit.do(f"store i64 {mark}, ptr {place}")
@@ -99,7 +99,7 @@ def call_or_zeros(condition: bool, function: Callable[..., Any], *values: Any) -
 
 
 @emits(call_or_zeros)
-def _call_or_zeros(body: Any, condition: Any, function: Callable[..., Any], *values: Any) -> Any:
+def _call_or_zeros(body: Body, condition: Any, function: Callable[..., Any], *values: Any) -> Any:
     found: list[Any] = []
 
     def call() -> Any:
@@ -109,7 +109,7 @@ def _call_or_zeros(body: Any, condition: Any, function: Callable[..., Any], *val
     def zeros() -> Any:
         return rebuild(found[0], (_ZEROS[leaf.llvm] for leaf in leaves(found[0])))
 
-    return body.choose(body.truth(condition), call, zeros)
+    return flow.choose(body, arithmetic.truth(body, condition), call, zeros)
 
 
 def tabulate(count: int, function: Callable[..., Any], *values: Any) -> list[Any]:
@@ -119,18 +119,20 @@ def tabulate(count: int, function: Callable[..., Any], *values: Any) -> list[Any
 
 
 @emits(tabulate)
-def _tabulate(body: Any, count: int, function: Callable[..., Any], *values: Any) -> Any:
+def _tabulate(body: Body, count: int, function: Callable[..., Any], *values: Any) -> Any:
     version, _ = body.find_version(function, Scalar(Kind.INT, "0"), *values)
     dtypes = [_KINDS[leaf.llvm].dtype for leaf in leaves(version.result)]
-    columns = tuple(body.new_array(count, dtype) for dtype in dtypes)
+    columns = tuple(arrays.new_array(body, count, dtype) for dtype in dtypes)
 
     def fill(k: Scalar) -> None:
         result = body.call_function(function, k, *values)
         for column, leaf in zip(columns, leaves(result)):
             value = Scalar(_KINDS[leaf.llvm], leaf.text)
-            body.store(body.element(column, (k,), is_inside=True), column.dtype, value)
+            memory.store(
+                body, arrays.element(body, column, (k,), is_inside=True), column.dtype, value
+            )
 
-    body.loop(count, fill)
+    flow.repeat(body, count, fill)
     return ListValue(columns, version.result)
 
 
@@ -139,8 +141,8 @@ def copy_constant(record: Any, start: int, values: Any) -> None:
 
 
 @emits(copy_constant)
-def _copy_constant(body: Expressions, record: Record, start: int, values: Any) -> None:
-    source, place = body.constant_array(values), body.offset(record.pointer, start)
+def _copy_constant(body: Body, record: Record, start: int, values: Any) -> None:
+    source, place = arrays.constant_array(body, values), body.emit.offset(record.pointer, start)
     copy = body.module.declare("llvm.memcpy.p0.p0.i64", "void", "ptr, ptr, i64, i1")
     body.emit.do(f"call void {copy}(ptr {place}, ptr {source.pointer}, i64 {len(values)}, i1 0)")
 
@@ -150,8 +152,8 @@ def zero_bytes(record: Any, start: int) -> None:
 
 
 @emits(zero_bytes)
-def _zero_bytes(body: Expressions, record: Record, start: int) -> None:
-    place, size = body.offset(record.pointer, start), record.type.dtype.itemsize - start
+def _zero_bytes(body: Body, record: Record, start: int) -> None:
+    place, size = body.emit.offset(record.pointer, start), record.type.dtype.itemsize - start
     clear = body.module.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
     body.emit.do(f"call void {clear}(ptr {place}, i8 0, i64 {size}, i1 0)")
 
@@ -162,7 +164,7 @@ def count_trailing_zeros(bits: Any) -> int:
 
 
 @emits(count_trailing_zeros)
-def _count_trailing_zeros(body: Expressions, bits: Scalar) -> Scalar:
+def _count_trailing_zeros(body: Body, bits: Scalar) -> Scalar:
     count = body.module.declare("llvm.cttz.i64", "i64", "i64, i1")
     return Scalar(Kind.INT, body.emit.get(f"call i64 {count}(i64 {bits.text}, i1 true)"), 0, 63)
 
@@ -172,8 +174,8 @@ def prefetch(array: Any, *indices: int) -> None:
 
 
 @emits(prefetch)
-def _prefetch(body: Expressions, array: ArrayValue, *indices: Any) -> None:
-    place = body.element(array, indices, is_inside=True)
+def _prefetch(body: Body, array: ArrayValue, *indices: Any) -> None:
+    place = arrays.element(body, array, indices, is_inside=True)
     fetch = body.module.declare("llvm.prefetch.p0", "void", "ptr, i32, i32, i32")
     body.emit.do(f"call void {fetch}(ptr {place}, i32 0, i32 3, i32 1)")
 
@@ -183,7 +185,7 @@ def new_record(kind: RecordType) -> Any:
 
 
 @emits(new_record)
-def _new_record(body: Expressions, kind: RecordType) -> Record:
+def _new_record(body: Body, kind: RecordType) -> Record:
     return Record(body.emit.slot(f"[{kind.dtype.itemsize} x i8], align 64"), kind)
 
 
@@ -192,7 +194,7 @@ def prefetch_record(record: Any, start: int) -> None:
 
 
 @emits(prefetch_record)
-def _prefetch_record(body: Expressions, record: Record, start: int) -> None:
+def _prefetch_record(body: Body, record: Record, start: int) -> None:
     fetch = body.module.declare("llvm.prefetch.p0", "void", "ptr, i32, i32, i32")
-    place = body.offset(record.pointer, start)
+    place = body.emit.offset(record.pointer, start)
     body.emit.do(f"call void {fetch}(ptr {place}, i32 0, i32 3, i32 1)")

@@ -1,0 +1,460 @@
+"""The body of a function while it is being compiled: its variables, errors and calls.
+
+`evaluate` and the modules that import this one call each other by two tables: `VISITORS` has the
+code of each class of `ast`, `LIBRARY` that of functions which rules call.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from gv_engine.compiler.language.emitter import Emitter, join_types
+from gv_engine.compiler.language.source import Source, make_name, read_source
+from gv_engine.compiler.language.values import (
+    Method,
+    Scalar,
+    describe,
+    form_of,
+    leaves,
+    rebuild,
+    to_known,
+)
+from gv_engine.rules.errors import DoesNotCompileError
+from gv_engine.rules.objects import is_engine_module
+
+if TYPE_CHECKING:
+    from gv_engine.compiler.language.compiler import Compiler
+
+BLAME = 16
+"""Place in an arena, behind its two sizes, of the number that `intrinsics.call_marked` leaves."""
+NUMBERS = 24
+"""Place in an arena of the numbers of an error."""
+ERROR_NUMBERS = 5
+"""Numbers of an error that an arena has room for."""
+ARENA_HEAD = NUMBERS + 8 * ERROR_NUMBERS
+"""Bytes of an arena before its data."""
+
+VISITORS: dict[type[ast.AST], Callable[..., Any]] = {}
+"""Code by the class of a statement or an expression."""
+LIBRARY: dict[Any, Callable[..., Any]] = {}
+"""Code by the function that rules call."""
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def visits(*kinds: type[ast.AST]) -> Callable[[_F], _F]:
+    """Return a decorator for a function that emits the code of nodes of the AST."""
+    return _adds_to(VISITORS, *kinds)
+
+
+def emits(*functions: Any) -> Callable[[_F], _F]:
+    """Return a decorator for a function that emits the code of calls of `functions`."""
+    return _adds_to(LIBRARY, *functions)
+
+
+def _adds_to(table: dict[Any, Callable[..., Any]], *keys: Any) -> Callable[[_F], _F]:
+    def add(emit: _F) -> _F:
+        table.update(dict.fromkeys(keys, emit))
+        return emit
+
+    return add
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An error that a program can end with: its text, and the line of the rule. In the text, {0}
+    stands for the first number that the program has left in the arena."""
+
+    text: str
+    file: str
+    line: int
+    function: str
+
+    def fill_in(self, numbers: Sequence[int]) -> str:
+        """Return the text with the numbers that the program has left."""
+        return re.sub(r"\{(\d)\}", lambda match: str(numbers[int(match[1])]), self.text)
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """One compiled version of a function.
+
+    Attributes:
+        name: its LLVM name.
+        result: what it returns, with blank LLVM values.
+        fails: True if its first result is an error code, 0 for none.
+        returns: LLVM types of its results, the error code included.
+        is_empty: True if it does nothing when the program runs.
+    """
+
+    name: str
+    result: Any
+    fails: bool
+    returns: tuple[str, ...]
+    is_empty: bool = False
+
+    @property
+    def llvm(self) -> str:
+        """LLVM type of the results."""
+        return join_types(self.returns)
+
+
+@dataclass(frozen=True, eq=False)
+class Nested:
+    """A function or lambda within another one.
+
+    Attributes:
+        owner: body of the other one.
+        source: its code.
+        signature: its parameters, whose defaults are known.
+        free: variables of the owner that it reads.
+    """
+
+    owner: Body
+    source: Source
+    signature: inspect.Signature
+    free: tuple[str, ...]
+
+    @property
+    def __name__(self) -> str:
+        return getattr(self.source.node, "name", "<lambda>")
+
+
+class Unknown(Exception):
+    """Raised where a variable is read that only code below assigns, in a loop: this try to compile
+    only learns what the code below assigns."""
+
+
+class CompileAgain(Exception):
+    """Raised to compile a function again, as a variable needs a wider type."""
+
+
+@dataclass
+class Hints:
+    """Findings of earlier tries to compile a function.
+
+    Attributes:
+        forms: forms of variables that are assigned in several places.
+        shared: further variables that need memory for all their values.
+        stored: variables that are read where not every way to the place assigns them, so that their
+            value stays in memory.
+        items: forms of the items of lists that grow, by variable.
+    """
+
+    forms: dict[str, Any] = field(default_factory=dict)
+    shared: set[str] = field(default_factory=set)
+    stored: set[str] = field(default_factory=set)
+    items: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class LocalVariable:
+    """A local variable: the form of its value, and memory for each LLVM value of it.
+
+    Without memory, the form is the value itself.
+    """
+
+    form: Any
+    slots: list[str]
+
+    @property
+    def is_known(self) -> bool:
+        """True if nothing of the value depends on the running program."""
+        return not any(True for _ in leaves(self.form))
+
+
+VariableState = tuple[set[str], dict[str, LocalVariable]]
+"""Names of the variables that are set, and all variables."""
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """Stands for the value of a variable that is one of two known values."""
+
+    first: Any
+    second: Any
+
+    def __str__(self) -> str:
+        return f"{describe(self.first)} or {describe(self.second)}"
+
+
+@dataclass
+class Loop:
+    """A loop.
+
+    Attributes:
+        step, end: where `continue` and `break` jump to.
+        turned, left: the variables at the ends of a turn, and of the loop.
+    """
+
+    step: str
+    end: str
+    turned: list[VariableState] = field(default_factory=list)
+    left: list[VariableState] = field(default_factory=list)
+
+
+class Body:
+    """State of one version of a function while it is being compiled.
+
+    Attributes:
+        emit: the instructions so far.
+        module: module that the function becomes part of.
+        node: node of the AST that is being compiled.
+        source, names: code of the function, its globals and captured variables.
+        grown: variables whose lists are changed.
+        library: functions that emit the code for a call.
+        is_checked: True to add tests for overflow and bounds.
+        is_own: True for code of the engine, where uint64 wraps.
+        is_array: True while an operator takes the elements of an array, where uint64 wraps, too.
+        has_arrays: True after memory of the arena was taken.
+        hints: findings of earlier tries.
+        variables: local variables that have a value here.
+        set_names: names of the variables that are set on every way to here.
+        shared: variables that have memory for all their values.
+        flags: places of the marks that variables are set.
+        forms: last value of each variable.
+        early: variables that are read before this try knows them, with the node that reads them.
+        carried: variables that are read where not every way sets them.
+        loops: the loops around the node.
+        returns: blocks that end with a return, and the values.
+        failures: blocks that end with an error, and the code.
+        failing: blocks without an instruction that end with an error, by its code.
+    """
+
+    def __init__(self, compiler: Compiler, function: FunctionType | Nested, hints: Hints) -> None:
+        """Start to compile. `hints` are from earlier tries."""
+        self.compiler, self.function, self.hints = compiler, function, hints
+        self.source: Source = (
+            function.source if isinstance(function, Nested) else read_source(function)
+        )
+        self.module, self.library = compiler.module, compiler.library
+        self.names = self.source.names
+        of_engine = getattr(function, "__module__", "") in compiler.trusted
+        self.is_checked = compiler.is_checked and not of_engine
+        self.is_own = not self.is_checked or is_engine_module(str(self.names.get("__name__")))
+        self.is_array = self.has_arrays = False
+        self.grown = self.source.grown
+        self.emit = Emitter(self.module.guards_loops)
+        self.node: ast.AST = self.source.node
+        self.variables: dict[str, LocalVariable] = {}
+        self.shared: dict[str, LocalVariable] = {}
+        self.flags: dict[str, str] = {}
+        self.set_names: set[str] = set()
+        self.forms: dict[str, Any] = {}
+        self.early: dict[str, ast.AST] = {}
+        self.carried: set[str] = set()
+        self.loops: list[Loop] = []
+        self.returns: list[tuple[str, Any]] = []
+        self.failures: list[tuple[str, str]] = []
+        self.failing: dict[int, str] = {}
+
+    def evaluate(self, node: ast.expr) -> Any:
+        """Return the value of an expression."""
+        outer, self.node = self.node, node
+        value = to_known(self.visit(node))
+        self.node = outer
+        return value
+
+    def visit(self, node: ast.AST) -> Any:
+        """Compile a statement, or return the value of an expression; refuse what the language does
+        not have."""
+        visitor = VISITORS.get(type(node))
+        if visitor is None:
+            name = type(node).__name__
+            self.refuse(REFUSED.get(name, f"{name} does not compile"))
+        return visitor(self, node)
+
+    # ---- errors ----------------------------------------------------------------------------------
+
+    def refuse(self, message: str) -> NoReturn:
+        """Raise an error for the expression that is being compiled."""
+        line = getattr(self.node, "lineno", self.source.node.lineno)
+        name = self.function.__name__
+        raise DoesNotCompileError(f"{self.source.file}:{line}: in {name}: {message}")
+
+    def fail_if(self, condition: Scalar | bool, error: str, *numbers: Scalar) -> None:
+        """Let the running program fail with an error if a condition holds; `numbers` stand in its
+        text as {0}, {1} …"""
+        if condition is False:
+            return
+        line = getattr(self.node, "lineno", self.source.node.lineno)
+        failure = Failure(error, self.source.file, line, self.function.__name__)
+        code = self.compiler.note_failure(failure)
+        if numbers and isinstance(condition, Scalar):
+            bad, more = self.emit.new_block(), self.emit.new_block()
+            self.emit.branch(condition.text, bad, more)
+            self.emit.start(bad)
+            for k, number in enumerate(numbers):
+                place = self.emit.offset("%arena", NUMBERS + 8 * k)
+                self.emit.do(f"store i64 {number.text}, ptr {place}")
+            self.failures.append((bad, str(code)))
+            self.emit.start(more)
+            return
+        if code not in self.failing:
+            self.failing[code] = self.emit.new_block()
+        if condition is True:
+            self.emit.jump(self.failing[code])
+            self.emit.start_dead()
+            return
+        more = self.emit.new_block()
+        self.emit.branch(condition.text, self.failing[code], more)
+        self.emit.start(more)
+
+    # ---- calls -----------------------------------------------------------------------------------
+
+    def call_function(self, function: Callable[..., Any], *values: Any, **keywords: Any) -> Any:
+        """Call a Python function, which is compiled."""
+        if (emitted := self.library.get(function)) is not None:
+            return emitted(self, *values, **keywords)
+        return self.emit_call(*self.find_version(function, *values, **keywords))
+
+    def find_version(
+        self, function: Callable[..., Any], *values: Any, **keywords: Any
+    ) -> tuple[Compiled, dict[str, Any]]:
+        """Return the version of a function for these arguments, and the arguments by name."""
+        assert isinstance(function, FunctionType)
+        signature = _read_signature(function)
+        if any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values()):
+            self.refuse(f"{function.__name__} takes **keywords, which does not compile")
+        return self.find(function, self.bind(function, signature, values, keywords))
+
+    def bind(
+        self, function: Any, signature: inspect.Signature, values: Any, keywords: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return the arguments of a call by name."""
+        try:
+            bound = signature.bind(*values, **keywords)
+        except TypeError as error:
+            self.refuse(f"{function.__name__} does not take these arguments: {error}")
+        bound.apply_defaults()
+        return bound.arguments
+
+    def find(
+        self, function: FunctionType | Nested, arguments: dict[str, Any]
+    ) -> tuple[Compiled, dict[str, Any]]:
+        """Return the version of a function for these arguments, and the arguments."""
+        arguments = {name: self._close(value) for name, value in arguments.items()}
+        compiled = self.compiler.compile(function, arguments)
+        if compiled is None:
+            self.refuse(f"{function.__name__} calls itself, which does not compile")
+        return compiled, arguments
+
+    def _close(self, value: Any) -> Any:
+        """Return a value for another function, with the variables that a function within this one
+        reads."""
+        if not isinstance(value, Nested) or not value.free or value.owner is not self:
+            return value
+        return Method(self.capture(value), value)
+
+    def capture(self, function: Nested) -> tuple[Any, ...]:
+        """Return the variables of this function that a function within it reads."""
+        return tuple(self.evaluate(make_name(name, self.node)) for name in function.free)
+
+    def call_version(self, function: Callable[..., Any], *values: Any) -> tuple[Any, str | None]:
+        """Call a function; return its result, and its error code as an i32, None if it cannot
+        fail."""
+        return self._emit_call(*self.find_version(function, *values))
+
+    def emit_call(self, compiled: Compiled, arguments: Mapping[str, Any]) -> Any:
+        """Call a version of a function; return its result, or its error from this function."""
+        result, code = self._emit_call(compiled, arguments)
+        if code is not None:
+            self.pass_on(code)
+        return result
+
+    def _emit_call(
+        self, compiled: Compiled, arguments: Mapping[str, Any]
+    ) -> tuple[Any, str | None]:
+        if compiled.is_empty:
+            return compiled.result, None
+        parts = [f"{leaf.llvm} {leaf.text}" for each in arguments.values() for leaf in leaves(each)]
+        texts = self.emit.call(compiled.name, compiled.returns, ["ptr %arena", *parts])
+        code = texts.pop(0) if compiled.fails else None
+        if "ptr" in compiled.returns:
+            self.has_arrays = True
+        return rebuild(compiled.result, iter(texts)) if texts else compiled.result, code
+
+    def pass_on(self, code: str, before: Callable[[], None] = lambda: None) -> None:
+        """Return an error code of a call if it is not 0, after the code that `before` emits."""
+        bad, more = self.emit.new_block(), self.emit.new_block()
+        self.emit.branch(self.emit.get(f"icmp ne i32 {code}, 0"), bad, more)
+        self.emit.start(bad)
+        before()
+        self.failures.append((bad, code))
+        self.emit.start(more)
+
+    # ---- branches --------------------------------------------------------------------------------
+
+    def state(self) -> VariableState:
+        """Return the variables that are set here, and all variables."""
+        return set(self.set_names), dict(self.variables)
+
+    def go_on(self, states: Sequence[VariableState]) -> None:
+        """Go on with the variables behind branches that meet here."""
+        if states:
+            self.set_names = set.intersection(*(names for names, _ in states))
+            self.variables = _merge_variables([each for _, each in states])
+
+    @contextmanager
+    def forking(self) -> Iterator[Fork]:
+        """Yield a note of the variables before and behind branches; go on behind them."""
+        fork = Fork(self, self.state())
+        yield fork
+        self.go_on(fork.after)
+
+
+@dataclass
+class Fork:
+    """Variables before branches, and behind each branch that goes on."""
+
+    body: Body
+    before: VariableState
+    after: list[VariableState] = field(default_factory=list)
+
+    def begin(self) -> None:
+        """Begin a branch with the variables from before."""
+        self.body.go_on([self.before])
+
+    def end(self) -> None:
+        """Note the variables at the end of a branch."""
+        self.after.append(self.body.state())
+
+
+def _merge_variables(branches: Sequence[dict[str, LocalVariable]]) -> dict[str, LocalVariable]:
+    """Return the variables behind two branches; those with different known values are mixed."""
+    merged = dict(branches[0])
+    for name, variable in (pair for branch in branches[1:] for pair in branch.items()):
+        other = merged.setdefault(name, variable)
+        if other is not variable and (
+            not (other.is_known and variable.is_known)
+            or form_of(other.form) != form_of(variable.form)
+        ):
+            merged[name] = LocalVariable(Mixed(other.form, variable.form), [])
+    return merged
+
+
+_read_signature = cache(inspect.signature)
+
+REFUSED = {
+    "Try": "`try` does not compile: ask before, as in `if n != 0`",
+    "With": "`with` does not compile",
+    "Match": "`match` does not compile: use `if` and `elif`",
+    "Delete": "`del` does not compile",
+    "Global": "`global` does not compile: keep what changes in a column",
+    "Nonlocal": "`nonlocal` does not compile: return the value",
+    "ClassDef": "a class within a function does not compile: define it above",
+    "Import": "an import within a function does not compile: import above",
+    "ImportFrom": "an import within a function does not compile: import above",
+    "Yield": "`yield` does not compile: return a list",
+    "DictComp": "a dict with unknown keys does not compile: use an array",
+    "SetComp": "a set with unknown items does not compile: use an array",
+}
+"""Reasons why statements and expressions do not compile, by the names of their classes in `ast`."""

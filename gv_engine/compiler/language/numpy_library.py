@@ -1,0 +1,250 @@
+"""Functions of NumPy that rules may call, methods of arrays, and the code that each becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gv_engine.compiler.language import arithmetic, arrays, flow, memory, sequences
+from gv_engine.compiler.language.body import LIBRARY, Body, emits
+from gv_engine.compiler.language.values import (
+    ArrayValue,
+    ListValue,
+    Scalar,
+    array_of,
+    describe,
+    is_number,
+    kind_of,
+    kind_of_dtype,
+    narrow_of,
+)
+
+_PYTHON_DTYPES = {bool: np.bool_, int: np.int64, float: np.float64}
+
+
+def _dtype(body: Body, value: Any) -> np.dtype[Any]:
+    dtype = np.dtype(_PYTHON_DTYPES.get(value, value) if isinstance(value, type) else value)
+    if dtype.kind not in "biufO":
+        body.refuse(f"arrays of rules hold numbers, found the dtype {dtype}")
+    return dtype
+
+
+def _like(body: Body, array: ArrayValue, dtype: Any) -> tuple[np.dtype[Any], bool]:
+    """Return the dtype of a new array like another one, and if NumPy's numbers are read from it."""
+    return (array.dtype, array.is_numpy) if dtype is None else (_dtype(body, dtype), True)
+
+
+@emits(np.empty)
+def _empty(body: Body, shape: Any, dtype: Any = np.float64) -> ArrayValue:
+    return arrays.new_array(body, shape, _dtype(body, dtype))
+
+
+@emits(np.zeros)
+def _zeros(body: Body, shape: Any, dtype: Any = np.float64) -> ArrayValue:
+    return _full(body, shape, 0, dtype)
+
+
+@emits(np.ones)
+def _ones(body: Body, shape: Any, dtype: Any = np.float64) -> ArrayValue:
+    return _full(body, shape, 1, dtype)
+
+
+@emits(np.full)
+def _full(body: Body, shape: Any, value: Any, dtype: Any = None) -> ArrayValue:
+    if dtype is None and not is_number(value):
+        body.refuse(f"found {describe(value)} in place of a number")
+    _require_wide(body, dtype, value)
+    array = arrays.new_array(body, shape, _dtype(body, dtype or kind_of(value).dtype))
+    arrays.fill(body, array, value)
+    return array
+
+
+@emits(np.empty_like)
+def _empty_like(body: Body, values: Any, dtype: Any = None) -> ArrayValue:
+    array = array_of(values)
+    return arrays.new_array(body, array.shape, *_like(body, array, dtype))
+
+
+@emits(np.zeros_like)
+def _zeros_like(body: Body, array: ArrayValue, dtype: Any = None) -> ArrayValue:
+    return _full_like(body, array, 0, dtype)
+
+
+@emits(np.full_like)
+def _full_like(body: Body, array: ArrayValue, value: Any, dtype: Any = None) -> ArrayValue:
+    made = _empty_like(body, array, dtype)
+    arrays.fill(body, made, value)
+    return made
+
+
+def write_range(body: Body, items: Any) -> ArrayValue:
+    """Return the integers of a range as an array."""
+    array, read = arrays.new_array(body, items.length, np.dtype(np.int64)), items.read
+
+    def write(k: Scalar) -> None:
+        memory.store(body, arrays.element(body, array, (k,), is_inside=True), array.dtype, read(k))
+
+    flow.repeat(body, items.length, write)
+    return array
+
+
+@emits(np.asarray)
+def _as_array(body: Body, values: Any, dtype: Any = None) -> ArrayValue:
+    is_array = isinstance(values, ArrayValue) and values.is_numpy
+    if is_array and (dtype is None or _dtype(body, dtype) == values.dtype):
+        return values  # type: ignore[no-any-return]
+    return make_array(body, values, dtype)
+
+
+@emits(np.array)
+def make_array(body: Body, values: Any, dtype: Any = None) -> ArrayValue:
+    """Return `np.array(values, dtype)`."""
+    values = array_of(values)
+    if isinstance(values, ArrayValue):
+        is_numpy = values.is_numpy or dtype is not None
+        copied = arrays.new_array(body, values.shape, _dtype(body, dtype or values.dtype), is_numpy)
+        arrays.fill(body, copied, values)
+        return copied
+    items = sequences.unpack(body, values)
+    if not items or not all(map(is_number, items)):
+        body.refuse("np.array takes a tuple or a list of numbers")
+    kind = kind_of(items[0])
+    for item in items[1:]:
+        kind = arithmetic.join_kinds(body, kind, kind_of(item))
+    _require_wide(body, dtype, *items)
+    array = arrays.new_array(body, len(items), _dtype(body, dtype or kind.dtype))
+    for k, item in enumerate(items):
+        memory.store(body, arrays.element(body, array, (k,)), array.dtype, item)
+    return array
+
+
+def _require_wide(body: Body, dtype: Any, *values: Any) -> None:
+    """Refuse narrow numbers that the dtype of a new array comes from."""
+    if dtype is None and (narrow := narrow_of(*values)):
+        body.refuse(arithmetic.CONVERT.format(narrow))
+
+
+def insertion_sort(values: Any) -> None:
+    """Sort an array in place; behind its numbers stands what is none."""
+    for i in range(1, len(values)):
+        value = values[i]
+        k = i
+        while k > 0 and value == value and not values[k - 1] <= value:
+            values[k] = values[k - 1]
+            k -= 1
+        values[k] = value
+
+
+@emits(np.sort)
+def _sort(body: Body, array: Any) -> ArrayValue:
+    copied = make_array(body, array)
+    body.call_function(insertion_sort, copied)
+    return copied
+
+
+@emits(np.take)
+def _take(body: Body, table: Any, indices: ArrayValue) -> ArrayValue:
+    table, indices = array_of(table), array_of(indices)
+    found = arrays.new_array(body, indices.shape, table.dtype)
+    body.call_function(_take_all, table, arrays.ravel(body, indices), arrays.ravel(body, found))
+    return found
+
+
+def _take_all(table: Any, indices: Any, found: Any) -> None:
+    """Write the elements of a table at flat indices into `found`."""
+    for k in range(len(indices)):
+        found[k] = table[indices[k]]
+
+
+def _find_least(values: Any) -> int:
+    """Return the index of the first least element, or of the first nan."""
+    best = 0
+    if len(values) == 0:
+        raise ValueError("attempt to get argmin or argmax of an empty sequence")
+    for k in range(1, len(values)):
+        is_nan = values[k] != values[k] and values[best] == values[best]
+        if values[k] < values[best] or is_nan:
+            best = k
+    return best
+
+
+def _find_greatest(values: Any) -> int:
+    """Return the index of the first greatest element, or of the first nan."""
+    best = 0
+    if len(values) == 0:
+        raise ValueError("attempt to get argmin or argmax of an empty sequence")
+    for k in range(1, len(values)):
+        is_nan = values[k] != values[k] and values[best] == values[best]
+        if values[k] > values[best] or is_nan:
+            best = k
+    return best
+
+
+def _fill(body: Body, array: ArrayValue, value: Any) -> None:
+    arrays.fill(body, array, value)
+
+
+def _copy(body: Body, values: ArrayValue | ListValue) -> ArrayValue | ListValue:
+    is_list = isinstance(values, ListValue)
+    return copy_list(body, array_of(values)) if is_list else make_array(body, values)
+
+
+def flatten_items(body: Body, values: Any) -> Any:
+    """Return the elements of an array with one axis, and lists as they are."""
+    return values if isinstance(values, ListValue) else arrays.ravel(body, values)
+
+
+def _require_view(body: Body, array: ArrayValue) -> ArrayValue:
+    if not array.is_contiguous:
+        body.refuse("this part of an array has gaps, so that `ravel` is a copy: take its `copy()`")
+    return arrays.ravel(body, array)
+
+
+def _find_extreme(find: Callable[..., Any], pick: Any) -> Callable[..., Any]:
+    """Return the code of an array's `min` or `max`, nan if it has one."""
+
+    def emit(body: Body, array: ArrayValue) -> Any:
+        flat = arrays.ravel(body, array)
+        if flat.dtype.kind != "f":
+            return LIBRARY[pick](body, flat)
+        return arrays.read_element(body, flat, (body.call_function(find, flat),), is_inside=True)
+
+    return emit
+
+
+def copy_list(body: Body, array: ArrayValue) -> ListValue:
+    """Return a list with the elements of an array."""
+    if narrow := arrays.read_element(body, array, (0,) * len(array.shape), is_inside=True).narrow:
+        body.refuse(arithmetic.CONVERT.format(narrow))
+    return _make_list(body, array)
+
+
+def _tolist(body: Body, array: ArrayValue) -> ListValue:
+    if array.dtype == np.uint64:
+        body.refuse("`tolist` of uint64 has integers that do not wrap, which does not compile")
+    return _make_list(body, array)
+
+
+def _make_list(body: Body, array: ArrayValue) -> ListValue:
+    if len(array.shape) > 1:
+        body.refuse("a list of rows does not compile: make a list of each row")
+    kind = kind_of_dtype(array.dtype)
+    copied = arrays.new_array(body, array.shape, kind.dtype)
+    arrays.fill(body, copied, array)
+    return ListValue((copied,), Scalar(kind, ""))
+
+
+def _argmin(body: Body, array: Any) -> Any:
+    return body.call_function(_find_least, flatten_items(body, array))
+
+
+def _argmax(body: Body, array: Any) -> Any:
+    return body.call_function(_find_greatest, flatten_items(body, array))
+
+
+LIBRARY[np.argmin], LIBRARY[np.argmax] = _argmin, _argmax
+arrays.add_methods(fill=_fill, copy=_copy, ravel=_require_view, tolist=_tolist)
+arrays.add_methods(min=_find_extreme(_find_least, min), max=_find_extreme(_find_greatest, max))
+arrays.add_methods(argmin=_argmin, argmax=_argmax)

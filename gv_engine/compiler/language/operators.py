@@ -1,0 +1,170 @@
+"""Operators on values of all kinds: numbers, tuples, lists, ranges and arrays."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gv_engine.compiler.language import arithmetic, arrays, flow, memory
+from gv_engine.compiler.language.arithmetic import KNOWN_OPERATORS
+from gv_engine.compiler.language.body import Body
+from gv_engine.compiler.language.values import (
+    ArrayValue,
+    Kind,
+    ListValue,
+    Range,
+    Scalar,
+    array_of,
+    describe,
+    is_known,
+    kind_of,
+)
+
+_ARRAYS = ArrayValue, ListValue, np.ndarray
+
+
+def _order(body: Body, op: ast.cmpop, a: tuple[Any, ...], b: tuple[Any, ...]) -> Any:
+    """Return `a < b`, `a <= b`, `a > b` or `a >= b` for tuples: the first items that differ
+    decide."""
+    if not (a and b):
+        return KNOWN_OPERATORS[type(op)](len(a), len(b))
+    strict = ast.Lt() if isinstance(op, ast.Lt | ast.LtE) else ast.Gt()
+    first, same = compare(body, strict, a[0], b[0]), _are_equal(body, a[0], b[0])
+    return arithmetic.either(
+        body, first, arithmetic.both(body, same, _order(body, op, a[1:], b[1:]))
+    )
+
+
+def _are_equal(body: Body, a: Any, b: Any) -> Any:
+    """Return `a == b` for items of tuples and lists."""
+    arithmetic.require_no_nan(body, a)
+    return compare(body, ast.Eq(), a, b)
+
+
+def _is_in(body: Body, value: Any, values: Any) -> Any:
+    """Return `value in values`."""
+    if isinstance(array_of(values), ArrayValue):
+        if isinstance(values, ListValue):
+            arithmetic.require_no_nan(body, value)
+        return body.call_function(holds_number, values, value)
+    if is_known(value) and is_known(values):
+        return value in values
+    if is_known(values) and len(values) == 0:
+        return False
+    if isinstance(values, range | Range) and isinstance(step := values.step, int):
+        if kind_of(value) is Kind.FLOAT:
+            body.refuse("found a fraction in place of an integer before `in`")
+        ends = (ast.GtE(), ast.Lt()) if step > 0 else (ast.LtE(), ast.Gt())
+        above = compare(body, ends[0], value, values.start)
+        found = arithmetic.both(body, above, compare(body, ends[1], value, values.stop))
+        if abs(step) != 1:
+            rest = binary(body, ast.Mod(), value, abs(step))
+            first = binary(body, ast.Mod(), values.start, abs(step))
+            found = arithmetic.both(body, found, compare(body, ast.Eq(), rest, first))
+    elif isinstance(values, tuple | list | set | frozenset | dict):
+        found = False
+        arithmetic.require_no_nan(body, value)
+        for each in values:
+            found = arithmetic.either(body, found, compare(body, ast.Eq(), value, each))
+    else:
+        body.refuse(f"`in` takes a tuple, a list, a set or a range, found {describe(values)}")
+    return found
+
+
+def compare(body: Body, op: ast.cmpop, a: Any, b: Any) -> Any:
+    """Return the result of a comparison, known or not."""
+    if isinstance(op, ast.In | ast.NotIn):
+        found = _is_in(body, a, b)
+        return found if isinstance(op, ast.In) else arithmetic.negate(body, found)
+    if is_known((a, b)):
+        return arithmetic.compare(body, op, a, b)
+    if isinstance(op, ast.Is | ast.IsNot):
+        if a is None or b is None:
+            return (a is b) is isinstance(op, ast.Is)
+        body.refuse("`is` compares with None, or values that are known: write ==")
+    if isinstance(a, _ARRAYS) or isinstance(b, _ARRAYS):
+        return _each(body, arithmetic.compare, op, a, b)
+    if _are_alike(a, b):
+        return _compare_items(body, op, a, b)
+    are_sequences = isinstance(a, tuple | list) and isinstance(b, tuple | list)
+    if are_sequences and isinstance(op, ast.Eq | ast.NotEq):
+        return isinstance(op, ast.NotEq)
+    return arithmetic.compare(body, op, a, b)
+
+
+def _compare_items(body: Body, op: ast.cmpop, a: Sequence[Any], b: Sequence[Any]) -> Any:
+    """Return the result of a comparison of two tuples or two lists."""
+    if not isinstance(op, ast.Eq | ast.NotEq):
+        return _order(body, op, tuple(a), tuple(b))
+    equal: Any = len(a) == len(b)
+    for x, y in zip(a, b) if equal else ():
+        equal = arithmetic.both(body, equal, _are_equal(body, x, y))
+    return equal if isinstance(op, ast.Eq) else arithmetic.negate(body, equal)
+
+
+def binary(body: Body, op: ast.operator, a: Any, b: Any) -> Any:
+    """Return the result of a binary operator."""
+    if is_known((a, b)):
+        return arithmetic.binary(body, op, a, b)
+    if isinstance(a, _ARRAYS) or isinstance(b, _ARRAYS):
+        return _each(body, arithmetic.binary, op, a, b)
+    if isinstance(op, ast.Add) and _are_alike(a, b):
+        return a + b
+    if isinstance(op, ast.Mult) and isinstance(a, tuple | list) and isinstance(b, int):
+        return a * b
+    return arithmetic.binary(body, op, a, b)
+
+
+def _each(body: Body, operate: Callable[..., Any], op: ast.AST, a: Any, b: Any) -> ArrayValue:
+    """Return the results of an operator on the elements of an array and a number, or of two
+    arrays of one shape, as an array."""
+    if isinstance(a, ListValue) or isinstance(b, ListValue):
+        body.refuse("operators do not take lists in compiled code: np.array(...) of them")
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        a, b = (arrays.constant_array(body, x) if isinstance(x, np.ndarray) else x for x in (a, b))
+    shapes = [value.shape for value in (a, b) if isinstance(value, ArrayValue)]
+    shape = shapes[0]
+    if len(shape) != len(shapes[-1]):
+        body.refuse("operators take two arrays of one shape in compiled code")
+    for x, y in zip(shape, shapes[-1]):
+        differ = compare(body, ast.NotEq(), x, y)
+        body.fail_if(differ, "ValueError: operands could not be broadcast together")
+    if len(shape) > 1:
+        a, b = (arrays.flatten(body, x) if isinstance(x, ArrayValue) else x for x in (a, b))
+        flat = _each(body, operate, op, a, b)
+        blank = arrays.new_array(body, shape, flat.dtype)
+        return replace(blank, pointer=flat.pointer)
+    # eight bytes for each number, before its type is known
+    found = arrays.new_array(body, shape, np.dtype(np.int64))
+
+    def visit(k: Scalar) -> None:
+        nonlocal found
+        items = (
+            arrays.read_array(body, x, k, True) if isinstance(x, ArrayValue) else x for x in (a, b)
+        )
+        value = arithmetic.to_number(body, operate(body, op, *items))
+        dtype = value.kind.dtype
+        found = replace(found, dtype=dtype, strides=(dtype.itemsize,))
+        memory.store(body, arrays.element(body, found, (k,), is_inside=True), dtype, value)
+
+    outer, body.is_array = body.is_array, True
+    flow.repeat(body, shape[0], visit)
+    body.is_array = outer
+    return found
+
+
+def _are_alike(a: Any, b: Any) -> bool:
+    """Return True for two tuples, and for two lists."""
+    return any(isinstance(a, kind) and isinstance(b, kind) for kind in (tuple, list))
+
+
+def holds_number(values: Any, number: Any) -> bool:
+    """Return True if an array has a number among its elements."""
+    for value in values:
+        if value == number:
+            return True
+    return False
