@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gv_engine.compiler.language import arithmetic
+from gv_engine.compiler.language import arithmetic, memory
 from gv_engine.compiler.language.body import Body, emits
 from gv_engine.compiler.language.values import ArrayValue, Kind, Scalar
 
@@ -34,7 +34,7 @@ def _copy_bytes(body: Body, target: Any, source: Any, size: Any) -> None:
         body.emit.get(f"inttoptr i64 {arithmetic.to_int(body, each).text} to ptr")
         for each in (target, source)
     )
-    _copy(body, to, at, arithmetic.to_int(body, size).text)
+    memory.copy_bytes(body, to, at, arithmetic.to_int(body, size).text)
 
 
 def make_byte_copy(count: int) -> Callable[[Any, int, Any, int], None]:
@@ -48,7 +48,7 @@ def make_byte_copy(count: int) -> Callable[[Any, int, Any, int], None]:
     @emits(copy)
     def emit(body: Body, source: ArrayValue, start: Any, goal: ArrayValue, place: Any) -> None:
         at = body.emit.offset(source.pointer, arithmetic.to_int(body, start).text)
-        _copy(
+        memory.copy_bytes(
             body,
             body.emit.offset(goal.pointer, arithmetic.to_int(body, place).text),
             at,
@@ -56,8 +56,3 @@ def make_byte_copy(count: int) -> Callable[[Any, int, Any, int], None]:
         )
 
     return copy
-
-
-def _copy(body: Body, target: str, source: str, size: str) -> None:
-    copy = body.module.declare("llvm.memcpy.p0.p0.i64", "void", "ptr, ptr, i64, i1")
-    body.emit.do(f"call void {copy}(ptr {target}, ptr {source}, i64 {size}, i1 0)")

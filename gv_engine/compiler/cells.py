@@ -14,7 +14,7 @@ import numpy as np
 
 from components.core import FLOOR
 from gv_engine.compiler.field_values import differ_from
-from gv_engine.compiler.language.intrinsics import count_trailing_zeros, prefetch, without_writer
+from gv_engine.compiler.language.intrinsics import prefetch, set_bits, without_writer
 from gv_engine.compiler.vectors import find_typed_cells
 from gv_engine.rules.component import AGENT, NOTHING, column_name
 from gv_engine.rules.errors import ColumnError, OutOfBoundsError, RuleError
@@ -221,16 +221,8 @@ def forget_cells(w: Any, lifts: bool) -> None:
     has_ground, is_kept = "ground" in w.layout.layers, "beneath" in w.layout.look_arrays
     for k in range(w.filled.shape[0]):
         for j in range(w.filled.shape[1]):
-            full = w.filled[k, j]
-            w.filled[k, j] = np.uint64(0)
-            while full != np.uint64(0):
-                i = 64 * j + count_trailing_zeros(full)
-                full &= full - _ONE
-                bits = w.listed[k, i]
-                w.listed[k, i] = np.uint64(0)
-                while bits != np.uint64(0):
-                    cell = 64 * i + count_trailing_zeros(bits)
-                    bits &= bits - _ONE
+            for i in set_bits(w.filled[k, j], 64 * j):
+                for cell in set_bits(w.listed[k, i], 64 * i):
                     looks[cell] = FLOOR
                     if lifts:
                         at[cell] = NOTHING
@@ -238,6 +230,8 @@ def forget_cells(w: Any, lifts: bool) -> None:
                         w.beneath.ravel()[cell] = FLOOR
                     if has_ground and lifts:
                         without_writer(w.ground).ravel()[cell] = NOTHING
+                w.listed[k, i] = np.uint64(0)
+            w.filled[k, j] = np.uint64(0)
     for i in range(len(w.blocked)):
         w.blocked[i] = np.uint64(0)
     w.ways_from = np.uint64(0)
@@ -276,10 +270,7 @@ def having(w: Any, columns: Any) -> Any:
     count = 0
     if w.layout.is_large:
         for j in range(w.filled.shape[1]):
-            full = merge_bits(w.filled, types, j)
-            while full != np.uint64(0):
-                i = 64 * j + count_trailing_zeros(full)
-                full &= full - _ONE
+            for i in set_bits(merge_bits(w.filled, types, j), 64 * j):
                 count = collect_having(w, columns, i, merge_bits(w.listed, types, i), found, count)
     else:
         for i in range(w.tables.words):
@@ -294,14 +285,20 @@ def find_in_all_cells(w: Any, columns: Any) -> Any:
     count = 0
     for y in range(w.height):
         for x in range(w.width):
-            below, above = w.ground[y, x], w.at[y, x]
-            if below != NOTHING and columns.has[below]:
-                found[count] = below
-                count += 1
-            if columns.has[above]:
-                found[count] = above
-                count += 1
+            count = collect_in_cell(w, columns, y, x, found, count)
     return found[:count]
+
+
+def collect_in_cell(w: Any, columns: Any, y: int, x: int, found: Any, count: int) -> Any:
+    """Append the objects with a component in a cell to `found`; return the new number."""
+    below, above = w.ground[y, x], w.at[y, x]
+    if below != NOTHING and columns.has[below]:
+        found[count] = below
+        count += 1
+    if columns.has[above]:
+        found[count] = above
+        count += 1
+    return count
 
 
 def count_candidates(w: Any, types: int) -> Any:
@@ -311,15 +308,10 @@ def count_candidates(w: Any, types: int) -> Any:
         return cells
     count = 0
     for j in range(w.filled.shape[1]):
-        full = merge_bits(w.filled, types, j)
-        while full != np.uint64(0):
-            i = 64 * j + count_trailing_zeros(full)
-            full &= full - _ONE
+        for i in set_bits(merge_bits(w.filled, types, j), 64 * j):
             bits = merge_bits(w.listed, types, i)
             count += count_bits(bits)
-            while bits != np.uint64(0):
-                cell = 64 * i + count_trailing_zeros(bits)
-                bits &= bits - _ONE
+            for cell in set_bits(bits, 64 * i):
                 prefetch(w.at.ravel(), cell)
                 prefetch(w.looks.ravel(), cell)
     return min(len(w.layout.layers) * count, cells)
@@ -329,18 +321,10 @@ def collect_having(w: Any, columns: Any, i: int, bits: Any, found: Any, count: i
     """Append the objects with a component in the cells 64 * i + k, for each bit k of `bits`, to
     `found`; return the new number."""
     stride = w.at.shape[1]
-    while bits != np.uint64(0):
-        cell = 64 * i + count_trailing_zeros(bits)
-        bits &= bits - _ONE
+    for cell in set_bits(bits, 64 * i):
         y, x = cell // stride, cell % stride
         if y < w.height and x < w.width:
-            below, above = w.ground[y, x], w.at[y, x]
-            if below != NOTHING and columns.has[below]:
-                found[count] = below
-                count += 1
-            if columns.has[above]:
-                found[count] = above
-                count += 1
+            count = collect_in_cell(w, columns, y, x, found, count)
     return count
 
 
@@ -350,10 +334,7 @@ def of_type(w: Any, kind: int) -> Any:
     count = 0
     if w.layout.is_large:
         for j in range(w.filled.shape[1]):
-            full = w.filled[kind, j]
-            while full != np.uint64(0):
-                i = 64 * j + count_trailing_zeros(full)
-                full &= full - _ONE
+            for i in set_bits(w.filled[kind, j], 64 * j):
                 count = collect_typed(w, kind, i, w.listed[kind, i], found, count)
         return found[:count]
     for i in range(w.tables.words):
@@ -369,9 +350,9 @@ def collect_typed(w: Any, kind: int, i: int, bits: Any, found: Any, count: int) 
     """Append the objects of a type in the cells 64 * i + k, for each bit k of `bits`, to `found`;
     return the new number."""
     stride = w.at.shape[1]
-    while bits != np.uint64(0) and count < len(found):
-        cell = 64 * i + count_trailing_zeros(bits)
-        bits &= bits - _ONE
+    for cell in set_bits(bits, 64 * i):
+        if count == len(found):
+            break
         y, x = cell // stride, cell % stride
         if y < w.height and x < w.width:
             e = w.on_layer_of(kind, y, x)

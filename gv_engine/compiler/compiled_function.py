@@ -22,11 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from gv_engine.compiler.language import arithmetic
 from gv_engine.compiler.language.body import ARENA_HEAD, LIBRARY, Body, Compiled
 from gv_engine.compiler.language.compiler import Compiler
 from gv_engine.compiler.language.emitter import Emitter
 from gv_engine.compiler.language.machine import MachineCode
+from gv_engine.compiler.language.maths import call_c
 from gv_engine.compiler.language.values import (
     ArrayValue,
     Kind,
@@ -109,25 +109,17 @@ class _Version:
         self.run = code.python_function("entry", (forms, make_error))
 
 
-def _call_c(name: str) -> Callable[..., Any]:
-    """Return the code of a function of the C library, whose result may be infinite or nan."""
-
-    def emit(body: Body, value: Any) -> Scalar:
-        number = arithmetic.convert(body, value, Kind.FLOAT).text
-        function = body.module.declare(name, "double", "double", "nobuiltin")
-        call = f"call double {function}(double {number}) nobuiltin"
-        return Scalar(Kind.FLOAT, body.emit.get(call))
-
-    return emit
-
-
 def _to_int(body: Body, value: Any = 0) -> Any:
     if isinstance(value, Scalar) and value.kind is Kind.FLOAT:
         return Scalar(Kind.INT, body.emit.get(f"fptosi double {value.text} to i64"))
     return LIBRARY[int](body, value)
 
 
-_UNTESTED = {math.exp: _call_c("exp"), math.log: _call_c("log"), int: _to_int}
+_UNTESTED = {
+    math.exp: lambda body, value: call_c(body, "exp", value),
+    math.log: lambda body, value: call_c(body, "log", value),
+    int: _to_int,
+}
 _LIBRARY: ChainMap[Any, Callable[..., Any]] = ChainMap(_UNTESTED, LIBRARY)
 """The language's library, without tests of what `math` returns and of floats that are no `int`."""
 
@@ -190,21 +182,11 @@ class _Entry:
             emit.start(more)
         arena = emit.slot(f"[{ARENA_BYTES} x i8], align 16")
         emit.do(f"store i64 {ARENA_HEAD}, ptr {arena}")
-        emit.do(f"store i64 {ARENA_BYTES}, ptr {self._at(arena, 8)}")
+        emit.do(f"store i64 {ARENA_BYTES}, ptr {self._emit.offset(arena, 8)}")
         state = emit.get(f"call ptr {_address('PyEval_SaveThread')}()")
         parts = chain.from_iterable(leaves(value) for value in values)
         texts = [f"ptr {arena}", *(f"{leaf.llvm} {leaf.text}" for leaf in parts)]
-        call = f'call {version.llvm} @"{version.name}"({", ".join(texts)})'
-        found: list[str] = []
-        if not version.returns:
-            emit.do(call)
-        else:
-            found = [emit.get(call)]
-        if len(version.returns) > 1:
-            found = [
-                emit.get(f"extractvalue {version.llvm} {found[0]}, {k}")
-                for k in range(len(version.returns))
-            ]
+        found = emit.call(version.name, version.returns, texts)
         emit.do(f"call void {_address('PyEval_RestoreThread')}(ptr {state})")
         if version.fails:
             self._raise_if(found.pop(0))
@@ -282,11 +264,8 @@ class _Entry:
         self._emit.branch(self._emit.get(condition), more, self._other)
         self._emit.start(more)
 
-    def _at(self, pointer: str, offset: int) -> str:
-        return self._emit.get(f"getelementptr i8, ptr {pointer}, i64 {offset}")
-
     def _load(self, llvm: str, pointer: str, offset: int) -> str:
-        return self._emit.get(f"load {llvm}, ptr {self._at(pointer, offset)}")
+        return self._emit.get(f"load {llvm}, ptr {self._emit.offset(pointer, offset)}")
 
     # ---- results ---------------------------------------------------------------------------------
 
@@ -328,11 +307,13 @@ class _Entry:
         failed, more = self._emit.new_block(), self._emit.new_block()
         self._emit.branch(self._emit.get(f"icmp ne i32 {code}, 0"), failed, more)
         self._emit.start(failed)
-        number = Scalar(Kind.INT, self._emit.get(f"zext i32 {code} to i64"))
-        values = f"ptr {_pointer(self._make_error)}, ptr {self._box((number,))}"
-        error = self._emit.get(f"call ptr {_address('PyObject_CallObject')}({values})")
+        number = self._box(Scalar(Kind.INT, self._emit.get(f"zext i32 {code} to i64")))
+        values = f"ptr {_pointer(self._make_error)}, ptr {number}"
+        error = self._emit.get(f"call ptr {_address('PyObject_CallOneArg')}({values})")
         pair = f"ptr {self._load('ptr', error, _HEAD - _POINTER)}, ptr {error}"
         self._emit.do(f"call void {_address('PyErr_SetObject')}({pair})")
+        for each in (number, error):
+            self._emit.do(f"call void {_address('Py_DecRef')}(ptr {each})")
         self._emit.end("ret ptr null")
         self._emit.start(more)
 

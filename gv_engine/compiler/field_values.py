@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.compiler.language import arithmetic, arrays, flow
+from gv_engine.compiler.language import arithmetic, arrays, flow, memory
 from gv_engine.compiler.language.body import Body, emits
 from gv_engine.compiler.language.values import Kind, Record, RecordType, Scalar
 
@@ -79,8 +79,7 @@ def _copy_values(body: Body, w: Record, e: Any, number: Any, values: FieldValues
             value = body.emit.get(f"load {word}, ptr {place}, align 1")
             body.emit.do(f"store {word} {value}, ptr {target}")
         else:
-            copy = body.module.declare("llvm.memcpy.p0.p0.i64", "void", "ptr, ptr, i64, i1")
-            body.emit.do(f"call void {copy}(ptr {target}, ptr {place}, i64 {size}, i1 0)")
+            memory.copy_bytes(body, target, place, size)
 
 
 def fill_values(w: Any, count: int, number: int, values: FieldValues, is_zeroed: bool) -> None:
@@ -94,14 +93,12 @@ def _fill_values(
 ) -> None:
     size, mixed = values.bytes.shape[2], []
     whole = body.emit.get(f"mul i64 {arithmetic.to_int(body, count).text}, {size}")
-    fill = body.module.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
     for k, start in enumerate(values.starts):
         data = values.bytes[number, k]
         if (data != data[0]).any():
             mixed.append(k)
         elif data[0] or not is_zeroed:
-            place, byte = body.emit.offset(w.pointer, start), _word(data[:1])
-            body.emit.do(f"call void {fill}(ptr {place}, i8 {byte}, i64 {whole}, i1 0)")
+            memory.fill_bytes(body, body.emit.offset(w.pointer, start), _word(data[:1]), whole)
     if mixed:
         starts = tuple(values.starts[k] for k in mixed)
         part = FieldValues(values.length, starts, values.bytes[:, mixed])

@@ -117,10 +117,13 @@ def shuffle(r: Any, values: Any) -> None:
     """Shuffle a one-dimensional array in place, as NumPy's `shuffle` does, with the generator state
     `r`."""
     for i in range(len(values) - 1, 0, -1):
-        j = _sample_up_to(r, i)
-        swapped = values[i]
-        values[i] = values[j]
-        values[j] = swapped
+        _swap(values, i, _sample_up_to(r, i))
+
+
+def _swap(values: Any, i: int, j: int) -> None:
+    swapped = values[i]
+    values[i] = values[j]
+    values[j] = swapped
 
 
 def sample_without_replacement(r: Any, n: int, size: int) -> Any:
@@ -148,7 +151,4 @@ def _shuffle_tail(r: Any, values: Any, first: int) -> None:
     """Shuffle the part of an array that `sample_without_replacement` returns, in place: from the
     end down to index `first`."""
     for i in range(len(values) - 1, first - 1, -1):
-        j = integers(r, 0, i + 1)
-        swapped = values[i]
-        values[i] = values[j]
-        values[j] = swapped
+        _swap(values, i, integers(r, 0, i + 1))

@@ -442,8 +442,8 @@ LIBRARY[rng.high_product] = _emit_high_product
 
 def _emit_count_bits(body: Body, bits: Any) -> Scalar:
     number = arithmetic.to_number(body, bits)
-    function = body.module.declare("llvm.ctpop.i64", "i64", "i64")
-    return Scalar(Kind.INT, body.emit.get(f"call i64 {function}(i64 {number.text})"), 0, 64)
+    count = body.call_external("llvm.ctpop.i64", "i64", f"i64 {number.text}")
+    return Scalar(Kind.INT, count, 0, 64)
 
 
 LIBRARY[count_bits] = _emit_count_bits

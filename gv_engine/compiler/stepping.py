@@ -164,8 +164,10 @@ class ScenarioPlan:
     Attributes:
         resets, transitions, rewards, visibility, observations: calls of these phases.
         ending, success: the terminating call, and that of success or None.
+        measured: calls of rewards, of the end and of success, which may remember something.
         slots: place of each reward among the reward terms.
         actions: numbers of the actions, and at the end WAIT for an agent that does nothing.
+        alone: number of the only agent, () for several.
         numbers, mission: (column, field, kind, item) of the numbers that agents observe.
         marked: systems by their marks less 1.
     """
@@ -178,6 +180,8 @@ class ScenarioPlan:
         self.success = next(iter(plan.plan_phase(Phase.SUCCESS)), None)
         (self.visibility,) = plan.plan_phase(Phase.VISIBILITY)
         self.observations = plan.plan_phase(Phase.OBSERVATION)
+        successes = () if self.success is None else (self.success,)
+        self.measured = (*self.rewards, self.ending, *successes)
         self.marked = tuple(plan.marked)
         names = [*(scenario.reward_names if reward_names is None else reward_names)]
         self.slots = tuple(names.index(name) for name in scenario.reward_names)
@@ -188,6 +192,7 @@ class ScenarioPlan:
         self.has_absence = layout.has_absence
         self.has_smaller_members = layout.has_smaller_members
         self.agents = layout.agents
+        self.alone = (AGENT,) if layout.agents == 1 else ()
         self.numbers = tuple((n.column, n.field, n.kind, n.item) for n in scenario.state_numbers)
         fields = list_observed_fields(layout.mission) if layout.mission else ()
         self.mission = tuple(("mission", field.name, None, None) for field in fields)
@@ -336,49 +341,18 @@ def reset_world(w: Any, p: Any, plan: Any) -> None:
 def step_world(w: Any, p: Any, plan: Any, terms: Any) -> None:
     """Run a step; the actions of the agents are in `w.action`. Rewards by function are written into
     `terms`, (agents, functions)."""
-    if plan.agents == 1:
+    if plan.alone:
         clear_step_results(w, AGENT)
     else:
         begin_step(w, p.leaves)
         set_turn_order(w, p.turns)
     w.terminated = 0
     w.truncated = 0
-    if plan.agents == 1:
-        step_alone(w, p, plan, terms)
-        w.total[AGENT] += w.reward[AGENT]
-    else:
-        step_together(w, p, plan, terms)
+    run_systems(w, p, plan, terms)
     w.steps += 1
     over = w.terminated != 0
     w.truncated = plan.reaches_limit(w, p.max_steps) and (not over or p.always_truncates != 0)
     w.truncated |= w.steps >= p.time_limit
-
-
-def step_alone(w: Any, p: Any, plan: Any, terms: Any) -> None:
-    """Run the systems of a step of a world with one agent."""
-    scored = tuple(measure_call(w, p, call, AGENT) for call in plan.rewards)
-    ended = measure_call(w, p, plan.ending, AGENT)
-    done = None if plan.success is None else measure_call(w, p, plan.success, AGENT)
-    for call in plan.transitions:
-        run_call(w, p, call, AGENT if call.is_per_agent else NOTHING, None)
-    if not plan.is_bodiless:
-        check_agent_placed(w, AGENT)
-    found = tuple(score(w, p, call, scored[k]) for k, call in enumerate(plan.rewards))
-    is_over = run_call(w, p, plan.ending, AGENT, ended)
-    w.done[AGENT] = is_over
-    if plan.success is not None and is_over:
-        w.success[AGENT] = run_call(w, p, plan.success, AGENT, done)
-    w.terminated = is_over
-    for k, term in enumerate(found):  # a rule that fails leaves them as they were
-        terms[0, plan.slots[k]] = term
-
-
-def score(w: Any, p: Any, call: Any, past: Any) -> Any:
-    """Call a reward function for the agent of a world with one agent; return what it adds to the
-    reward. `past` is from `measure_call`."""
-    term = run_call(w, p, call, AGENT, past)
-    w.reward[AGENT] += term
-    return term
 
 
 def measure_agent(k: int, w: Any, p: Any, call: Any) -> Any:
@@ -387,38 +361,76 @@ def measure_agent(k: int, w: Any, p: Any, call: Any) -> Any:
     return call_or_zeros(w.live[k + 1] != 0, measure_call, w, p, call, k + 1)
 
 
-def step_together(w: Any, p: Any, plan: Any, terms: Any) -> None:
-    """Run the systems of a step of a world with several agents."""
-    scored = tuple(tabulate(plan.agents, measure_agent, w, p, call) for call in plan.rewards)
-    ended = tabulate(plan.agents, measure_agent, w, p, plan.ending)
-    done = () if plan.success is None else tabulate(plan.agents, measure_agent, w, p, plan.success)
+def run_systems(w: Any, p: Any, plan: Any, terms: Any) -> None:
+    """Run the systems of a step."""
+    pasts = tuple(
+        (measure_call(w, p, call, AGENT),)
+        if plan.alone
+        else tabulate(plan.agents, measure_agent, w, p, call)
+        for call in plan.measured
+    )
+    ended, done = pasts[len(plan.rewards)], pasts[-1]
     for call in plan.transitions:
-        if call.is_per_agent:
+        if not call.is_per_agent:
+            run_call(w, p, call, NOTHING, None)
+        elif plan.alone:
+            run_call(w, p, call, AGENT, None)
+        else:
             for k in range(len(w.agents())):
                 if w.live[w.order[k]]:
                     run_call(w, p, call, w.order[k], None)
-        else:
-            run_call(w, p, call, NOTHING, None)
-    for agent in w.agents():
-        if w.live[agent]:
+    if not plan.is_bodiless:
+        check_agents_placed(w, plan)
+    found = tuple(
+        score(w, p, plan, call, pasts[k], terms, plan.slots[k])
+        for k, call in enumerate(plan.rewards)
+    )
+    end_agents(w, p, plan, ended)
+    finish_agents(w, p, plan, done)
+    if plan.alone:
+        w.terminated = w.done[AGENT]
+        for k, term in enumerate(found):  # a rule that fails leaves them as they were
+            terms[0, plan.slots[k]] = term
+    else:
+        w.terminated = is_episode_over(w, p.one_suffices)
+        if plan.has_absence:
+            lift_absent_agents(w)
+
+
+def check_agents_placed(w: Any, plan: Any) -> None:
+    """Fail unless all agents that take part are on the grid."""
+    for agent in plan.alone or w.agents():
+        if plan.alone or w.live[agent]:
             check_agent_placed(w, agent)
-    for number, call in enumerate(plan.rewards):
-        for agent in w.agents():
-            if w.live[agent]:
-                term = run_call(w, p, call, agent, scored[number][agent - 1])
-                terms[agent - 1, plan.slots[number]] = term
-                w.reward[agent] += term
-    for agent in w.agents():
-        if w.live[agent]:
-            w.done[agent] = run_call(w, p, plan.ending, agent, ended[agent - 1])
-    for agent in w.agents():
-        if w.live[agent]:
+
+
+def end_agents(w: Any, p: Any, plan: Any, pasts: Any) -> None:
+    """Store for each agent if its episode is over."""
+    for agent in plan.alone or w.agents():
+        if plan.alone or w.live[agent]:
+            w.done[agent] = run_call(w, p, plan.ending, agent, pasts[agent - 1])
+
+
+def finish_agents(w: Any, p: Any, plan: Any, pasts: Any) -> None:
+    """Store for each agent if it has succeeded, and its total reward."""
+    for agent in plan.alone or w.agents():
+        if plan.alone or w.live[agent]:
             if plan.success is not None and w.done[agent]:
-                w.success[agent] = run_call(w, p, plan.success, agent, done[agent - 1])
+                w.success[agent] = run_call(w, p, plan.success, agent, pasts[agent - 1])
             w.total[agent] += w.reward[agent]
-    w.terminated = is_episode_over(w, p.one_suffices)
-    if plan.has_absence:
-        lift_absent_agents(w)
+
+
+def score(w: Any, p: Any, plan: Any, call: Any, pasts: Any, terms: Any, slot: int) -> Any:
+    """Add a reward function's value for each agent to its reward, and write it into `terms`,
+    (agents, functions); with one agent, return it instead."""
+    term = 0.0
+    for agent in plan.alone or w.agents():
+        if plan.alone or w.live[agent]:
+            term = run_call(w, p, call, agent, pasts[agent - 1])
+            w.reward[agent] += term
+            if not plan.alone:
+                terms[agent - 1, slot] = term
+    return term
 
 
 # ---- action masks and observations, compiled -----------------------------------------------------

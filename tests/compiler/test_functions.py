@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,19 @@ def test_arguments_and_results_are_released() -> None:
             failing(1, 0)
     after = [sys.getrefcount(each) for each in (weights, values)]
     assert all(abs(one - two) < 100 for one, two in zip(counts, after, strict=True))
+
+
+def test_errors_leave_no_memory_behind() -> None:
+    failing = call(divide)
+
+    def fail_often() -> int:
+        for _ in range(1000):
+            with suppress(ZeroDivisionError):
+                failing(1, 0)
+        return sys.getallocatedblocks()
+
+    before = fail_often()
+    assert fail_often() - before < 100
 
 
 def test_threads_compile_and_run_at_once() -> None:

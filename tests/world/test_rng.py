@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gv_engine import DoesNotCompileError
-from gv_engine.compiler import functions
+from gv_engine.compiler import compiled_function
 from gv_engine.compiler.compiled_function import compile_function
 from gv_engine.compiler.rows import GENERATOR
 from gv_engine.scenario.memory.layout import RNG
@@ -23,8 +23,8 @@ pytestmark = pytest.mark.compiled
 @pytest.fixture(autouse=True, scope="module")
 def _records_are_generators() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(functions, "RecordType", lambda dtype: GENERATOR)
-        patch.setattr(functions, "ARENA_BYTES", 1 << 20)
+        patch.setattr(compiled_function, "RecordType", lambda dtype: GENERATOR)
+        patch.setattr(compiled_function, "ARENA_BYTES", 1 << 20)
         yield
 
 

@@ -294,9 +294,8 @@ def _integer(body: Body, op: ast.operator, a: Scalar, b: Scalar) -> Scalar:
 
 def _without_overflow(body: Body, word: str, a: Scalar, b: Scalar, error: str) -> str:
     """Return the result of an instruction that tells if 64 bits hold it; fail if not."""
-    name = f"llvm.{word}.with.overflow.i64"
-    function = body.module.declare(name, "{i64, i1}", "i64, i64")
-    pair = body.emit.get(f"call {{i64, i1}} {function}(i64 {a.text}, i64 {b.text})")
+    name, numbers = f"llvm.{word}.with.overflow.i64", (f"i64 {a.text}", f"i64 {b.text}")
+    pair = body.call_external(name, "{i64, i1}", *numbers)
     over = body.emit.get(f"extractvalue {{i64, i1}} {pair}, 1")
     body.fail_if(Scalar(Kind.BOOL, over), error)
     return body.emit.get(f"extractvalue {{i64, i1}} {pair}, 0")

@@ -16,6 +16,8 @@ from functools import cache
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
+import numpy as np
+
 from gv_engine.compiler.language.emitter import Emitter, join_types
 from gv_engine.compiler.language.source import Source, make_name, read_source
 from gv_engine.compiler.language.values import (
@@ -168,7 +170,7 @@ class LocalVariable:
     @property
     def is_known(self) -> bool:
         """True if nothing of the value depends on the running program."""
-        return not any(True for _ in leaves(self.form))
+        return not leaves(self.form)
 
 
 VariableState = tuple[set[str], dict[str, LocalVariable]]
@@ -259,9 +261,9 @@ class Body:
     def evaluate(self, node: ast.expr) -> Any:
         """Return the value of an expression."""
         outer, self.node = self.node, node
-        value = to_known(self.visit(node))
+        value = self.visit(node)
         self.node = outer
-        return value
+        return to_known(value) if isinstance(value, np.generic) else value
 
     def visit(self, node: ast.AST) -> Any:
         """Compile a statement, or return the value of an expression; refuse what the language does
@@ -381,6 +383,17 @@ class Body:
         if "ptr" in compiled.returns:
             self.has_arrays = True
         return rebuild(compiled.result, iter(texts)) if texts else compiled.result, code
+
+    def call_external(self, name: str, result: str, *arguments: str, attributes: str = "") -> str:
+        """Call a function of LLVM or of the C library with arguments such as "i64 %v1"; return the
+        name of its result."""
+        types = ", ".join(each.rpartition(" ")[0] for each in arguments)
+        function = self.module.declare(name, result, types, attributes)
+        call = f"call {result} {function}({', '.join(arguments)}) {attributes}".rstrip()
+        if result != "void":
+            return self.emit.get(call)
+        self.emit.do(call)
+        return ""
 
     def pass_on(self, code: str, before: Callable[[], None] = lambda: None) -> None:
         """Return an error code of a call if it is not 0, after the code that `before` emits."""

@@ -18,7 +18,7 @@ from gv_engine.compiler.language import (
     sequences,
     variables,
 )
-from gv_engine.compiler.language.body import Body, visits
+from gv_engine.compiler.language.body import VISITORS, Body, visits
 from gv_engine.compiler.language.values import (
     ArrayValue,
     ListValue,
@@ -35,18 +35,10 @@ _CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("s"): str, ord("r"): repr, 
 """Functions by the number of a conversion such as `!r` in a text."""
 
 
-@visits(ast.Constant)
-def _constant(body: Body, node: ast.Constant) -> Any:
-    return node.value
-
-
 @visits(ast.Name)
 def _name(body: Body, node: ast.Name) -> Any:
-    try:
+    if node.id in body.source.assigned:
         value = variables.read_variable(body, node.id)
-    except KeyError:
-        pass
-    else:
         return sequences.read_list(body, value) if is_growing(value) else value
     if node.id in body.names:
         return body.names[node.id]
@@ -78,11 +70,6 @@ def _dict(body: Body, node: ast.Dict) -> Any:
     return dict(pairs)
 
 
-@visits(ast.List)
-def _list(body: Body, node: ast.List) -> Any:
-    return [*sequences.evaluate_all(body, node.elts)]
-
-
 @visits(ast.JoinedStr)
 def _joined_str(body: Body, node: ast.JoinedStr) -> str:
     parts = []
@@ -106,11 +93,6 @@ def _named_expr(body: Body, node: ast.NamedExpr) -> Any:
     value = body.evaluate(node.value)
     variables.assign(body, node.target, value)
     return value
-
-
-@visits(ast.BinOp)
-def _bin_op(body: Body, node: ast.BinOp) -> Any:
-    return operators.binary(body, node.op, body.evaluate(node.left), body.evaluate(node.right))
 
 
 @visits(ast.UnaryOp)
@@ -158,11 +140,6 @@ def _all_of(body: Body, nodes: list[ast.expr], is_and: bool) -> Scalar | bool:
     return decided
 
 
-@visits(ast.BoolOp)
-def _bool_op(body: Body, node: ast.BoolOp) -> Any:
-    return _last_of(body, node.values, isinstance(node.op, ast.And))
-
-
 def _last_of(body: Body, nodes: list[ast.expr], is_and: bool) -> Any:
     """Return the operand that decides `a and b …`, or `a or b …`."""
     first = body.evaluate(nodes[0])
@@ -194,10 +171,25 @@ def _branch_on(
     return flow.choose(body, test, rest, first) if is_and else flow.choose(body, test, first, rest)
 
 
-@visits(ast.Attribute)
-def _attribute(body: Body, node: ast.Attribute) -> Any:
-    owner = body.evaluate(node.value)
-    return read_attribute(body, owner, node.attr)
+VISITORS.update(
+    {
+        ast.Constant: lambda body, node: node.value,
+        ast.List: lambda body, node: [*sequences.evaluate_all(body, node.elts)],
+        ast.Slice: lambda body, node: slice(
+            *(part and body.evaluate(part) for part in (node.lower, node.upper, node.step))
+        ),
+        ast.BoolOp: lambda body, node: _last_of(body, node.values, isinstance(node.op, ast.And)),
+        ast.BinOp: lambda body, node: operators.binary(
+            body, node.op, body.evaluate(node.left), body.evaluate(node.right)
+        ),
+        ast.Attribute: lambda body, node: read_attribute(
+            body, body.evaluate(node.value), node.attr
+        ),
+        ast.Subscript: lambda body, node: sequences.read_item(
+            body, body.evaluate(node.value), body.evaluate(node.slice)
+        ),
+    }
+)
 
 
 def read_attribute(body: Body, owner: Any, name: str) -> Any:
@@ -218,15 +210,3 @@ def read_attribute(body: Body, owner: Any, name: str) -> Any:
         except AttributeError as error:
             body.refuse(str(error))
     body.refuse(f"{describe(owner)} has no attribute {name!r} in compiled code")
-
-
-@visits(ast.Slice)
-def _slice(body: Body, node: ast.Slice) -> slice:
-    parts = (node.lower, node.upper, node.step)
-    return slice(*(None if part is None else body.evaluate(part) for part in parts))
-
-
-@visits(ast.Subscript)
-def _subscript(body: Body, node: ast.Subscript) -> Any:
-    owner, index = body.evaluate(node.value), body.evaluate(node.slice)
-    return sequences.read_item(body, owner, index)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ from gv_engine.compiler.language import arithmetic, arrays, flow, memory
 from gv_engine.compiler.language.body import ARENA_HEAD, BLAME, Body, emits
 from gv_engine.compiler.language.values import (
     ArrayValue,
+    Iterated,
     Kind,
     ListValue,
     Record,
@@ -18,6 +20,7 @@ from gv_engine.compiler.language.values import (
     leaves,
     rebuild,
 )
+from gv_engine.rules.geometry import count_bits
 
 _KINDS = {kind.llvm: kind for kind in (Kind.BOOL, Kind.FLOAT, Kind.INT)}
 _ZEROS = {"i1": "false", "double": "0.0", "i64": "0", "ptr": "null"}
@@ -56,9 +59,8 @@ def save_failure(record: Any) -> None:
 
 @emits(save_failure)
 def _save_failure(body: Body, record: Record) -> None:
-    copy = body.module.declare("llvm.memcpy.p0.p0.i64", "void", "ptr, ptr, i64, i1")
-    place, size = body.emit.offset("%arena", BLAME), ARENA_HEAD - BLAME
-    body.emit.do(f"call void {copy}(ptr {record.pointer}, ptr {place}, i64 {size}, i1 0)")
+    place = body.emit.offset("%arena", BLAME)
+    memory.copy_bytes(body, record.pointer, place, ARENA_HEAD - BLAME)
 
 
 def call_marked(mark: int, function: Callable[..., Any], *values: Any) -> Any:
@@ -143,8 +145,7 @@ def copy_constant(record: Any, start: int, values: Any) -> None:
 @emits(copy_constant)
 def _copy_constant(body: Body, record: Record, start: int, values: Any) -> None:
     source, place = arrays.constant_array(body, values), body.emit.offset(record.pointer, start)
-    copy = body.module.declare("llvm.memcpy.p0.p0.i64", "void", "ptr, ptr, i64, i1")
-    body.emit.do(f"call void {copy}(ptr {place}, ptr {source.pointer}, i64 {len(values)}, i1 0)")
+    memory.copy_bytes(body, place, source.pointer, len(values))
 
 
 def zero_bytes(record: Any, start: int) -> None:
@@ -154,19 +155,27 @@ def zero_bytes(record: Any, start: int) -> None:
 @emits(zero_bytes)
 def _zero_bytes(body: Body, record: Record, start: int) -> None:
     place, size = body.emit.offset(record.pointer, start), record.type.dtype.itemsize - start
-    clear = body.module.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
-    body.emit.do(f"call void {clear}(ptr {place}, i8 0, i64 {size}, i1 0)")
+    memory.fill_bytes(body, place, 0, size)
 
 
-def count_trailing_zeros(bits: Any) -> int:
-    """Return the place of the lowest bit that is set in a uint64."""
-    raise NotImplementedError
+def set_bits(word: Any, first: int) -> list[int]:
+    """Return the places of the bits that are set in a uint64, counted from `first` on."""
+    return [first + k for k in range(64) if int(word) >> k & 1]
 
 
-@emits(count_trailing_zeros)
-def _count_trailing_zeros(body: Body, bits: Scalar) -> Scalar:
-    count = body.module.declare("llvm.cttz.i64", "i64", "i64, i1")
-    return Scalar(Kind.INT, body.emit.get(f"call i64 {count}(i64 {bits.text}, i1 true)"), 0, 63)
+@emits(set_bits)
+def _set_bits(body: Body, word: Any, first: Any) -> Iterated:
+    left, get = body.emit.slot("i64"), body.emit.get
+    body.emit.do(f"store i64 {arithmetic.to_number(body, word).text}, ptr {left}")
+
+    def take_lowest(_: Scalar) -> Any:
+        bits = get(f"load i64, ptr {left}")
+        lowest = body.call_external("llvm.cttz.i64", "i64", f"i64 {bits}", "i1 true")
+        less = get(f"sub i64 {bits}, 1")
+        body.emit.do(f"store i64 {get(f'and i64 {bits}, {less}')}, ptr {left}")
+        return arithmetic.binary(body, ast.Add(), first, Scalar(Kind.INT, lowest, 0, 63))
+
+    return Iterated(body.call_function(count_bits, word), take_lowest)
 
 
 def prefetch(array: Any, *indices: int) -> None:
@@ -176,8 +185,7 @@ def prefetch(array: Any, *indices: int) -> None:
 @emits(prefetch)
 def _prefetch(body: Body, array: ArrayValue, *indices: Any) -> None:
     place = arrays.element(body, array, indices, is_inside=True)
-    fetch = body.module.declare("llvm.prefetch.p0", "void", "ptr, i32, i32, i32")
-    body.emit.do(f"call void {fetch}(ptr {place}, i32 0, i32 3, i32 1)")
+    memory.prefetch(body, place)
 
 
 def new_record(kind: RecordType) -> Any:
@@ -195,6 +203,4 @@ def prefetch_record(record: Any, start: int) -> None:
 
 @emits(prefetch_record)
 def _prefetch_record(body: Body, record: Record, start: int) -> None:
-    fetch = body.module.declare("llvm.prefetch.p0", "void", "ptr, i32, i32, i32")
-    place = body.emit.offset(record.pointer, start)
-    body.emit.do(f"call void {fetch}(ptr {place}, i32 0, i32 3, i32 1)")
+    memory.prefetch(body, body.emit.offset(record.pointer, start))

@@ -67,11 +67,6 @@ def _float(body: Body, value: Any = 0.0) -> Any:
     return replace(arithmetic.convert(body, number, Kind.FLOAT), narrow="")
 
 
-@emits(bool, np.bool_)
-def _bool(body: Body, value: Any = False) -> Any:
-    return arithmetic.truth(body, value)
-
-
 # ---- numbers -------------------------------------------------------------------------------------
 
 
@@ -160,17 +155,13 @@ def _pick_from_items(body: Body, op: ast.cmpop, items: Iterated, options: dict[s
     return replace(start, text=body.emit.get(f"load {start.kind.llvm}, ptr {slot}"))
 
 
+LIBRARY[bool] = LIBRARY[np.bool_] = lambda body, value=False: arithmetic.truth(body, value)
+LIBRARY[pow] = lambda body, a, b: operators.binary(body, ast.Pow(), a, b)
+LIBRARY[divmod] = lambda body, a, b: tuple(
+    operators.binary(body, op, a, b) for op in (ast.FloorDiv(), ast.Mod())
+)
+LIBRARY[tuple] = lambda body, values=(): tuple(sequences.unpack(body, values))
 LIBRARY[min], LIBRARY[max] = _pick(ast.Lt()), _pick(ast.Gt())
-
-
-@emits(divmod)
-def _divmod(body: Body, a: Any, b: Any) -> Any:
-    return operators.binary(body, ast.FloorDiv(), a, b), operators.binary(body, ast.Mod(), a, b)
-
-
-@emits(pow)
-def _pow(body: Body, a: Any, b: Any) -> Any:
-    return operators.binary(body, ast.Pow(), a, b)
 
 
 @emits(sum)
@@ -218,8 +209,8 @@ def _round(body: Body, value: Any, digits: Any = None) -> Any:
         body.refuse("`round` takes no digits in compiled code")
     if kind_of(value) is not Kind.FLOAT:
         return arithmetic.to_int(body, value)
-    function = body.module.declare("llvm.roundeven.f64", "double", "double")
-    text = body.emit.get(f"call double {function}(double {arithmetic.to_number(body, value).text})")
+    number = f"double {arithmetic.to_number(body, value).text}"
+    text = body.call_external("llvm.roundeven.f64", "double", number)
     return to_integer(body, Scalar(Kind.FLOAT, text))
 
 
@@ -359,11 +350,6 @@ def _require_order(values: Any) -> None:
     for value in values:
         if value != value:
             raise ValueError("`sorted` takes no nan in compiled code")
-
-
-@emits(tuple)
-def _tuple(body: Body, values: Any = ()) -> Any:
-    return tuple(sequences.unpack(body, values))
 
 
 @emits(list)

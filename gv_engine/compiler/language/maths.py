@@ -40,18 +40,16 @@ def to_integer(body: Body, value: Any = 0) -> Any:
     return Scalar(Kind.INT, body.emit.get(f"fptosi double {number.text} to i64"))
 
 
+def call_float(body: Body, name: str, *values: Any, attributes: str = "") -> Scalar:
+    """Return the result of a function of LLVM or of the C library that takes and returns floats."""
+    numbers = [f"double {arithmetic.convert(body, value, Kind.FLOAT).text}" for value in values]
+    text = body.call_external(name, "double", *numbers, attributes=attributes)
+    return Scalar(Kind.FLOAT, text)
+
+
 def _instruction(name: str) -> Callable[..., Any]:
     """Return the code of a function of floats that is an instruction of LLVM, exact everywhere."""
-
-    def emit(body: Body, *values: Any) -> Any:
-        numbers = [arithmetic.convert(body, value, Kind.FLOAT).text for value in values]
-        function = body.module.declare(
-            f"llvm.{name}.f64", "double", ", ".join(["double"] * len(numbers))
-        )
-        arguments = ", ".join(f"double {text}" for text in numbers)
-        return Scalar(Kind.FLOAT, body.emit.get(f"call double {function}({arguments})"))
-
-    return emit
+    return lambda body, *values: call_float(body, f"llvm.{name}.f64", *values)
 
 
 fabs = _instruction("fabs")
@@ -66,19 +64,9 @@ def _fmod(body: Body, a: Scalar, b: Scalar) -> Scalar:
     return Scalar(Kind.FLOAT, text)
 
 
-def _call_c(body: Body, name: str, *values: Any) -> Scalar:
+def call_c(body: Body, name: str, *values: Any) -> Scalar:
     """Return the result of a function of the C library, the one that CPython calls."""
-    numbers = [arithmetic.convert(body, value, Kind.FLOAT).text for value in values]
-    function = body.module.declare(
-        name, "double", ", ".join(["double"] * len(numbers)), "nobuiltin"
-    )
-    arguments = ", ".join(f"double {text}" for text in numbers)
-    return Scalar(Kind.FLOAT, body.emit.get(f"call double {function}({arguments}) nobuiltin"))
-
-
-@emits(arithmetic.power)
-def _power(body: Body, a: Scalar, b: Scalar) -> Scalar:
-    return _call_c(body, "pow", a, b)
+    return call_float(body, name, *values, attributes="nobuiltin")
 
 
 def _c_function(name: str) -> Callable[..., Any]:
@@ -88,7 +76,7 @@ def _c_function(name: str) -> Callable[..., Any]:
 
     def emit(body: Body, *values: Any) -> Any:
         numbers = [arithmetic.convert(body, value, Kind.FLOAT) for value in values]
-        result = _call_c(body, name, *numbers)
+        result = call_c(body, name, *numbers)
         are_numbers: Any = True
         are_finite: Any = True
         for number in numbers:
@@ -127,7 +115,7 @@ def _logarithm(name: str) -> Callable[..., Any]:
         number = arithmetic.convert(body, value, Kind.FLOAT)
         low = body.emit.get(f"fcmp ole double {number.text}, {constant(0.0).text}")
         body.fail_if(Scalar(Kind.BOOL, low), DOMAIN)
-        return _call_c(body, name, number)
+        return call_c(body, name, number)
 
     return emit
 
@@ -275,11 +263,6 @@ LIBRARY[math.degrees] = _float_function(_to_degrees, 1)
 LIBRARY[math.hypot] = _float_function(_hypot, 2)
 
 
-@emits(math.isqrt)
-def _emit_isqrt(body: Body, value: Any) -> Any:
-    return body.call_function(_isqrt, arithmetic.to_int(body, value))
-
-
 def _gcd(a: int, b: int) -> int:
     """Return the greatest common divisor, by Euclid's algorithm."""
     a, b = abs(a), abs(b)
@@ -288,6 +271,6 @@ def _gcd(a: int, b: int) -> int:
     return a
 
 
-@emits(math.gcd)
-def _emit_gcd(body: Body, a: Any, b: Any) -> Any:
-    return body.call_function(_gcd, a, b)
+LIBRARY[arithmetic.power] = lambda body, a, b: call_c(body, "pow", a, b)
+LIBRARY[math.isqrt] = lambda body, n: body.call_function(_isqrt, arithmetic.to_int(body, n))
+LIBRARY[math.gcd] = lambda body, a, b: body.call_function(_gcd, a, b)

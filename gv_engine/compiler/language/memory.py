@@ -111,20 +111,19 @@ def require_fit(body: Body, number: Scalar, dtype: np.dtype[Any]) -> None:
 
 def copy_bytes(body: Body, target: str, source: str, size: int | str) -> None:
     """Copy bytes between addresses that do not overlap."""
-    copy = body.module.declare("llvm.memcpy.p0.p0.i64", "void", "ptr, ptr, i64, i1")
-    body.emit.do(f"call void {copy}(ptr {target}, ptr {source}, i64 {size}, i1 false)")
+    parts = f"ptr {target}", f"ptr {source}", f"i64 {size}", "i1 false"
+    body.call_external("llvm.memcpy.p0.p0.i64", "void", *parts)
 
 
 def fill_bytes(body: Body, target: str, byte: int, size: int | str) -> None:
     """Set bytes from an address on to one value."""
-    fill = body.module.declare("llvm.memset.p0.i64", "void", "ptr, i8, i64, i1")
-    body.emit.do(f"call void {fill}(ptr {target}, i8 {byte}, i64 {size}, i1 false)")
+    parts = f"ptr {target}", f"i8 {byte}", f"i64 {size}", "i1 false"
+    body.call_external("llvm.memset.p0.i64", "void", *parts)
 
 
 def prefetch(body: Body, place: str) -> None:
     """Fetch memory into the cache, there or not."""
-    fetch = body.module.declare("llvm.prefetch.p0", "void", "ptr, i32, i32, i32")
-    body.emit.do(f"call void {fetch}(ptr {place}, i32 0, i32 3, i32 1)")
+    body.call_external("llvm.prefetch.p0", "void", f"ptr {place}", "i32 0", "i32 3", "i32 1")
 
 
 def read_field(body: Body, record: Record, name: str) -> Any:

@@ -41,16 +41,6 @@ def _empty(body: Body, shape: Any, dtype: Any = np.float64) -> ArrayValue:
     return arrays.new_array(body, shape, _dtype(body, dtype))
 
 
-@emits(np.zeros)
-def _zeros(body: Body, shape: Any, dtype: Any = np.float64) -> ArrayValue:
-    return _full(body, shape, 0, dtype)
-
-
-@emits(np.ones)
-def _ones(body: Body, shape: Any, dtype: Any = np.float64) -> ArrayValue:
-    return _full(body, shape, 1, dtype)
-
-
 @emits(np.full)
 def _full(body: Body, shape: Any, value: Any, dtype: Any = None) -> ArrayValue:
     if dtype is None and not is_number(value):
@@ -158,34 +148,6 @@ def _take_all(table: Any, indices: Any, found: Any) -> None:
         found[k] = table[indices[k]]
 
 
-def _find_least(values: Any) -> int:
-    """Return the index of the first least element, or of the first nan."""
-    best = 0
-    if len(values) == 0:
-        raise ValueError("attempt to get argmin or argmax of an empty sequence")
-    for k in range(1, len(values)):
-        is_nan = values[k] != values[k] and values[best] == values[best]
-        if values[k] < values[best] or is_nan:
-            best = k
-    return best
-
-
-def _find_greatest(values: Any) -> int:
-    """Return the index of the first greatest element, or of the first nan."""
-    best = 0
-    if len(values) == 0:
-        raise ValueError("attempt to get argmin or argmax of an empty sequence")
-    for k in range(1, len(values)):
-        is_nan = values[k] != values[k] and values[best] == values[best]
-        if values[k] > values[best] or is_nan:
-            best = k
-    return best
-
-
-def _fill(body: Body, array: ArrayValue, value: Any) -> None:
-    arrays.fill(body, array, value)
-
-
 def _copy(body: Body, values: ArrayValue | ListValue) -> ArrayValue | ListValue:
     is_list = isinstance(values, ListValue)
     return copy_list(body, array_of(values)) if is_list else make_array(body, values)
@@ -202,6 +164,33 @@ def _require_view(body: Body, array: ArrayValue) -> ArrayValue:
     return arrays.ravel(body, array)
 
 
+def _find_first(values: Any, is_before: Any) -> int:
+    """Return the index of the first element that no other one is before, or of the first nan."""
+    best = 0
+    if len(values) == 0:
+        raise ValueError("attempt to get argmin or argmax of an empty sequence")
+    for k in range(1, len(values)):
+        is_nan = values[k] != values[k] and values[best] == values[best]
+        if is_before(values[k], values[best]) or is_nan:
+            best = k
+    return best
+
+
+def _is_less(a: Any, b: Any) -> Any:
+    return a < b
+
+
+def _is_greater(a: Any, b: Any) -> Any:
+    return a > b
+
+
+def _find_index(is_before: Any) -> Callable[..., Any]:
+    """Return the code of an array's `argmin` or `argmax`."""
+    return lambda body, values: body.call_function(
+        _find_first, flatten_items(body, values), is_before
+    )
+
+
 def _find_extreme(find: Callable[..., Any], pick: Any) -> Callable[..., Any]:
     """Return the code of an array's `min` or `max`, nan if it has one."""
 
@@ -209,7 +198,7 @@ def _find_extreme(find: Callable[..., Any], pick: Any) -> Callable[..., Any]:
         flat = arrays.ravel(body, array)
         if flat.dtype.kind != "f":
             return LIBRARY[pick](body, flat)
-        return arrays.read_element(body, flat, (body.call_function(find, flat),), is_inside=True)
+        return arrays.read_element(body, flat, (find(body, flat),), is_inside=True)
 
     return emit
 
@@ -236,15 +225,10 @@ def _make_list(body: Body, array: ArrayValue) -> ListValue:
     return ListValue((copied,), Scalar(kind, ""))
 
 
-def _argmin(body: Body, array: Any) -> Any:
-    return body.call_function(_find_least, flatten_items(body, array))
-
-
-def _argmax(body: Body, array: Any) -> Any:
-    return body.call_function(_find_greatest, flatten_items(body, array))
-
-
+LIBRARY[np.zeros] = lambda body, shape, dtype=np.float64: _full(body, shape, 0, dtype)
+LIBRARY[np.ones] = lambda body, shape, dtype=np.float64: _full(body, shape, 1, dtype)
+_argmin, _argmax = _find_index(_is_less), _find_index(_is_greater)
 LIBRARY[np.argmin], LIBRARY[np.argmax] = _argmin, _argmax
-arrays.add_methods(fill=_fill, copy=_copy, ravel=_require_view, tolist=_tolist)
-arrays.add_methods(min=_find_extreme(_find_least, min), max=_find_extreme(_find_greatest, max))
+arrays.add_methods(fill=arrays.fill, copy=_copy, ravel=_require_view, tolist=_tolist)
+arrays.add_methods(min=_find_extreme(_argmin, min), max=_find_extreme(_argmax, max))
 arrays.add_methods(argmin=_argmin, argmax=_argmax)

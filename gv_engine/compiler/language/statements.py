@@ -68,9 +68,8 @@ def run(body: Body, statements: list[ast.stmt]) -> None:
 def _require_one_use(body: Body, statement: ast.stmt) -> None:
     """Refuse a statement that changes a list and reads the same list in another expression, as
     `x = items[items.pop()]` does: the result would depend on the order of evaluation."""
-    parts = {ast.If: "test", ast.While: "test", ast.For: "iter"}
     if body.grown and not isinstance(statement, ast.FunctionDef):
-        part = parts.get(type(statement), "")
+        part = {ast.If: "test", ast.While: "test", ast.For: "iter"}.get(type(statement), "")
         for name in _find_conflicts(getattr(statement, part) if part else statement):
             if is_growing(body.forms.get(name)):
                 body.refuse(f"one statement changes {name!r} and reads it: use two statements")
@@ -92,19 +91,19 @@ def _assign(body: Body, node: ast.Assign) -> None:
     value = body.evaluate(node.value)
     if calls.is_iterator(body, node.value):
         body.refuse("an iterator has no name in compiled code: use a list")
-    has_new_list = isinstance(node.value, ast.List | ast.ListComp | ast.BinOp) or (
-        isinstance(node.value, ast.Call) and _returns_new_list(body, node.value)
-    )
-    for target in node.targets if not has_new_list or len(node.targets) > 1 else ():
-        names = [each for each in ast.walk(target) if isinstance(each, ast.Name)]
-        if any(each.id in body.grown for each in names) and _has_list(value):
+    if body.grown and _has_list(value):
+        is_new = len(node.targets) == 1 and _is_new_list(body, node.value)
+        names = (each for target in node.targets for each in ast.walk(target))
+        if not is_new and any(getattr(each, "id", "") in body.grown for each in names):
             body.refuse("a list that is changed has one name, and begins as a new list")
     for target in node.targets:
         variables.assign(body, target, value)
 
 
-def _returns_new_list(body: Body, node: ast.Call) -> bool:
-    """Return True if a call cannot return a list that a variable has already."""
+def _is_new_list(body: Body, node: ast.expr) -> bool:
+    """Return True if an expression cannot be a list that a variable has already."""
+    if not isinstance(node, ast.Call):
+        return isinstance(node, ast.List | ast.ListComp | ast.BinOp)
     if isinstance(node.func, ast.Name):
         function = body.evaluate(node.func)
         if not isinstance(function, FunctionType | Nested):
@@ -295,7 +294,8 @@ def _for(body: Body, node: ast.For) -> None:
 
 def _read_items(body: Body, node: ast.For) -> tuple[Any, ...] | Iterated:
     """Return the items of a loop; those that the loop appends to its own list follow."""
-    if isinstance(node.iter, ast.Name) and node.iter.id in body.grown:
+    names = body.grown & body.source.assigned.keys()
+    if isinstance(node.iter, ast.Name) and node.iter.id in names:
         values = variables.read_variable(body, node.iter.id)
         if is_growing(values) and values.item is not None:
             return sequences.iterate_list(body, values)

@@ -274,9 +274,9 @@ _UNKNOWN = Scalar, Record, ArrayValue, ListValue, Range, Method
 
 def parts_of(value: Any) -> Sequence[Any]:
     """Return the values within a value that can have LLVM values."""
+    if not isinstance(value, _WITH_PARTS):
+        return ()
     match value:
-        case tuple() | list():
-            return value
         case ArrayValue(shape=shape, strides=strides, writer=writer):
             return (*shape, *strides, writer.record) if writer else (*shape, *strides)
         case ListValue():
@@ -285,7 +285,10 @@ def parts_of(value: Any) -> Sequence[Any]:
             return value.start, value.stop, value.step
         case Method():
             return (value.record,)
-    return ()
+    return value  # a tuple or a list
+
+
+_WITH_PARTS = *_SEQUENCES, ArrayValue, ListValue, Range, Method
 
 
 def with_parts(value: Any, parts: Iterable[Any]) -> Any:
@@ -320,6 +323,8 @@ def walk(value: Any) -> Iterator[Any]:
 def outline_of(value: Any) -> Any:
     """Return a hashable key, equal for values that differ in the values within them alone, and in
     LLVM values."""
+    if isinstance(value, _COMPARABLE):
+        return type(value), value
     match value:
         case Scalar():
             return value.kind, value.narrow
@@ -338,11 +343,11 @@ def outline_of(value: Any) -> Any:
             return Method, value.function
         case tuple() | list():
             return type(value), len(value)
-    if isinstance(value, float):
-        return float, value.hex()  # 0.0 and -0.0 are equal, and differ
-    if isinstance(value, np.generic):
-        return type(value), value.tobytes()
-    return type(value), value if isinstance(value, _COMPARABLE) else id(value)
+        case float():
+            return float, value.hex()  # 0.0 and -0.0 are equal, and differ
+        case np.generic():
+            return type(value), value.tobytes()
+    return type(value), id(value)
 
 
 _COMPARABLE = int, str, np.dtype, FunctionType
@@ -370,19 +375,20 @@ def _has_pointer(value: Any) -> bool:
 _IN_MEMORY = Record, ArrayValue
 
 
-def leaves(value: Any) -> Iterator[Leaf]:
-    """Yield the LLVM values of a value, in the order in which `rebuild` takes them."""
-    for each in walk(value):
-        if isinstance(each, Scalar):
-            yield Leaf(each.kind.llvm, each.text)
-        elif _has_pointer(each):
-            yield Leaf("ptr", each.pointer)
+def leaves(value: Any) -> list[Leaf]:
+    """Return the LLVM values of a value, in the order in which `rebuild` takes them."""
+    if isinstance(value, Scalar):
+        return [Leaf(value.kind.llvm, value.text)]
+    found = [Leaf("ptr", value.pointer)] if _has_pointer(value) else []
+    for part in parts_of(value):
+        found += leaves(part)
+    return found
 
 
 def rebuild(value: Any, texts: Iterator[str]) -> Any:
     """Return a value of the same form with the LLVM values `texts`."""
     if isinstance(value, Scalar):
-        return replace(value, text=next(texts))
+        return Scalar(value.kind, next(texts), value.low, value.high, value.narrow)
     if _has_pointer(value):
         value = replace(value, pointer=next(texts))
     parts = parts_of(value)

@@ -58,9 +58,7 @@ def make_growing(body: Body, name: str, value: Any, item: Any) -> Any:
 
 
 def read_variable(body: Body, name: str) -> Any:
-    """Return the value of a local variable; raise KeyError if there is none of this name."""
-    if name not in body.source.assigned:
-        raise KeyError(name)
+    """Return the value of a local variable."""
     if name not in body.variables:
         if name not in body.hints.forms:
             body.early.setdefault(name, body.node)
