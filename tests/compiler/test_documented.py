@@ -15,7 +15,7 @@ from gv_engine.compiler.language.values import Scalar
 from gv_engine.compiler.rows import WORLD_METHODS
 from gv_engine.rules.errors import DoesNotCompileError
 from gv_engine.rules.world import VERBS, World
-from tests.compiler.documented import EXAMPLES, OF_WORLD, REFUSED, SETTLED
+from tests.compiler.documented.tables import EXAMPLES, OF_WORLD, REFUSED, SETTLED
 from tests.compiler.language import KINDS, compile_functions, run_python, run_rule
 from tests.compiler.test_language import FRACTIONS, WHOLE, is_same
 
