@@ -118,7 +118,7 @@ class BatchProgram:
         except DoesNotCompileError as error:
             if self._is_built_in:
                 raise BuiltInDoesNotCompileError(f"{error}; {_FAULT}") from error
-            raise DoesNotCompileError(f"{error}; see docs/compiling.md") from error
+            raise DoesNotCompileError(f"{error} (see docs/compiling.md)") from error
         return text, compiler.failures
 
     def make_error(self, code: int, failure: np.void, member: int) -> Exception:

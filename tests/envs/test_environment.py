@@ -402,6 +402,22 @@ def test_the_compiler_refuses_prints_and_comparisons_with_texts(rule, says, tmp_
     assert capsys.readouterr().out == "0\n"
 
 
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("rule", "says"),
+    [
+        ("w.position.x[agent] = 1.5", "found a float in place of an integer"),
+        ("w.removee(agent)", "there is no 'removee' here; did you mean 'remove'?"),
+    ],
+)
+def test_the_compiler_names_the_line_of_the_rule_and_what_is_near(rule, says, tmp_path):
+    (tmp_path / "rules.py").write_text(CALLING.format(rule=rule))
+    rules = {"transition_functions": ["./rules.py:count"], "reward_functions": []}
+    played = Scenario.load({**RULES, "map": "^_", **rules}, tmp_path)
+    with pytest.raises(DoesNotCompileError, match=rf"rules\.py:6: in count: {re.escape(says)}"):
+        GridEnv(played, world="compiled")
+
+
 def broken(w, agent, view, grid, item):
     grid[0, 0, 0] = w.nothing
 

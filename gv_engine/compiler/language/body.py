@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import PurePath
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -49,6 +50,7 @@ VISITORS: dict[type[ast.AST], Callable[..., Any]] = {}
 LIBRARY: dict[Any, Callable[..., Any]] = {}
 """Code by the function that rules call."""
 
+_ENGINE = str(PurePath(__file__).parents[2])
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -344,7 +346,13 @@ class Body:
     ) -> tuple[Compiled, dict[str, Any]]:
         """Return the version of a function for these arguments, and the arguments."""
         arguments = {name: self._close(value) for name, value in arguments.items()}
-        compiled = self.compiler.compile(function, arguments)
+        try:
+            compiled = self.compiler.compile(function, arguments)
+        except DoesNotCompileError as error:
+            place, _, fault = str(error).partition(": in ")
+            if self.is_own or not place.startswith(_ENGINE):
+                raise
+            self.refuse(fault.partition(": ")[2])
         if compiled is None:
             self.refuse(f"{function.__name__} calls itself, which does not compile")
         return compiled, arguments

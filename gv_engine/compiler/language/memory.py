@@ -23,6 +23,7 @@ from gv_engine.compiler.language.values import (
     Writer,
     kind_of_dtype,
 )
+from gv_engine.rules.errors import suggest_similar
 
 ARENA = "MemoryError: the arrays of a rule need more than the arena"
 ALIGN = 16
@@ -133,7 +134,8 @@ def read_field(body: Body, record: Record, name: str) -> Any:
         dtype, start = fields[name]
         return _field(body, record, name, start, dtype)
     if name not in record.type.attributes:
-        body.refuse(f"there is no {name!r} here")
+        near = suggest_similar(name, [*fields, *record.type.attributes])
+        body.refuse(f"there is no {name!r} here{near}")
     value = record.type.attributes[name]
     return Method(record, value) if callable(value) else value
 
