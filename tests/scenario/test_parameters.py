@@ -99,6 +99,7 @@ def test_a_name_that_there_is_not(hall):
         ("size: $('a' * 9)", "'a' is no number"),
         ("size: $(" + "(" * 90 + ")" * 90 + ")", "cannot be"),
         ("size: $(" + "1+" * 200 + "1)", "more than 200 characters"),
+        ("size: {default: 5, min: 6}", "found 5, allowed are whole numbers from 6"),
     ],
 )
 def test_mistakes_are_told_with_their_lines_and_once(hall, line, said):
@@ -107,6 +108,7 @@ def test_mistakes_are_told_with_their_lines_and_once(hall, line, said):
     place = f"hall.yaml:4: parameters.{line.partition(':')[0]}"
     assert any(place in problem and said in problem for problem in found)
     assert not line.startswith("size") or "no parameter 'size'" not in "".join(found)
+    assert not any("it is missing" in problem for problem in found)  # it stands there
 
 
 def test_a_name_that_is_not_declared_or_not_yet(hall):

@@ -177,6 +177,7 @@ def apply_settings(
         key: node if key in _LITERAL_KEYS else _substitute(node, values, builder)
         for key, node in entries.items()
     }
+    problems.raise_if_any()  # the rest cannot be read
     return replace(root, value=whole), tuple(parameters.values())
 
 
