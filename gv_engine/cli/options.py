@@ -81,7 +81,7 @@ class CommandParser(argparse.ArgumentParser):
         name."""
         name, known = word.partition("=")[0], self._option_string_actions
         if _OPTION.fullmatch(name) and not any(each.startswith(name) for each in known):
-            self.error(f"no option {name!r}{suggest_similar(name, known)}")
+            self.error(f"no option {name!r}{suggest_similar(name, known, 0.7)}")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Return the parsed words and []; exit with an error if a word is unknown."""
@@ -401,15 +401,15 @@ def say(message: str) -> None:
 # ---- pictures ------------------------------------------------------------------------------------
 
 
-def check_picture_name(out: Path) -> None:
+def check_picture_name(out: Path, *others: str) -> None:
     """Raise an error if the suffix of the file name `out` is no picture or video format that can be
-    written.
+    written, and none of `others`.
 
     Raises:
         UsageError: the suffix is unknown.
     """
-    if out.suffix.lower() not in FORMATS:
-        raise UsageError(f"{out}: the name must end with {', '.join(FORMATS)}")
+    if out.suffix.lower() not in (allowed := (*FORMATS, *others)):
+        raise UsageError(f"{out}: the name must end with {', '.join(allowed)}")
 
 
 def draw_frames(

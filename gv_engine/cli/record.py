@@ -45,8 +45,7 @@ def add_options(parser: cli.CommandParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command `record`: play an episode, and save it as a picture, video or replay."""
     out: Path = options.out
-    if out.suffix != SUFFIX:
-        cli.check_picture_name(out)
+    cli.check_picture_name(out, SUFFIX)
     scenario = load_playable(options.scenario, **cli.scenario_options(options))
     default = 0 if out.suffix.lower() == ".png" else _STEPS
     game = Game(scenario, options.seed)

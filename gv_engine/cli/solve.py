@@ -49,8 +49,8 @@ def run(options: argparse.Namespace) -> int:
     out: Path | None = options.out
     if out and options.seeds > 1:
         raise cli.UsageError("--out is for one level: leave --seeds out")
-    if out and out.suffix != SUFFIX:
-        cli.check_picture_name(out)
+    if out:
+        cli.check_picture_name(out, SUFFIX)
     settings = cli.scenario_options(options)
     sources = find_levels(options.scenario, settings)
     if out and len(sources) > 1:

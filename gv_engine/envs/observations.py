@@ -560,7 +560,7 @@ def _find_encoder_class(name: Any, options: Iterable[str]) -> Callable[..., Obse
     """Return the class of the representation called `name`; raise ValueError if there is none, or
     if it lacks one of `options`."""
     if not isinstance(name, str) or name not in REPRESENTATION_NAMES:
-        allowed = describe_allowed(str(name), REPRESENTATION_NAMES)
+        allowed = describe_allowed(str(name or ""), REPRESENTATION_NAMES)
         raise ValueError(f"no representation {name!r}{allowed}")
     encoder_class: Callable[..., ObservationEncoder]
     encoder_class = _ENCODERS.get(name) or resolve_name(_FURTHER[name])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import gymnasium
 
 from gv_engine.late_imports import NOTEBOOK_HTML, RENDER_MODES
+from gv_engine.rules.errors import suggest_similar
 from gv_engine.scenario.plugin import DOMAINS, AnyScenario
 
 if TYPE_CHECKING:
@@ -66,7 +67,8 @@ def with_usable_modes(metadata: dict[str, Any]) -> dict[str, Any]:
 def check_render_mode(render_mode: str | None, modes: Sequence[str]) -> None:
     """Raise a ValueError unless `render_mode` is None or one of `modes`."""
     if render_mode is not None and render_mode not in modes:
-        raise ValueError(f"render_mode={render_mode!r}: allowed are None and {', '.join(modes)}")
+        allowed = f"{', '.join(modes)}{suggest_similar(render_mode, modes)}"
+        raise ValueError(f"render_mode={render_mode!r}: allowed are None and {allowed}")
 
 
 class Renderer:

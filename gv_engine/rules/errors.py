@@ -228,7 +228,7 @@ def describe_allowed(wrong: object, allowed: Iterable[object], label: str = "all
     return f"{suggest_similar(wrong, names)} ({label}: {', '.join(names)})" if names else ""
 
 
-def suggest_similar(wrong: object, allowed: Iterable[str], cutoff: float = 0.5) -> str:
+def suggest_similar(wrong: object, allowed: Iterable[str], cutoff: float = 0.6) -> str:
     """Return `; did you mean 'x'?` with the most similar of the `allowed` names to the unknown name
     `wrong`, upper and lower case alike; "" if none has a similarity of at least `cutoff`, 1 for
     equal names.
@@ -244,6 +244,8 @@ def suggest_similar(wrong: object, allowed: Iterable[str], cutoff: float = 0.5) 
     if not near:  # `lr` for learning_rate
         initials = {name: "".join(re.findall(r"(?:^|_)(.)", name)) for name in as_written}
         near = [name for name in initials if "_" in name and initials[name] == short]
+    if not near and len(short) > 2:
+        near = [name for name in as_written if name.startswith(short)]
     unlike = str.maketrans("", "", digits)
     if len({each.translate(unlike) for each in (short, *near)}) == 1 < len(near):
         return ""  # another number, any of which it may be

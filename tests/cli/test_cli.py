@@ -58,6 +58,7 @@ def test_unknown_command(capsys):
         ("export keydoor-5x5 --htlm=a", "export: no option '--htlm'; did you mean '--html'?"),
         ("train --resum=a --stps 3", "train: no option '--stps'; did you mean '--steps'?"),
         ("rules --pahse x", "rules: no option '--pahse'"),
+        ("benchmark --learner a", "no option '--learner' (see"),
         ("list -x", "list: no option '-x'"),
         ("list extra", "list: found the word 'extra', which is one too many"),
         ("export a --theme drak", "no --theme 'drak'; did you mean 'dark'? (allowed: dark, light)"),

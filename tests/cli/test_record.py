@@ -52,7 +52,7 @@ def test_algebra_by_every_policy(here: Path, policy: str, capsys):
 @pytest.mark.parametrize(
     ("words", "part"),
     [
-        (["a.avi"], "a.avi: the name must end with .gif, .mp4, .png"),
+        (["a.avi"], "a.avi: the name must end with .gif, .mp4, .png, .gvreplay"),
         (["a.png", "--view", "stat"], "did you mean 'state'?"),
         (["missing/a.png"], "cannot be written"),
     ],
