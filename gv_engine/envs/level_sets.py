@@ -247,9 +247,11 @@ def _with_settings(scenario: Scenario, settings: dict[str, Any]) -> Scenario:
 
 
 def _parse_seed_range(text: str) -> range | None:
-    """Return the range of seeds that a text such as `0:100` stands for; None for any other text."""
+    """Return the range of seeds that a text such as `0:100` stands for; None for any other text, or
+    an empty range."""
     ends = text.split(":")
-    return range(*map(int, ends)) if len(ends) == 2 and all(map(str.isdecimal, ends)) else None
+    seeds = range(*map(int, ends)) if len(ends) == 2 and all(map(str.isdecimal, ends)) else None
+    return seeds or None
 
 
 def _set_of_seeds(scenario: Scenario, levels: Any, world: str) -> LevelSet:

@@ -477,7 +477,9 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         fits = table.shape == (table.size // agents, *agent_shape) and table.dtype.kind in "iu"
         if not fits or np.any((table < 0) | (table > last)):
             shape = "(a, A)" if agent_shape else "(a,)"
-            raise ValueError(f"actions={actions!r}: allowed are 0 to {last}, {shape}")
+            raise ValueError(
+                f"actions={actions!r}: expected shape {shape}, whole numbers from 0 to {last}"
+            )
         rows = self._batch.check_rows(rows, trusted)
         if rows.ndim != 1:
             raise ValueError(f"rows have shape {rows.shape}: expected (n,)")

@@ -502,7 +502,9 @@ def policies_by_agent(text: str, group: AgentGroup, option: str = "--policy") ->
         return dict.fromkeys(group.names, text)
     policies: dict[str, str] = {}
     for part in text.split(","):
-        name, _, policy = part.partition("=")
+        name, equals, policy = part.partition("=")
+        if not equals:
+            raise PolicyError(f"{option} {text}: found {part!r}, expected NAME=POLICY")
         if name not in group.agents_by_name:
             expected = describe_allowed(name, group.agents_by_name)
             raise PolicyError(f"{option} {text}: no agent or team {name!r}{expected}")

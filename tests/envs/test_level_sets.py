@@ -205,6 +205,7 @@ def test_larger_levels_are_twice_as_large(monkeypatch):
     ("levels", "told"),
     [
         ("tset", "no levels 'tset'; did you mean 'test'?"),
+        ("100:0", "no levels '100:0'; did you mean '0:100'?"),
         (range(0), "expected 1 to 5,000 seeds, whole numbers from 0 on"),
         ("0:5001", "expected 1 to 5,000 seeds"),
         (range(10**30), "levels=range.0, 1000"),

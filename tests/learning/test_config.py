@@ -43,6 +43,7 @@ def test_an_empty_file_is_the_defaults(tmp_path):
             {"learning_rate": "3e-4"},
             "learning_rate is '3e-4'; expected a number from 0 on; found a text: leave out the quo",
         ),
+        ({"learning_rate": "fast"}, "learning_rate is 'fast'; expected a number from 0 on$"),
         ({"curriculum": ["plr"]}, r"no curriculum \"\['plr'\]\"; did you mean 'plr'?"),
         ({"curriculum": {"a": 1}}, "no curriculum"),
         ({"learner": ["ppo"]}, "no learner"),

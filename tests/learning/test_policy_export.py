@@ -189,6 +189,7 @@ def test_policies_that_come_along_are_exported():
     [
         (["--policy", "random", "--net", "x.pt"], "--net is the network of a run: found --policy"),
         (["--net", "x.pt"], "found --policy nowhere"),
+        (["keydoor-5x5", "--net", "x.pt"], "found --policy nowhere"),
         (["--policy", "run", "--net", "x.bin"], "expected a name that ends in .onnx or .pt"),
         (
             ["keydoor-5x5", "--policy", "run", "--net", "x.pt"],

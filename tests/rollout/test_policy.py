@@ -206,6 +206,10 @@ def test_policies_of_agents_and_of_teams():
     }
     with pytest.raises(PolicyError, match="--policy an=valid: no agent or team 'an'; did you mean"):
         policies_by_agent("an=valid", TEAMS)
+    with pytest.raises(
+        PolicyError, match="--policy ann=valid,bob: found 'bob', expected NAME=POLI"
+    ):
+        policies_by_agent("ann=valid,bob", TEAMS)
 
 
 @pytest.mark.parametrize(

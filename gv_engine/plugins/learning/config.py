@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields
@@ -214,7 +215,7 @@ def check_value(each: Field[Any], value: Any) -> Any:
         article = {bool: "true or false", str: "a text", int: "an integer"}.get(kind, "a number")
         limits = f" from {low} {'on' if high == 2**62 else f'to {high}'}" if is_number else ""
         fix = suggest_whole(value) if kind is int else ""
-        if is_number and isinstance(value, str):
+        if is_number and re.fullmatch(r"[-+.\de]*\d", str(value)) and isinstance(value, str):
             fix = "; found a text: leave out the quotes"
         raise ConfigError(f"{name} is {shorten(repr(value), 40)}; expected {article}{limits}{fix}")
     return kind(value)

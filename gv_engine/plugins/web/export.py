@@ -124,7 +124,7 @@ def _write_net(options: argparse.Namespace) -> int:
     0."""
     policy, sources = options.policy or "", options.scenarios
     is_trained = policy.removesuffix(f":{GREEDY}") == TRAINED
-    if len(sources) != is_trained:
+    if policy and len(sources) != is_trained:
         expected = f"of --policy {TRAINED} names the" if is_trained else "of a run needs no"
         raise cli.UsageError(f"--net {expected} scenario: found {' and '.join(sources) or 'none'}")
     scenario = load_scenario(sources[0], **cli.scenario_options(options)) if sources else None

@@ -163,9 +163,6 @@ class StateReader:
         entries = fields.read_fields(self._names.problems, node, OBSERVATION_KEYS)
         if "state" not in entries:
             raise node.error("`state` is missing; it lists numbers: {state: [agent.health]}")
-        if isinstance(entries["state"].value, str):
-            name = entries["state"].text
-            raise entries["state"].error(f"found {name!r}, expected a list: [{name}]")
         numbers: list[StateNumber] = []
         for item in fields.limited_items(entries["state"], _MAX, "numbers"):
             with self._names.problems.collect():

@@ -236,6 +236,8 @@ def items(node: YamlNode, expected: str = "a list") -> list[YamlNode]:
     """Return the items of the list in `node`; raise a `FieldError` for other values, whose message
     calls the list `expected`."""
     if not isinstance(node.value, list):
+        if isinstance(node.value, str) and expected == "a list":
+            expected += f": [{', '.join(node.value.split())}]"
         raise node.error(f"found {node.summary}, expected {expected}")
     return node.value
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from gv_engine.plugins.gridverse.action import Action
 from gv_engine.plugins.gridverse.grid_object import Color
+from gv_engine.rules.errors import shorten
 
 Form = dict[str, Any]
 
@@ -60,7 +61,7 @@ def _check(form: Form, data: Any, where: str) -> Any:
     """Return a copy of `data`, which the message of an error calls `where`."""
 
     def refuse(allowed: str) -> SchemaError:
-        return SchemaError(f"{where} is {data!r}: expected {allowed}")
+        return SchemaError(f"{where} is {shorten(repr(data), 60)}: expected {allowed}")
 
     kind = form.get("type")
     if kind and (not isinstance(data, _TYPES[kind]) or isinstance(data, bool)):
