@@ -313,7 +313,7 @@ class Replay(NotebookView):
         # check before parsing
         body, found, _ = data.rpartition(_CHECKSUM)
         is_longer = not found or len(_with_checksum(body)) > len(data)
-        if data.startswith(b"{") and not data.endswith(b"\n}\n") and is_longer:
+        if data.startswith(b'{\n "format"') and not data.endswith(b"\n}\n") and is_longer:
             raise ReplayError(f"cut short, after {format_bytes(len(data))}; copy it again")
         if _with_checksum(body) != data:
             raise ReplayError("no replay, or a damaged one: its checksum does not fit the rest")

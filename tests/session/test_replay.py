@@ -78,6 +78,8 @@ def test_what_is_damaged_anywhere_is_noticed(replay: Replay):
                 Replay.from_bytes(broken)
     with pytest.raises(ReplayError, match=r"^cut short, after 300 bytes; copy it again$"):
         Replay.from_bytes(data[:300])
+    with pytest.raises(ReplayError, match=r"^no replay, or a damaged one"):
+        Replay.from_bytes(b'{"moves": []}\n')
 
 
 def sealed(text: str) -> bytes:

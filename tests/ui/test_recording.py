@@ -141,6 +141,10 @@ def test_what_cannot_be_recorded_is_said(tmp_path: Path, game: Session):
         Recorder(tmp_path / "a.avi", game.scenario)
     with pytest.raises(OSError, match=r"a.gif cannot be written: there is no folder"):
         Recorder(tmp_path / "missing" / "a.gif", game.scenario)
+    with pytest.raises(ValueError, match="no view 'stat'; did you mean 'state'"):
+        Recorder(tmp_path / "a.gif", game.scenario, view="stat")
+    with pytest.raises(ValueError, match="cell=0: allowed are whole numbers from 1 on"):
+        Recorder(tmp_path / "a.gif", game.scenario, cell=0)
 
 
 @pytest.mark.slow

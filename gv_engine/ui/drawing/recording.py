@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from gv_engine.envs.arg_checks import check_at_least
+from gv_engine.rules.errors import describe_allowed
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.scenario.storage.files import AtomicFile, make_write_error
 from gv_engine.session.episode import Playable
@@ -169,7 +171,7 @@ class Recorder:
         fps: frames per second.
 
     Raises:
-        ValueError: the file type is unknown.
+        ValueError: the file type or the view is unknown, or `cell` is less than 1.
         OSError: the file cannot be written.
 
     Attributes:
@@ -186,6 +188,9 @@ class Recorder:
         self.shown = 0
         views = find_views(scenario)
         view = view or next(iter(views))
+        if view not in views:
+            raise ValueError(f"no view {view!r}{describe_allowed(view, views)}")
+        check_at_least(1, cell=cell)
         self._draw = views[view](scenario, view, cell)
         self._last: Picture | None = None
         self._repeats_at_end = int(fps) if writer.moves else 0
