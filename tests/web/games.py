@@ -34,7 +34,7 @@ from gv_engine.world.simulation import DISABLED
 from tests import ROOT
 
 NODE = shutil.which("node")
-FOLDER = ROOT / "gv_engine" / "web"
+FOLDER = ROOT / "gv_engine" / "plugins" / "web"
 Game = tuple[int, int, list[list[int]]]
 """Number of the level on the page, seed, and the actions of each step."""
 
