@@ -301,7 +301,7 @@ def test_what_vectors_of_one_agent_have_those_of_several_have_too(world: str, mo
         for each in (envs, twin):
             each.restore(rows, trusted=True)
     for wrong in ([0, 1], 0, [[0, 9, 0]]):
-        with pytest.raises(ValueError, match=r"allowed are 0 to 7, \(a, A\)"):
+        with pytest.raises(ValueError, match=r"expected shape \(a, A\), whole numbers from 0 to 7"):
             envs.expand(rows, wrong)
     with pytest.raises(ValueError, match=r"shape \(6,\) and dtype float64: expected \(2, 3\)"):
         envs.step(joint, out={"reward": np.zeros(6)})
