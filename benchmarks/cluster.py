@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 import ray
 from ray.cluster_utils import Cluster
 
-from gv_engine.rollout import on_ray
-from gv_engine.rollout.episode_folder import EpisodeFolder
-from gv_engine.rollout.episode_stats import EpisodeStats
-from gv_engine.rollout.shards import Job
+from gv_engine.envs.rollout import on_ray
+from gv_engine.envs.rollout.episode_folder import EpisodeFolder
+from gv_engine.envs.rollout.episode_stats import EpisodeStats
+from gv_engine.envs.rollout.shards import Job
 from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.scenario.scenario import Scenario
 

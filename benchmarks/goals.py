@@ -19,9 +19,9 @@ from statistics import median
 from typing import NamedTuple
 
 from benchmarks.worker import limit_cores
+from gv_engine.envs.rollout.policy import GREEDY
 from gv_engine.plugins.learning.benchmark.entry import TESTED
 from gv_engine.plugins.learning.benchmark.runner import measure_lengths
-from gv_engine.rollout.policy import GREEDY
 
 
 class Goal(NamedTuple):

@@ -85,8 +85,8 @@ class EngineLearner:
 
     def test(self, seeds: range) -> Iterator[bool]:
         """Save the policy, and yield the success of one episode per seed."""
+        from gv_engine.envs.rollout.shards import Job
         from gv_engine.plugins.learning.run_folder import Run
-        from gv_engine.rollout.shards import Job
 
         scenario = self._learner.env.scenario
         with tempfile.TemporaryDirectory() as folder:

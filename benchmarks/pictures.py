@@ -100,11 +100,11 @@ WORKERS = {worker.__name__: worker for worker in (minigrid, minigrid_large, gv_o
 def measure_window(steps: int) -> tuple[tuple[int, int], list[float]]:
     """Return the size of the window, and the seconds of each picture of a large moving grid."""
     from gv_engine import Scenario
-    from gv_engine.domains.grid.stage import GridStage
-    from gv_engine.session.session import Session
-    from gv_engine.ui.colors import DARK
-    from gv_engine.ui.drawing.sprites import pygame
-    from gv_engine.ui.window.viewer import NoDisplay, is_open, open_window
+    from gv_engine.play.grid.stage import GridStage
+    from gv_engine.play.session.session import Session
+    from gv_engine.play.ui.colors import DARK
+    from gv_engine.play.ui.drawing.sprites import pygame
+    from gv_engine.play.ui.window.viewer import NoDisplay, is_open, open_window
 
     try:
         surface = open_window("64 × 64", full_screen=True)

@@ -104,8 +104,8 @@ def rollouts(worlds: int = 1024, to_disk: bool = False) -> Contestant:
     """Return rollouts of the key-door level with a random policy; steps are steps of the
     environment. With `to_disk`, they are written into a folder, a new one every few gigabytes."""
     import gv_engine
-    from gv_engine.rollout.policy import load_policy
-    from gv_engine.rollout.rollout import rollout
+    from gv_engine.envs.rollout.policy import load_policy
+    from gv_engine.envs.rollout.rollout import rollout
 
     env = gv_engine.GridVectorEnv(
         "keydoor-9x9", worlds, world="compiled", copy=False, autoreset_mode="Disabled"
@@ -140,7 +140,7 @@ class _EndlessFolder:
 
     def _replace_folder(self) -> None:
         """Make a new folder, in a temporary one that is deleted with the old one."""
-        from gv_engine.rollout.episode_folder import EpisodeFolder
+        from gv_engine.envs.rollout.episode_folder import EpisodeFolder
 
         self._parent = tempfile.TemporaryDirectory()
         self._folder = EpisodeFolder(Path(self._parent.name, "rollout"), self._env, {})

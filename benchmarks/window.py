@@ -87,7 +87,7 @@ def compare_returned(screen: Screen, folder: Path, seconds: float) -> Iterator[s
     """Yield the number of worlds that differ between two runs, one of which plays some worlds by
     hand."""
     from gv_engine import Scenario
-    from gv_engine.session.batch_viewer import BatchViewer
+    from gv_engine.play.session.batch_viewer import BatchViewer
 
     scenario = Scenario.load(SCENARIO)
     touched, untouched = (BatchViewer(scenario, WORLDS, seed=3) for _ in range(2))

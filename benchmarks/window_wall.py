@@ -11,9 +11,9 @@ import time
 
 from benchmarks.window import SCENARIO, WORLDS
 from gv_engine import Scenario
-from gv_engine.session.batch_viewer import BatchViewer
-from gv_engine.ui.screens.batch import BatchScreen
-from gv_engine.ui.window.app import App
+from gv_engine.play.session.batch_viewer import BatchViewer
+from gv_engine.play.ui.screens.batch import BatchScreen
+from gv_engine.play.ui.window.app import App
 
 WARM_UP = 3.0  # seconds before measuring starts
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from gv_engine import GridVectorEnv
 from gv_engine.cli import main as gv_engine
-from gv_engine.rollout import episode_folder
+from gv_engine.envs.rollout import episode_folder
 
 DEMOS = "rollout keydoor-5x5 --policy solver --levels train --out"  # or --from-replays games/*
 

@@ -1,3 +1,3 @@
 """Public path of rollouts on disk."""
 
-from gv_engine.rollout.episode_folder import *
+from gv_engine.envs.rollout.episode_folder import *

@@ -71,23 +71,23 @@ def load_addition(name: str) -> Any:
     raise MissingPluginError(f"no plugin in gv_engine/plugins/ has a {name}, which this needs")
 
 
-GRID_DOMAIN = "gv_engine.domains.grid.plugin:DOMAIN"
+GRID_DOMAIN = "gv_engine.play.grid.plugin:DOMAIN"
 """The `gv_engine.scenario.plugin.Domain` of grids."""
 
 RENDER_MODES = {
-    "human": "gv_engine.ui.window.viewer:open_viewer",
-    "rgb_array": "gv_engine.ui.drawing.recording:PixelRenderer",
+    "human": "gv_engine.play.ui.window.viewer:open_viewer",
+    "rgb_array": "gv_engine.play.ui.drawing.recording:PixelRenderer",
     "ansi": "gv_engine.envs.render_modes:Text",
 }
 """The `gv_engine.envs.render_modes.RenderMode` of each name. Stepping imports none of them."""
 
-NOTEBOOK_HTML = "gv_engine.ui.drawing.notebook:to_html"
+NOTEBOOK_HTML = "gv_engine.play.ui.drawing.notebook:to_html"
 """Function that draws environments, sessions and replays in notebooks."""
 
-CELL_RENDERER = "gv_engine.ui.drawing.sprites:render_cells"
+CELL_RENDERER = "gv_engine.play.ui.drawing.sprites:render_cells"
 """Function that draws the cells of pixel observations."""
 
-KEY_READER = "gv_engine.ui.input.bindings:check_action_key"
+KEY_READER = "gv_engine.play.ui.input.bindings:check_action_key"
 """Function that reads the key of a custom action."""
 
 SCENARIO_BUILDER = "gv_engine.scenario.building:build_scenario"

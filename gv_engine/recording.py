@@ -1,3 +1,3 @@
 """Public path of pictures, animations and videos of episodes."""
 
-from gv_engine.ui.drawing.recording import *
+from gv_engine.play.ui.drawing.recording import *

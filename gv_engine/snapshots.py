@@ -1,3 +1,3 @@
 """Public path of the functions that save worlds to files and load them."""
 
-from gv_engine.rollout.snapshots import *
+from gv_engine.envs.rollout.snapshots import *

@@ -1,8 +1,8 @@
 """Games of algebra, for tests of all that shows them."""
 
+from gv_engine.play.session.catalogue import load_playable
+from gv_engine.play.session.session import Session
 from gv_engine.scenario.documents.loading import load_scenario
-from gv_engine.session.catalogue import load_playable
-from gv_engine.session.session import Session
 
 EASY = "mathy-poly-simplify-easy"
 LONG = {

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from components.core import NONE_GRID_OBJECT
 from gv_engine import AGENT, Scenario
+from gv_engine.envs.backends.backend import make_batch
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import REGISTRIES, Phase
 from gv_engine.scenario.memory.layout import Layout
 from gv_engine.scenario.missions.missions import needs_clauses
 from gv_engine.scenario.readers.map import grid_to_text
-from gv_engine.vector.backend import make_batch
 from gv_engine.world.simulation import DISABLED, KEEP
 from systems import absence, together
 from tests import DATA

@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 
 from components.objects import BOX
 from gv_engine import AGENT, RuleError, Scenario, Simulation
+from gv_engine.envs.backends.backend import Backend, make_batch
 from gv_engine.envs.representations import REPRESENTATIONS, Representation, observer_pose
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.geometry import ACTIONS, Area
 from gv_engine.rules.objects import OBJECT_TYPES
 from gv_engine.rules.system import REGISTRIES, Phase
-from gv_engine.vector.backend import Backend, make_batch
 from gv_engine.world.bound_call import BoundCall
 from gv_engine.world.rng import generator_from_row, generator_to_row
 from gv_engine.world.simulation import DISABLED, RESTART

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from gv_engine.vector.compiled_backend import CompiledBatch
+from gv_engine.envs.backends.compiled_backend import CompiledBatch
 from tests.boards import Session, scenario
 from tests.desk import home
 from tests.screen import Screen, virtual_screen

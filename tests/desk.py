@@ -11,18 +11,18 @@ import numpy as np
 import platformdirs
 import pytest
 
-from gv_engine.session.catalogue import built_in_entries
-from gv_engine.ui import settings
-from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.input.bindings import MODIFIERS, PAD, SCANCODES, Bindings, key_parts
-from gv_engine.ui.screens import start
-from gv_engine.ui.screens.menu import Menu
-from gv_engine.ui.screens.play import PlayScreen
-from gv_engine.ui.screens.replay import ReplayScreen
-from gv_engine.ui.screens.settings import PauseMenu, PauseSection
-from gv_engine.ui.screens.start import StartScreen
-from gv_engine.ui.settings import Settings
-from gv_engine.ui.window.app import App
+from gv_engine.play.session.catalogue import built_in_entries
+from gv_engine.play.ui import settings
+from gv_engine.play.ui.drawing.sprites import pygame
+from gv_engine.play.ui.input.bindings import MODIFIERS, PAD, SCANCODES, Bindings, key_parts
+from gv_engine.play.ui.screens import start
+from gv_engine.play.ui.screens.menu import Menu
+from gv_engine.play.ui.screens.play import PlayScreen
+from gv_engine.play.ui.screens.replay import ReplayScreen
+from gv_engine.play.ui.screens.settings import PauseMenu, PauseSection
+from gv_engine.play.ui.screens.start import StartScreen
+from gv_engine.play.ui.settings import Settings
+from gv_engine.play.ui.window.app import App
 
 Shown = TypeVar("Shown")
 FLAGS = {"Ctrl": pygame.KMOD_LCTRL, "Alt": pygame.KMOD_LALT, "Shift": pygame.KMOD_LSHIFT}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gv_engine import Scenario
-from gv_engine.session.session import Session
+from gv_engine.play.session.session import Session
 
 LEFT, RIGHT, FORWARD = "TURN_LEFT", "TURN_RIGHT", "MOVE_FORWARD"
 LINE: dict[str, Any] = {

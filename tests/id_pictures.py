@@ -18,12 +18,12 @@ os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 import pygame
 
 from gv_engine import Scenario
+from gv_engine.play.session.catalogue import built_in_entries
+from gv_engine.play.session.session import Session
+from gv_engine.play.ui.colors import LIGHT
+from gv_engine.play.ui.drawing.sprites import LineFont, cached_font
+from gv_engine.play.ui.drawing.stage import make_stage
 from gv_engine.scenario.library import list_babyai_grids, list_minigrid_grids
-from gv_engine.session.catalogue import built_in_entries
-from gv_engine.session.session import Session
-from gv_engine.ui.colors import LIGHT
-from gv_engine.ui.drawing.sprites import LineFont, cached_font
-from gv_engine.ui.drawing.stage import make_stage
 from tests import ROOT
 from tests.screens import SCENES, Window, draw
 

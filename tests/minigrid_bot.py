@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from benchmarks.peers import python_for
 from benchmarks.roster import ROSTER
 from gv_engine import GridVectorEnv, Scenario
-from gv_engine.rollout.policy import load_policy
-from gv_engine.rollout.rollout import rollout
+from gv_engine.envs.rollout.policy import load_policy
+from gv_engine.envs.rollout.rollout import rollout
 from gv_engine.scenario.library import list_babyai_grids
 from tests import ROOT
 

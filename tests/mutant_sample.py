@@ -41,14 +41,16 @@ from tests import ROOT
 from tests.mutants import Mutant, in_child, meaning, mutant_at, places, reasons
 
 ROOMS = ("rollout", "world", "scenario", "vector", "compiler", "session", "envs")
-LEFT_OUT = {"gv_engine/rollout/on_ray.py"}
+FOLDERS = {"rollout": "envs/rollout", "vector": "envs/backends", "session": "play/session"}
+"""Folders of the rooms that lie in others."""
+LEFT_OUT = {"gv_engine/envs/rollout/on_ray.py"}
 """What `make ray` tests, on a cluster."""
 SURVEYED = (
     *(*ROOMS, "systems", "domains", "validation", "cli", "gridverse", "benchmark"),
     *(f"ui/test_{name}.py" for name in ("packs", "recording", "sprites")),
 )
 """Folders and files of tests that may notice a change."""
-NOT_SURVEYED = {"tests/session/test_runaway.py": "gv_engine/session/watchdog.py"}
+NOT_SURVEYED = {"tests/session/test_runaway.py": "gv_engine/play/session/watchdog.py"}
 """Tests that stop rules by a tracer, in the place of which coverage has its own, and the file of
 whose changes all of them are tried on."""
 COMPILED = ("tests/vector/", "tests/rollout/", "tests/session/", "tests/world/")
@@ -67,7 +69,7 @@ MEMORY = 12 << 30
 
 def draw(room: str, count: int, seed: int) -> tuple[int, list[Mutant]]:
     """Return the number of places for changes in a room, and a sample of its changes."""
-    paths = sorted((ROOT / "gv_engine" / room).rglob("*.py"))
+    paths = sorted((ROOT / "gv_engine" / FOLDERS.get(room, room)).rglob("*.py"))
     texts = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in paths}
     sources = {file: text for file, text in texts.items() if file not in LEFT_OUT}
     known = {file: {meaning(source)} for file, source in sources.items()}

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.input.bindings import Bindings
-from gv_engine.ui.screens.start import StartScreen
+from gv_engine.play.ui.drawing.sprites import pygame
+from gv_engine.play.ui.input.bindings import Bindings
+from gv_engine.play.ui.screens.start import StartScreen
 from tests import ROOT
 from tests.desk import Desk
 from tests.screen import PATIENCE, Screen
@@ -21,7 +21,7 @@ XDOTOOL = {
     **{"LeftBracket": "bracketleft", "RightBracket": "bracketright"},
 }
 
-NO_REPEATS = "from gv_engine.ui.screens import keyboard; keyboard.REPEAT_AFTER = 600_000"
+NO_REPEATS = "from gv_engine.play.ui.screens import keyboard; keyboard.REPEAT_AFTER = 600_000"
 """Code by which a key that a busy machine lets go late does not count as held."""
 
 

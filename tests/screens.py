@@ -19,14 +19,14 @@ from typing import NamedTuple
 import pytest
 from PIL import Image, ImageChops, ImageDraw
 
-from gv_engine.session.autoplay import Opponent, make_autoplayer
-from gv_engine.session.catalogue import load_playable
-from gv_engine.session.session import Session
-from gv_engine.ui.autosave import autosave_folder
-from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.input.bindings import Bindings
-from gv_engine.ui.settings import Settings
-from gv_engine.ui.window.app import App
+from gv_engine.play.session.autoplay import Opponent, make_autoplayer
+from gv_engine.play.session.catalogue import load_playable
+from gv_engine.play.session.session import Session
+from gv_engine.play.ui.autosave import autosave_folder
+from gv_engine.play.ui.drawing.sprites import pygame
+from gv_engine.play.ui.input.bindings import Bindings
+from gv_engine.play.ui.settings import Settings
+from gv_engine.play.ui.window.app import App
 from tests.desk import Desk, home, playing, watching
 
 

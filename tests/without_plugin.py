@@ -56,10 +56,20 @@ def list_names(plugin: str) -> Iterator[str]:
 
 
 def list_tests(plugin: str) -> list[str]:
-    """Return the files of tests that do not name the plugin."""
+    """Return the files of tests that do not name the plugin, nor import a module that does."""
     pattern = re.compile("|".join(list_names(plugin)))
-    files = sorted((ROOT / "tests").rglob("test_*.py"))
-    return [str(file) for file in files if not pattern.search(file.read_text("utf-8"))]
+    files = [*(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").glob("*.py")]
+    texts = {file: file.read_text("utf-8") for file in files}
+    excluded: set[Path] = set()
+    while found := {file for file in texts.keys() - excluded if pattern.search(texts[file])}:
+        excluded |= found
+        modules = (file.relative_to(ROOT).with_suffix("").parts for file in found)
+        names = (
+            rf"{'.'.join(parts)}\b|from {'.'.join(parts[:-1])} import [^(\n]*\b{parts[-1]}\b"
+            for parts in modules
+        )
+        pattern = re.compile("|".join(names))
+    return sorted(str(file) for file in texts.keys() - excluded if file.name.startswith("test_"))
 
 
 def main(plugin: str, *arguments: str) -> int:

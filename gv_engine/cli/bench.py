@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 
 from gv_engine.cli import options as cli
+from gv_engine.envs.backends.seeding import make_rng
 from gv_engine.envs.environment import GridEnv
 from gv_engine.envs.multi_agent import AgentsVectorEnv
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.rules.errors import BuiltInDoesNotCompileError, DoesNotCompileError
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.vector.seeding import make_rng
 
 _DEFAULT = "keydoor-9x9"
 _NUM_ACTIONS = 64  # random actions that are sampled before the clock starts

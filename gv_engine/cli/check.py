@@ -19,6 +19,9 @@ from typing import Any
 import numpy as np
 
 from gv_engine.cli import options as cli
+from gv_engine.play.session.catalogue import load_playable
+from gv_engine.play.session.game import Game
+from gv_engine.play.session.watchdog import Watchdog
 from gv_engine.rules.errors import GVEngineError, ScenarioError, Stopped
 from gv_engine.scenario.documents.document import Document, read_file
 from gv_engine.scenario.documents.loading import find_scenario_ref, load_scenario
@@ -27,9 +30,6 @@ from gv_engine.scenario.levels.level_files import LevelFiles, PackLevel
 from gv_engine.scenario.library import find_ref, list_built_in_grids
 from gv_engine.scenario.plugin import AnyScenario, CheckPlan, get_plugin, list_schedule_systems
 from gv_engine.scenario.storage.files import path_exists
-from gv_engine.session.catalogue import load_playable
-from gv_engine.session.game import Game
-from gv_engine.session.watchdog import Watchdog
 
 _NUM_TRIED = 5
 """Number of levels that are reset for each other value of a parameter."""

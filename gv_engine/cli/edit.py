@@ -27,16 +27,16 @@ def add_options(parser: cli.CommandParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command `edit`: read the scenario file, which raises the file's errors, then open the
     editor window; return 0 when the window is closed."""
-    from gv_engine.editor.document import open_document
+    from gv_engine.play.editor.document import open_document
 
     name, settings = options.scenario, cli.scenario_options(options)
     document = open_document(name, **settings) if name else None
     if document and document.buffer.file and not path_exists(document.buffer.file):
         cli.complain(f"{name} is not there yet: the window shows a new level, which Save writes")
     # imported here: other commands do not need pygame
-    from gv_engine.ui.screens.edit import EditScreen
-    from gv_engine.ui.screens.start import StartScreen
-    from gv_engine.ui.window.app import App
+    from gv_engine.play.ui.screens.edit import EditScreen
+    from gv_engine.play.ui.screens.start import StartScreen
+    from gv_engine.play.ui.window.app import App
 
     def open_first_screens(app: App) -> None:
         app.push(StartScreen(app))

@@ -20,6 +20,8 @@ from types import FrameType, ModuleType
 from typing import Any, NoReturn, TypeAlias
 
 from gv_engine.cli.streams import flush_output
+from gv_engine.play.session.episode import Playable
+from gv_engine.play.session.video_writer import FORMATS
 from gv_engine.rules.errors import (
     TrustError,
     describe_allowed,
@@ -32,8 +34,6 @@ from gv_engine.scenario.documents.rule_modules import Consent, is_module_name
 from gv_engine.scenario.plugin import DOMAINS, AnyScenario, get_plugin
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.syntax.yaml_parser import parse_value
-from gv_engine.session.episode import Playable
-from gv_engine.session.video_writer import FORMATS
 
 # ---- arguments -----------------------------------------------------------------------------------
 
@@ -429,7 +429,7 @@ def draw_frames(
         OSError: the file cannot be written.
     """
     # imported here: other commands do not need pygame
-    from gv_engine.ui.drawing import recording
+    from gv_engine.play.ui.drawing import recording
 
     views = recording.find_views(scenario)
     view = options.view or next(iter(views))

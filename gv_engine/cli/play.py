@@ -28,18 +28,18 @@ from numpy.typing import NDArray
 
 from gv_engine.cli import options as cli
 from gv_engine.cli.replay import watch_file
-from gv_engine.rollout import snapshots
-from gv_engine.rollout.policy import load_policy, policies_by_agent
+from gv_engine.envs.rollout import snapshots
+from gv_engine.envs.rollout.policy import load_policy, policies_by_agent
+from gv_engine.play.session.autoplay import Autoplayer, Opponent, make_autoplayer, play_steps
+from gv_engine.play.session.catalogue import Entry, load_playable
+from gv_engine.play.session.episode import Playable
+from gv_engine.play.session.rollout_games import is_rollout
+from gv_engine.play.session.session import Session
+from gv_engine.play.session.timeline import EpisodeSummary
+from gv_engine.play.session.watchdog import PATIENCE, StuckRule, Watchdog
 from gv_engine.rules.errors import Stopped, StoppedError, format_count
 from gv_engine.scenario.readers.map import format_reward
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.session.autoplay import Autoplayer, Opponent, make_autoplayer, play_steps
-from gv_engine.session.catalogue import Entry, load_playable
-from gv_engine.session.episode import Playable
-from gv_engine.session.rollout_games import is_rollout
-from gv_engine.session.session import Session
-from gv_engine.session.timeline import EpisodeSummary
-from gv_engine.session.watchdog import PATIENCE, StuckRule, Watchdog
 
 _DEFAULT = "keydoor-9x9"
 _NAMES_AGENTS = re.compile("[^/]+=").match
@@ -92,8 +92,8 @@ def run(options: argparse.Namespace) -> int:
         if session and options.race:
             opponent = Opponent.load(options.race, session)
     # imported here: other commands do not need pygame
-    from gv_engine.ui.screens.start import StartScreen, make_card
-    from gv_engine.ui.window.app import App
+    from gv_engine.play.ui.screens.start import StartScreen, make_card
+    from gv_engine.play.ui.window.app import App
 
     def open_first_screens(app: App) -> None:
         app.push(StartScreen(app))
@@ -124,9 +124,9 @@ def _play_in_terminal(options: argparse.Namespace) -> int:
         return sessions[-1]
 
     # imported here: rich takes a tenth of a second to import
-    from gv_engine.ui.input.bindings import Bindings
-    from gv_engine.ui.settings import Settings
-    from gv_engine.ui.terminal.play import play
+    from gv_engine.play.ui.input.bindings import Bindings
+    from gv_engine.play.ui.settings import Settings
+    from gv_engine.play.ui.terminal.play import play
 
     settings, settings_error = Settings.load()
     bindings, keys_error = Bindings.load()

@@ -15,12 +15,12 @@ import argparse
 from pathlib import Path
 
 from gv_engine.cli import options as cli
+from gv_engine.play.session.autoplay import iter_mapped_frames, play_steps
+from gv_engine.play.session.catalogue import load_playable
+from gv_engine.play.session.game import Game
+from gv_engine.play.session.replay import SUFFIX
+from gv_engine.play.session.video_writer import FORMATS
 from gv_engine.rules.errors import format_count
-from gv_engine.session.autoplay import iter_mapped_frames, play_steps
-from gv_engine.session.catalogue import load_playable
-from gv_engine.session.game import Game
-from gv_engine.session.replay import SUFFIX
-from gv_engine.session.video_writer import FORMATS
 
 _STEPS = 100
 

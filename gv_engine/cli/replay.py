@@ -13,11 +13,11 @@ import argparse
 from pathlib import Path
 
 from gv_engine.cli import options as cli
-from gv_engine.session.catalogue import load_playable
-from gv_engine.session.episode import Playable
-from gv_engine.session.game import Game
-from gv_engine.session.replay import DifferenceError, Replay, ReplayError
-from gv_engine.session.rollout_games import is_rollout
+from gv_engine.play.session.catalogue import load_playable
+from gv_engine.play.session.episode import Playable
+from gv_engine.play.session.game import Game
+from gv_engine.play.session.replay import DifferenceError, Replay, ReplayError
+from gv_engine.play.session.rollout_games import is_rollout
 
 
 def add_options(parser: cli.CommandParser) -> None:
@@ -89,7 +89,7 @@ def watch_file(file: Path, options: argparse.Namespace, scenario: Playable | Non
         scenario: scenario of the replay, if it was named.
     """
     # imported here: other commands do not need pygame
-    from gv_engine.ui.window.app import App
+    from gv_engine.play.ui.window.app import App
 
     if not is_rollout(file):
         Replay.load(file)  # raises for other files, also without a screen

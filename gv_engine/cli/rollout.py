@@ -9,7 +9,7 @@ examples:
 
 Episode k with --seed S is the same for every number of worlds. Its level is the level of
 reset(seed=S + k), or, with K --levels, level number (S + k) % K. Its policy samples from
-gv_engine.vector.seeding.make_rng(S, "policy", k).
+gv_engine.envs.backends.seeding.make_rng(S, "policy", k).
 
 A policy in a file is a function (observation, info, rngs) -> actions for N worlds at once:
 observation["grid"] (N, h, w, 3), observation["item"] (N, 3), info["action_mask"] (N, actions);
@@ -40,18 +40,18 @@ from typing import Any, cast
 from gv_engine.cli import options as cli
 from gv_engine.cli.replay import load_verified
 from gv_engine.envs.level_sets import LevelSet, level_set
-from gv_engine.rollout.episode_folder import EpisodeFolder, read
-from gv_engine.rollout.episode_stats import EpisodeStats, EpisodeValues
-from gv_engine.rollout.evaluation import estimate_success
-from gv_engine.rollout.policy import ActionSequence, load_policies, policy_digest
-from gv_engine.rollout.rollout import FinishedEpisode
-from gv_engine.rollout.shards import Job
+from gv_engine.envs.rollout.episode_folder import EpisodeFolder, read
+from gv_engine.envs.rollout.episode_stats import EpisodeStats, EpisodeValues
+from gv_engine.envs.rollout.evaluation import estimate_success
+from gv_engine.envs.rollout.policy import ActionSequence, load_policies, policy_digest
+from gv_engine.envs.rollout.rollout import FinishedEpisode
+from gv_engine.envs.rollout.shards import Job
+from gv_engine.play.session.autoplay import SOLVER
+from gv_engine.play.session.episode import Playable
+from gv_engine.play.session.watchdog import force_exit_after
 from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.scenario.plugin import AnyScenario
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.session.autoplay import SOLVER
-from gv_engine.session.episode import Playable
-from gv_engine.session.watchdog import force_exit_after
 
 # ---- ways ----------------------------------------------------------------------------------------
 
@@ -123,7 +123,7 @@ def _sequences_of_solver(
 ) -> Iterator[ActionSequence]:
     """Yield the actions of a shortest solution for each of `episodes` levels of the scenario, from
     number `first` on. Print which levels are left out; `advance` moves a progress bar."""
-    from gv_engine.validation.solver import Solver  # compiles
+    from gv_engine.play.validation.solver import Solver  # compiles
 
     solver = Solver(scenario, seconds=_SOLVER_SECONDS)
     for number in range(first, first + episodes):
@@ -213,7 +213,7 @@ def run(options: argparse.Namespace) -> int:
         raise cli.UsageError(f"{prefix}{error}") from None
     policy = job.make_policy(env)
     if options.ray:
-        from gv_engine.rollout import on_ray  # imported here: Ray takes seconds to import
+        from gv_engine.envs.rollout import on_ray  # imported here: Ray takes seconds to import
 
         on_ray.connect(options.ray)
     folder: EpisodeFolder | None = None

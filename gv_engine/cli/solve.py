@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 
 from gv_engine.cli import options as cli
 from gv_engine.cli.check import find_levels
+from gv_engine.play.session.game import Game
+from gv_engine.play.session.replay import SUFFIX
 from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.scenario.plugin import AnyScenario
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.session.game import Game
-from gv_engine.session.replay import SUFFIX
 
 if TYPE_CHECKING:
-    from gv_engine.validation.solver import Solution
+    from gv_engine.play.validation.solver import Solution
 
 
 def add_options(parser: cli.CommandParser) -> None:
@@ -95,7 +95,7 @@ def _iterate_solutions(
 ) -> Iterator[tuple[int, Solution, float]]:
     """Yield (seed, solution, seconds of search) for the level of each seed that the options
     name."""
-    from gv_engine.validation.solver import Solver  # compiles
+    from gv_engine.play.validation.solver import Solver  # compiles
 
     solver = Solver(scenario, options.states, options.seconds)
     for seed in range(options.seed, options.seed + options.seeds):

@@ -80,7 +80,7 @@ def _describe_sets(scenario: Scenario) -> Iterator[tuple[str, ...]]:
 def _solve_set(selected: LevelSet, seconds: float) -> Iterator[tuple[object, ...]]:
     """Yield (number, seed, steps of the shortest solution) for each level of the set `selected`,
     with "" for steps that a search of `seconds` seconds for the whole set did not find."""
-    from gv_engine.validation.solver import Survey
+    from gv_engine.play.validation.solver import Survey
 
     with cli.progress("levels", len(selected.seeds)) as advance:
         survey = Survey(selected.scenario, selected.seeds, seconds, on_level=advance)

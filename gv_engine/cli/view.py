@@ -31,9 +31,9 @@ def run(options: argparse.Namespace) -> int:
     loaded = load_scenario(options.scenario, **cli.scenario_options(options))
     scenario = cli.require_grid(loaded, "view shows grids").require_single_agent("view")
     # imported here: other commands do not need pygame
-    from gv_engine.session.batch_viewer import BatchViewer
-    from gv_engine.ui.screens.batch import BatchScreen
-    from gv_engine.ui.window.app import App
+    from gv_engine.play.session.batch_viewer import BatchViewer
+    from gv_engine.play.ui.screens.batch import BatchScreen
+    from gv_engine.play.ui.window.app import App
 
     worlds = BatchViewer(scenario, options.num_envs, options.policy, options.seed, options.threads)
 

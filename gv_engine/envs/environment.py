@@ -16,6 +16,7 @@ from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from gv_engine.envs.arg_checks import check_at_least, check_options
+from gv_engine.envs.backends.backend import make_batch
 from gv_engine.envs.level_sets import Levels, LevelSet, limit_to_levels
 from gv_engine.envs.observations import RepresentationSpec, make_encoder
 from gv_engine.envs.render_modes import RenderedEnv, check_render_mode, with_usable_modes
@@ -26,7 +27,6 @@ from gv_engine.scenario.documents.rule_modules import split_options
 from gv_engine.scenario.memory.row_checks import tag_rows
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.syntax.fields import INT32_MAX
-from gv_engine.vector.backend import make_batch
 from gv_engine.world.simulation import DISABLED
 
 _Observation = TypeVar("_Observation")
@@ -146,7 +146,8 @@ class GridEnv(ScenarioEnv[Any]):
         world: backend: "compiled" waits for compilation; "object" runs any Python and suits a
             debugger; "auto" takes "object" with a window or if an author's rule does not compile,
             else "compiled", with objects while another process compiles; or another name in
-            `gv_engine.vector.backend.BACKENDS`. The attribute `world` names the current backend.
+            `gv_engine.envs.backends.backend.BACKENDS`. The attribute `world` names the current
+            backend.
         max_steps: step limit that replaces the scenario's; 0 for no limit.
         observation_representation: a name in `gv_engine.envs.observations.REPRESENTATION_NAMES`, or
             a mapping of `name` and options, such as `{"name": "pixels", "cell": 9}`; see

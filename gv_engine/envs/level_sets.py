@@ -29,6 +29,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.envs.backends.backend import Backend, get_expansion_size, make_batch
+from gv_engine.envs.backends.seeding import make_seeded_generators
 from gv_engine.rules import errors
 from gv_engine.rules.component import AGENT, column_name, fields_of
 from gv_engine.rules.functions import find_functions, names_of
@@ -38,8 +40,6 @@ from gv_engine.scenario.documents.loading import check_reference, make_reference
 from gv_engine.scenario.memory.layout import Layout
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.storage.files import parse_json, read_bytes, write_file
-from gv_engine.vector.backend import Backend, get_expansion_size, make_batch
-from gv_engine.vector.seeding import make_seeded_generators
 
 # ---- sampled values ------------------------------------------------------------------------------
 

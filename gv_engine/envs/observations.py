@@ -30,11 +30,11 @@ from gv_engine.scenario.missions.sentences import VIEW_STYLES
 from gv_engine.scenario.readers.map import describe_object
 
 if TYPE_CHECKING:
+    from gv_engine.envs.backends.backend import Backend
     from gv_engine.scenario.missions.mission_tokens import MissionTokens
     from gv_engine.scenario.missions.missions import Missions
     from gv_engine.scenario.readers.observed_state import ObservedState
     from gv_engine.scenario.scenario import Scenario
-    from gv_engine.vector.backend import Backend
 
 RepresentationSpec = str | Mapping[str, Any]
 """Name of an encoder, or a mapping of `name` and the encoder's options."""

@@ -12,6 +12,7 @@ from gymnasium.spaces import Box, Discrete, Space
 from gymnasium.utils import seeding
 from numpy.typing import NDArray
 
+from gv_engine.envs.backends.backend import make_batch
 from gv_engine.envs.environment import GridEnv, resolve_grid_scenario
 from gv_engine.envs.observations import RepresentationSpec, make_encoder
 from gv_engine.envs.render_modes import RenderedEnv, check_render_mode, with_usable_modes
@@ -25,7 +26,6 @@ from gv_engine.scenario.library import gym_id, list_multi_agent_grids
 from gv_engine.scenario.memory.row_checks import tag_rows
 from gv_engine.scenario.plugin import PARALLEL
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.vector.backend import make_batch
 from gv_engine.world.columns import RowWorld
 from gv_engine.world.simulation import DISABLED, RESTART
 

@@ -16,7 +16,7 @@ from gv_engine.rules.errors import suggest_similar
 from gv_engine.scenario.plugin import DOMAINS, AnyScenario
 
 if TYPE_CHECKING:
-    from gv_engine.vector.backend import Backend
+    from gv_engine.envs.backends.backend import Backend
 
 
 class RenderMode(Protocol):

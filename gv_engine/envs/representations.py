@@ -23,8 +23,8 @@ from gv_engine.rules.geometry import FORWARD, ORIENTATIONS
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
 
 if TYPE_CHECKING:
+    from gv_engine.envs.backends.backend import Backend
     from gv_engine.scenario.scenario import Scenario
-    from gv_engine.vector.backend import Backend
 
 
 Arrays = dict[str, NDArray[Any]]

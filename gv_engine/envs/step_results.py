@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.envs.backends.backend import Backend, StepArrays
 from gv_engine.envs.representations import Arrays, ObservationEncoder
-from gv_engine.vector.backend import Backend, StepArrays
 
 _MIN_POOL_SIZE = 3
 """Step results that a pool may hold, however large they are."""

@@ -16,6 +16,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from gv_engine.envs import arg_checks
+from gv_engine.envs.backends import backend
 from gv_engine.envs.environment import GridEnv, flatten_reward_terms, resolve_grid_scenario
 from gv_engine.envs.level_sets import Levels, LevelSet, limit_to_levels
 from gv_engine.envs.observations import RepresentationSpec, make_encoder
@@ -26,7 +27,6 @@ from gv_engine.envs.step_results import StepResults, StepResultsPool
 from gv_engine.rules.errors import STEP_AFTER_END
 from gv_engine.scenario.memory.row_checks import require_layout, tag_rows
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.vector import backend
 from gv_engine.world import simulation
 
 

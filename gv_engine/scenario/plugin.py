@@ -157,12 +157,12 @@ class DomainPlugin(Protocol):
         """
 
     def make_hint_provider(self, scenario: Any, agent: int = 0) -> Any:
-        """Return a `gv_engine.session.autoplay.HintProvider`, which finds winning actions of a
+        """Return a `gv_engine.play.session.autoplay.HintProvider`, which finds winning actions of a
         scenario; with `agent`, from 1, those of this agent while all others do nothing."""
 
     def make_policy_mapper(self, scenario: Any, policy: Any, agent: int = 1) -> Any:
         """Return an object whose `map_row(row, visits)` computes the `PolicyMap` of a policy in the
-        state `row`, see `gv_engine.domains.grid.policy_map.PolicyMapper`; None if the domain or the
+        state `row`, see `gv_engine.play.grid.policy_map.PolicyMapper`; None if the domain or the
         scenario has no cells for an agent.
 
         Raises:
@@ -194,7 +194,8 @@ class CheckPlan(NamedTuple):
         seed: seed of the first episode.
         limit: seconds after which a compiled step, which cannot be interrupted, ends the process.
         quick: True to skip the slow checks: the compilation, and the search for winning actions.
-        policy: name of the policy that plays, see `gv_engine.rollout.policy`; random actions if "".
+        policy: name of the policy that plays, see `gv_engine.envs.rollout.policy`; random actions
+            if "".
     """
 
     episodes: int
@@ -251,7 +252,7 @@ class KeyCommand(NamedTuple):
 
 
 def read_commands(file: Path) -> dict[str, tuple[KeyCommand, ...]]:
-    """Return the commands in a file such as `gv_engine/ui/input/commands.toml`, by group."""
+    """Return the commands in a file such as `gv_engine/play/ui/input/commands.toml`, by group."""
     import tomllib  # imported here: environments have no keys
 
     return {
@@ -283,17 +284,17 @@ class Domain:
         env, vector_env: its Gymnasium environments.
         built_in: function that returns its built-in scenarios by name, without reading them.
         format: the `gv_engine.scenario.syntax.json_schema.ScenarioFormat` of its scenario files.
-        episode: factory of a `gv_engine.session.episode.Episode` of a scenario.
-        stage: the `gv_engine.ui.drawing.stage.Stage` of its games.
-        sketch: the `gv_engine.ui.drawing.stage.MapDrawing` of its levels; "" if levels cannot be
-            edited.
+        episode: factory of a `gv_engine.play.session.episode.Episode` of a scenario.
+        stage: the `gv_engine.play.ui.drawing.stage.Stage` of its games.
+        sketch: the `gv_engine.play.ui.drawing.stage.MapDrawing` of its levels; "" if levels cannot
+            be edited.
         text: function that returns a frame of its games as a str.
         observation_text: function that returns what the agent observes in a frame as a str, given
             the frame and a style of `gv_engine.scenario.missions.sentences`; "" if agents see
             everything.
-        terminal: the `gv_engine.ui.terminal.tty.TerminalPicture` of its games.
+        terminal: the `gv_engine.play.ui.terminal.tty.TerminalPicture` of its games.
         views: the `RendererFactory` of each view by name, the default view first; see
-            `gv_engine.ui.drawing.recording`.
+            `gv_engine.play.ui.drawing.recording`.
         commands_file: the `commands.toml` with the commands of its players, in a group that is
             called like `title`.
         panels: further groups of keys of its games.

@@ -109,7 +109,7 @@ tianshou: import_module("gv_engine.plugins.adapters.tianshou")
 minari: import_module("gv_engine.plugins.adapters.minari")
 mcp: import_module("gv_engine.plugins.adapters.mcp_server")
 mcp: main(["serve", "--mcp"])
-ray: import_module("gv_engine.rollout.on_ray")
+ray: import_module("gv_engine.envs.rollout.on_ray")
 """
 WITHOUT_EXTRAS = """
 import contextlib, importlib.machinery, io, pkgutil, sys

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from gv_engine.cli import main
-from gv_engine.session.text_games import Limits, TextGames
+from gv_engine.play.session.text_games import Limits, TextGames
 from tests import ROOT
 from tests.screen import PATIENCE
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gv_engine.cli import main
-from gv_engine.domains.grid import hooks
+from gv_engine.play.grid import hooks
 from gv_engine.rules.errors import DoesNotCompileError
 from tests.games import write_counter
 

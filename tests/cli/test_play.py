@@ -7,7 +7,7 @@ import pytest
 
 from gv_engine.cli import create_parser, main
 from gv_engine.cli.play import begin_session
-from gv_engine.rollout import episode_folder
+from gv_engine.envs.rollout import episode_folder
 
 pytestmark = [pytest.mark.slow, pytest.mark.compiled]
 

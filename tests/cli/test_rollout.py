@@ -11,11 +11,11 @@ import pytest
 from gv_engine import GridVectorEnv
 from gv_engine.cli import main, rollout
 from gv_engine.compiler.batch_program import BatchProgram
-from gv_engine.rollout import episode_folder
-from gv_engine.rollout.episode_folder import EpisodeFolder
-from gv_engine.rollout.episode_stats import EpisodeStats
-from gv_engine.rollout.evaluation import evaluate_policy
-from gv_engine.rollout.policy import PolicyError
+from gv_engine.envs.rollout import episode_folder
+from gv_engine.envs.rollout.episode_folder import EpisodeFolder
+from gv_engine.envs.rollout.episode_stats import EpisodeStats
+from gv_engine.envs.rollout.evaluation import evaluate_policy
+from gv_engine.envs.rollout.policy import PolicyError
 
 pytestmark = pytest.mark.slow
 
@@ -133,9 +133,9 @@ def test_rollout_refuses(here: Path, words: list[str], part: str, capsys):
     ("command", "compiling"),
     [
         ("rollout keydoor-5x5 --levels test", "gv_engine.cli.rollout.level_set"),
-        ("check keydoor-5x5", "gv_engine.domains.grid.hooks.find_broken_contracts"),
-        ("view keydoor-5x5", "gv_engine.session.batch_viewer.GridVectorEnv"),
-        ("", "gv_engine.rollout.evaluation.level_set"),
+        ("check keydoor-5x5", "gv_engine.play.grid.hooks.find_broken_contracts"),
+        ("view keydoor-5x5", "gv_engine.play.session.batch_viewer.GridVectorEnv"),
+        ("", "gv_engine.envs.rollout.evaluation.level_set"),
     ],
     ids=["rollout", "check", "view", "evaluate"],
 )

@@ -8,9 +8,9 @@ import pytest
 from gv_engine import Scenario
 from gv_engine.cli import main
 from gv_engine.envs.level_sets import level_set
-from gv_engine.rollout import episode_folder
-from gv_engine.session.replay import Replay
-from gv_engine.session.session import Session
+from gv_engine.envs.rollout import episode_folder
+from gv_engine.play.session.replay import Replay
+from gv_engine.play.session.session import Session
 from tests.games import take
 
 pytestmark = [pytest.mark.compiled, pytest.mark.usefixtures("here")]

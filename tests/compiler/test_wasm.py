@@ -13,10 +13,10 @@ from gv_engine.compiler.language.compiler import Compiler
 from gv_engine.compiler.language.library import LIBRARY
 from gv_engine.compiler.language.values import Kind, Scalar
 from gv_engine.compiler.language.wasm import STACK_TOP, link_texts
+from gv_engine.envs.backends.compiled_backend import ARENA_SIZE, CompiledBatch
+from gv_engine.envs.backends.seeding import make_seeded_generators
 from gv_engine.plugins.web.page import lay_out
 from gv_engine.rules.errors import DoesNotCompileError
-from gv_engine.vector.compiled_backend import ARENA_SIZE, CompiledBatch
-from gv_engine.vector.seeding import make_seeded_generators
 from gv_engine.world.simulation import DISABLED, RESTART
 from tests.compiler.node import NODE, encode, run_in_node
 

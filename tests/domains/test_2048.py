@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gv_engine import GridEnv, Scenario
-from gv_engine.session.session import Session
-from gv_engine.validation.differential import run_differential_test
+from gv_engine.play.session.session import Session
+from gv_engine.play.validation.differential import run_differential_test
 from gv_engine.world.simulation import Simulation
 from tests.scenario.reading import assert_refused
 

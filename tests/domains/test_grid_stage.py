@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 from components.core import FLOOR, HIDDEN
 from components.objects import EXIT, KEY, MOVING_OBSTACLE
 from gv_engine import Scenario
-from gv_engine.domains.grid.board import MIN_AGENT_SIZE, GridRenderer, Minimap
-from gv_engine.domains.grid.episode import GridEpisode
-from gv_engine.domains.grid.motion import Movement, find_motion, step_sound
-from gv_engine.domains.grid.stage import GridStage, place_views
-from gv_engine.domains.grid.terminal import GridTerminalView
+from gv_engine.play.grid.board import MIN_AGENT_SIZE, GridRenderer, Minimap
+from gv_engine.play.grid.episode import GridEpisode
+from gv_engine.play.grid.motion import Movement, find_motion, step_sound
+from gv_engine.play.grid.stage import GridStage, place_views
+from gv_engine.play.grid.terminal import GridTerminalView
+from gv_engine.play.session.session import Session
+from gv_engine.play.ui.colors import DARK
+from gv_engine.play.ui.drawing.sprites import SpriteSheet, TileCache, encode_looks, pygame
+from gv_engine.play.ui.drawing.stage import Camera, default_cell_size, make_stage, scroll_offset
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS
 from gv_engine.rules.system import TERMINATING
 from gv_engine.scenario.plugin import DOMAINS
-from gv_engine.session.session import Session
-from gv_engine.ui.colors import DARK
-from gv_engine.ui.drawing.sprites import SpriteSheet, TileCache, encode_looks, pygame
-from gv_engine.ui.drawing.stage import Camera, default_cell_size, make_stage, scroll_offset
 from systems.queries import can_enter
 
 SIZES = [(900, 500), (320, 240), (400, 900), (61, 47), (7, 3), (1, 1)]

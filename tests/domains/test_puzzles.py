@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from gv_engine import AGENT, Scenario
+from gv_engine.play.session.catalogue import Entry, find_level_at_offset, load_playable
+from gv_engine.play.session.sprite_paths import find_broken_sprites, find_missing_sprites
+from gv_engine.play.validation.solver import Solution, Solver, Verdict
 from gv_engine.scenario.library import COURSE, PUZZLES
-from gv_engine.session.catalogue import Entry, find_level_at_offset, load_playable
-from gv_engine.session.sprite_paths import find_broken_sprites, find_missing_sprites
-from gv_engine.validation.solver import Solution, Solver, Verdict
 from gv_engine.world.simulation import Simulation
 
 PACKS = COURSE[:-1]

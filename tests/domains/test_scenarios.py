@@ -12,14 +12,14 @@ import pytest
 from gv_engine import GridEnv, RuleError, Scenario
 from gv_engine.envs.registration import make_env, make_vector_env
 from gv_engine.gridverse import Action as GridverseAction
+from gv_engine.play.session.sprite_paths import find_broken_sprites, find_missing_sprites
+from gv_engine.play.validation.differential import find_row_fault
+from gv_engine.play.validation.lint import find_mistakes
 from gv_engine.rules.component import AGENT
 from gv_engine.rules.frame import Frame
 from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.scenario.library import gym_id, list_minigrid_grids
 from gv_engine.scenario.plugin import list_built_in_names
-from gv_engine.session.sprite_paths import find_broken_sprites, find_missing_sprites
-from gv_engine.validation.differential import find_row_fault
-from gv_engine.validation.lint import find_mistakes
 from gv_engine.world.columns import RowWorld
 from gv_engine.world.simulation import Simulation
 from systems.rendering import draw_state_and_observation

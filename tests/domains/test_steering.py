@@ -9,22 +9,22 @@ import numpy as np
 import pytest
 
 from gv_engine import Scenario
-from gv_engine.domains.grid.input_map import Steering, Walk
-from gv_engine.domains.grid.motion import step_sound
-from gv_engine.domains.grid.stage import GridStage
+from gv_engine.play.grid.input_map import Steering, Walk
+from gv_engine.play.grid.motion import step_sound
+from gv_engine.play.grid.stage import GridStage
+from gv_engine.play.session.catalogue import load_playable
+from gv_engine.play.session.replay import Replay
+from gv_engine.play.session.session import Session
+from gv_engine.play.ui.colors import DARK
+from gv_engine.play.ui.drawing.sprites import pygame
+from gv_engine.play.ui.input.bindings import Bindings, format_keys_file
+from gv_engine.play.ui.screens.play import PlayScreen
+from gv_engine.play.ui.settings import Settings
+from gv_engine.play.ui.terminal.play import TerminalGame
+from gv_engine.play.ui.window.app import App
 from gv_engine.rules import geometry
 from gv_engine.scenario.library import PUZZLES
 from gv_engine.scenario.readers.map import grid_to_text
-from gv_engine.session.catalogue import load_playable
-from gv_engine.session.replay import Replay
-from gv_engine.session.session import Session
-from gv_engine.ui.colors import DARK
-from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.input.bindings import Bindings, format_keys_file
-from gv_engine.ui.screens.play import PlayScreen
-from gv_engine.ui.settings import Settings
-from gv_engine.ui.terminal.play import TerminalGame
-from gv_engine.ui.window.app import App
 from tests.desk import Desk, home, playing
 
 ROOM = """\

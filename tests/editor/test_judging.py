@@ -7,15 +7,15 @@ from unittest.mock import Mock
 
 import pytest
 
-from gv_engine.editor import document
-from gv_engine.editor.document import (
+from gv_engine.play.editor import document
+from gv_engine.play.editor.document import (
     BackgroundChecker,
     CheckState,
     EditorDocument,
     check_level,
     new_document,
 )
-from gv_engine.editor.text_buffer import TextBuffer
+from gv_engine.play.editor.text_buffer import TextBuffer
 from tests.editor.test_sketch import paint
 from tests.screen import PATIENCE, until
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from gv_engine.editor.document import EditorDocument, new_document
-from gv_engine.editor.other_levels import Addition, OtherLevel
-from gv_engine.editor.rules import RULE_PARTS
-from gv_engine.editor.text_buffer import EditError, TextBuffer
-from gv_engine.session.session import Session
+from gv_engine.play.editor.document import EditorDocument, new_document
+from gv_engine.play.editor.other_levels import Addition, OtherLevel
+from gv_engine.play.editor.rules import RULE_PARTS
+from gv_engine.play.editor.text_buffer import EditError, TextBuffer
+from gv_engine.play.session.session import Session
 
 
 def add(work: EditorDocument, source: str, *names: str) -> Addition:

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from gv_engine.editor.document import EditorDocument, new_document, open_document
-from gv_engine.editor.form_fields import form_fields, make_field
-from gv_engine.editor.rules import RULE_PARTS, Rule, swap_fault_path
-from gv_engine.editor.text_buffer import EditError, TextBuffer
+from gv_engine.play.editor.document import EditorDocument, new_document, open_document
+from gv_engine.play.editor.form_fields import form_fields, make_field
+from gv_engine.play.editor.rules import RULE_PARTS, Rule, swap_fault_path
+from gv_engine.play.editor.text_buffer import EditError, TextBuffer
 from gv_engine.rules.system import system_of
 from gv_engine.scenario.syntax.json_schema import (
     BOOLEAN,

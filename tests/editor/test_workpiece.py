@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from gv_engine.editor.document import EditorDocument, Fault, new_document
-from gv_engine.editor.text_buffer import EditError, TextBuffer
+from gv_engine.play.editor.document import EditorDocument, Fault, new_document
+from gv_engine.play.editor.text_buffer import EditError, TextBuffer
+from gv_engine.play.validation.lint import find_placed_mistakes
 from gv_engine.rules.errors import ProblemPlace
-from gv_engine.validation.lint import find_placed_mistakes
 from tests.editor.test_rules import becomes
 from tests.editor.test_sketch import ICE, paint, work
 

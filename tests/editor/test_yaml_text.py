@@ -8,8 +8,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gv_engine.editor import text_buffer
-from gv_engine.editor.text_buffer import EditError
+from gv_engine.play.editor import text_buffer
+from gv_engine.play.editor.text_buffer import EditError
 from gv_engine.scenario.storage.resources import SCENARIOS
 
 FILES = [SCENARIOS / "keydoor.yaml", *(SCENARIOS / "gallery").glob("[bcs]*.yaml")]

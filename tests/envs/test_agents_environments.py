@@ -13,11 +13,11 @@ import pytest
 import gv_engine
 from components.core import HIDDEN
 from gv_engine import AgentsVectorEnv, EachAgentVectorEnv, GridEnv, GridVectorEnv
+from gv_engine.envs.backends import backend
 from gv_engine.envs.observations import REPRESENTATION_NAMES
 from gv_engine.gridverse import GridWorld
 from gv_engine.rules.turns import DONE, ENDS
 from gv_engine.scenario.library import gym_id, list_multi_agent_grids
-from gv_engine.vector import backend
 from tests.comparing import STEPS_ON, same
 from tests.world.test_worlds import assert_same_rows
 

@@ -26,8 +26,8 @@ from gv_engine import (
     ScenarioError,
 )
 from gv_engine.compiler import batch_program, stepping
-from gv_engine.domains.grid.hooks import check_scenario
 from gv_engine.envs.registration import make_env
+from gv_engine.play.grid.hooks import check_scenario
 from gv_engine.plugins.algebra import ExpressionEnv
 from gv_engine.plugins.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.scenario.library import gym_id

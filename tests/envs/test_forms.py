@@ -15,15 +15,15 @@ from gymnasium.vector import AutoresetMode
 from components.core import FLOOR, HIDDEN, NONE_GRID_OBJECT
 from components.objects import DOOR, EXIT, KEY, WALL, built_in_types
 from gv_engine import GridEnv, GridVectorEnv, Scenario
-from gv_engine.domains.grid.board import make_renderer
+from gv_engine.envs.backends.backend import make_batch
 from gv_engine.envs.observations import REPRESENTATION_NAMES, make_encoder, mark_channels
-from gv_engine.rollout.policy import load_policy
-from gv_engine.rollout.rollout import rollout
+from gv_engine.envs.rollout.policy import load_policy
+from gv_engine.envs.rollout.rollout import rollout
+from gv_engine.play.grid.board import make_renderer
+from gv_engine.play.session.autoplay import play_steps
+from gv_engine.play.session.session import Session
+from gv_engine.play.ui.drawing.sprites import render_cells
 from gv_engine.rules.objects import COLORS
-from gv_engine.session.autoplay import play_steps
-from gv_engine.session.session import Session
-from gv_engine.ui.drawing.sprites import render_cells
-from gv_engine.vector.backend import make_batch
 from tests.boards import RULES, scenario
 from tests.comparing import STEPS_ON, same
 from tests.systems.test_ground import RULES as GROUND_RULES

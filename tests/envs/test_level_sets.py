@@ -11,6 +11,7 @@ import pytest
 from benchmarks.splits import read_layouts
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.envs import level_sets
+from gv_engine.envs.backends.backend import hash_states
 from gv_engine.envs.level_sets import (
     LevelsError,
     LevelSet,
@@ -21,7 +22,6 @@ from gv_engine.envs.level_sets import (
     make_larger,
 )
 from gv_engine.rules.component import AGENT
-from gv_engine.vector.backend import hash_states
 from gv_engine.world.simulation import Simulation
 from tests.comparing import same
 

@@ -21,6 +21,7 @@ from gymnasium.vector import AutoresetMode
 from components.objects import TELEPOD
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.envs.observations import make_encoder
+from gv_engine.play.session.inspection import Inspection
 from gv_engine.plugins.minigrid import env as minigrid
 from gv_engine.plugins.minigrid.env import _view_area
 from gv_engine.plugins.minigrid.instructions import make_instructions
@@ -29,7 +30,6 @@ from gv_engine.plugins.minigrid.objects import GridObject
 from gv_engine.plugins.minigrid.observations import paint_images
 from gv_engine.rules.errors import MissingExtraError, ScenarioError
 from gv_engine.scenario.library import gym_id, list_minigrid_grids
-from gv_engine.session.inspection import Inspection
 from gv_engine.world.rng import generator_from_row
 from tests import DATA
 from tests.boards import RULES, scenario

@@ -15,8 +15,8 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 from gv_engine import EachAgentVectorEnv, GridEnv, GridVectorEnv
+from gv_engine.envs.backends import compiled_backend
 from gv_engine.scenario.library import gym_id
-from gv_engine.vector import compiled_backend
 from tests.comparing import drop_terms, same
 from tests.levels import NOT_OF_GALLERY
 from tests.vector.test_programs import BASE

@@ -20,8 +20,8 @@ from gv_engine import (
     snapshots,
     system,
 )
+from gv_engine.envs.rollout.policy import load_policy as load_any_policy
 from gv_engine.learning import Config, load_policy, train
-from gv_engine.rollout.policy import load_policy as load_any_policy
 
 LEVEL = "keydoor-5x5"
 

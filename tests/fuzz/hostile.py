@@ -29,24 +29,24 @@ from gv_engine import GridVectorEnv
 from gv_engine.cli import main
 from gv_engine.cli.options import complain, progress, say
 from gv_engine.envs.level_sets import level_set
+from gv_engine.envs.rollout import snapshots
+from gv_engine.envs.rollout.episode_folder import EpisodeFolder
+from gv_engine.envs.rollout.policy import load_policy
+from gv_engine.envs.rollout.policy_file import POLICY_FILE
+from gv_engine.play.session.catalogue import Entry, load_playable
+from gv_engine.play.session.replay import LINE_BEGINS, _with_checksum
+from gv_engine.play.session.rollout_games import RolloutSessions
+from gv_engine.play.session.session import Session
+from gv_engine.play.ui.input.bindings import Bindings
+from gv_engine.play.ui.settings import Settings, new_file, recording_folder
+from gv_engine.play.ui.window.app import App
 from gv_engine.plugins.adapters.extras import MINARI
 from gv_engine.plugins.learning.benchmark.entry import TESTED, all_scenarios
-from gv_engine.rollout import snapshots
-from gv_engine.rollout.episode_folder import EpisodeFolder
-from gv_engine.rollout.policy import load_policy
-from gv_engine.rollout.policy_file import POLICY_FILE
 from gv_engine.rules.errors import GVEngineError, escape_unprintable
 from gv_engine.scenario.documents.document import read_text
 from gv_engine.scenario.documents.loading import get_domain, load_scenario, make_reference
 from gv_engine.scenario.library import ScenarioRef
 from gv_engine.scenario.readers.map import frame_to_text
-from gv_engine.session.catalogue import Entry, load_playable
-from gv_engine.session.replay import LINE_BEGINS, _with_checksum
-from gv_engine.session.rollout_games import RolloutSessions
-from gv_engine.session.session import Session
-from gv_engine.ui.input.bindings import Bindings
-from gv_engine.ui.settings import Settings, new_file, recording_folder
-from gv_engine.ui.window.app import App
 from tests.fuzz.kinds import Case, Kind, _npy, as_npz, as_zip, rollout_files
 from tests.fuzz.mutations import places
 from tests.learning.drawn import drawn

@@ -27,23 +27,23 @@ import yaml
 
 import gv_engine
 from gv_engine import GridEnv, GridVectorEnv
-from gv_engine.rollout import episode_folder, snapshots
-from gv_engine.rollout.episode_folder import EpisodeFolder, RolloutError
-from gv_engine.rollout.policy import load_policy
-from gv_engine.rollout.policy_file import POLICY_FILE, RunError
-from gv_engine.rollout.rollout import rollout
-from gv_engine.rollout.snapshots import SnapshotError
+from gv_engine.envs.backends.backend import Backend, make_batch
+from gv_engine.envs.rollout import episode_folder, snapshots
+from gv_engine.envs.rollout.episode_folder import EpisodeFolder, RolloutError
+from gv_engine.envs.rollout.policy import load_policy
+from gv_engine.envs.rollout.policy_file import POLICY_FILE, RunError
+from gv_engine.envs.rollout.rollout import rollout
+from gv_engine.envs.rollout.snapshots import SnapshotError
+from gv_engine.play.session.catalogue import load_playable
+from gv_engine.play.session.replay import Replay, ReplayError, _with_checksum
+from gv_engine.play.session.session import Session
+from gv_engine.play.ui.input.bindings import Bindings
+from gv_engine.play.ui.input.bindings import format_keys_file as keys_as_toml
+from gv_engine.play.ui.settings import Settings
 from gv_engine.rules.errors import GVEngineError, RuleError, ScenarioError
 from gv_engine.scenario.documents.loading import load_scenario, make_reference
 from gv_engine.scenario.plugin import get_plugin
 from gv_engine.scenario.storage.resources import SCENARIOS
-from gv_engine.session.catalogue import load_playable
-from gv_engine.session.replay import Replay, ReplayError, _with_checksum
-from gv_engine.session.session import Session
-from gv_engine.ui.input.bindings import Bindings
-from gv_engine.ui.input.bindings import format_keys_file as keys_as_toml
-from gv_engine.ui.settings import Settings
-from gv_engine.vector.backend import Backend, make_batch
 from gv_engine.world.simulation import DISABLED, KEEP, NEXT_STEP
 from tests import ROOT
 from tests.fuzz.mutations import NUMBERS, TEXTS, Trees, as_json, damaged, edited

@@ -17,10 +17,10 @@ from gv_engine.gridverse import (
     Shape,
     StateSpace,
 )
+from gv_engine.play.validation.differential import run_differential_test
 from gv_engine.plugins.gridverse.action import Action
 from gv_engine.plugins.gridverse.debugging import gv_debug
 from gv_engine.plugins.gridverse.grid_object import Box, Color, Door, Exit, Floor, Key, Wall
-from gv_engine.validation.differential import run_differential_test
 from tests.scenario.reading import RULES
 
 TYPES = [Wall, Floor, Exit, Door, Key]

@@ -13,10 +13,10 @@ import yaml
 from gv_engine import GridEnv, GridVectorEnv, RuleError, Scenario, ScenarioError
 from gv_engine.cli import main
 from gv_engine.gridverse import Action
+from gv_engine.play.validation.contracts import find_broken_contracts
+from gv_engine.play.validation.differential import run_differential_test
 from gv_engine.plugins.gridverse.state import State
 from gv_engine.rules.system import REGISTRIES, TRANSITION
-from gv_engine.validation.contracts import find_broken_contracts
-from gv_engine.validation.differential import run_differential_test
 from tests import DATA
 from tests.comparing import STEPS_ON
 from tests.scenario.reading import RULES, begin

@@ -30,9 +30,9 @@ env = gv_engine.GridEnv("keydoor-5x5", world="object", render_mode="ansi")
 env.reset(seed=0)
 assert env.render()
 
-from gv_engine.session.hot_reload import HotReload
-from gv_engine.session.session import Session
-from gv_engine.session.replay import Replay
+from gv_engine.play.session.hot_reload import HotReload
+from gv_engine.play.session.session import Session
+from gv_engine.play.session.replay import Replay
 game = Session(gv_engine.Scenario.load("keydoor-5x5"), 0)
 game.step("TURN_LEFT")
 game.undo()
@@ -45,7 +45,7 @@ for name in GRID_NAMES:
     gv_engine.Scenario.load(name)
 """
 TERMINAL = """
-import gv_engine.ui.terminal.play
+import gv_engine.play.ui.terminal.play
 from gv_engine.cli import main
 assert main(["play", "--terminal"]) == 2
 """
@@ -202,7 +202,7 @@ for name in COMMANDS:
         except SystemExit as end:
             assert end.code == 0, name
     assert f"usage: gv-engine {name}" in out.getvalue(), out.getvalue()
-import gv_engine.ui.window.app, gv_engine.ui.window.viewer
+import gv_engine.play.ui.window.app, gv_engine.play.ui.window.viewer
 """
 
 

@@ -20,11 +20,11 @@ import platformdirs
 import pytest
 
 from gv_engine.cli import main as gv_engine
-from gv_engine.rollout import episode_folder
-from gv_engine.rollout.episode_folder import RolloutError
+from gv_engine.envs.rollout import episode_folder
+from gv_engine.envs.rollout.episode_folder import RolloutError
+from gv_engine.play.ui.autosave import UnsavedEdits, find_autosaves
+from gv_engine.play.ui.settings import SPEEDS, Settings
 from gv_engine.scenario.storage.files import remove_stale_drafts
-from gv_engine.ui.autosave import UnsavedEdits, find_autosaves
-from gv_engine.ui.settings import SPEEDS, Settings
 from tests import ROOT
 
 pytestmark = [
@@ -33,7 +33,7 @@ pytestmark = [
 ]
 
 _ROLLOUT = """
-from gv_engine.rollout import episode_folder
+from gv_engine.envs.rollout import episode_folder
 from gv_engine.cli import main
 episode_folder._CHUNK = 50  # steps, so that it writes all the time
 begin = episode_folder.EpisodeFolder.__init__
@@ -45,7 +45,7 @@ main("rollout empty-4x4 --episodes 1000000 --max-steps 20 --num-envs 4 --out out
 """
 _RECORD = """
 from gv_engine.cli import main
-from gv_engine.ui.drawing import recording
+from gv_engine.play.ui.drawing import recording
 begin = recording.Recorder.__init__
 def ready(self, *arguments):
     print("ready", flush=True)
@@ -55,10 +55,10 @@ main("record dynamic-obstacles-7x7 a{suffix} --steps 40 --cell 16".split())
 """
 _EXPORT = """
 import pathlib
-from gv_engine.ui.screens import replay as export
-from gv_engine.ui.screens.replay import ReplayScreen
-from gv_engine.session.catalogue import load_playable
-from gv_engine.session.session import Session
+from gv_engine.play.ui.screens import replay as export
+from gv_engine.play.ui.screens.replay import ReplayScreen
+from gv_engine.play.session.catalogue import load_playable
+from gv_engine.play.session.session import Session
 from tests.desk import Desk
 export.new_file = lambda folder, game, suffix: pathlib.Path("a" + suffix)
 game = Session(load_playable("empty-8x8"), seed=1)
@@ -77,7 +77,7 @@ while screen._writing is not None:
 """
 _SETTINGS = """
 import pathlib
-from gv_engine.ui.settings import SPEEDS, Settings
+from gv_engine.play.ui.settings import SPEEDS, Settings
 print("ready", flush=True)
 while True:
     for speed in SPEEDS:
@@ -90,9 +90,9 @@ import time
 import zlib
 import platformdirs
 platformdirs.user_data_dir = platformdirs.user_config_dir = lambda *_, **__: "data"
-from gv_engine.ui.input.bindings import Bindings
-from gv_engine.ui.settings import Settings
-from gv_engine.ui.window.app import App
+from gv_engine.play.ui.input.bindings import Bindings
+from gv_engine.play.ui.settings import Settings
+from gv_engine.play.ui.window.app import App
 from tests.desk import key_event
 log = open("log", "a", buffering=1)
 keys = iter({keys} * 10_000)

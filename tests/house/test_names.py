@@ -53,7 +53,7 @@ MAY_PRINT = {
     "cli/options.py": "`say`, and printable cells",
     "cli/streams.py": "the help of a command",
     "plugins/algebra/env.py": "a formula",
-    "ui/terminal/tty.py": "the terminal, which shows a ? for what is not printable",
+    "play/ui/terminal/tty.py": "the terminal, which shows a ? for what is not printable",
     "rules/errors.py": "`complain`",
 }
 """Modules that print by themselves, and what; all others call `say` or `complain`."""

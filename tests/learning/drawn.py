@@ -9,10 +9,10 @@ import numpy as np
 
 from gv_engine import EachAgentVectorEnv
 from gv_engine.envs.representations import Representation
+from gv_engine.envs.rollout.network_spec import NetworkSpec, ScenarioSpec
+from gv_engine.envs.rollout.numpy_net import NUM_HEADS
+from gv_engine.envs.rollout.policy_file import PolicyFile
 from gv_engine.plugins.learning.config import CNN, EMBEDDING, LEARNERS, MLP, Config
-from gv_engine.rollout.network_spec import NetworkSpec, ScenarioSpec
-from gv_engine.rollout.numpy_net import NUM_HEADS
-from gv_engine.rollout.policy_file import PolicyFile
 
 
 def make_learner(

@@ -16,23 +16,23 @@ import pytest
 from gv_engine import GridVectorEnv
 from gv_engine.cli import create_parser, main
 from gv_engine.cli.play import begin_session
-from gv_engine.rollout import episode_folder
-from gv_engine.rollout.network_spec import ScenarioSpec
-from gv_engine.rollout.policy import PolicyError, load_policy
-from gv_engine.rollout.policy_file import RunError
-from gv_engine.rollout.shards import Job
+from gv_engine.envs.rollout import episode_folder
+from gv_engine.envs.rollout.network_spec import ScenarioSpec
+from gv_engine.envs.rollout.policy import PolicyError, load_policy
+from gv_engine.envs.rollout.policy_file import RunError
+from gv_engine.envs.rollout.shards import Job
+from gv_engine.play.session.autoplay import play_steps
+from gv_engine.play.session.catalogue import load_playable
+from gv_engine.play.session.session import Session
+from gv_engine.play.validation.differential import run_differential_test
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.session.autoplay import play_steps
-from gv_engine.session.catalogue import load_playable
-from gv_engine.session.session import Session
-from gv_engine.validation.differential import run_differential_test
 from tests.learning.drawn import drawn
 from tests.processes import run_program
 
 PLAY = """
 import sys
 from gv_engine.cli import main
-from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.play.ui.drawing.sprites import pygame
 pygame.display.flip = lambda: pygame.event.post(pygame.event.Event(pygame.QUIT))
 assert main(["play", "keydoor-5x5", "--policy", "run", "--seed", "0"]) == 0
 print(*sorted({name.partition(".")[0] for name in sys.modules}))

@@ -12,11 +12,11 @@ import pytest
 
 from gv_engine import GridVectorEnv, Scenario
 from gv_engine.cli import main
+from gv_engine.envs.rollout.evaluation import estimate_success
+from gv_engine.envs.rollout.policy import PolicyError
+from gv_engine.envs.rollout.policy_file import RunError
 from gv_engine.learning import evaluate, load_policy
 from gv_engine.plugins.learning.loggers import WandbLogger
-from gv_engine.rollout.evaluation import estimate_success
-from gv_engine.rollout.policy import PolicyError
-from gv_engine.rollout.policy_file import RunError
 from gv_engine.rules.errors import MissingExtraError
 from tests import ROOT
 from tests.learning.drawn import drawn

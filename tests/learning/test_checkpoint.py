@@ -12,7 +12,7 @@ import pytest
 
 torch: Any = pytest.importorskip("torch")
 
-from gv_engine.rollout.policy_file import RunError  # noqa: E402  # after the check for torch
+from gv_engine.envs.rollout.policy_file import RunError  # noqa: E402  # after the check for torch
 from tests.fuzz.checkpoints import CHECKPOINT, PROGRESS, WAYS, Checkpoints, as_bytes  # noqa: E402
 
 pytestmark = pytest.mark.slow

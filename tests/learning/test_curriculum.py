@@ -7,10 +7,10 @@ import pytest
 
 from gv_engine import Scenario
 from gv_engine.cli import main
+from gv_engine.envs.backends.seeding import make_seeded_generators
 from gv_engine.envs.level_sets import compute_content_keys, find_layouts, level_set, sample_keys
 from gv_engine.learning import Config, train
 from gv_engine.plugins.learning.config import ConfigError
-from gv_engine.vector.seeding import make_seeded_generators
 from tests.learning.drawn import make_learner
 
 torch: Any = pytest.importorskip("torch")

@@ -8,7 +8,7 @@ import pytest
 
 from gv_engine.cli import main
 from gv_engine.envs.level_sets import sample_keys
-from gv_engine.rollout import episode_folder
+from gv_engine.envs.rollout import episode_folder
 from tests.learning.drawn import make_learner
 
 torch: Any = pytest.importorskip("torch")

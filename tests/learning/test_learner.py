@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from gv_engine import load_scenario
-from gv_engine.rollout.numpy_net import NumpyNet
+from gv_engine.envs.backends.seeding import derive_seeds, make_seeded_generators
+from gv_engine.envs.rollout.numpy_net import NumpyNet
 from gv_engine.scenario.library import (
     list_babyai_grids,
     list_built_in_grids,
     list_multi_agent_grids,
 )
-from gv_engine.vector.seeding import derive_seeds, make_seeded_generators
 from tests.learning.drawn import make_learner
 
 torch: Any = pytest.importorskip("torch")

@@ -13,10 +13,10 @@ import pytest
 
 from gv_engine import Scenario
 from gv_engine.cli import main
+from gv_engine.envs.rollout.numpy_net import NumpyNet
+from gv_engine.envs.rollout.policy_file import PolicyFile, TrainedPolicy
 from gv_engine.learning import evaluate, train
 from gv_engine.plugins.learning.config import ConfigError
-from gv_engine.rollout.numpy_net import NumpyNet
-from gv_engine.rollout.policy_file import PolicyFile, TrainedPolicy
 from tests import ROOT
 from tests.learning.drawn import drawn, make_learner
 from tests.screen import PATIENCE

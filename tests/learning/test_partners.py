@@ -9,8 +9,8 @@ import pytest
 
 from gv_engine import EachAgentVectorEnv, Scenario
 from gv_engine.cli import main
+from gv_engine.envs.rollout.policy_file import RunError, TrainedPolicy
 from gv_engine.learning import resume_training, train
-from gv_engine.rollout.policy_file import RunError, TrainedPolicy
 from gv_engine.rules.errors import TrustError
 from tests.learning.drawn import drawn, make_learner
 

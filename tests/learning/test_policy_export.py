@@ -10,10 +10,10 @@ import pytest
 
 from gv_engine import EachAgentVectorEnv
 from gv_engine.cli import main
+from gv_engine.envs.backends.seeding import POLICY, make_rng
+from gv_engine.envs.rollout.network_spec import StateCodes
+from gv_engine.envs.rollout.policy_file import PolicyFile
 from gv_engine.learning import TrainedPolicy
-from gv_engine.rollout.network_spec import StateCodes
-from gv_engine.rollout.policy_file import PolicyFile
-from gv_engine.vector.seeding import POLICY, make_rng
 from tests.learning.drawn import drawn
 
 torch: Any = pytest.importorskip("torch")

@@ -19,13 +19,13 @@ import pytest
 from gv_engine.cli import create_parser, main, options
 from gv_engine.cli.play import begin_session
 from gv_engine.envs.level_sets import LevelSet
+from gv_engine.envs.rollout import episode_folder
+from gv_engine.envs.rollout.policy_file import RunError
 from gv_engine.plugins.learning.benchmark import runner
 from gv_engine.plugins.learning.benchmark.runner import PartRunner
 from gv_engine.plugins.learning.cli import train
 from gv_engine.plugins.learning.config import ConfigError, Hyperparameters, StopCondition
 from gv_engine.plugins.learning.training import TrainingSlices
-from gv_engine.rollout import episode_folder
-from gv_engine.rollout.policy_file import RunError
 from gv_engine.scenario.scenario import Scenario
 from tests import ROOT
 from tests.cli.shell import RULE, write

@@ -17,17 +17,17 @@ import pytest
 from gymnasium.spaces import Discrete
 
 from gv_engine import Scenario
-from gv_engine.rollout import episode_folder, episode_stats
-from gv_engine.rollout.episode_folder import (
+from gv_engine.envs.rollout import episode_folder, episode_stats
+from gv_engine.envs.rollout.episode_folder import (
     EpisodeFolder,
     GrowingArray,
     RolloutError,
     episode_rows,
 )
-from gv_engine.rollout.episode_stats import EpisodeStats, EpisodeValues
-from gv_engine.rollout.policy import ActionSequence, PolicyError, load_policies
-from gv_engine.rollout.rollout import describe_step_arrays, rollout
-from gv_engine.rollout.shards import Job, ShardPlayer
+from gv_engine.envs.rollout.episode_stats import EpisodeStats, EpisodeValues
+from gv_engine.envs.rollout.policy import ActionSequence, PolicyError, load_policies
+from gv_engine.envs.rollout.rollout import describe_step_arrays, rollout
+from gv_engine.envs.rollout.shards import Job, ShardPlayer
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.scenario.documents.loading import load_reference
 from tests.comparing import same

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from gv_engine.cli import main
+from gv_engine.envs.rollout import episode_folder
 from gv_engine.plugins.learning.cli import train
-from gv_engine.rollout import episode_folder
 
 ray: Any = pytest.importorskip("ray")
 
-from gv_engine.rollout import on_ray  # noqa: E402
+from gv_engine.envs.rollout import on_ray  # noqa: E402
 from tests.screen import PATIENCE  # noqa: E402
 
 pytestmark = [

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gv_engine.rollout.compiled_play import sample_allowed_actions
-from gv_engine.rollout.policy import (
+from gv_engine.envs.backends.seeding import POLICY, make_purpose_generators, make_rng
+from gv_engine.envs.rollout.compiled_play import sample_allowed_actions
+from gv_engine.envs.rollout.policy import (
     PolicyError,
     find_run,
     load_policy,
@@ -17,9 +18,8 @@ from gv_engine.rollout.policy import (
     remove_file_names,
     with_absolute_paths,
 )
-from gv_engine.rollout.policy_file import POLICY_FILE
+from gv_engine.envs.rollout.policy_file import POLICY_FILE
 from gv_engine.rules.turns import AgentGroup
-from gv_engine.vector.seeding import POLICY, make_purpose_generators, make_rng
 from tests.comparing import same
 
 WORLDS = 40

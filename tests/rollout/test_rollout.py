@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from gv_engine import AgentsVectorEnv, GridVectorEnv, Scenario
-from gv_engine.rollout import rollout as rollouts
-from gv_engine.rollout import step_history
-from gv_engine.rollout.episode_stats import EpisodeStats, EpisodeValues
-from gv_engine.rollout.policy import (
+from gv_engine.envs.backends.seeding import POLICY, make_rng
+from gv_engine.envs.rollout import rollout as rollouts
+from gv_engine.envs.rollout import step_history
+from gv_engine.envs.rollout.episode_stats import EpisodeStats, EpisodeValues
+from gv_engine.envs.rollout.policy import (
     ActionSequence,
     CallablePolicy,
     PolicyError,
@@ -19,7 +20,6 @@ from gv_engine.rollout.policy import (
     load_policies,
     load_policy,
 )
-from gv_engine.vector.seeding import POLICY, make_rng
 from tests.comparing import same
 from tests.envs.test_agents_environments import level
 from tests.scenario.test_mixture import CARRY, TWO

@@ -19,13 +19,13 @@ import gv_engine
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.cli import create_parser, play
 from gv_engine.cli.options import UsageError
-from gv_engine.rollout import snapshots
-from gv_engine.rollout.snapshots import SnapshotError
+from gv_engine.envs.backends.backend import make_batch
+from gv_engine.envs.rollout import snapshots
+from gv_engine.envs.rollout.snapshots import SnapshotError
+from gv_engine.play.validation.differential import find_row_fault
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.objects import OBJECT_TYPES
 from gv_engine.scenario.documents.loading import make_reference
-from gv_engine.validation.differential import find_row_fault
-from gv_engine.vector.backend import make_batch
 from gv_engine.world.simulation import NEXT_STEP
 from tests.comparing import same
 from tests.scenario.test_mixture import TWO

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.trained import RECIPES
 from gv_engine.cli import main
-from gv_engine.rollout.policy import (
+from gv_engine.envs.rollout.policy import (
     POLICIES,
     PolicyError,
     find_run,
@@ -20,12 +20,12 @@ from gv_engine.rollout.policy import (
     remove_file_names,
     with_absolute_paths,
 )
-from gv_engine.rollout.policy_file import PolicyFile, RunError
+from gv_engine.envs.rollout.policy_file import PolicyFile, RunError
+from gv_engine.play.session.autoplay import play_steps
+from gv_engine.play.session.catalogue import load_playable
+from gv_engine.play.session.replay import Replay
+from gv_engine.play.session.session import Session
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.session.autoplay import play_steps
-from gv_engine.session.catalogue import load_playable
-from gv_engine.session.replay import Replay
-from gv_engine.session.session import Session
 from tests.learning.drawn import drawn
 
 NAMES = [recipe.scenario for recipe in RECIPES]

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import yaml
 
-from gv_engine.rollout import episode_folder
-from gv_engine.rollout.policy import load_policy
-from gv_engine.rollout.rollout import rollout
+from gv_engine.envs.rollout import episode_folder
+from gv_engine.envs.rollout.policy import load_policy
+from gv_engine.envs.rollout.rollout import rollout
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.world.simulation import Simulation

@@ -13,6 +13,8 @@ import pytest
 import yaml
 
 from gv_engine import GridEnv, GridVectorEnv, Scenario, ScenarioError
+from gv_engine.play.session.replay import Replay
+from gv_engine.play.session.session import Session
 from gv_engine.rules.geometry import (
     ACTIONS,
     USUAL_ACTIONS,
@@ -24,8 +26,6 @@ from gv_engine.rules.geometry import (
 )
 from gv_engine.scenario.documents.loading import load_reference, make_reference
 from gv_engine.scenario.plugin import KeyCommand
-from gv_engine.session.replay import Replay
-from gv_engine.session.session import Session
 from tests.scenario.reading import RULES, find_problems
 
 KICK = {"name": "KICK", "key": "k", "says": "kick the ball"}

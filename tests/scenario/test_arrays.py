@@ -8,12 +8,12 @@ import pytest
 
 from gv_engine import Array, Int8, component
 from gv_engine.envs.level_sets import compute_content_keys
+from gv_engine.play.session.inspection import Inspection
 from gv_engine.plugins.gridverse.object_store import class_of
 from gv_engine.rules.component import field_values
 from gv_engine.rules.errors import ColumnError, OutOfBoundsError
 from gv_engine.rules.objects import object_type
 from gv_engine.scenario.memory.row_checks import find_fault
-from gv_engine.session.inspection import Inspection
 from tests import DATA
 from tests.scenario.reading import CAMP, assert_refused, begin, camp
 

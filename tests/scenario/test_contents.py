@@ -9,9 +9,9 @@ import pytest
 
 from components.objects import BOX, KEY, WALL
 from gv_engine import AGENT
+from gv_engine.play.validation.differential import run_differential_test
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.geometry import ACTUATE, PICK_N_DROP
-from gv_engine.validation.differential import run_differential_test
 from tests import DATA, boards
 from tests.boards import scenario
 from tests.scenario.reading import assert_refused, begin

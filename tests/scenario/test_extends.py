@@ -6,9 +6,9 @@ import pytest
 
 from gv_engine import RESET, REWARD, Scenario, ScenarioError
 from gv_engine.cli import main
+from gv_engine.play.session.sprite_paths import sprite_folders
 from gv_engine.rules.errors import TrustError
 from gv_engine.scenario.documents import document
-from gv_engine.session.sprite_paths import sprite_folders
 from tests.scenario.reading import assert_refused
 
 BASE = """\

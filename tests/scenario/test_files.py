@@ -15,8 +15,12 @@ import numpy as np
 import pytest
 
 from gv_engine.cli import main
-from gv_engine.rollout import snapshots
-from gv_engine.rollout.episode_folder import read
+from gv_engine.envs.rollout import snapshots
+from gv_engine.envs.rollout.episode_folder import read
+from gv_engine.play.session.catalogue import folder_entries
+from gv_engine.play.session.replay import Replay
+from gv_engine.play.ui.input.bindings import Bindings
+from gv_engine.play.ui.settings import Settings
 from gv_engine.rules.errors import GVEngineError, ScenarioError
 from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.scenario.documents.rule_modules import SourceFile
@@ -33,10 +37,6 @@ from gv_engine.scenario.storage.files import (
     read_bytes,
     remove_stale_drafts,
 )
-from gv_engine.session.catalogue import folder_entries
-from gv_engine.session.replay import Replay
-from gv_engine.ui.input.bindings import Bindings
-from gv_engine.ui.settings import Settings
 from tests.processes import FINDS_TESTS, run_program
 from tests.scenario.reading import find_problems
 
@@ -333,7 +333,7 @@ def test_a_full_disk_keeps_what_is_whole(tmp_path: Path):
     """Files may not grow beyond a limit, which is what a full disk is to who writes them."""
     program = (
         "import resource, sys\n"
-        "from gv_engine.rollout import episode_folder\n"
+        "from gv_engine.envs.rollout import episode_folder\n"
         "from gv_engine.cli import main\n"
         "episode_folder._CHUNK = 50\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))\n"

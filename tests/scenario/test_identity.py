@@ -11,11 +11,11 @@ import pytest
 import yaml
 
 from gv_engine import GridVectorEnv, Scenario, load_scenario
-from gv_engine.rollout import episode_folder, snapshots
-from gv_engine.rollout.episode_folder import EpisodeFolder
+from gv_engine.envs.rollout import episode_folder, snapshots
+from gv_engine.envs.rollout.episode_folder import EpisodeFolder
+from gv_engine.play.session.replay import ReplayError
+from gv_engine.play.session.session import Session
 from gv_engine.scenario.documents.loading import load_reference, make_reference
-from gv_engine.session.replay import ReplayError
-from gv_engine.session.session import Session
 from tests.scenario.reading import RULES as WALK
 
 LEVEL = yaml.safe_dump({**WALK, "map": "#>.E#", "transition_functions": ["./rules.py:wait"]})

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from gv_engine import GridVectorEnv, Scenario
 from gv_engine.cli import main
+from gv_engine.play.session.catalogue import Entry, find_level_at_offset, pack_level_named
 from gv_engine.scenario.levels import packs
 from gv_engine.scenario.levels.level_files import LevelFiles, open_level_files
 from gv_engine.scenario.levels.sokoban_files import read_sokoban
-from gv_engine.session.catalogue import Entry, find_level_at_offset, pack_level_named
 from tests.scenario.reading import assert_refused, begin, measure
 
 SIZE = 10

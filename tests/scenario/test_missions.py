@@ -15,16 +15,16 @@ from gymnasium.spaces.utils import flatdim
 from components.core import Phrase, join_phrases, list_longest_phrases
 from components.objects import BEACON, KEY
 from gv_engine import GridEnv, GridVectorEnv, Scenario
-from gv_engine.domains.grid.terminal import GridTerminalView
 from gv_engine.envs.observations import REPRESENTATION_NAMES
 from gv_engine.gridverse import Action
+from gv_engine.play.grid.terminal import GridTerminalView
+from gv_engine.play.session.inspection import Inspection
+from gv_engine.play.session.replay import Replay
+from gv_engine.play.session.session import Session
+from gv_engine.play.ui.colors import DARK
+from gv_engine.play.ui.drawing.recording import FrameRenderer
+from gv_engine.play.validation.differential import run_differential_test
 from gv_engine.rules.component import AGENT
-from gv_engine.session.inspection import Inspection
-from gv_engine.session.replay import Replay
-from gv_engine.session.session import Session
-from gv_engine.ui.colors import DARK
-from gv_engine.ui.drawing.recording import FrameRenderer
-from gv_engine.validation.differential import run_differential_test
 from tests import DATA
 from tests.scenario import reading
 from tests.scenario.reading import assert_refused, begin, keep_rollout

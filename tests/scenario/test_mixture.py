@@ -11,9 +11,9 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from gv_engine import GridEnv, GridVectorEnv, RuleError, Scenario, ScenarioError
+from gv_engine.play.validation.differential import run_differential_test
 from gv_engine.scenario import mixture
 from gv_engine.scenario.documents.document import read_file
-from gv_engine.validation.differential import run_differential_test
 from tests.comparing import drop_terms, same
 from tests.scenario.reading import begin, find_problems
 from tests.vector.test_programs import BASE

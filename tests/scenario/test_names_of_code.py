@@ -15,12 +15,12 @@ import pytest
 import yaml
 
 from gv_engine import GridEnv, Scenario, ScenarioError
+from gv_engine.play.session import catalogue
+from gv_engine.play.session.hot_reload import HotReload
+from gv_engine.play.session.session import Session
 from gv_engine.rules.errors import TrustError
 from gv_engine.rules.system import TRANSITION
 from gv_engine.scenario.documents.loading import load_scenario
-from gv_engine.session import catalogue
-from gv_engine.session.hot_reload import HotReload
-from gv_engine.session.session import Session
 from tests import ROOT
 from tests.canary import canary
 from tests.processes import run_program

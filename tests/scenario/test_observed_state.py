@@ -7,9 +7,9 @@ import pytest
 
 from gv_engine import AgentsVectorEnv, GridEnv, GridVectorEnv, Scenario
 from gv_engine.envs.observations import REPRESENTATION_NAMES
+from gv_engine.play.session.session import Session
+from gv_engine.play.validation.differential import find_observation_fault
 from gv_engine.scenario.readers.map import frame_to_text
-from gv_engine.session.session import Session
-from gv_engine.validation.differential import find_observation_fault
 from tests import DATA
 from tests.scenario.reading import CAMP, assert_refused, camp, keep_rollout
 

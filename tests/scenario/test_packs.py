@@ -17,15 +17,15 @@ import yaml
 
 from gv_engine import GridVectorEnv, Scenario
 from gv_engine.cli import main
-from gv_engine.scenario.levels.sokoban_files import read_sokoban
-from gv_engine.session.catalogue import (
+from gv_engine.play.session.catalogue import (
     built_in_entries,
     folder_entries,
     load_playable,
     source_of,
     with_pack_levels,
 )
-from gv_engine.validation.solver import Solver, check_solution
+from gv_engine.play.validation.solver import Solver, check_solution
+from gv_engine.scenario.levels.sokoban_files import read_sokoban
 from tests.scenario.reading import RULES, assert_refused, begin, measure
 
 IN_PLACE = [

@@ -16,16 +16,16 @@ import yaml
 
 from gv_engine import GridEnv, GridVectorEnv, Scenario, ScenarioError
 from gv_engine.cli import main
-from gv_engine.rollout import episode_folder, snapshots
-from gv_engine.rollout.episode_folder import EpisodeFolder
+from gv_engine.envs.rollout import episode_folder, snapshots
+from gv_engine.envs.rollout.episode_folder import EpisodeFolder
+from gv_engine.play.session import catalogue
+from gv_engine.play.ui.input.bindings import Bindings
+from gv_engine.play.ui.screens.play import PlayScreen
+from gv_engine.play.ui.screens.replay import ReplayScreen
+from gv_engine.play.ui.settings import Settings
+from gv_engine.play.ui.window.app import App
 from gv_engine.rules.errors import TrustError
 from gv_engine.scenario.documents.loading import load_reference, load_scenario, make_reference
-from gv_engine.session import catalogue
-from gv_engine.ui.input.bindings import Bindings
-from gv_engine.ui.screens.play import PlayScreen
-from gv_engine.ui.screens.replay import ReplayScreen
-from gv_engine.ui.settings import Settings
-from gv_engine.ui.window.app import App
 from tests import ROOT
 from tests.desk import Desk
 from tests.processes import run_python
@@ -200,7 +200,7 @@ class TestReferring:
 def cards(place: Place, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Cards of the start screen, but for those of built-in levels, which take seconds."""
     desk.app.settings.add_recent(str(place.file))
-    monkeypatch.setattr("gv_engine.ui.screens.start.built_in_entries", list)
+    monkeypatch.setattr("gv_engine.play.ui.screens.start.built_in_entries", list)
     start = desk.start()
     desk.settle()
     return {card.title: card for _, cards in start.sections() for card in cards}

@@ -3,7 +3,7 @@
 import pytest
 
 from gv_engine import Scenario
-from gv_engine.domains.grid.hooks import list_schedules
+from gv_engine.play.grid.hooks import list_schedules
 from gv_engine.scenario.reference_docs import list_rule_sections
 
 

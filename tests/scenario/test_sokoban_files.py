@@ -9,10 +9,10 @@ import pytest
 
 from gv_engine import Scenario
 from gv_engine.cli import main
+from gv_engine.play.validation.solver import check_solution
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.scenario.levels.level_files import LevelFiles
 from gv_engine.scenario.levels.sokoban_files import read_slc, read_sokoban
-from gv_engine.validation.solver import check_solution
 from tests.scenario.reading import RULES, assert_refused
 
 A, B, C = "#####\n#@$.#\n#####", "######\n#@ $.#\n######", "#######\n#@  $.#\n#######"

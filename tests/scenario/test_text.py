@@ -10,6 +10,7 @@ import pytest
 from components.core import FLOOR, HIDDEN
 from components.objects import BEACON, DOOR, EXIT, KEY, PARCEL, WALL
 from gv_engine import Scenario
+from gv_engine.play.session.session import Session
 from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT
 from gv_engine.rules.objects import OBJECT_TYPES
 from gv_engine.scenario.missions.sentences import (
@@ -25,7 +26,6 @@ from gv_engine.scenario.readers.map import (
     grid_to_text,
     view_to_text,
 )
-from gv_engine.session.session import Session
 from tests.scenario.reading import RULES
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gv_engine import AgentsVectorEnv, Scenario, component
+from gv_engine.play.validation.differential import run_differential_test
 from gv_engine.scenario.memory.row_checks import find_fault
-from gv_engine.validation.differential import run_differential_test
 from tests import DATA
 from tests.scenario.reading import CAMP, assert_refused, camp, find_problems
 

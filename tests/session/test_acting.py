@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from gv_engine import Scenario
-from gv_engine.domains.grid import hooks
 from gv_engine.envs.vector_environment import GridVectorEnv
-from gv_engine.session.autoplay import (
+from gv_engine.play.grid import hooks
+from gv_engine.play.session.autoplay import (
     ActionChoice,
     AutoplayError,
     Opponent,
@@ -18,10 +18,10 @@ from gv_engine.session.autoplay import (
     describe_standing,
     describe_winner,
 )
-from gv_engine.session.catalogue import load_playable
-from gv_engine.session.game import Game
-from gv_engine.session.replay import Replay, ReplayError
-from gv_engine.session.session import Session
+from gv_engine.play.session.catalogue import load_playable
+from gv_engine.play.session.game import Game
+from gv_engine.play.session.replay import Replay, ReplayError
+from gv_engine.play.session.session import Session
 from tests.games import FORWARD, LEFT, LINE, RIGHT, take
 
 FOLLOWS = '''

@@ -8,10 +8,10 @@ import pytest
 
 from gv_engine import Scenario, ScenarioError
 from gv_engine.cli.new import write_starter
+from gv_engine.play.session import catalogue
+from gv_engine.play.session.catalogue import read_playable, search
 from gv_engine.scenario.documents.rule_modules import Trust
 from gv_engine.scenario.plugin import list_playable_scenarios
-from gv_engine.session import catalogue
-from gv_engine.session.catalogue import read_playable, search
 
 
 def test_the_example_in_its_docstring():

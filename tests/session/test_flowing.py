@@ -13,12 +13,12 @@ import pytest
 
 from gv_engine import Scenario
 from gv_engine.cli.new import write_starter
-from gv_engine.rollout.policy import load_policy
-from gv_engine.session.catalogue import load_playable
-from gv_engine.session.hot_reload import HotReload
-from gv_engine.session.replay import Difference
-from gv_engine.session.session import Session
-from gv_engine.session.timeline import Watch, _scene_differences
+from gv_engine.envs.rollout.policy import load_policy
+from gv_engine.play.session.catalogue import load_playable
+from gv_engine.play.session.hot_reload import HotReload
+from gv_engine.play.session.replay import Difference
+from gv_engine.play.session.session import Session
+from gv_engine.play.session.timeline import Watch, _scene_differences
 from tests.games import FORWARD, LEFT, RIGHT, take
 
 LEVEL = """\

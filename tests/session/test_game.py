@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from gv_engine import GridEnv, RuleError, Scenario, ScenarioError
+from gv_engine.play.session import timeline
+from gv_engine.play.session.catalogue import load_playable
+from gv_engine.play.session.controller import parse_seed
+from gv_engine.play.session.replay import ReplayError
+from gv_engine.play.session.session import Session
+from gv_engine.play.session.timeline import EpisodeSummary
 from gv_engine.rules.geometry import ACTIONS
-from gv_engine.session import timeline
-from gv_engine.session.catalogue import load_playable
-from gv_engine.session.controller import parse_seed
-from gv_engine.session.replay import ReplayError
-from gv_engine.session.session import Session
-from gv_engine.session.timeline import EpisodeSummary
 from tests.games import LEFT, RIGHT, ruled, take
 
 

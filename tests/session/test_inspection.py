@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 from components.objects import BOX, KEY
 from gv_engine import VISIBILITY, Scenario, system
-from gv_engine.domains.grid.stage import GridStage
 from gv_engine.envs.representations import REPRESENTATIONS, Representation
+from gv_engine.play.grid.stage import GridStage
+from gv_engine.play.session.inspection import Entity, Inspection, describe_numbers
+from gv_engine.play.session.session import Session
+from gv_engine.play.ui.colors import THEMES
+from gv_engine.play.ui.drawing.sprites import pygame
 from gv_engine.rules.component import AGENT
 from gv_engine.rules.system import REGISTRIES, get_system
-from gv_engine.session.inspection import Entity, Inspection, describe_numbers
-from gv_engine.session.session import Session
-from gv_engine.ui.colors import THEMES
-from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.world.simulation import Simulation
 from tests.games import LINE
 

@@ -8,8 +8,8 @@ import pytest
 
 from components.objects import KEY
 from gv_engine import AGENT, Scenario
+from gv_engine.play.session.inspection import ActionPreview, Outcome, world_differences
 from gv_engine.rules.geometry import named_action
-from gv_engine.session.inspection import ActionPreview, Outcome, world_differences
 from gv_engine.world.simulation import Simulation
 
 ROOM = {

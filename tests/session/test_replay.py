@@ -20,15 +20,15 @@ import pytest
 from gv_engine import GridVectorEnv, Scenario
 from gv_engine.cli import main
 from gv_engine.cli.new import write_starter
-from gv_engine.rollout.episode_folder import EpisodeFolder
-from gv_engine.rollout.policy import load_policy
-from gv_engine.rollout.rollout import rollout
+from gv_engine.envs.rollout.episode_folder import EpisodeFolder
+from gv_engine.envs.rollout.policy import load_policy
+from gv_engine.envs.rollout.rollout import rollout
+from gv_engine.play.session import replay as replays
+from gv_engine.play.session.catalogue import load_playable
+from gv_engine.play.session.replay import LINE_BEGINS, Replay, ReplayError, scenario_of_replay
+from gv_engine.play.session.rollout_games import RolloutSessions, is_rollout
+from gv_engine.play.session.session import Session
 from gv_engine.rules.geometry import ACTIONS, add_up
-from gv_engine.session import replay as replays
-from gv_engine.session.catalogue import load_playable
-from gv_engine.session.replay import LINE_BEGINS, Replay, ReplayError, scenario_of_replay
-from gv_engine.session.rollout_games import RolloutSessions, is_rollout
-from gv_engine.session.session import Session
 from tests import DATA
 from tests.games import LEFT, LINE, ruled, take
 from tests.levels import NOT_OF_GALLERY

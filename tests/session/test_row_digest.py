@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gv_engine import Scenario, Simulation
-from gv_engine.session.replay import row_digest
+from gv_engine.play.session.replay import row_digest
 
 KEPT = {
     "keydoor-5x5": "c35c43762ec0e8a2",

@@ -14,12 +14,12 @@ from types import SimpleNamespace
 import pytest
 
 from gv_engine.cli import main
+from gv_engine.play.session import watchdog as runaway
+from gv_engine.play.session.catalogue import load_playable
+from gv_engine.play.session.hot_reload import HotReload
+from gv_engine.play.session.session import Session
+from gv_engine.play.session.watchdog import _ALARM, StuckRule, Watchdog, _handle_signals
 from gv_engine.rules.errors import GVEngineError, StoppedError
-from gv_engine.session import watchdog as runaway
-from gv_engine.session.catalogue import load_playable
-from gv_engine.session.hot_reload import HotReload
-from gv_engine.session.session import Session
-from gv_engine.session.watchdog import _ALARM, StuckRule, Watchdog, _handle_signals
 from tests.games import take, write_counter
 from tests.player import Player, playing, started
 from tests.processes import FINDS_TESTS, run_program
@@ -312,7 +312,7 @@ IN_C = {
 CHECK = """
 import sys
 from gv_engine.cli import main
-from gv_engine.session import watchdog
+from gv_engine.play.session import watchdog
 watchdog._GRACE_SECONDS = 0.3
 sys.exit(main(["check", sys.argv[1], "--limit", "LIMIT"]))
 """
@@ -350,7 +350,7 @@ import signal
 import sys
 from gv_engine import GridVectorEnv
 from gv_engine.cli import main, rollout
-from gv_engine.vector.compiled_backend import CompiledBatch
+from gv_engine.envs.backends.compiled_backend import CompiledBatch
 init, run_loop = GridVectorEnv.__init__, CompiledBatch.run_loop
 def compiled(self, *args, **options):
     init(self, *args, **{**options, "world": "compiled"})

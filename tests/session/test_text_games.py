@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from gv_engine import Scenario
+from gv_engine.play.session.session import Session
+from gv_engine.play.session.text_games import GameError, Limits, TextGames
 from gv_engine.rules.errors import GVEngineError
-from gv_engine.session.session import Session
-from gv_engine.session.text_games import GameError, Limits, TextGames
 
 LEVEL = {
     "name": "hall",
@@ -181,7 +181,7 @@ def test_seeds_have_a_range():
 
 
 def test_few_scenarios_stay_loaded(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("gv_engine.session.text_games._MAX_LOADED", 2)
+    monkeypatch.setattr("gv_engine.play.session.text_games._MAX_LOADED", 2)
     games = TextGames()
     for name in ("keydoor-5x5", "empty-4x4", "tutorial#1", "tutorial#2", "keydoor-5x5"):
         games.start(name)

@@ -11,18 +11,18 @@ import pytest
 from components.core import BLUE, RED
 from gv_engine import AgentsVectorEnv, Scenario
 from gv_engine.cli import main
-from gv_engine.rollout.policy import load_policies, load_policy
-from gv_engine.rollout.rollout import rollout
+from gv_engine.envs.rollout.policy import load_policies, load_policy
+from gv_engine.envs.rollout.rollout import rollout
+from gv_engine.play.session.autoplay import make_autoplayer
+from gv_engine.play.session.replay import Replay, ReplayError, TimelineStep
+from gv_engine.play.session.session import Session
+from gv_engine.play.ui.input.bindings import Bindings
+from gv_engine.play.ui.settings import Settings
+from gv_engine.play.ui.terminal.play import TerminalGame
+from gv_engine.play.validation.differential import run_differential_test
+from gv_engine.play.validation.solver import Solver, Verdict
 from gv_engine.rules.errors import SeveralAgentsError
 from gv_engine.scenario.library import list_multi_agent_grids
-from gv_engine.session.autoplay import make_autoplayer
-from gv_engine.session.replay import Replay, ReplayError, TimelineStep
-from gv_engine.session.session import Session
-from gv_engine.ui.input.bindings import Bindings
-from gv_engine.ui.settings import Settings
-from gv_engine.ui.terminal.play import TerminalGame
-from gv_engine.validation.differential import run_differential_test
-from gv_engine.validation.solver import Solver, Verdict
 from tests.games import take
 from tests.ui.test_terminal import press, said
 

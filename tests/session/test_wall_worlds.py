@@ -12,10 +12,10 @@ import pytest
 from numpy.typing import NDArray
 
 from gv_engine import AgentsVectorEnv, Scenario
-from gv_engine.session import batch_viewer
-from gv_engine.session.batch_viewer import APPEARANCE_BITS, BatchViewer, CurveRecorder
-from gv_engine.session.replay import row_digest
-from gv_engine.vector.seeding import POLICY, make_rng
+from gv_engine.envs.backends.seeding import POLICY, make_rng
+from gv_engine.play.session import batch_viewer
+from gv_engine.play.session.batch_viewer import APPEARANCE_BITS, BatchViewer, CurveRecorder
+from gv_engine.play.session.replay import row_digest
 from tests.games import LINE
 
 N = 12

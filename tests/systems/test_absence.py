@@ -10,9 +10,9 @@ import pytest
 from components.core import HIDDEN
 from gv_engine import AgentsVectorEnv, Scenario, parallel_env
 from gv_engine.geometry import RIGHT
+from gv_engine.play.session.session import Session
+from gv_engine.play.validation.differential import run_differential_test
 from gv_engine.scenario.memory.row_checks import find_fault
-from gv_engine.session.session import Session
-from gv_engine.validation.differential import run_differential_test
 from tests.scenario.reading import assert_refused
 
 HALL = "#########\n#>..>...#\n###...###\n#########"

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gv_engine.play.validation.differential import run_differential_test
 from gv_engine.rules.geometry import (
     DONE,
     DROP,
@@ -18,7 +19,6 @@ from gv_engine.rules.geometry import (
     TURN_LEFT,
     named_action,
 )
-from gv_engine.validation.differential import run_differential_test
 from tests.boards import content_of, scenario
 
 pytestmark = pytest.mark.compiled_elsewhere

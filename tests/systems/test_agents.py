@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from gv_engine import RuleError, Scenario, ScenarioError
+from gv_engine.envs.backends.backend import make_batch
 from gv_engine.rules.geometry import MOVE_FORWARD, ORIENTATIONS, PICK_N_DROP, TOGGLE, TURN_LEFT
 from gv_engine.rules.system import REGISTRIES, TRANSITION, has_parameter
-from gv_engine.vector.backend import make_batch
 from tests.boards import Session, scenario
 
 pytestmark = pytest.mark.compiled_elsewhere

@@ -7,11 +7,11 @@ import pytest
 
 from gv_engine import GridVectorEnv, Scenario
 from gv_engine.cli import main
-from gv_engine.rollout import episode_folder
-from gv_engine.rollout.policy import PolicyError, load_policy
-from gv_engine.rollout.rollout import FinishedEpisode, rollout
-from gv_engine.session.autoplay import play_steps
-from gv_engine.session.session import Session
+from gv_engine.envs.rollout import episode_folder
+from gv_engine.envs.rollout.policy import PolicyError, load_policy
+from gv_engine.envs.rollout.rollout import FinishedEpisode, rollout
+from gv_engine.play.session.autoplay import play_steps
+from gv_engine.play.session.session import Session
 from tests.minigrid_bot import MEAN_STEPS
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from components.core import HIDDEN, RED
 from gv_engine import GridEnv, GridVectorEnv, RuleError, Scenario
+from gv_engine.play.session.inspection import Inspection
+from gv_engine.play.validation.differential import run_differential_test
 from gv_engine.plugins.gridverse.envs.gridworld import GridWorld
 from gv_engine.rules.component import AGENT, column_name, fields_of
-from gv_engine.session.inspection import Inspection
-from gv_engine.validation.differential import run_differential_test
 from tests import ROOT
 
 RULES = """

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from components.core import HIDDEN
+from gv_engine.play.session import session
 from gv_engine.rules.geometry import ACTUATE, MOVE_BACKWARD, PICK_N_DROP, TURN_LEFT
-from gv_engine.session import session
 from tests.boards import scenario
 
 FLOORS: dict[str, Any] = {

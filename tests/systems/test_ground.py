@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gv_engine import NOTHING, Scenario, ScenarioError
+from gv_engine.envs.backends.backend import make_batch
+from gv_engine.play.validation.differential import find_row_fault
 from gv_engine.plugins.gridverse.grid_object import Floor
 from gv_engine.plugins.gridverse.state import State, state_of
 from gv_engine.rules.geometry import (
@@ -23,8 +25,6 @@ from gv_engine.rules.geometry import (
     PICK_N_DROP,
     TURN_LEFT,
 )
-from gv_engine.validation.differential import find_row_fault
-from gv_engine.vector.backend import make_batch
 from gv_engine.world.simulation import NEXT_STEP, RESTART, Simulation
 from tests.boards import scenario
 from tests.scenario.reading import begin

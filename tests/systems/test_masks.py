@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gv_engine import GridEnv, Scenario
+from gv_engine.play.validation.action_masks import find_mask_faults
 from gv_engine.rules.geometry import (
     DONE,
     MOVE_FORWARD,
@@ -16,7 +17,6 @@ from gv_engine.rules.geometry import (
     Action,
 )
 from gv_engine.rules.system import REWARD, TRANSITION, Call, system
-from gv_engine.validation.action_masks import find_mask_faults
 from gv_engine.world.bound_call import BoundCall, find_acting_calls
 from tests.boards import scenario
 from tests.scenario.reading import RULES as WALK

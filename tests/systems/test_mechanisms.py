@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gv_engine import ScenarioError
+from gv_engine.play.validation.differential import run_differential_test
 from gv_engine.rules.geometry import (
     ACTUATE,
     MOVE_BACKWARD,
@@ -17,7 +18,6 @@ from gv_engine.rules.geometry import (
     ORIENTATIONS,
     TURN_LEFT,
 )
-from gv_engine.validation.differential import run_differential_test
 from tests.boards import cells_of, scenario
 
 pytestmark = pytest.mark.compiled_elsewhere

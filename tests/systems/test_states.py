@@ -12,9 +12,9 @@ import pytest
 from components import Color, Opaque, Solid
 from gv_engine import Scenario, object_type
 from gv_engine.gridverse import State
+from gv_engine.play.validation.differential import run_differential_test
 from gv_engine.plugins.gridverse.object_store import class_of
 from gv_engine.rules.geometry import ACTUATE, MOVE_FORWARD
-from gv_engine.validation.differential import run_differential_test
 from gv_engine.world.simulation import Simulation
 from tests.boards import scenario
 

@@ -13,18 +13,18 @@ import gv_engine
 from gv_engine import AGENT, GridEnv, GridVectorEnv, Scenario, ScenarioError
 from gv_engine.cli import main
 from gv_engine.cli.play import summarize_episode
+from gv_engine.envs.rollout import episode_folder
+from gv_engine.envs.rollout.policy import RandomPolicy
+from gv_engine.envs.rollout.rollout import rollout
+from gv_engine.play.session.session import Session
+from gv_engine.play.validation.differential import run_differential_test
 from gv_engine.plugins.algebra.gym_env import ExpressionEnv
 from gv_engine.plugins.algebra.scenario import AlgebraScenario
 from gv_engine.plugins.algebra.vector_env import ExpressionVectorEnv
-from gv_engine.rollout import episode_folder
-from gv_engine.rollout.policy import RandomPolicy
-from gv_engine.rollout.rollout import rollout
 from gv_engine.rules.geometry import MOVE_BACKWARD, MOVE_FORWARD, TURN_LEFT
 from gv_engine.scenario.documents.document import read_mapping
 from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.scenario.plugin import get_plugin
-from gv_engine.session.session import Session
-from gv_engine.validation.differential import run_differential_test
 from gv_engine.world.columns import RowWorld
 from tests import DATA
 from tests.boards import RULES

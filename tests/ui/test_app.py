@@ -6,20 +6,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gv_engine.ui.drawing.sprites import pygame, shorten_text
-from gv_engine.ui.drawing.stage import lay_out_screen
-from gv_engine.ui.drawing.widgets import Painter, line_height, wrap_text
-from gv_engine.ui.input.bindings import Bindings, keys_file
-from gv_engine.ui.screens.autoplay import RaceScreen
-from gv_engine.ui.screens.edit import EditScreen
-from gv_engine.ui.screens.keyboard import Keyboard
-from gv_engine.ui.screens.menu import HelpScreen, Menu, RulesScreen
-from gv_engine.ui.screens.play import PlayScreen
-from gv_engine.ui.screens.replay import Prompt
-from gv_engine.ui.screens.settings import KeysScreen, PauseMenu, PauseSection, SettingsScreen
-from gv_engine.ui.settings import settings_file
-from gv_engine.ui.window.app import App
-from gv_engine.ui.window.viewer import _window_size
+from gv_engine.play.ui.drawing.sprites import pygame, shorten_text
+from gv_engine.play.ui.drawing.stage import lay_out_screen
+from gv_engine.play.ui.drawing.widgets import Painter, line_height, wrap_text
+from gv_engine.play.ui.input.bindings import Bindings, keys_file
+from gv_engine.play.ui.screens.autoplay import RaceScreen
+from gv_engine.play.ui.screens.edit import EditScreen
+from gv_engine.play.ui.screens.keyboard import Keyboard
+from gv_engine.play.ui.screens.menu import HelpScreen, Menu, RulesScreen
+from gv_engine.play.ui.screens.play import PlayScreen
+from gv_engine.play.ui.screens.replay import Prompt
+from gv_engine.play.ui.screens.settings import KeysScreen, PauseMenu, PauseSection, SettingsScreen
+from gv_engine.play.ui.settings import settings_file
+from gv_engine.play.ui.window.app import App
+from gv_engine.play.ui.window.viewer import _window_size
 from tests.desk import Desk, key_event, letter_event, playing, watching
 
 pytestmark = pytest.mark.window
@@ -273,7 +273,7 @@ def test_a_long_text_is_measured_a_few_times(monkeypatch: pytest.MonkeyPatch):
             return 8 * len(text), 20
 
     for module in ("widgets", "sprites"):
-        monkeypatch.setattr(f"gv_engine.ui.drawing.{module}.font", lambda line: Counting())
+        monkeypatch.setattr(f"gv_engine.play.ui.drawing.{module}.font", lambda line: Counting())
     for text in ("word " * 20_000, "x" * 100_000):
         lines = wrap_text(text, 20, 400, 4)
         assert [len(line) for line in lines[:3]] == [49 if " " in text else 50] * 3

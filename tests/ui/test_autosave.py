@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from gv_engine.session.replay import SUFFIX
-from gv_engine.ui import autosave
-from gv_engine.ui.autosave import UnsavedEdits, autosave_folder, find_autosaves
-from gv_engine.ui.screens.edit import EditScreen
-from gv_engine.ui.screens.menu import AutosaveMenu
-from gv_engine.ui.screens.play import PlayScreen
-from gv_engine.ui.screens.start import StartScreen
+from gv_engine.play.session.replay import SUFFIX
+from gv_engine.play.ui import autosave
+from gv_engine.play.ui.autosave import UnsavedEdits, autosave_folder, find_autosaves
+from gv_engine.play.ui.screens.edit import EditScreen
+from gv_engine.play.ui.screens.menu import AutosaveMenu
+from gv_engine.play.ui.screens.play import PlayScreen
+from gv_engine.play.ui.screens.start import StartScreen
 from tests.desk import Desk, labels, playing
 
 pytestmark = pytest.mark.window

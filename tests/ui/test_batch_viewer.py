@@ -11,17 +11,17 @@ import pytest
 
 from gv_engine import Scenario
 from gv_engine.cli import main
-from gv_engine.rollout.policy import RandomPolicy
-from gv_engine.session.autoplay import PolicyMaps
-from gv_engine.session.batch_viewer import BatchViewer, CurvePoint
-from gv_engine.session.replay import row_digest
-from gv_engine.session.session import Session
-from gv_engine.session.timeline import run_generator
-from gv_engine.ui.colors import THEMES
-from gv_engine.ui.drawing.batch_view import BatchView, lay_out_batch
-from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
-from gv_engine.ui.screens.batch import BatchScreen, WorldScreen
-from gv_engine.ui.window.viewer import BatchProcess, RemoteWorlds
+from gv_engine.envs.rollout.policy import RandomPolicy
+from gv_engine.play.session.autoplay import PolicyMaps
+from gv_engine.play.session.batch_viewer import BatchViewer, CurvePoint
+from gv_engine.play.session.replay import row_digest
+from gv_engine.play.session.session import Session
+from gv_engine.play.session.timeline import run_generator
+from gv_engine.play.ui.colors import THEMES
+from gv_engine.play.ui.drawing.batch_view import BatchView, lay_out_batch
+from gv_engine.play.ui.drawing.sprites import SpriteSheet, pygame
+from gv_engine.play.ui.screens.batch import BatchScreen, WorldScreen
+from gv_engine.play.ui.window.viewer import BatchProcess, RemoteWorlds
 from tests.desk import Desk
 from tests.screen import until
 

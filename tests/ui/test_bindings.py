@@ -5,10 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gv_engine.rules.geometry import ACTIONS
-from gv_engine.scenario.plugin import KeyCommand
-from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.input.bindings import (
+from gv_engine.play.ui.drawing.sprites import pygame
+from gv_engine.play.ui.input.bindings import (
     GROUPS,
     SCANCODES,
     SCREENS,
@@ -17,6 +15,8 @@ from gv_engine.ui.input.bindings import (
     format_keys_file,
     key_label,
 )
+from gv_engine.rules.geometry import ACTIONS
+from gv_engine.scenario.plugin import KeyCommand
 
 PLAY = SCREENS["grid"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gv_engine.ui.screens.play import PlayScreen
-from gv_engine.ui.screens.replay import CompareScreen, ReplayScreen
+from gv_engine.play.ui.screens.play import PlayScreen
+from gv_engine.play.ui.screens.replay import CompareScreen, ReplayScreen
 from tests.desk import Desk, playing
 from tests.session.test_flowing import ALGEBRA, LEVEL, RULES, edit
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from gv_engine.cli import main
-from gv_engine.editor.map_model import MapCell
-from gv_engine.ui.colors import DARK
-from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.screens.edit import EditScreen
+from gv_engine.play.editor.map_model import MapCell
+from gv_engine.play.ui.colors import DARK
+from gv_engine.play.ui.drawing.sprites import pygame
+from gv_engine.play.ui.screens.edit import EditScreen
 from tests.newcomer import Newcomer
 from tests.player import NO_REPEATS, Player, started
 from tests.screen import PATIENCE, Screen, until
@@ -79,7 +79,7 @@ class Hand:
 def test_a_level_from_nothing_is_played_mended_saved_checked_and_rolled_out(
     screen: Screen, folder: Path
 ):
-    patient = f"from gv_engine.editor import document; document._TIMEOUT = {PATIENCE}"
+    patient = f"from gv_engine.play.editor import document; document._TIMEOUT = {PATIENCE}"
     with started(screen, folder, "edit", before=f"{NO_REPEATS}; {patient}") as player:
         player.desk.start()
         player.desk.app.edit_new_level("blank")

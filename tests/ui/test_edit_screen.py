@@ -9,22 +9,22 @@ import pytest
 
 from components.objects import WALL
 from gv_engine.cli import main
-from gv_engine.editor.document import STARTERS, CheckState, Fault
-from gv_engine.editor.map_model import MapCell
-from gv_engine.editor.text_buffer import format_key_path
+from gv_engine.play.editor.document import STARTERS, CheckState, Fault
+from gv_engine.play.editor.map_model import MapCell
+from gv_engine.play.editor.text_buffer import format_key_path
+from gv_engine.play.ui.drawing import sprites, widgets
+from gv_engine.play.ui.drawing.sprites import pygame
+from gv_engine.play.ui.screens import edit
+from gv_engine.play.ui.screens.edit import EditScreen
+from gv_engine.play.ui.screens.edit_forms import FormScreen, PickScreen, cell_form
+from gv_engine.play.ui.screens.edit_lists import RuleListScreen, SearchList
+from gv_engine.play.ui.screens.edit_menus import ConflictMenu, LeaveMenu, PackMenu, StarterMenu
+from gv_engine.play.ui.screens.edit_panels import describe_brush, describe_cursor_cell
+from gv_engine.play.ui.screens.play import PlaytestScreen
+from gv_engine.play.ui.screens.start import StartScreen
+from gv_engine.play.ui.window.app import App
+from gv_engine.play.validation.lint import find_placed_mistakes
 from gv_engine.rules.errors import ProblemPlace
-from gv_engine.ui.drawing import sprites, widgets
-from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.screens import edit
-from gv_engine.ui.screens.edit import EditScreen
-from gv_engine.ui.screens.edit_forms import FormScreen, PickScreen, cell_form
-from gv_engine.ui.screens.edit_lists import RuleListScreen, SearchList
-from gv_engine.ui.screens.edit_menus import ConflictMenu, LeaveMenu, PackMenu, StarterMenu
-from gv_engine.ui.screens.edit_panels import describe_brush, describe_cursor_cell
-from gv_engine.ui.screens.play import PlaytestScreen
-from gv_engine.ui.screens.start import StartScreen
-from gv_engine.ui.window.app import App
-from gv_engine.validation.lint import find_placed_mistakes
 from tests.desk import Desk, labels, playing
 from tests.newcomer import Newcomer
 

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gv_engine.domains.grid.board import MIN_AGENT_SIZE, Board, GridRenderer
+from gv_engine.play.grid.board import MIN_AGENT_SIZE, Board, GridRenderer
+from gv_engine.play.session.sprite_paths import COVERED_GROUND
+from gv_engine.play.ui.colors import DARK
+from gv_engine.play.ui.drawing import sprites
+from gv_engine.play.ui.drawing.recording import MIN_SIZE, FrameRenderer
+from gv_engine.play.ui.drawing.sprites import pygame
+from gv_engine.play.ui.drawing.stage import lay_out_screen
+from gv_engine.play.ui.drawing.widgets import line_height, wrap_text
 from gv_engine.rules.frame import Frame
-from gv_engine.session.sprite_paths import COVERED_GROUND
-from gv_engine.ui.colors import DARK
-from gv_engine.ui.drawing import sprites
-from gv_engine.ui.drawing.recording import MIN_SIZE, FrameRenderer
-from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.stage import lay_out_screen
-from gv_engine.ui.drawing.widgets import line_height, wrap_text
 from tests.ui.test_sprites import SHEET, gray, pixels
 
 

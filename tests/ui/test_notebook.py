@@ -14,13 +14,13 @@ import pytest
 
 from gv_engine import GridEnv, GridVectorEnv, Scenario, parallel_env
 from gv_engine.cli import main
+from gv_engine.play.session.replay import Replay
+from gv_engine.play.session.rollout_games import RolloutSessions
+from gv_engine.play.session.session import Session
+from gv_engine.play.ui.drawing.notebook import CELL, FPS, MAX_FRAMES
+from gv_engine.play.ui.drawing.recording import find_views
 from gv_engine.plugins.algebra import gym_env
 from gv_engine.plugins.web.notebook import PlayableLevel
-from gv_engine.session.replay import Replay
-from gv_engine.session.rollout_games import RolloutSessions
-from gv_engine.session.session import Session
-from gv_engine.ui.drawing.notebook import CELL, FPS, MAX_FRAMES
-from gv_engine.ui.drawing.recording import find_views
 
 LEVEL = "keydoor-5x5"
 
@@ -135,7 +135,8 @@ def test_a_level_is_played_in_its_frame():
 
 def test_pygame_is_imported_to_draw_alone():
     code = (
-        "import sys; from gv_engine import GridEnv; from gv_engine.session.session import Session;"
+        "import sys; from gv_engine import GridEnv;"
+        "from gv_engine.play.session.session import Session;"
         f"env = GridEnv('{LEVEL}', world='object'); env.reset(seed=0);"
         "print('pygame' in sys.modules); env._repr_html_(); print('pygame' in sys.modules)"
     )

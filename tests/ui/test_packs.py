@@ -13,27 +13,27 @@ from hypothesis import strategies as st
 
 from gv_engine import Scenario
 from gv_engine.cli.new import write_starter
-from gv_engine.session.catalogue import load_playable
-from gv_engine.session.replay import SUFFIX
-from gv_engine.session.session import Session
-from gv_engine.ui.colors import DARK
-from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.input.bindings import Bindings
-from gv_engine.ui.screens import game_screen
-from gv_engine.ui.screens import menu as menu_module
-from gv_engine.ui.screens.cards import ReplayCard, UnfinishedCard
-from gv_engine.ui.screens.play import PlayScreen
-from gv_engine.ui.screens.replay import ReplayScreen
-from gv_engine.ui.screens.settings import PauseMenu
-from gv_engine.ui.screens.start import CARD_LINES, PackCard, PackScreen, StartScreen
-from gv_engine.ui.settings import (
+from gv_engine.play.session.catalogue import load_playable
+from gv_engine.play.session.replay import SUFFIX
+from gv_engine.play.session.session import Session
+from gv_engine.play.ui.colors import DARK
+from gv_engine.play.ui.drawing.sprites import pygame
+from gv_engine.play.ui.input.bindings import Bindings
+from gv_engine.play.ui.screens import game_screen
+from gv_engine.play.ui.screens import menu as menu_module
+from gv_engine.play.ui.screens.cards import ReplayCard, UnfinishedCard
+from gv_engine.play.ui.screens.play import PlayScreen
+from gv_engine.play.ui.screens.replay import ReplayScreen
+from gv_engine.play.ui.screens.settings import PauseMenu
+from gv_engine.play.ui.screens.start import CARD_LINES, PackCard, PackScreen, StartScreen
+from gv_engine.play.ui.settings import (
     Progress,
     Settings,
     progress_file,
     replay_folder,
     unfinished_files,
 )
-from gv_engine.ui.terminal.play import TerminalGame
+from gv_engine.play.ui.terminal.play import TerminalGame
 from tests.desk import Desk, labels, pause_labels, playing
 from tests.ui.test_terminal import said
 

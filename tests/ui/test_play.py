@@ -13,9 +13,9 @@ import pytest
 
 from gv_engine import Scenario
 from gv_engine.cli.new import write_starter
+from gv_engine.play.session.replay import Replay
+from gv_engine.play.validation.solver import Solver
 from gv_engine.rules.geometry import ACTIONS
-from gv_engine.session.replay import Replay
-from gv_engine.validation.solver import Solver
 from tests import DATA
 from tests.player import NO_REPEATS, Player, playing
 from tests.screen import Screen, until
@@ -83,7 +83,7 @@ success_function: reach_exit
 
 TELLS = """
 from pathlib import Path
-from gv_engine.session.autoplay import SolverPartner
+from gv_engine.play.session.autoplay import SolverPartner
 look = SolverPartner.look
 def tell(partner):
     changed = look(partner)

@@ -14,25 +14,25 @@ import pytest
 
 from gv_engine import RuleError, Scenario
 from gv_engine.cli.new import write_starter
-from gv_engine.domains.grid import hooks
-from gv_engine.rollout.policy import POLICIES, RandomPolicy
-from gv_engine.rollout.policy_file import CheckpointPolicy
-from gv_engine.session import tones
-from gv_engine.session.autoplay import Opponent, SolutionPath
-from gv_engine.session.replay import Replay
-from gv_engine.session.session import Session
-from gv_engine.ui import settings
-from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.widgets import Painter
-from gv_engine.ui.input.bindings import GROUPS, PAD, SCREENS
-from gv_engine.ui.screens import sounds
-from gv_engine.ui.screens.menu import HelpScreen, RulesScreen
-from gv_engine.ui.screens.play import PlayScreen
-from gv_engine.ui.screens.replay import Prompt, ReplayScreen
-from gv_engine.ui.screens.screen import Screen
-from gv_engine.ui.screens.settings import PauseMenu, SettingsScreen
-from gv_engine.ui.settings import unfinished_files
-from gv_engine.ui.window.app import App
+from gv_engine.envs.rollout.policy import POLICIES, RandomPolicy
+from gv_engine.envs.rollout.policy_file import CheckpointPolicy
+from gv_engine.play.grid import hooks
+from gv_engine.play.session import tones
+from gv_engine.play.session.autoplay import Opponent, SolutionPath
+from gv_engine.play.session.replay import Replay
+from gv_engine.play.session.session import Session
+from gv_engine.play.ui import settings
+from gv_engine.play.ui.drawing.sprites import pygame
+from gv_engine.play.ui.drawing.widgets import Painter
+from gv_engine.play.ui.input.bindings import GROUPS, PAD, SCREENS
+from gv_engine.play.ui.screens import sounds
+from gv_engine.play.ui.screens.menu import HelpScreen, RulesScreen
+from gv_engine.play.ui.screens.play import PlayScreen
+from gv_engine.play.ui.screens.replay import Prompt, ReplayScreen
+from gv_engine.play.ui.screens.screen import Screen
+from gv_engine.play.ui.screens.settings import PauseMenu, SettingsScreen
+from gv_engine.play.ui.settings import unfinished_files
+from gv_engine.play.ui.window.app import App
 from tests.desk import Desk, key_event, labels, pause_labels, playing, watching
 
 pytestmark = pytest.mark.window

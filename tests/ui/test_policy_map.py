@@ -9,15 +9,20 @@ import pytest
 
 from gv_engine import GridVectorEnv, Scenario
 from gv_engine.cli import main
-from gv_engine.domains.grid import overlay
-from gv_engine.domains.grid.policy_map import PolicyMapper
 from gv_engine.learning import load_policy
+from gv_engine.play.grid import overlay
+from gv_engine.play.grid.policy_map import PolicyMapper
+from gv_engine.play.session.autoplay import (
+    PolicyAutoplayer,
+    PolicyMaps,
+    iter_mapped_frames,
+    play_steps,
+)
+from gv_engine.play.session.catalogue import load_playable
+from gv_engine.play.session.session import Session
+from gv_engine.play.ui.screens.autoplay import AutoplayScreen
+from gv_engine.play.validation.solver import SearchLimitError, Solver, Verdict
 from gv_engine.rules.frame import PolicyMap
-from gv_engine.session.autoplay import PolicyAutoplayer, PolicyMaps, iter_mapped_frames, play_steps
-from gv_engine.session.catalogue import load_playable
-from gv_engine.session.session import Session
-from gv_engine.ui.screens.autoplay import AutoplayScreen
-from gv_engine.validation.solver import SearchLimitError, Solver, Verdict
 from tests.desk import Desk
 from tests.learning.drawn import drawn
 from tests.player import started

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gv_engine.ui.input.bindings import (
+from gv_engine.play.ui.input.bindings import (
     Bindings,
     BindingsError,
     describe_lost_keys,

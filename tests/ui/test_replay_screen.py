@@ -7,12 +7,12 @@ import pytest
 
 from gv_engine import Scenario
 from gv_engine.cli.new import write_starter
-from gv_engine.session.replay import ReplayError
-from gv_engine.session.session import Session
-from gv_engine.ui import settings
-from gv_engine.ui.screens.play import PlayScreen
-from gv_engine.ui.screens.replay import ExportScreen, ReplayScreen
-from gv_engine.ui.settings import Settings, settings_file
+from gv_engine.play.session.replay import ReplayError
+from gv_engine.play.session.session import Session
+from gv_engine.play.ui import settings
+from gv_engine.play.ui.screens.play import PlayScreen
+from gv_engine.play.ui.screens.replay import ExportScreen, ReplayScreen
+from gv_engine.play.ui.settings import Settings, settings_file
 from tests.desk import Desk, playing, watching
 
 pytestmark = pytest.mark.window

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gv_engine.ui.settings import MAX_RECENT, Settings, forced_scale
+from gv_engine.play.ui.settings import MAX_RECENT, Settings, forced_scale
 
 
 def test_what_is_saved_is_loaded(tmp_path: Path):

@@ -15,14 +15,11 @@ from components.core import NONE_GRID_OBJECT
 from components.objects import built_in_types
 from gv_engine import Scenario
 from gv_engine.cli.new import write_starter
-from gv_engine.domains.grid.board import EditorMapView, make_renderer
-from gv_engine.editor.document import EditorDocument
-from gv_engine.editor.text_buffer import TextBuffer
-from gv_engine.plugins.web.page import _read_sprites
-from gv_engine.rules.objects import COLORS
-from gv_engine.scenario.storage.resources import ASSETS
-from gv_engine.session.session import Session
-from gv_engine.session.sprite_paths import (
+from gv_engine.play.editor.document import EditorDocument
+from gv_engine.play.editor.text_buffer import TextBuffer
+from gv_engine.play.grid.board import EditorMapView, make_renderer
+from gv_engine.play.session.session import Session
+from gv_engine.play.session.sprite_paths import (
     SpriteError,
     find_broken_sprites,
     find_missing_sprites,
@@ -31,8 +28,11 @@ from gv_engine.session.sprite_paths import (
     read_svg,
     sprite_folders,
 )
-from gv_engine.ui.colors import PALETTES, THEMES, Theme
-from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
+from gv_engine.play.ui.colors import PALETTES, THEMES, Theme
+from gv_engine.play.ui.drawing.sprites import SpriteSheet, pygame
+from gv_engine.plugins.web.page import _read_sprites
+from gv_engine.rules.objects import COLORS
+from gv_engine.scenario.storage.resources import ASSETS
 from tests.boards import RULES, scenario
 
 FILES = sorted((ASSETS / "sprites").glob("**/*.svg"))

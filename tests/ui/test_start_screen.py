@@ -7,15 +7,15 @@ import pytest
 
 from gv_engine.cli import main
 from gv_engine.cli.new import write_starter
+from gv_engine.play.session.catalogue import built_in_entries, load_playable
+from gv_engine.play.session.session import Session
+from gv_engine.play.ui import settings
+from gv_engine.play.ui.colors import DARK
+from gv_engine.play.ui.screens import start as start_module
+from gv_engine.play.ui.screens.cards import Card, ReplayCard
+from gv_engine.play.ui.screens.play import PlayScreen
+from gv_engine.play.ui.screens.start import PackScreen, StartScreen
 from gv_engine.scenario.plugin import list_playable_scenarios
-from gv_engine.session.catalogue import built_in_entries, load_playable
-from gv_engine.session.session import Session
-from gv_engine.ui import settings
-from gv_engine.ui.colors import DARK
-from gv_engine.ui.screens import start as start_module
-from gv_engine.ui.screens.cards import Card, ReplayCard
-from gv_engine.ui.screens.play import PlayScreen
-from gv_engine.ui.screens.start import PackScreen, StartScreen
 from tests.desk import Desk, playing
 
 pytestmark = pytest.mark.window

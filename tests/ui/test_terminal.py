@@ -18,14 +18,14 @@ import yaml
 
 from gv_engine import Scenario
 from gv_engine.cli import main
-from gv_engine.session.catalogue import load_playable
-from gv_engine.session.replay import Replay
-from gv_engine.session.session import Session
-from gv_engine.ui.colors import DARK
-from gv_engine.ui.input.bindings import GROUPS, Bindings
-from gv_engine.ui.settings import Settings
-from gv_engine.ui.terminal.play import _COMMANDS, LevelPicker, TerminalGame
-from gv_engine.ui.terminal.tty import Keys
+from gv_engine.play.session.catalogue import load_playable
+from gv_engine.play.session.replay import Replay
+from gv_engine.play.session.session import Session
+from gv_engine.play.ui.colors import DARK
+from gv_engine.play.ui.input.bindings import GROUPS, Bindings
+from gv_engine.play.ui.settings import Settings
+from gv_engine.play.ui.terminal.play import _COMMANDS, LevelPicker, TerminalGame
+from gv_engine.play.ui.terminal.tty import Keys
 from tests import ROOT
 from tests.boards import RULES
 from tests.desk import home
@@ -286,13 +286,13 @@ def test_time_runs_if_it_is_asked_to():
 
 
 def test_replays_are_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("gv_engine.ui.settings.replay_folder", lambda: tmp_path / "replays")
+    monkeypatch.setattr("gv_engine.play.ui.settings.replay_folder", lambda: tmp_path / "replays")
     terminal = screen()
     text = said(terminal, "Left", "Ctrl+S", width=200)
     (file,) = (tmp_path / "replays").iterdir()
     assert Replay.load(file) == terminal.game.replay()
     assert file.name in text.replace("\n", "")
-    monkeypatch.setattr("gv_engine.ui.settings.replay_folder", lambda: file)
+    monkeypatch.setattr("gv_engine.play.ui.settings.replay_folder", lambda: file)
     assert "exists" in said(terminal, "Ctrl+S")
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from gv_engine.ui.screens import text_field
-from gv_engine.ui.screens.replay import Prompt
-from gv_engine.ui.screens.text_field import TextField
+from gv_engine.play.ui.screens import text_field
+from gv_engine.play.ui.screens.replay import Prompt
+from gv_engine.play.ui.screens.text_field import TextField
 from tests.desk import Desk
 
 pytestmark = pytest.mark.window

@@ -8,22 +8,22 @@ import numpy as np
 import pytest
 
 from gv_engine.cli import main
-from gv_engine.rollout.episode_folder import RolloutError
-from gv_engine.session.autoplay import (
+from gv_engine.envs.rollout.episode_folder import RolloutError
+from gv_engine.play.session.autoplay import (
     ActionChoice,
     Opponent,
     PolicyAutoplayer,
     SolutionPath,
     SolverAutoplayer,
 )
-from gv_engine.session.catalogue import load_playable
-from gv_engine.session.replay import Replay
-from gv_engine.session.rollout_games import RolloutSessions
-from gv_engine.session.session import Session
-from gv_engine.ui import settings
-from gv_engine.ui.input.bindings import GROUPS
-from gv_engine.ui.screens.autoplay import AutoplayScreen, RaceScreen, likely_actions
-from gv_engine.ui.screens.replay import RolloutScreen
+from gv_engine.play.session.catalogue import load_playable
+from gv_engine.play.session.replay import Replay
+from gv_engine.play.session.rollout_games import RolloutSessions
+from gv_engine.play.session.session import Session
+from gv_engine.play.ui import settings
+from gv_engine.play.ui.input.bindings import GROUPS
+from gv_engine.play.ui.screens.autoplay import AutoplayScreen, RaceScreen, likely_actions
+from gv_engine.play.ui.screens.replay import RolloutScreen
 from tests.desk import Desk, playing
 from tests.screen import until
 

@@ -14,14 +14,14 @@ import pytest
 
 from gv_engine import GridEnv
 from gv_engine.cli import main
+from gv_engine.play.session.replay import Replay
+from gv_engine.play.ui.drawing.sprites import pygame
+from gv_engine.play.ui.settings import Settings, unfinished_files
+from gv_engine.play.ui.window import app as app_module
+from gv_engine.play.ui.window import viewer
+from gv_engine.play.ui.window.app import NAP, App
+from gv_engine.play.ui.window.viewer import NoDisplay, Viewer
 from gv_engine.rules.frame import Frame
-from gv_engine.session.replay import Replay
-from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.settings import Settings, unfinished_files
-from gv_engine.ui.window import app as app_module
-from gv_engine.ui.window import viewer
-from gv_engine.ui.window.app import NAP, App
-from gv_engine.ui.window.viewer import NoDisplay, Viewer
 from tests.desk import home, key_event
 
 pytestmark = pytest.mark.window

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gv_engine import Scenario
-from gv_engine.validation.lint import find_undeclared_actions, find_unused_actions
+from gv_engine.play.validation.lint import find_undeclared_actions, find_unused_actions
 
 RULES = '''
 from gv_engine import TRANSITION, system

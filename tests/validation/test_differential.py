@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gv_engine import Scenario
-from gv_engine.validation import differential
-from gv_engine.validation.differential import Report, find_row_fault, run_differential_test
+from gv_engine.play.validation import differential
+from gv_engine.play.validation.differential import Report, find_row_fault, run_differential_test
 from tests.scenario.reading import RULES, begin
 
 RULE = """

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from gv_engine.play.validation import action_masks
+from gv_engine.play.validation.lint import find_placed_mistakes
 from gv_engine.rules.errors import ProblemPlace
-from gv_engine.validation import action_masks
-from gv_engine.validation.lint import find_placed_mistakes
 from tests.boards import scenario
 
 SOUND: dict[str, Any] = {

@@ -3,7 +3,7 @@
 import pytest
 
 from gv_engine import Scenario
-from gv_engine.validation.contracts import find_broken_contracts
+from gv_engine.play.validation.contracts import find_broken_contracts
 from tests import DATA
 
 RULES = "./promises.py:"

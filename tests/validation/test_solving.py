@@ -12,11 +12,11 @@ import pytest
 
 from gv_engine import GridEnv, Scenario
 from gv_engine.cli import main
-from gv_engine.session.replay import Replay
-from gv_engine.session.session import Session
-from gv_engine.validation import solver
-from gv_engine.validation.solver import Solution, Solver, Survey, Verdict
-from gv_engine.vector.backend import make_batch
+from gv_engine.envs.backends.backend import make_batch
+from gv_engine.play.session.replay import Replay
+from gv_engine.play.session.session import Session
+from gv_engine.play.validation import solver
+from gv_engine.play.validation.solver import Solution, Solver, Survey, Verdict
 from tests import DATA
 from tests.boards import RULES, distances, scenario
 from tests.games import ruled

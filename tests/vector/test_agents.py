@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from components.core import HIDDEN, NONE_GRID_OBJECT
 from components.objects import AGENT_TYPE
 from gv_engine import Scenario
+from gv_engine.envs.backends.backend import Backend, make_batch
+from gv_engine.play.validation.differential import find_row_fault
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.turns import DONE, ENDS, TURNS
 from gv_engine.scenario.memory.layout import AGENT_COLUMNS
-from gv_engine.validation.differential import find_row_fault
-from gv_engine.vector.backend import Backend, make_batch
 from gv_engine.world.simulation import KEEP, NEXT_STEP, RESTART, SAME_STEP, Simulation
 
 pytestmark = pytest.mark.compiled

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
-from gv_engine.domains.grid import hooks as grid_domain
-from gv_engine.rollout.policy import load_policy
-from gv_engine.rollout.rollout import rollout
+from gv_engine.envs.backends import compiled_backend
+from gv_engine.envs.backends.backend import Backend, make_batch
+from gv_engine.envs.backends.compiled_backend import CompiledBatch
+from gv_engine.envs.rollout.policy import load_policy
+from gv_engine.envs.rollout.rollout import rollout
+from gv_engine.play.grid import hooks as grid_domain
+from gv_engine.play.session.session import Session
+from gv_engine.play.validation.differential import run_differential_test
 from gv_engine.scenario.plugin import CheckPlan
-from gv_engine.session.session import Session
-from gv_engine.validation.differential import run_differential_test
-from gv_engine.vector import compiled_backend
-from gv_engine.vector.backend import Backend, make_batch
-from gv_engine.vector.compiled_backend import CompiledBatch
 from gv_engine.world.simulation import DISABLED, KEEP, NEXT_STEP, RESTART
 from gv_engine.world.world import NOT_OF_OBJECTS
 from tests import boards

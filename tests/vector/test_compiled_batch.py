@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from gv_engine import load_scenario
+from gv_engine.envs.backends.backend import Backend
+from gv_engine.envs.backends.compiled_backend import CompiledBatch
+from gv_engine.envs.backends.object_backend import ObjectBatch
+from gv_engine.envs.backends.seeding import make_seeded_generators
 from gv_engine.rules.errors import RuleError
-from gv_engine.vector.backend import Backend
-from gv_engine.vector.compiled_backend import CompiledBatch
-from gv_engine.vector.object_backend import ObjectBatch
-from gv_engine.vector.seeding import make_seeded_generators
 from gv_engine.world.simulation import DISABLED, NEXT_STEP, SAME_STEP
 from tests.levels import NOT_OF_GALLERY
 

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from gv_engine import Scenario
+from gv_engine.envs.backends.compiled_backend import CompiledBatch
+from gv_engine.play.validation.differential import find_row_fault
 from gv_engine.rules.component import AGENT
-from gv_engine.validation.differential import find_row_fault
-from gv_engine.vector.compiled_backend import CompiledBatch
 from gv_engine.world.columns import RowWorld
 from gv_engine.world.simulation import LOOK, NEXT_STEP, RESTART, SAME_STEP
 from systems.queries import blocks_vision

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gv_engine import GridVectorEnv, RuleError
-from gv_engine.vector import backend, compiled_backend
+from gv_engine.envs.backends import backend, compiled_backend
 from tests.boards import scenario
 from tests.comparing import same
 

@@ -8,8 +8,8 @@ import pytest
 
 from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, Scenario
 from gv_engine.compiler import batch_program
+from gv_engine.play.validation.differential import run_differential_test
 from gv_engine.rules.errors import BuiltInDoesNotCompileError
-from gv_engine.validation.differential import run_differential_test
 
 pytestmark = pytest.mark.compiled
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gv_engine import DoesNotCompileError, Scenario
-from gv_engine.vector.backend import Backend, make_batch
+from gv_engine.envs.backends.backend import Backend, make_batch
 from gv_engine.world.simulation import DISABLED
 from tests.vector.test_compiled_batch import attempt, compare
 from tests.vector.test_programs import BASE

@@ -8,14 +8,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gv_engine import GridEnv, GridVectorEnv
-from gv_engine.scenario.memory.layout import RNG
-from gv_engine.vector.seeding import (
+from gv_engine.envs.backends.seeding import (
     POLICY,
     derive_seeds,
     make_purpose_generators,
     make_rng,
     make_seeded_generators,
 )
+from gv_engine.scenario.memory.layout import RNG
 from gv_engine.world.rng import generator_from_row, generator_to_row
 
 MANY = 20

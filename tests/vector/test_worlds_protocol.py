@@ -8,7 +8,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from gv_engine import GridEnv, GridVectorEnv, Scenario
-from gv_engine.vector.backend import BACKENDS, Backend
+from gv_engine.envs.backends.backend import BACKENDS, Backend
 from gv_engine.world.simulation import KEEP, Simulation, resets_in_step, starts_episode
 from tests.comparing import same
 from tests.world.test_worlds import assert_same_rows

@@ -23,13 +23,13 @@ from typing import Any
 import numpy as np
 
 from gv_engine.cli.check import find_levels
+from gv_engine.envs.backends.compiled_backend import CompiledBatch
+from gv_engine.envs.backends.object_backend import ObjectBatch
+from gv_engine.play.session.replay import row_digest
 from gv_engine.plugins.web.page import OUTPUTS, SCRIPTS, make_page
 from gv_engine.rules.errors import GVEngineError
 from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_grids
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.session.replay import row_digest
-from gv_engine.vector.compiled_backend import CompiledBatch
-from gv_engine.vector.object_backend import ObjectBatch
 from gv_engine.world.simulation import DISABLED
 from tests import ROOT
 

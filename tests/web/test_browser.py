@@ -11,12 +11,12 @@ import pytest
 from components.core import HIDDEN
 from gv_engine import Scenario
 from gv_engine.cli import main
+from gv_engine.play.session.autoplay import PolicyAutoplayer
+from gv_engine.play.session.replay import Replay
+from gv_engine.play.session.session import Session
+from gv_engine.play.validation.solver import Survey
 from gv_engine.plugins.web.notebook import PlayableLevel
 from gv_engine.plugins.web.page import FORMAT, PageStyle, make_page
-from gv_engine.session.autoplay import PolicyAutoplayer
-from gv_engine.session.replay import Replay
-from gv_engine.session.session import Session
-from gv_engine.validation.solver import Survey
 from tests.boards import scenario
 from tests.learning.drawn import drawn
 from tests.systems.test_floors import BOARD, FLOORS

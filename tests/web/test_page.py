@@ -16,7 +16,10 @@ from components.objects import built_in_types
 from gv_engine import Scenario
 from gv_engine.cli import main
 from gv_engine.compiler.language.wasm import STACK_TOP
-from gv_engine.domains.grid.board import Board
+from gv_engine.play.grid.board import Board
+from gv_engine.play.session.replay import Replay
+from gv_engine.play.session.session import Session
+from gv_engine.play.ui.drawing.sprites import SpriteSheet, pygame
 from gv_engine.plugins.web.page import (
     Link,
     PageStyle,
@@ -28,9 +31,6 @@ from gv_engine.plugins.web.page import (
 from gv_engine.rules.errors import DoesNotCompileError
 from gv_engine.rules.geometry import LEFT
 from gv_engine.scenario.memory.layout import RNG
-from gv_engine.session.replay import Replay
-from gv_engine.session.session import Session
-from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
 from gv_engine.world.rng import generator_to_row
 from gv_engine.world.simulation import Simulation
 from tests import ROOT

@@ -8,9 +8,9 @@ import pytest
 
 from gv_engine import Scenario
 from gv_engine.cli import main
+from gv_engine.play.session.autoplay import PolicyAutoplayer
+from gv_engine.play.session.session import Session
 from gv_engine.plugins.web.page import make_page
-from gv_engine.session.autoplay import PolicyAutoplayer
-from gv_engine.session.session import Session
 from tests.learning.drawn import drawn
 from tests.web.games import NODE, run_on_page
 

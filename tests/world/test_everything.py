@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gv_engine import RuleError, Scenario
-from gv_engine.vector import compiled_backend
-from gv_engine.vector.backend import make_batch
+from gv_engine.envs.backends import compiled_backend
+from gv_engine.envs.backends.backend import make_batch
 from gv_engine.world.simulation import KEEP, NEXT_STEP, RESTART, SAME_STEP
 from tests import DATA
 from tests.strategies import numbers

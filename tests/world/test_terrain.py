@@ -11,11 +11,11 @@ from gv_engine import NOTHING, RuleError, Scenario
 from gv_engine.envs.level_sets import compute_content_keys
 from gv_engine.gridverse import Floor as FloorObject
 from gv_engine.gridverse import Grid, Position, Wall
+from gv_engine.play.session.inspection import world_differences
+from gv_engine.play.validation.lint import find_mistakes
 from gv_engine.plugins.gridverse.object_store import class_of
 from gv_engine.rules.objects import object_type
 from gv_engine.scenario.memory.row_checks import compute_derived_columns, find_fault
-from gv_engine.session.inspection import world_differences
-from gv_engine.validation.lint import find_mistakes
 from tests import DATA
 from tests.scenario.reading import CAMP, assert_refused, begin, camp
 

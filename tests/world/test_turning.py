@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from gv_engine import AgentsVectorEnv, GridEnv, Scenario, ScenarioError, load_scenario
-from gv_engine.rollout.network_spec import ScenarioSpec
+from gv_engine.envs.rollout.network_spec import ScenarioSpec
+from gv_engine.play.session.session import Session
 from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, RIGHT, TURN_RIGHT, to_relative
-from gv_engine.session.session import Session
 
 LEVEL: dict[str, Any] = {
     "max_steps": 40,

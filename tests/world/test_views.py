@@ -10,9 +10,9 @@ import pytest
 from benchmarks.contestants import make_keydoor
 from components.core import HIDDEN
 from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
+from gv_engine.play.validation import differential
+from gv_engine.play.validation.differential import run_differential_test
 from gv_engine.rules.geometry import TURN_LEFT, TURN_RIGHT
-from gv_engine.validation import differential
-from gv_engine.validation.differential import run_differential_test
 from gv_engine.world import view
 from gv_engine.world.simulation import Simulation
 from gv_engine.world.view import ObjectView

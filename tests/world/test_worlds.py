@@ -13,9 +13,9 @@ import pytest
 from hypothesis import example, given, settings
 
 from gv_engine import AGENT, CapacityError, GridEnv, RuleError, Scenario, Simulation
+from gv_engine.envs.backends.backend import make_batch
+from gv_engine.play.validation.differential import find_row_fault
 from gv_engine.rules.frame import Frame
-from gv_engine.validation.differential import find_row_fault
-from gv_engine.vector.backend import make_batch
 from gv_engine.world.simulation import DISABLED, KEEP, RESTART
 from gv_engine.world.world import ObjectWorld
 from tests.boards import RULES, distances, scenario

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from gv_engine import AGENT, GridEnv, Scenario
+from gv_engine.play.validation.differential import run_differential_test
 from gv_engine.rules.geometry import ACTIONS
-from gv_engine.validation.differential import run_differential_test
 
 FOLDER = Path(__file__).parent
 

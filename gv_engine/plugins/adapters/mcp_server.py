@@ -15,9 +15,9 @@ from inspect import getdoc
 from typing import Any
 
 from gv_engine import __version__
+from gv_engine.play.session.text_games import TextGames
 from gv_engine.plugins.adapters.extras import MCP
 from gv_engine.rules.errors import GVEngineError, MissingExtraError, Stopped
-from gv_engine.session.text_games import TextGames
 
 if MCP.missing_message:
     raise MissingExtraError(MCP.missing_message)

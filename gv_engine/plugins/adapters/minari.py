@@ -17,11 +17,11 @@ from gymnasium.spaces import Box, Dict, Discrete
 from numpy.typing import NDArray
 
 from gv_engine import __version__
+from gv_engine.envs.rollout import episode_folder
+from gv_engine.envs.rollout.episode_folder import EpisodeFolder
+from gv_engine.envs.rollout.rollout import describe_step_arrays
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.plugins.adapters.extras import MINARI
-from gv_engine.rollout import episode_folder
-from gv_engine.rollout.episode_folder import EpisodeFolder
-from gv_engine.rollout.rollout import describe_step_arrays
 from gv_engine.rules.errors import MissingExtraError, shorten
 from gv_engine.scenario.documents.loading import (
     check_reference,

@@ -9,13 +9,13 @@ from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
 from gv_engine.envs.arg_checks import check_at_least, describe_action_fault
+from gv_engine.envs.backends.backend import make_batch
 from gv_engine.envs.environment import resolve_grid_scenario
 from gv_engine.envs.level_sets import Levels, LevelSet, limit_to_levels
 from gv_engine.envs.observations import RepresentationSpec, make_encoder
 from gv_engine.plugins.adapters.extras import PUFFERLIB
 from gv_engine.plugins.adapters.worlds import ScenarioSource, check_no_own_options
 from gv_engine.rules.errors import MissingExtraError
-from gv_engine.vector.backend import make_batch
 from gv_engine.world.simulation import SAME_STEP
 
 if PUFFERLIB.missing_message:

@@ -30,7 +30,7 @@ DOMAIN = Domain(
     text="gv_engine.plugins.algebra.frame:expression_to_text",
     terminal="gv_engine.plugins.algebra.terminal:TreeTerminalView",
     views=dict.fromkeys(
-        ("both", "tree", "expression"), "gv_engine.ui.drawing.recording:stage_renderer"
+        ("both", "tree", "expression"), "gv_engine.play.ui.drawing.recording:stage_renderer"
     ),
     commands_file=Path(__file__).with_name("commands.toml"),
 )

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gv_engine.play.session.autoplay import SolutionPath
+from gv_engine.play.session.episode import Episode, PolicyInput, add_world_axis
 from gv_engine.plugins.algebra.env import MathyEnv
 from gv_engine.plugins.algebra.expression import ADD, CA, CONSTANT, MULTIPLY, POWER, VARIABLE, Node
 from gv_engine.plugins.algebra.frame import ExpressionFrame
@@ -23,8 +25,6 @@ from gv_engine.plugins.algebra.state import MathyEnvState, is_terminal_transitio
 from gv_engine.plugins.algebra.world import ExpressionWorld, WorldSnapshot, action_names
 from gv_engine.rules.errors import format_count
 from gv_engine.scenario.documents.rule_modules import make_rule_error
-from gv_engine.session.autoplay import SolutionPath
-from gv_engine.session.episode import Episode, PolicyInput, add_world_axis
 from systems.algebra import TreeNode
 
 # ---- cursor --------------------------------------------------------------------------------------
@@ -431,7 +431,7 @@ class HintSearch(Thread):
 
 class HintFinder:
     """Hints for algebra: finds a good next move in a background thread. Implements
-    `gv_engine.session.autoplay.HintProvider`."""
+    `gv_engine.play.session.autoplay.HintProvider`."""
 
     def __init__(self, scenario: Any, agent: int = 0) -> None:
         self._thread: HintSearch | None = None

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from gv_engine.envs.backends.seeding import make_rng
+from gv_engine.envs.rollout.policy import PolicyError
 from gv_engine.plugins.algebra.episode import HintFinder
 from gv_engine.plugins.algebra.expression import compare_values
 from gv_engine.plugins.algebra.gym_env import ExpressionEnv, algebra_scenario
 from gv_engine.plugins.algebra.scenario import AlgebraScenario
 from gv_engine.plugins.algebra.vector_env import ExpressionVectorEnv
-from gv_engine.rollout.policy import PolicyError
 from gv_engine.scenario.documents.document import Document
 from gv_engine.scenario.plugin import CheckPlan, CheckReport, Schedules
-from gv_engine.vector.seeding import make_rng
 
 _MAX_STEPS = 200  # of an episode; most faults show early
 

@@ -6,14 +6,20 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from gv_engine.play.ui.colors import Theme
+from gv_engine.play.ui.drawing import sprites
+from gv_engine.play.ui.drawing.sprites import (
+    OVERSAMPLING,
+    LineFont,
+    clipped,
+    draw_text_line,
+    pygame,
+)
+from gv_engine.play.ui.drawing.widgets import wrap_text
 from gv_engine.plugins.algebra.episode import TreeCursor
 from gv_engine.rules.errors import Stopped
 from gv_engine.scenario.documents.rule_modules import make_rule_error
 from gv_engine.scenario.readers.map import format_reward
-from gv_engine.ui.colors import Theme
-from gv_engine.ui.drawing import sprites
-from gv_engine.ui.drawing.sprites import OVERSAMPLING, LineFont, clipped, draw_text_line, pygame
-from gv_engine.ui.drawing.widgets import wrap_text
 
 from pygame import freetype  # isort: skip  # after the module that turns off pygame's greeting
 

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil
 from typing import Any, NamedTuple
 
+from gv_engine.play.ui.colors import Theme
+from gv_engine.play.ui.drawing.sprites import clipped, draw_text_line, font, pygame, rounded_rect
+from gv_engine.play.ui.drawing.stage import MAP_SHARE, Stage
+from gv_engine.play.ui.drawing.widgets import Pixel, wrap_text
 from gv_engine.plugins.algebra.episode import RULE_PREFIX, HintSearch, TreeCursor
 from gv_engine.plugins.algebra.frame import ExpressionFrame
 from gv_engine.plugins.algebra.inspector import TreeInspector, formula_font
 from gv_engine.scenario.readers.map import format_reward
-from gv_engine.ui.colors import Theme
-from gv_engine.ui.drawing.sprites import clipped, draw_text_line, font, pygame, rounded_rect
-from gv_engine.ui.drawing.stage import MAP_SHARE, Stage
-from gv_engine.ui.drawing.widgets import Pixel, wrap_text
 from systems.algebra import TreeNode
 
 # ---- tree layout ---------------------------------------------------------------------------------

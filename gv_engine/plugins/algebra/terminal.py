@@ -7,15 +7,15 @@ from typing import Any
 
 from rich.text import Text
 
+from gv_engine.play.ui.colors import Theme
+from gv_engine.play.ui.terminal.tty import TerminalPicture
 from gv_engine.plugins.algebra.episode import RULE_PREFIX, HintSearch, TreeCursor
 from gv_engine.plugins.algebra.frame import ExpressionFrame
-from gv_engine.ui.colors import Theme
-from gv_engine.ui.terminal.tty import TerminalPicture
 from systems.algebra import TreeNode
 
 
 class TreeTerminalView(TerminalPicture):
-    """Terminal view of algebra frames; see `gv_engine.ui.terminal.tty.TerminalPicture`.
+    """Terminal view of algebra frames; see `gv_engine.play.ui.terminal.tty.TerminalPicture`.
 
     Brackets mark the selected node, a star the nodes that the last move changed.
 

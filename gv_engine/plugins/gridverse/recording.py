@@ -11,12 +11,12 @@ import imageio.v3 as imageio
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.play.session.video_writer import FORMATS
 from gv_engine.plugins.gridverse.action import Action
 from gv_engine.plugins.gridverse.observation import Observation
 from gv_engine.plugins.gridverse.rendering import GridVerseViewer
 from gv_engine.plugins.gridverse.state import State
 from gv_engine.rules.errors import describe_allowed
-from gv_engine.session.video_writer import FORMATS
 
 Image: TypeAlias = NDArray[np.uint8]
 """Picture, (H, W, 3) uint8."""

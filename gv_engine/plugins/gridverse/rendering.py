@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.play.ui.drawing.sprites import pygame as pygame
+from gv_engine.play.ui.drawing.sprites import render_grid
 from gv_engine.plugins.gridverse.action import Action
 from gv_engine.plugins.gridverse.observation import Observation
 from gv_engine.plugins.gridverse.state import State
-from gv_engine.ui.drawing.sprites import pygame as pygame
-from gv_engine.ui.drawing.sprites import render_grid
 
 _CELL = 40
 """Side of a cell in pixels."""

@@ -8,11 +8,11 @@ from typing import Any
 
 NAMES = {
     "Config": "gv_engine.plugins.learning.config:Config",
-    "TrainedPolicy": "gv_engine.rollout.policy_file:TrainedPolicy",
+    "TrainedPolicy": "gv_engine.envs.rollout.policy_file:TrainedPolicy",
     "WandbLogger": "gv_engine.plugins.learning.loggers:WandbLogger",
-    "evaluate": "gv_engine.rollout.evaluation:evaluate_policy",
+    "evaluate": "gv_engine.envs.rollout.evaluation:evaluate_policy",
     "export_policy": "gv_engine.plugins.learning.policy_export:export_policy",
-    "load_policy": "gv_engine.rollout.policy_file:TrainedPolicy",
+    "load_policy": "gv_engine.envs.rollout.policy_file:TrainedPolicy",
     "resume_training": "gv_engine.plugins.learning.training:resume_training",
     "train": "gv_engine.plugins.learning.training:train",
 }

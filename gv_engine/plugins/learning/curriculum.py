@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.envs.backends.seeding import derive_seeds
 from gv_engine.envs.level_sets import (
     LevelsError,
     compute_content_keys,
@@ -28,7 +29,6 @@ from gv_engine.plugins.learning.config import Hyperparameters
 from gv_engine.plugins.learning.level_edits import LevelEditor
 from gv_engine.plugins.learning.torch_library import Tensor, torch
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.vector.seeding import derive_seeds
 
 _CHILD_SHARE = 0.5
 """Share of the non-replay episodes that play a child (edited level) without a score, if there is

@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.envs.backends.seeding import make_rng
 from gv_engine.envs.representations import MISSION, STATE
+from gv_engine.envs.rollout.network_spec import UNKNOWN_CODE, cells_to_codes, codes_by_cell
+from gv_engine.envs.rollout.policy_file import RunError
 from gv_engine.plugins.learning.ppo import Learner
 from gv_engine.plugins.learning.torch_library import Tensor, torch
-from gv_engine.rollout.network_spec import UNKNOWN_CODE, cells_to_codes, codes_by_cell
-from gv_engine.rollout.policy_file import RunError
 from gv_engine.rules.errors import shorten
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.vector.seeding import make_rng
 
 Rollout = tuple[Mapping[str, NDArray[Any]], Mapping[str, Any]]
 """Arrays by name, and the content of `rollout.json`."""

@@ -14,12 +14,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.envs.rollout.network_spec import NetworkSpec
 from gv_engine.plugins.learning.config import Hyperparameters
 from gv_engine.plugins.learning.layers import sum_rows
 from gv_engine.plugins.learning.network import ActorCritic, make_linear
 from gv_engine.plugins.learning.ppo import Learner
 from gv_engine.plugins.learning.torch_library import Tensor, functional, nn, torch
-from gv_engine.rollout.network_spec import NetworkSpec
 
 
 class CentralCriticNet(ActorCritic):

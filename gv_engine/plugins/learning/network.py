@@ -9,11 +9,11 @@ import math
 from collections.abc import Callable
 from functools import partial
 
+from gv_engine.envs.rollout.network_spec import NetworkSpec
+from gv_engine.envs.rollout.numpy_net import NUM_HEADS
 from gv_engine.plugins.learning.config import CNN, MLP, Hyperparameters
 from gv_engine.plugins.learning.layers import linear, select_codes, sum_rows, unroll_gru
 from gv_engine.plugins.learning.torch_library import Tensor, functional, nn, torch
-from gv_engine.rollout.network_spec import NetworkSpec
-from gv_engine.rollout.numpy_net import NUM_HEADS
 
 CNN_CHANNELS = 32
 """Channels of the convolutions of an encoder "cnn"."""

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gv_engine.envs.representations import MISSION, STATE
+from gv_engine.envs.rollout.network_spec import BINS_PER_UNIT, StateCodes, codes_by_cell
+from gv_engine.envs.rollout.policy_file import PolicyFile, TrainedPolicy
 from gv_engine.plugins.learning.config import CNN, EMBEDDING, MLP, Hyperparameters
 from gv_engine.plugins.learning.extras import ONNX_PACKAGE
 from gv_engine.plugins.learning.network import ActorCritic
 from gv_engine.plugins.learning.pqn import QNetwork
 from gv_engine.plugins.learning.torch_library import Tensor, nn, torch
-from gv_engine.rollout.network_spec import BINS_PER_UNIT, StateCodes, codes_by_cell
-from gv_engine.rollout.policy_file import PolicyFile, TrainedPolicy
 from gv_engine.scenario.storage.files import atomic_write, to_path
 
 ABOUT = "gv_engine"

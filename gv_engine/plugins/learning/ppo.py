@@ -23,9 +23,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.envs.backends.seeding import derive_seeds
 from gv_engine.envs.environment import resolve_grid_scenario
 from gv_engine.envs.multi_agent import EachAgentVectorEnv
 from gv_engine.envs.representations import Arrays, Representation
+from gv_engine.envs.rollout.network_spec import NetworkSpec, ScenarioSpec
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.plugins.learning.color_augmentation import ColorAugmentation, interchangeable_colors
 from gv_engine.plugins.learning.config import CURRICULA, ConfigError, Hyperparameters
@@ -39,9 +41,7 @@ from gv_engine.plugins.learning.reward_scaler import RewardScaler
 from gv_engine.plugins.learning.rollout_buffer import RolloutBuffer, TrainingBatch
 from gv_engine.plugins.learning.survival_estimate import SurvivalEstimator, TrainingMetrics
 from gv_engine.plugins.learning.torch_library import Tensor, torch
-from gv_engine.rollout.network_spec import NetworkSpec, ScenarioSpec
 from gv_engine.rules.turns import ANY
-from gv_engine.vector.seeding import derive_seeds
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 """Options of glibc's `mallopt`."""

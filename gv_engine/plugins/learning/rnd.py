@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.envs.rollout.network_spec import NetworkSpec
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.plugins.learning.config import Hyperparameters
 from gv_engine.plugins.learning.layers import sum_rows
@@ -21,7 +22,6 @@ from gv_engine.plugins.learning.ppo import Learner
 from gv_engine.plugins.learning.reward_scaler import RewardScaler
 from gv_engine.plugins.learning.rollout_buffer import TrainingBatch
 from gv_engine.plugins.learning.torch_library import Tensor, functional, nn, torch
-from gv_engine.rollout.network_spec import NetworkSpec
 
 CodeRows = NDArray[np.int32]
 Errors = NDArray[np.float32]

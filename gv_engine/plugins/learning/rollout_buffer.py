@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.envs.rollout.network_spec import NetworkSpec
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.plugins.learning.torch_library import Tensor, torch
-from gv_engine.rollout.network_spec import NetworkSpec
 
 
 class RolloutBuffer:

@@ -28,13 +28,13 @@ from typing import Any
 from zipfile import ZIP_STORED, ZipFile
 
 from gv_engine.envs.level_sets import LevelSet, check_level_seeds
+from gv_engine.envs.rollout.network_spec import ScenarioSpec
+from gv_engine.envs.rollout.policy_file import POLICY_FILE, PolicyFile, RunError, damaged_file_error
 from gv_engine.plugins.learning.checkpoint import check_checkpoint
 from gv_engine.plugins.learning.config import Hyperparameters, StopCondition
 from gv_engine.plugins.learning.ppo import Learner
 from gv_engine.plugins.learning.survival_estimate import TrainingMetrics
 from gv_engine.plugins.learning.torch_library import torch
-from gv_engine.rollout.network_spec import ScenarioSpec
-from gv_engine.rollout.policy_file import POLICY_FILE, PolicyFile, RunError, damaged_file_error
 from gv_engine.rules.errors import shorten
 from gv_engine.scenario.documents.loading import check_reference, make_reference
 from gv_engine.scenario.plugin import format_command

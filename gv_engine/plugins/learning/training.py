@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gv_engine.envs.environment import resolve_grid_scenario
 from gv_engine.envs.level_sets import LevelSet, level_set
+from gv_engine.envs.rollout.policy_file import CheckpointPolicy
 from gv_engine.plugins.learning.config import (
     LEARNERS,
     Config,
@@ -27,7 +28,6 @@ from gv_engine.plugins.learning.config import (
 )
 from gv_engine.plugins.learning.extras import RL
 from gv_engine.plugins.learning.level_edits import LevelEditor
-from gv_engine.rollout.policy_file import CheckpointPolicy
 from gv_engine.rules.errors import TrustError, shorten
 from gv_engine.scenario.documents.loading import load_reference
 from gv_engine.scenario.plugin import get_plugin
@@ -285,7 +285,7 @@ def prepare_settings(config: Config, scenario: Scenario) -> Hyperparameters:
 
     Raises:
         ConfigError: the learner, the partner or the curriculum cannot train on the scenario.
-        PolicyError, RunError: see `gv_engine.rollout.policy.load_partners`.
+        PolicyError, RunError: see `gv_engine.envs.rollout.policy.load_partners`.
     """
     if config.learner == "mappo" and scenario.layout.agents == 1:
         raise ConfigError(

@@ -7,12 +7,12 @@ const ARENA_HEAD = 64n, BLAME = 16, NUMBERS = 24; // as gv_engine.compiler.langu
 const ARENA_BYTES = 2 ** 22;
 const RESTART = -1, LOOK = -2; // in place of action indices, see gv_engine.world.simulation
 const HIDDEN = 1, FLOOR = 2; // object types, see components.core
-const WAIT = 255, WAIT_IN_DIGESTS = 8; // see gv_engine.rules.geometry and gv_engine.session.replay
+const WAIT = 255, WAIT_IN_DIGESTS = 8; // see gv_engine.rules.geometry and gv_engine.play.session.replay
 const DISABLED = 2n; // autoreset mode
 const PAGE_FORMAT = "GV Engine page 2", FORMAT = "GV Engine replay 2";
 const LINE_BEGINS = "gv:";
-const LARGEST_GAME = 2 ** 22; // bytes, as gv_engine.session.replay has it
-const SEPARATOR = " | "; // as gv_engine.session.episode.ACTION_SEPARATOR
+const LARGEST_GAME = 2 ** 22; // bytes, as gv_engine.play.session.replay has it
+const SEPARATOR = " | "; // as gv_engine.play.session.episode.ACTION_SEPARATOR
 
 /** Return the bytes of a base64 text. */
 function fromBase64(text) {
@@ -89,7 +89,7 @@ function sha256(bytes) {
 const PCG_FACTOR = (2549297995355413924n << 64n) | 4865540595714422341n;
 
 /** Return state and increment of NumPy's `default_rng(SeedSequence(seed, spawn_key=keys))`, a PCG64
- * generator. Sources: as gv_engine.vector.seeding.
+ * generator. Sources: as gv_engine.envs.backends.seeding.
  * @param {bigint} seed a whole number from 0 on
  * @param {bigint[]} keys whole numbers from 0 on; without them the generator is that of a level */
 function makeGenerator(seed, ...keys) {
@@ -364,7 +364,7 @@ class World {
     return this.agents > 1 ? this.column("color.value")[agent + 1] : 0;
   }
 
-  /** Return the hash of the state that replays hold, as `gv_engine.session.replay.row_digest`. */
+  /** Return the hash of the state that replays hold, as `gv_engine.play.session.replay.row_digest`. */
   digest() {
     const { fields, types } = this.level, parts = [], add = (text) => parts.push(encode(text));
     const update = (name, shape, values, kind) => {
@@ -416,7 +416,7 @@ function spriteOf(types, [kind, state, color]) {
 }
 
 /** Return the (name, colour) of each sprite of a cell, from the floor up, and of the covered object
- * that is shown small in a corner, null for none: as gv_engine.ui.drawing.sprites.SpriteSheet.tile. */
+ * that is shown small in a corner, null for none: as gv_engine.play.ui.drawing.sprites.SpriteSheet.tile. */
 function cellSprites(types, ground, thing) {
   const isBeneath = ground[0] > FLOOR && String(ground) !== String(thing), layers = [["floor", 0]];
   if (isBeneath) layers.push(spriteOf(types, ground));

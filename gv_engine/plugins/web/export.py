@@ -22,16 +22,16 @@ from pathlib import Path
 
 from gv_engine.cli import options as cli
 from gv_engine.cli.check import find_levels, find_pack
+from gv_engine.envs.rollout.policy import GREEDY, TRAINED, find_run
 from gv_engine.late_imports import load_addition
-from gv_engine.rollout.policy import GREEDY, TRAINED, find_run
+from gv_engine.play.session.catalogue import Entry, built_in_entries
+from gv_engine.play.ui.colors import PALETTES, THEMES
 from gv_engine.rules.errors import GVEngineError
 from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.scenario.levels.level_files import LevelFiles
 from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_grids
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.storage.files import format_bytes, make_folder, write_file
-from gv_engine.session.catalogue import Entry, built_in_entries
-from gv_engine.ui.colors import PALETTES, THEMES
 
 _PAGE_BEGINS = b"<!doctype html>"
 _MAX_LEVELS = 1000

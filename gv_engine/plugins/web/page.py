@@ -21,8 +21,12 @@ from gv_engine import __version__
 from gv_engine.compiler.language.body import Failure
 from gv_engine.compiler.language.wasm import STACK_TOP, link_texts
 from gv_engine.compiler.parameters import address_record_dtype
-from gv_engine.domains.grid.episode import GridEpisode, list_guards
-from gv_engine.domains.grid.input_map import Steering, has_relative_moves, is_blocking
+from gv_engine.envs.backends.compiled_backend import CompiledBatch
+from gv_engine.play.grid.episode import GridEpisode, list_guards
+from gv_engine.play.grid.input_map import Steering, has_relative_moves, is_blocking
+from gv_engine.play.session import sprite_paths, tones
+from gv_engine.play.ui.colors import PALETTES, THEMES
+from gv_engine.play.ui.input.bindings import GROUPS
 from gv_engine.plugins.web.policies import describe_policy
 from gv_engine.rules import errors
 from gv_engine.rules.frame import AgentMark
@@ -32,10 +36,6 @@ from gv_engine.scenario.missions.missions import Missions, has_step_limit, publi
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand
 from gv_engine.scenario.readers.map import describe_object
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.session import sprite_paths, tones
-from gv_engine.ui.colors import PALETTES, THEMES
-from gv_engine.ui.input.bindings import GROUPS
-from gv_engine.vector.compiled_backend import CompiledBatch
 
 FORMAT = "GV Engine page 2"
 """Version of the data in a page, which `engine.js` checks."""

@@ -5,8 +5,8 @@
 const get = (id) => document.getElementById(id);
 const SMALLEST_CELL = 8; // pixels; of larger grids a part is shown, around the agent
 const GLIDE = 120; // milliseconds of a step's animation
-const DIM = "rgb(138, 131, 150)"; // as gv_engine.ui.drawing.sprites has it, of cells out of sight
-const SIGHT = 90 / 255; // opacity of the colour over cells that guards see, as in gv_engine.domains.grid.overlay
+const DIM = "rgb(138, 131, 150)"; // as gv_engine.play.ui.drawing.sprites has it, of cells out of sight
+const SIGHT = 90 / 255; // opacity of the colour over cells that guards see, as in gv_engine.play.grid.overlay
 const REPEAT = [300, 120]; // milliseconds until a held gamepad button repeats, and from then on
 const STICK_OUT = 0.6; // deflection of a gamepad's stick that counts as pressing
 const FORWARD = 0, BACKWARD = 1, LEFT = 2, RIGHT = 3;
@@ -103,7 +103,7 @@ class Sprites {
   }
 
   /** Draw the sprite of a covered object small into the lower left corner of a cell, if it is large
-   * enough: as gv_engine.ui.drawing.sprites.SpriteSheet.draw_covered. */
+   * enough: as gv_engine.play.ui.drawing.sprites.SpriteSheet.draw_covered. */
   drawCovered(context, name, color, x, y, size) {
     const side = Math.floor((size * 2) / 5), inner = Math.floor((side * 5) / 6), edge = (side - inner) / 2;
     if (side < this.data.covered.smallest) return;
@@ -198,7 +198,7 @@ function drawBoard(canvas, sprites, types, picture, wide, tall) {
 }
 
 /** Draw an arrow above the player's agent, and as many dots on each agent of a team as the number of
- * the team: as gv_engine.domains.grid.stage.GridStage._draw_agent_marks. */
+ * the team: as gv_engine.play.grid.stage.GridStage._draw_agent_marks. */
 function drawMarks(context, { marks, moved, agent, width }, cell) {
   const style = getComputedStyle(context.canvas), color = (name) => style.getPropertyValue(`--${name}`);
   const size = Math.max(4, Math.floor(cell / 5)), fill = (name) => { context.fillStyle = color(name); context.fill(); };
@@ -415,7 +415,7 @@ class Player {
     if (actions[agent] >= 0) this.step(actions);
   }
 
-  /** Move an agent in a direction of the screen, as `gv_engine.domains.grid.input_map.Steering`. */
+  /** Move an agent in a direction of the screen, as `gv_engine.play.grid.input_map.Steering`. */
   steer(way) {
     const { level, world } = this, can = (name) => level.actions.includes(name);
     const isValid = (name) => world.outputOf("mask", this.agent)[level.actions.indexOf(name)] === 1;

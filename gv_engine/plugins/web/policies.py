@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gv_engine.rollout.network_spec import BINS_PER_UNIT
-from gv_engine.rollout.numpy_net import NUM_HEADS
-from gv_engine.rollout.policy import GREEDY, RANDOM, PolicyError, find_run
-from gv_engine.rollout.policy_file import TRAINING_ONLY, CheckpointPolicy, PolicyFile
+from gv_engine.envs.rollout.network_spec import BINS_PER_UNIT
+from gv_engine.envs.rollout.numpy_net import NUM_HEADS
+from gv_engine.envs.rollout.policy import GREEDY, RANDOM, PolicyError, find_run
+from gv_engine.envs.rollout.policy_file import TRAINING_ONLY, CheckpointPolicy, PolicyFile
 from gv_engine.scenario.scenario import Scenario
 
 _UNUSED = "critic.", *TRAINING_ONLY
@@ -24,7 +24,7 @@ def describe_policy(name: str, levels: Sequence[Scenario]) -> dict[str, Any]:
 
     Args:
         name: `random`, `valid`, or `trained` or the folder of a run, optionally followed by
-            `:greedy`, as for `gv_engine.rollout.policy.load_policy`.
+            `:greedy`, as for `gv_engine.envs.rollout.policy.load_policy`.
         levels: levels of the page.
 
     Raises:

@@ -3,7 +3,7 @@
 "use strict";
 
 /** CRC-32 of the word "policy", which tags the random numbers of policies: see
- * gv_engine.vector.seeding. */
+ * gv_engine.envs.backends.seeding. */
 const POLICY = 0xf07d0516n;
 
 /** Return one number for type, state and colour of a cell, which are bytes. */
@@ -62,7 +62,7 @@ function convolve(values, kernels, bias, height, width) {
 const keepPositive = (values) => values.map((x) => Math.max(x, 0));
 const squash = (x) => 0.5 + 0.5 * Math.tanh(0.5 * x);
 
-/** Actor of a trained network, as `gv_engine.rollout.policy_file.NumpyNet`. */
+/** Actor of a trained network, as `gv_engine.envs.rollout.policy_file.NumpyNet`. */
 class Network {
   /** @param {any} data as gv_engine.plugins.web.policies describes it
    * @param {Uint8Array} bytes weights, float32 one after the other */

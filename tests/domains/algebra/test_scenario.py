@@ -440,7 +440,7 @@ def test_check(file, capsys):
 
 
 def test_rollout(tmp_path, capsys):
-    from gv_engine.rollout import episode_folder
+    from gv_engine.envs.rollout import episode_folder
 
     out = tmp_path / "episodes"
     command = ["rollout", "mathy-poly-simplify-easy", "--episodes", "6", "--policy", "valid"]

@@ -9,6 +9,15 @@ import numpy as np
 import pytest
 
 from gv_engine.cli import main
+from gv_engine.play.session.catalogue import size_variants
+from gv_engine.play.session.replay import SUFFIX, Replay
+from gv_engine.play.session.session import Session
+from gv_engine.play.ui.colors import DARK, LIGHT
+from gv_engine.play.ui.drawing.sprites import font, pygame
+from gv_engine.play.ui.input.bindings import Bindings
+from gv_engine.play.ui.screens.play import PlayScreen
+from gv_engine.play.ui.settings import Settings
+from gv_engine.play.ui.terminal.play import TerminalGame
 from gv_engine.plugins.algebra.episode import HintSearch, TreeCursor
 from gv_engine.plugins.algebra.frame import ExpressionFrame
 from gv_engine.plugins.algebra.inspector import formula_font
@@ -22,15 +31,6 @@ from gv_engine.plugins.algebra.stage import (
     measure_text,
 )
 from gv_engine.scenario.plugin import DOMAINS, list_built_in_names
-from gv_engine.session.catalogue import size_variants
-from gv_engine.session.replay import SUFFIX, Replay
-from gv_engine.session.session import Session
-from gv_engine.ui.colors import DARK, LIGHT
-from gv_engine.ui.drawing.sprites import font, pygame
-from gv_engine.ui.input.bindings import Bindings
-from gv_engine.ui.screens.play import PlayScreen
-from gv_engine.ui.settings import Settings
-from gv_engine.ui.terminal.play import TerminalGame
 from tests.algebra_games import EASY, game_of, problem
 from tests.desk import Desk, home, playing
 from tests.screen import until

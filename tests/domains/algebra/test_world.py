@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from components.algebra import Changed, Constant, Identity, InOrder, Operator, Variable
+from gv_engine.play.session.catalogue import load_playable
+from gv_engine.play.session.session import Session
 from gv_engine.plugins.algebra import EnvRewards, ExpressionWorld, MathyEnvState, termination
 from gv_engine.plugins.algebra.env import MathyEnv
 from gv_engine.plugins.algebra.environments import ENVIRONMENTS, PolySimplify
@@ -20,8 +22,6 @@ from gv_engine.plugins.algebra.frame import ExpressionFrame, expression_to_text
 from gv_engine.plugins.algebra.library import SUCCESS_SYSTEMS
 from gv_engine.rules.system import Call
 from gv_engine.scenario.documents.loading import load_scenario
-from gv_engine.session.catalogue import load_playable
-from gv_engine.session.session import Session
 
 CA, CS, DM, DF, AG = range(5)
 

@@ -15,9 +15,9 @@ import sys
 from functools import partial
 
 from gv_engine.cli import options as cli
-from gv_engine.session.catalogue import load_playable
-from gv_engine.session.text_games import Limits, TextGames
-from gv_engine.session.watchdog import PATIENCE, Watchdog
+from gv_engine.play.session.catalogue import load_playable
+from gv_engine.play.session.text_games import Limits, TextGames
+from gv_engine.play.session.watchdog import PATIENCE, Watchdog
 
 _HOST = "127.0.0.1"
 

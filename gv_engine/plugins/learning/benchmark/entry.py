@@ -189,7 +189,7 @@ class BenchmarkEntry:
         policy: policy that `gv-engine benchmark` runs; "" if another program makes the parts.
         settings: settings of the policy.
         policy_digest: digest of the files of a custom policy, see
-            `gv_engine.rollout.policy.policy_digest`; else "".
+            `gv_engine.envs.rollout.policy.policy_digest`; else "".
         scenarios: names or patterns such as `memory-*` of the covered scenarios.
     """
 

@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.envs.rollout.evaluation import Estimate
+from gv_engine.play.session.autoplay import SOLVER
 from gv_engine.plugins.learning.benchmark.entry import (
     SEEDS,
     BenchmarkEntry,
@@ -19,10 +21,8 @@ from gv_engine.plugins.learning.benchmark.entry import (
     EntryPart,
     all_scenarios,
 )
-from gv_engine.rollout.evaluation import Estimate
 from gv_engine.scenario.library import GALLERY, MINIGRID, list_built_in_grids
 from gv_engine.scenario.storage.files import write_file
-from gv_engine.session.autoplay import SOLVER
 
 # ---- statistics ----------------------------------------------------------------------------------
 

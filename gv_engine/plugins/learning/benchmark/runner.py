@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from gv_engine.envs.level_sets import LevelSet
+from gv_engine.envs.rollout.policy import BUILT_IN, GREEDY, with_absolute_paths
+from gv_engine.envs.rollout.shards import Job
+from gv_engine.play.session.autoplay import SOLVER
 from gv_engine.plugins.learning.benchmark import entry
-from gv_engine.rollout.policy import BUILT_IN, GREEDY, with_absolute_paths
-from gv_engine.rollout.shards import Job
 from gv_engine.rules.errors import shorten
 from gv_engine.scenario.storage.files import parse_json, read_bytes
-from gv_engine.session.autoplay import SOLVER
 
 PPO = "ppo"
 """Name of the policy that `gv-engine train` learns."""
@@ -115,7 +115,7 @@ def measure_lengths(
 
     Args:
         scenario: name of the scenario.
-        policy: name of the policy, see `gv_engine.rollout.policy`.
+        policy: name of the policy, see `gv_engine.envs.rollout.policy`.
         seed: seed of the policy.
         test: levels; the test levels if None.
     """
@@ -144,7 +144,7 @@ def _run_policy(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
 def _run_solver(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
     """Search shortest solutions of a scenario's test levels; return the value `lengths` of an
     `EntryPart`."""
-    from gv_engine.validation.solver import Survey  # compiles
+    from gv_engine.play.validation.solver import Survey  # compiles
 
     test = entry.split_levels(scenario).test
     solutions = Survey(test.scenario, test.seeds, _SOLVER_SECONDS).solutions

@@ -19,6 +19,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gv_engine.cli import options as cli
+from gv_engine.envs.rollout.policy import find_run, load_policy, policy_digest
+from gv_engine.envs.rollout.policy_file import PolicyFile
 from gv_engine.plugins.learning.benchmark import page
 from gv_engine.plugins.learning.benchmark.entry import (
     SEEDS,
@@ -30,8 +32,6 @@ from gv_engine.plugins.learning.benchmark.entry import (
 )
 from gv_engine.plugins.learning.benchmark.runner import PPO, RUN_NO_CODE, PartRunner
 from gv_engine.plugins.learning.extras import RL
-from gv_engine.rollout.policy import find_run, load_policy, policy_digest
-from gv_engine.rollout.policy_file import PolicyFile
 from gv_engine.rules.errors import escape_unprintable, shorten
 from gv_engine.scenario.plugin import format_command
 
@@ -211,7 +211,9 @@ def _iterate_parts(
             if _missing_parts(entry, [part]):  # another process may have made it
                 yield runner.run(*part)
         return
-    from gv_engine.rollout.on_ray import run_parts  # imported here: Ray takes seconds to import
+    from gv_engine.envs.rollout.on_ray import (
+        run_parts,  # imported here: Ray takes seconds to import
+    )
 
     yield from run_parts(runner.with_absolute_policy().run, missing, address, in_order=False)
 

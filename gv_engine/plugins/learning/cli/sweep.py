@@ -29,11 +29,11 @@ from typing import TYPE_CHECKING
 
 from gv_engine.cli import options as cli
 from gv_engine.envs.level_sets import TEST_SETS, level_set
+from gv_engine.envs.rollout.evaluation import evaluate_policy
 from gv_engine.plugins.learning.cli.train import TrainingPlan, find_training_device, train_run
 from gv_engine.plugins.learning.config import Config, ConfigError
 from gv_engine.plugins.learning.extras import RL, SWEEP
 from gv_engine.plugins.learning.training import Training, check_partner_code, prepare_settings
-from gv_engine.rollout.evaluation import evaluate_policy
 from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.scenario.plugin import format_command
 from gv_engine.scenario.scenario import Scenario

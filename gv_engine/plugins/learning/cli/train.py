@@ -37,6 +37,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gv_engine.cli import options as cli
 from gv_engine.envs.level_sets import LevelSet, level_set
+from gv_engine.envs.rollout import episode_folder
+from gv_engine.envs.rollout.evaluation import evaluate_policy
+from gv_engine.envs.rollout.policy import name_with_partners
+from gv_engine.play.session.watchdog import force_exit_after
 from gv_engine.plugins.learning.config import (
     CURRICULA,
     LEARNERS,
@@ -55,21 +59,17 @@ from gv_engine.plugins.learning.training import (
     check_partner_code,
     prepare_settings,
 )
-from gv_engine.rollout import episode_folder
-from gv_engine.rollout.evaluation import evaluate_policy
-from gv_engine.rollout.policy import name_with_partners
 from gv_engine.rules.errors import UnknownOptionError
 from gv_engine.rules.turns import AgentGroup
 from gv_engine.scenario.documents.loading import load_reference, load_scenario
 from gv_engine.scenario.plugin import format_command
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.storage.files import make_file_name
-from gv_engine.session.watchdog import force_exit_after
 
 if TYPE_CHECKING:
+    from gv_engine.play.ui.window.viewer import BatchProcess
     from gv_engine.plugins.learning.run_folder import Run
     from gv_engine.plugins.learning.survival_estimate import TrainingMetrics
-    from gv_engine.ui.window.viewer import BatchProcess
 
 
 _MAX_WAIT = 30.0
@@ -243,10 +243,12 @@ def train_on_ray(plan: TrainingPlan, runs: Sequence[Run], address: str) -> int:
     Args:
         plan: scenario and end of the runs.
         runs: folders of the runs.
-        address: address of the cluster, see `gv_engine.rollout.on_ray.run_parts`.
+        address: address of the cluster, see `gv_engine.envs.rollout.on_ray.run_parts`.
     """
+    from gv_engine.envs.rollout.on_ray import (
+        run_parts,  # imported here: Ray takes seconds to import
+    )
     from gv_engine.plugins.learning.run_folder import write_run_files
-    from gv_engine.rollout.on_ray import run_parts  # imported here: Ray takes seconds to import
 
     stop_condition, cores = plan.stop_condition, runs[0].settings.num_threads
     by_path = {run.path: run for run in runs}
@@ -281,8 +283,8 @@ def train_on_ray(plan: TrainingPlan, runs: Sequence[Run], address: str) -> int:
 
 def _open_viewer(training: Training) -> BatchProcess:
     """Open a window that shows the worlds of `training` at every step, and return its process."""
-    from gv_engine.ui.window.viewer import BatchProcess
-    from gv_engine.vector.compiled_backend import CompiledBatch
+    from gv_engine.envs.backends.compiled_backend import CompiledBatch
+    from gv_engine.play.ui.window.viewer import BatchProcess
 
     batch = training.learner.env.batch
     assert isinstance(batch, CompiledBatch)  # it was asked for
@@ -295,7 +297,7 @@ def _send_metrics(viewer: BatchProcess, training: Training) -> None:
     """Send success rate, return, length and speed of the last training update to the viewer window,
     and, if the window requests them, the values that the policy estimates for each cell of a
     world."""
-    from gv_engine.session.batch_viewer import CurvePoint
+    from gv_engine.play.session.batch_viewer import CurvePoint
 
     metrics = training.metrics
     means = metrics.success_rate, metrics.episode_return, metrics.episode_length
@@ -453,7 +455,7 @@ def run(options: argparse.Namespace) -> int:
     if options.ray and local:
         raise cli.UsageError(f"{local[0]} trains on this machine: leave out --ray")
     if options.ray:
-        from gv_engine.rollout import on_ray  # noqa: F401  # fails with how to install it
+        from gv_engine.envs.rollout import on_ray  # noqa: F401  # fails with how to install it
     if options.watch and (options.ray or options.seeds):
         raise cli.UsageError("--watch shows one run that trains here: leave out --seeds and --ray")
     if options.wandb:

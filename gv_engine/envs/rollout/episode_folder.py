@@ -1,0 +1,580 @@
+"""Rollouts on disk: a folder of `.npy` files that grow while episodes are played.
+
+Over the T steps of all episodes, one after the other:
+
+- `grid.npy` (T, h, w, 3) uint8, `item.npy` (T, 3) uint8, `mission.npy` (T, k) int32 if the
+  scenario has missions, and `state.npy` (T, k) int32 or float32 if it has a state vector: the
+  observation before each action; in algebra `nodes.npy` (T, L) int64, `values.npy` (T, L) float32,
+  `mask.npy` (T, L, rules) int8, `time.npy` (T, 1) float32;
+- `action_mask.npy` (T, actions) int8, optional: the actions that have an effect;
+- `action.npy` (T,) uint8 or wider, `reward.npy` (T,) float64, `reward_terms.npy` (T, F) float64;
+- `terminated.npy`, `truncated.npy` (T,) bool: whether the episode ended with the step.
+
+Over the E episodes:
+
+- `episode_start.npy` (E,) int64: index of the first step;
+- `episode_seed.npy` (E,) int64: seed of `reset(seed=…)`;
+- `episode_member.npy` (E,) int64: member of a mixture;
+- `episode_success.npy` (E,) bool: whether the episode was a success, if the scenario defines it;
+- `last_grid.npy` (E, h, w, 3) uint8, `last_item.npy` (E, 3) uint8, and so on: the observation at
+  the end.
+
+With A agents, arrays of steps have an axis of agents behind the first: `reward.npy` is (T, A) and
+`grid.npy` (T, A, h, w, 3); so has `last_grid.npy`. `rollout.json` names the `agents`.
+
+`rollout.json` has the number of valid `steps` and `episodes`, whether the rollout is `complete`,
+dtype and shape of a row of each of the `arrays` and the `crc32` of its bytes, the `low` and `high`
+bounds of observations, `action_names` (in algebra `rule_names`), `reward_names`, a reference to
+the `scenario`, and further entries. It is written last, so the rows that it counts exist at any
+time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import zlib
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from gymnasium.spaces import Discrete
+from numpy.typing import NDArray
+
+from gv_engine.envs.multi_agent import AgentsVectorEnv
+from gv_engine.envs.representations import Arrays
+from gv_engine.envs.rollout.policy import remove_file_names
+from gv_engine.envs.rollout.rollout import FinishedEpisode, describe_step_arrays
+from gv_engine.envs.rollout.step_history import RowKind
+from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv
+from gv_engine.rules.errors import GVEngineError, error_text, shorten
+from gv_engine.scenario.documents.loading import check_reference, make_reference
+from gv_engine.scenario.storage import files
+from gv_engine.scenario.storage.array_files import ArrayError, read_npy_header
+
+# ---- growing array -------------------------------------------------------------------------------
+
+
+class GrowingArray:
+    """A `.npy` file that rows are appended to.
+
+    NumPy's file header leaves room for the number of rows to grow.
+
+    Args:
+        path: new file, or an existing one to continue if `state` is given.
+        dtype, shape: dtype and shape of a row.
+        state: result of `describe`, and the number of rows at that time.
+
+    Attributes:
+        about: dtype and shape of a row, as in `rollout.json`.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        dtype: Any,
+        shape: tuple[int, ...] = (),
+        state: tuple[dict[str, Any], int] | None = None,
+    ) -> None:
+        """Create the file `path` for rows of this dtype and shape. With `state`, the array's entry
+        in `rollout.json` and its number of rows, open the existing file to append to it."""
+        self._dtype, self._shape = np.dtype(dtype), shape
+        self._row = self._dtype.itemsize * int(np.prod(shape))
+        self.about = describe_row(dtype, shape)
+        about, number = state or ({"crc32": 0}, 0)
+        self._sums = {number: int(about["crc32"])}  # by number of rows
+        mode = "r+b" if state else "xb"
+        self._file = open(path, mode, opener=files.open_regular_file)  # noqa: SIM115  # closed by `close`
+        self.set_count(number)
+        self._begin = self._file.tell()
+        self._file.truncate(self._begin + number * self._row)
+        self._buffer = np.empty((0, *shape), dtype)
+
+    def write(self, start: int, pieces: Sequence[NDArray[Any]]) -> None:
+        """Write new rows, all `pieces` one after the other, into the file after the first `start`
+        rows. Readers of the file see the new rows only after a call of `set_count`."""
+        count = sum(map(len, pieces))
+        if count > len(self._buffer):  # reused, as new memory is slow
+            self._buffer = np.empty((count, *self._shape), self._dtype)
+        data = np.concatenate(pieces, out=self._buffer[:count])
+        self._file.seek(self._begin + start * self._row)
+        self._file.write(data.data)
+        self._sums[start + count] = zlib.crc32(data.data, self._sums[start])
+
+    def set_count(self, number: int) -> None:
+        """Write into the file's header that the array has `number` rows."""
+        self._file.flush()
+        self._file.seek(0)
+        kind, shape = np.lib.format.dtype_to_descr(self._dtype), (number, *self._shape)
+        head = {"descr": kind, "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(self._file, head)
+        self._file.flush()
+
+    def describe(self, number: int) -> dict[str, Any]:
+        """Return the entry in `rollout.json` for the first `number` rows of the array: dtype, shape
+        and checksum. The next `write` must begin after these rows."""
+        self._sums = {number: self._sums[number]}
+        return {**self.about, "crc32": self._sums[number]}
+
+    def close(self) -> None:
+        """Close the file and ignore errors; what was not written yet is lost if the disk is
+        full."""
+        with suppress(OSError):
+            self._file.close()
+
+
+def describe_row(dtype: Any, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Return dtype and shape of a row, as in `rollout.json`."""
+    return {"dtype": np.dtype(dtype).str, "shape": list(shape)}
+
+
+# ---- episode folder ------------------------------------------------------------------------------
+
+LISTING = "rollout.json"
+"""File of a rollout folder that describes its content."""
+# Keys of `rollout.json` that change while episodes are played
+_COUNTS = "complete", "episodes", "steps"
+# Arrays that every folder has
+_REQUIRED = frozenset({"action", "reward", "episode_start", "episode_seed"})
+# Steps that are written at once, and their bytes
+_CHUNK, _MAX_CHUNK_BYTES = 2**14, 2**25
+_MAX_UNCOUNTED = 2**18  # steps that are written before `rollout.json` counts them
+_MAX_WAITING_BYTES = 2**27  # bytes of steps that wait to be written, or a single chunk
+_MAX_AXES = 16
+_MAX_NAME = 100  # maximum length of an array's name
+_MAX_LISTING = 2**22  # maximum bytes of `rollout.json`
+
+
+class RolloutError(GVEngineError):
+    """Error of a folder that holds no rollout, or a damaged one."""
+
+
+class EpisodeFolder:
+    """Writes episodes with their steps to a folder.
+
+    Args:
+        path: new or empty folder.
+        env: environment that plays the episodes.
+        more: further content of `rollout.json`.
+        go_on: whether to continue an existing folder of the same rollout.
+        masks: whether to write action masks.
+
+    Attributes:
+        episodes, steps: numbers of episodes and steps that are safely written.
+
+    Raises:
+        OSError: the folder cannot be written, or is not empty.
+        RolloutError: the folder to continue holds no rollout, or another one.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        env: ScenarioVectorEnv[Arrays] | AgentsVectorEnv,
+        more: dict[str, Any],
+        go_on: bool = False,
+        masks: bool = False,
+    ) -> None:
+        """Create a folder for the episodes of `env`, or with `go_on` open the folder of an
+        unfinished rollout; `more` has further entries of `rollout.json`, and `masks` adds action
+        masks."""
+        if go_on:
+            files.remove_stale_drafts(path)
+        else:
+            check_new_folder(path)
+        self._path = path
+        state: dict[str, Any] = _read_listing(path) if go_on else {"episodes": 0, "steps": 0}
+        self.episodes, self.steps = state["episodes"], state["steps"]
+        self._written = self.steps, self.episodes
+        with self._writing():
+            path.mkdir(exist_ok=True)
+        self._pending: list[FinishedEpisode] = []
+        self._num_pending = 0
+        self._chunks: deque[list[FinishedEpisode]] = deque()  # for the thread that writes
+        self._tasks: deque[Future[None]] = deque()
+        self._executor = ThreadPoolExecutor(1, "gv-engine-writer")
+        scenario, shown = env.scenario, cast(Any, env.single_observation_space)
+        step_kinds = describe_step_arrays(env, masks)
+        step_bytes = sum(np.dtype(kind).itemsize for kind in step_kinds.values())
+        self._chunk_steps = max(1, min(_CHUNK, _MAX_CHUNK_BYTES // step_bytes))
+        self._max_waiting = max(1, _MAX_WAITING_BYTES // (self._chunk_steps * step_bytes))
+        self._bounds = {name: _space_bounds(shown[name]) for name in env.recorded}
+        names = "episode_start", "episode_seed", "episode_member"
+        episode_kinds: dict[str, RowKind] = dict.fromkeys(names, (np.int64, ()))
+        if scenario.tells_success:
+            episode_kinds["episode_success"] = np.bool_, ()
+        episode_kinds |= {f"last_{name}": step_kinds[name] for name in env.recorded}
+        about = {"format": 1, "scenario": make_reference(scenario), **env.labels}
+        about |= {"reward_names": list(scenario.reward_names), **more}
+        if go_on:
+            kinds = {n: describe_row(*kind) for n, kind in {**step_kinds, **episode_kinds}.items()}
+            _check_same_rollout(path, {**about, "arrays": kinds}, state)
+            files.check_regular_file(path / LISTING)
+            for name in kinds:  # all of them before the first one is written
+                _map_array(path, name, state)
+                os.close(files.open_regular_file(path / f"{name}.npy", os.O_RDWR))
+        self._fixed = _json_lines(about)
+
+        def open_array(name: str, kind: RowKind, rows: int) -> GrowingArray:
+            """Open the file of the array `name`: a new one, or, to go on with a rollout, the one
+            that has `rows` rows."""
+            array_state = (state["arrays"][name], rows) if go_on else None
+            return GrowingArray(path / f"{name}.npy", *kind, array_state)
+
+        with self._writing():
+            self._step_arrays = {n: open_array(n, k, self.steps) for n, k in step_kinds.items()}
+            self._episode_arrays = {
+                name: open_array(name, kind, self.episodes) for name, kind in episode_kinds.items()
+            }
+            self._write_listing(complete=False)
+
+    def append(self, episode: FinishedEpisode) -> None:
+        """Add a finished episode to the folder; a thread writes many episodes at once.
+
+        Raises:
+            OSError: as for `flush`, also about earlier episodes.
+        """
+        self._pending.append(episode)
+        self._num_pending += episode.length
+        if self._num_pending >= self._chunk_steps:
+            self._start_chunk()
+            self._tasks.append(self._executor.submit(self._write_chunk))
+            self._wait_for_writer(self._max_waiting)
+
+    def _start_chunk(self) -> None:
+        """Hand over the pending episodes to the thread that writes."""
+        self._chunks.append(self._pending)
+        self._pending, self._num_pending = [], 0
+
+    def _wait_for_writer(self, waiting: int) -> None:
+        """Wait until the thread that writes has at most `waiting` tasks left. If a chunk cannot be
+        written, it stays the first one, for the next task.
+
+        Raises:
+            OSError: an episode could not be written.
+        """
+        while self._tasks and (len(self._tasks) > waiting or self._tasks[0].done()):
+            wait([self._tasks[0]])
+            with self._writing():
+                self._tasks.popleft().result()
+
+    def flush(self) -> None:
+        """Write all episodes that were added but not yet written; may be called again after an
+        interruption.
+
+        Raises:
+            OSError: an episode cannot be written; earlier ones are safe.
+        """
+        self._wait_for_writer(0)
+        if self._pending:
+            self._start_chunk()
+        with self._writing():
+            while self._chunks:
+                self._write_chunk()
+            if self._written != (self.steps, self.episodes):
+                self._update_counts()
+
+    def _write_chunk(self) -> None:
+        """Write the oldest chunk of the queue to the files. If the queue is then empty, or many
+        steps were written since readers could last see new ones, let readers see all."""
+        self._write(_collect_pieces(self._chunks[0]))
+        self._chunks.popleft()
+        if not self._chunks or self._written[0] - self.steps >= _MAX_UNCOUNTED:
+            self._update_counts()
+
+    def extend(self, rows: Mapping[str, Any]) -> None:
+        """Write many episodes at once, which are given as the arrays that `episode_rows` returns.
+
+        Raises:
+            OSError: as for `flush`.
+        """
+        self.flush()
+        with self._writing():
+            self._write({name: [array] for name, array in rows.items()})
+            self._update_counts()
+
+    def _write(self, pieces: dict[str, list[NDArray[Any]]]) -> None:
+        """Write the pieces of each array into its file, after the steps and episodes that are
+        already there. Readers see the new ones only after a call of `_update_counts`."""
+        steps, episodes = self._written
+        pieces["episode_start"] = [starts + steps for starts in pieces["episode_start"]]
+        for arrays, start in ((self._step_arrays, steps), (self._episode_arrays, episodes)):
+            for name, array in arrays.items():
+                array.write(start, pieces[name])
+        new_steps, new_episodes = (sum(map(len, pieces[n])) for n in ("action", "episode_seed"))
+        self._written = steps + new_steps, episodes + new_episodes
+
+    def _update_counts(self) -> None:
+        """Write the numbers of the steps and episodes that were written so far into the headers of
+        all arrays and into `rollout.json`."""
+        steps, episodes = self._written
+        for arrays, end in ((self._step_arrays, steps), (self._episode_arrays, episodes)):
+            for array in arrays.values():
+                array.set_count(end)
+        self.steps, self.episodes = steps, episodes
+        self._write_listing(complete=False)
+
+    def close(self, complete: bool) -> None:
+        """Write all remaining episodes, note in `rollout.json` whether the rollout is `complete`,
+        and close the files.
+
+        Raises:
+            OSError: an episode cannot be written, now or earlier; counted ones are safe.
+        """
+        try:
+            self.flush()
+            with self._writing():
+                self._write_listing(complete)
+        finally:
+            self._close_files()
+
+    def remove(self) -> None:
+        """Delete the folder and its array files; called while it has no episodes. Files in it that
+        are no part of a rollout are kept."""
+        self._close_files()
+        (self._path / LISTING).unlink(missing_ok=True)
+        for name in (*self._step_arrays, *self._episode_arrays):
+            (self._path / f"{name}.npy").unlink(missing_ok=True)
+        with suppress(OSError):  # it has other files
+            self._path.rmdir()
+
+    def _close_files(self) -> None:
+        """Close all array files, and end the thread that writes."""
+        self._executor.shutdown()
+        for array in (*self._step_arrays.values(), *self._episode_arrays.values()):
+            array.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Context manager that turns an OSError into one whose message names the folder and the
+        number of intact episodes."""
+        try:
+            yield
+        except OSError as error:
+            kept = f"; {self.episodes} episodes in it are whole" if self.episodes else ""
+            raise OSError(f"{files.make_write_error(self._path, error)}{kept}") from None
+
+    def _write_listing(self, complete: bool) -> None:
+        """Write `rollout.json` with the present numbers of episodes and steps, the checksums, and
+        whether the rollout is `complete`."""
+        counts = dict(zip(_COUNTS, (complete, self.episodes, self.steps), strict=True))
+        arrays = {name: array.describe(self.steps) for name, array in self._step_arrays.items()}
+        for name, bounds in self._bounds.items():
+            arrays[name] |= bounds
+        for name, array in self._episode_arrays.items():
+            arrays[name] = array.describe(self.episodes)
+        # by hand, as an indented json.dumps is slower than the steps of a chunk
+        lines = (f"    {json.dumps(name)}: {json.dumps(about)}" for name, about in arrays.items())
+        parts = _json_lines(counts), self._fixed, '  "arrays": {\n' + ",\n".join(lines) + "\n  }"
+        text = "{\n" + ",\n".join(parts) + "\n}\n"
+        files.write_file(self._path / LISTING, text, follow_links=False)
+
+
+def check_new_folder(path: Path) -> None:
+    """Raise FileExistsError unless `path` is free for a rollout: it does not exist, or is an empty
+    folder. Temporary files of processes that have ended are deleted from the folder first."""
+    files.remove_stale_drafts(path)
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise FileExistsError(
+            f"{path} is there already{_unfinished_note(path)}; give the name of a new folder"
+        )
+
+
+def episode_rows(episodes: Sequence[FinishedEpisode]) -> dict[str, Any]:
+    """Return these episodes, with their steps, as arrays by name, in the form in which a folder
+    stores them."""
+    return {name: np.concatenate(pieces) for name, pieces in _collect_pieces(episodes).items()}
+
+
+def _collect_pieces(episodes: Sequence[FinishedEpisode]) -> dict[str, list[NDArray[Any]]]:
+    """Return the arrays of `episode_rows`, each as a list of arrays that are yet to be joined."""
+    lengths = np.array([episode.length for episode in episodes])
+    all_steps = [episode.steps for episode in episodes if episode.steps is not None]
+    pieces = {"episode_start": [np.cumsum(lengths) - lengths]}
+    for name in ("seed", "member", "success"):
+        pieces[f"episode_{name}"] = [np.array([getattr(episode, name) for episode in episodes])]
+    for name in all_steps[0]:
+        pieces[name] = [piece for steps in all_steps for piece in steps.pieces(name)]
+    for name in episodes[0].last:
+        pieces[f"last_{name}"] = [np.stack([episode.last[name] for episode in episodes])]
+    return pieces
+
+
+def _space_bounds(space: Any) -> dict[str, Any]:
+    """Return the least and the greatest values of a Gymnasium space in the form of `rollout.json`,
+    without leading axes along which all bounds are equal."""
+    if isinstance(space, Discrete):
+        return {"low": int(space.start), "high": int(space.start + space.n - 1)}
+    low, high = space.low, space.high
+    while low.ndim and (low == low[:1]).all() and (high == high[:1]).all():
+        low, high = low[0], high[0]
+    return {"low": low.tolist(), "high": high.tolist()}
+
+
+def _check_same_rollout(path: Path, about: dict[str, Any], state: dict[str, Any]) -> None:
+    """Raise an error unless `state`, the content of `rollout.json` in the folder, is of the same
+    rollout as `about`.
+
+    Raises:
+        RolloutError: an entry of `rollout.json` differs.
+    """
+    old, new = state.copy(), json.loads(json.dumps(about))
+    for listing in (old, new):
+        for name, kind in listing.pop("arrays").items():
+            listing[f"{name}.npy"] = {key: kind[key] for key in ("dtype", "shape")}
+    for name in dict.fromkeys((*new, *old)):
+        if name not in _COUNTS and _comparable(name, old) != _comparable(name, new):
+            texts = (json.dumps(entries.get(name), ensure_ascii=False) for entries in (old, new))
+            shown = (shorten(value, 60) for value in texts)
+            raise RolloutError(
+                f"{path} is of another rollout: its {name} is {', not '.join(shown)}; go on with "
+                "the options that it was made with"
+            )
+
+
+def _comparable(name: str, about: dict[str, Any]) -> Any:
+    """Return the entry `name` of `about`, the content of a `rollout.json`, without paths of files,
+    so that it can be compared."""
+    value: Any = about.get(name)
+    if name == "scenario":
+        return value["digest"]
+    if name == "levels":
+        return about.get("level_seeds")
+    return remove_file_names(str(value)) if name == "policy" and "policy_digest" in about else value
+
+
+def _json_lines(about: dict[str, Any]) -> str:
+    """Return the lines between the braces of a JSON object."""
+    return json.dumps(about, indent=2)[2:-2]
+
+
+def read(path: str | Path, check: bool = True) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Return the arrays and the description of a saved rollout, which may be unfinished or still
+    being written.
+
+    Args:
+        path: folder.
+        check: whether to compare all files with their checksums, which takes a second per GB.
+
+    Returns:
+        Arrays by name, memory-mapped and cut to the counted rows; and the content of
+        `rollout.json`.
+
+    Raises:
+        RolloutError: the folder holds no rollout, or a damaged one.
+    """
+    path = Path(path)
+    about = _read_listing(path)
+    arrays = {name: _map_array(path, name, about) for name in sorted(about["arrays"])}
+    for name, array in arrays.items() if check else ():
+        if zlib.crc32(array.data) != about["arrays"][name]["crc32"]:
+            raise RolloutError(f"{path / name}.npy is damaged: its checksum is another one")
+    starts = arrays["episode_start"]
+    if starts.dtype != np.int64 or starts.ndim != 1:
+        raise RolloutError(f"{path} is damaged: episode_start is no list of numbers")
+    if len(starts) and (starts[0] != 0 or (np.diff(starts, append=about["steps"]) <= 0).any()):
+        raise RolloutError(f"{path} is damaged: its episodes do not begin one behind the other")
+    return arrays, about
+
+
+def _read_listing(path: Path) -> dict[str, Any]:
+    """Return the content of the folder's `rollout.json`, after a check of the entries that are
+    needed to read arrays.
+
+    Raises:
+        RolloutError: the file is missing or damaged.
+    """
+    try:
+        data = files.read_bytes(path / LISTING, _MAX_LISTING, "descriptions of rollouts")
+        about = files.parse_json(data)
+        for name in ("steps", "episodes"):
+            if type(about[name]) is not int or not 0 <= about[name] < 2**62:
+                raise ValueError(f"{name} is {about[name]!r}")
+        for name, kind in about["arrays"].items():
+            if not files.is_file_name(name) or len(name) > _MAX_NAME:
+                raise ValueError(f"{shorten(name, 100)!r} is no name of an array")
+            if type(kind.get("crc32")) is not int:
+                raise ValueError(f"the crc32 of {name} is {kind.get('crc32')!r}")
+            if len(kind["shape"]) > _MAX_AXES:
+                raise ValueError(f"a row of {name} has {len(kind['shape'])} axes")
+            row = np.dtype((kind["dtype"], tuple(kind["shape"])))
+            if row.base.kind in "iuf":
+                read_bounds(kind)
+        if missing := _REQUIRED - about["arrays"].keys():
+            raise ValueError(f"{min(missing)} is missing among its arrays")
+        check_reference(about["scenario"])
+    except FileNotFoundError:
+        raise RolloutError(f"{path} holds no rollout of GV Engine: there is no {LISTING}") from None
+    except OSError as error:
+        raise RolloutError(f"{path} holds no rollout of GV Engine: {error}") from None
+    except Exception as error:  # any error of invalid values
+        why = shorten(f"{type(error).__name__}: {error}", 200)
+        raise RolloutError(f"{path / LISTING} is damaged, or of another version: {why}") from None
+    return dict(about)
+
+
+def read_bounds(kind: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the least and the greatest values of the elements of a row, two arrays of the shape of
+    a row.
+
+    Args:
+        kind: entry of the array in `rollout.json`; without bounds, those of the dtype.
+
+    Raises:
+        ValueError: the bounds are invalid, or of another shape.
+    """
+    row = np.dtype((kind["dtype"], tuple(kind["shape"])))
+    most: Any = np.finfo(row.base) if row.base.kind == "f" else np.iinfo(row.base)
+    low = np.array(kind.get("low", most.min), row.base)
+    high = np.array(kind.get("high", most.max), row.base)
+    # broadcasting could need too much memory
+    if low.ndim and high.ndim and low.shape != high.shape:
+        raise ValueError(f"bounds of two shapes: {low.shape} and {high.shape}")
+    if not (low <= high).all():
+        raise ValueError(f"no bounds: {low.tolist()} to {high.tolist()}")
+    return np.broadcast_to(low, row.shape), np.broadcast_to(high, row.shape)
+
+
+def _map_array(path: Path, name: str, about: dict[str, Any]) -> NDArray[Any]:
+    """Return the array `name` of a folder, memory-mapped and cut to the rows of the finished
+    episodes; `about` is the content of `rollout.json`.
+
+    Raises:
+        RolloutError: the file is missing, cut, or of another kind.
+    """
+    file = path / f"{name}.npy"
+    number = about["episodes" if name.startswith(("episode_", "last_")) else "steps"]
+    row = np.dtype((about["arrays"][name]["dtype"], tuple(about["arrays"][name]["shape"])))
+    try:
+        size = files.check_file_size(file, sys.maxsize, "arrays")
+        with file.open("rb") as opened:
+            head = read_npy_header(opened)
+            begin = opened.tell()
+    except OSError as error:
+        raise RolloutError(error_text(error)) from None
+    except ArrayError as error:
+        raise RolloutError(f"{file} is damaged: {error}") from None
+    if (head.dtype, head.shape[1:]) != (row.base, row.shape) or not head.shape:
+        raise RolloutError(f"{file} is no array of {row}, as {LISTING} says")
+    if min(head.shape[0], (size - begin) // max(1, row.itemsize)) < number:
+        raise RolloutError(f"{file} is cut: {LISTING} counts {number} rows")
+    if not number or not row.itemsize:  # an empty file cannot be mapped
+        return np.zeros((number, *row.shape), row.base)
+    return np.memmap(file, row.base, "r", begin, (number, *row.shape))
+
+
+def _unfinished_note(path: Path) -> str:
+    """Return the end of an error message that says the folder holds an unfinished rollout; "" if it
+    does not."""
+    try:
+        about = _read_listing(path)
+    except RolloutError:
+        return ""
+    if about.get("complete"):
+        return ""
+    return f", an unfinished rollout of which {about['episodes']} episodes are whole"

@@ -1,0 +1,144 @@
+"""Statistics of episodes: of a rollout while it runs, and of those in a folder."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.envs.rollout.episode_folder import RolloutError
+from gv_engine.envs.rollout.rollout import FinishedEpisode, find_ended
+from gv_engine.scenario.plugin import AnyScenario
+
+_CHUNK_EPISODES = 2**14  # episodes of a folder that are read at once
+
+
+class EpisodeValues(NamedTuple):
+    """Results of E episodes, in order.
+
+    Attributes:
+        sums: (E, 1 + F) float64 return, then the sum of each reward term.
+        lengths: (E,) int64 steps.
+        ends: number of episodes by how they ended.
+    """
+
+    sums: NDArray[np.float64]
+    lengths: NDArray[np.int64]
+    ends: dict[str, int]
+
+    @classmethod
+    def of_episodes(cls, episodes: Sequence[FinishedEpisode]) -> EpisodeValues:
+        """Return the results of at least one finished episode."""
+        ends = {"terminated": 0, "truncated": 0}
+        for episode in episodes:
+            for name in ("terminated", "truncated", "success"):
+                if (flag := getattr(episode, name)) is not None:
+                    ends[name] = ends.get(name, 0) + flag
+        sums = np.array([(each.total, *each.terms) for each in episodes])
+        return cls(sums, np.array([each.length for each in episodes]), ends)
+
+
+@dataclass(eq=False)
+class EpisodeStats:
+    """Statistics of episodes, which do not depend on how the episodes were split into parts: sums
+    are added one episode after the other.
+
+    Attributes:
+        episodes, steps: numbers of episodes and steps.
+        ends: number of episodes by how they ended.
+        sums: (1 + F,) sums of the returns and of each reward term.
+        returns, lengths: least and greatest value.
+    """
+
+    episodes: int = 0
+    steps: int = 0
+    ends: dict[str, int] = field(default_factory=lambda: {"terminated": 0, "truncated": 0})
+    sums: Any = 0.0
+    returns: tuple[float, float] = (math.inf, -math.inf)
+    lengths: tuple[float, float] = (math.inf, -math.inf)
+
+    def add(self, values: EpisodeValues) -> None:
+        """Add the results of episodes that follow those added before."""
+        sums, lengths, ends = values
+        self.episodes += len(lengths)
+        self.steps += int(lengths.sum())
+        for name, number in ends.items():
+            self.ends[name] = self.ends.get(name, 0) + number
+        before = np.zeros((1, sums.shape[1])) + self.sums
+        self.sums = np.add.accumulate(np.concatenate([before, sums]))[-1]
+        self.returns = _extend(self.returns, sums[:, 0])
+        self.lengths = _extend(self.lengths, lengths)
+
+    def add_folder(self, scenario: AnyScenario, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Add all episodes of a saved rollout, given by its `arrays`, to the statistics.
+
+        Args:
+            scenario: scenario of the episodes.
+            arrays: arrays of the folder, from `gv_engine.envs.rollout.episode_folder.read`.
+
+        Raises:
+            RolloutError: the folder names members that the scenario does not have.
+        """
+        bounds = np.append(arrays["episode_start"], len(arrays["reward"]))
+        for first in range(0, len(bounds) - 1, _CHUNK_EPISODES):
+            starts = bounds[first : first + _CHUNK_EPISODES + 1]
+            episodes, steps = slice(first, first + len(starts) - 1), slice(starts[0], starts[-1])
+            reward, terms = arrays["reward"][steps], arrays["reward_terms"][steps]
+            if reward.ndim > 1:  # of several agents
+                reward, terms = reward.sum(axis=1), terms.sum(axis=1)
+            last, member = arrays["terminated"][starts[1:] - 1], arrays["episode_member"][episodes]
+            try:
+                terminated = find_ended(scenario, member, last)
+            except IndexError:
+                raise RolloutError("the rollout is damaged: its members are not there") from None
+            ends = {"terminated": int(terminated.sum()), "truncated": int((~terminated).sum())}
+            if "episode_success" in arrays:
+                ends["success"] = int(arrays["episode_success"][episodes].sum())
+            lengths = np.diff(starts)
+            # bincount adds step by step, as `rollout` does
+            indices = np.repeat(np.arange(len(lengths)), lengths)
+            sums = [np.bincount(indices, part, len(lengths)) for part in (reward, *terms.T)]
+            self.add(EpisodeValues(np.column_stack(sums), lengths, ends))
+
+    def rows(
+        self, reward_names: tuple[str, ...], seconds: float, old: tuple[int, int] = (0, 0)
+    ) -> list[tuple[str, str]]:
+        """Return the statistics as (label, value) texts, one for each line of a table.
+
+        Args:
+            reward_names: reward functions of the scenario.
+            seconds: duration of the rollout.
+            old: numbers of episodes and steps that were there before.
+        """
+        rows = [("episodes", f"{self.episodes:,}")]
+        if old[0]:
+            rows.append(("new episodes", f"{self.episodes - old[0]:,}"))
+        speed = f"{(self.steps - old[1]) / seconds:,.0f}"
+        rows += [("steps", f"{self.steps:,}"), ("steps per second", speed)]
+        if not self.episodes:
+            return rows
+        mean_return, *means = self.sums / self.episodes
+        mean_length = self.steps / self.episodes
+        for name, *values in (
+            ("return", mean_return, *self.returns),
+            ("length", mean_length, *self.lengths),
+        ):
+            texts = map(_number, values)
+            rows += [(f"{name}, {of}", text) for of, text in zip(("mean", "least", "most"), texts)]
+        rows += [(name, f"{ends / self.episodes:.1%}") for name, ends in self.ends.items()]
+        return rows + [(f"{n}, mean sum", _number(m)) for n, m in zip(reward_names, means)]
+
+
+def _extend(limits: tuple[float, float], values: NDArray[Any]) -> tuple[float, float]:
+    """Return the least and the greatest value of two limits and an array."""
+    low, high = limits
+    return min([low, *values.tolist()]), max([high, *values.tolist()])
+
+
+def _number(value: float) -> str:
+    """Return a number as text, rounded, without -0."""
+    return f"{round(value, 12) + 0.0:.6g}"  # no noise of sums that are 0, and no -0

@@ -1,0 +1,137 @@
+"""Evaluation of policies: success, return and length of episodes with confidence intervals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.envs.arg_checks import check_at_least
+from gv_engine.envs.environment import resolve_grid_scenario
+from gv_engine.envs.level_sets import Levels, LevelSet, level_set
+from gv_engine.envs.rollout.policy import CallablePolicy, Policy, PolicyError, load_policies
+from gv_engine.envs.rollout.shards import Job
+from gv_engine.scenario.plugin import get_plugin
+
+_Z = 1.959964
+"""Quantile of the normal distribution for 95 %."""
+_RESAMPLES = 2000
+_DEFAULT_EPISODES = 100
+
+
+class Estimate(NamedTuple):
+    """Mean with its 95 % confidence interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+class Evaluation(NamedTuple):
+    """Result of an evaluation.
+
+    Attributes:
+        levels: name of the level set; None for all levels.
+        num_levels: number of different levels in the set; 0 for all levels.
+        episodes: number of episodes.
+        success: success rate; None if the scenario does not define success.
+        episode_return: undiscounted sum of rewards, of all agents.
+        episode_length: steps.
+    """
+
+    levels: str | None
+    num_levels: int
+    episodes: int
+    success: Estimate | None
+    episode_return: Estimate
+    episode_length: Estimate
+
+
+def evaluate_policy(
+    policy: Any,
+    scenario: Any,
+    levels: Levels | LevelSet | None = None,
+    episodes: int | None = None,
+    seed: int = 0,
+    num_envs: int = 64,
+) -> Evaluation:
+    """Return the success rate, mean return and mean length of a policy's episodes in a scenario,
+    each with a 95 % confidence interval.
+
+    The interval of the success rate is Wilson's (1927), those of return and length are percentiles
+    of a bootstrap over the episodes. They cover the variation between episodes, not between
+    training seeds.
+
+    Args:
+        policy: name as for `gv-engine rollout --policy`, such as the folder of a run; its policy
+            samples actions, and takes the most likely ones if `:greedy` is added to the name. For
+            one agent also a `TrainedPolicy`, or a function or class as in `CallablePolicy`.
+        scenario: name, file, mapping or `Scenario` of a grid with a step limit.
+        levels: level set such as "test-layout", see `level_set`; None for all levels.
+        episodes: number of episodes; by default one for each level of the set, else 100.
+        seed: seed of the levels, if `levels` is None, and of the policy.
+        num_envs: number of worlds at once, which does not change the results.
+
+    Raises:
+        LevelsError: there is no such level set.
+        PolicyError: there is no such policy, it returned an invalid action, or it is an object
+            and the scenario has several agents.
+        RunError: the run is damaged, or does not fit the scenario.
+        ValueError: episodes of the scenario have no step limit, or `episodes` is less than 1.
+    """
+    grid = resolve_grid_scenario(scenario)
+    grid = get_plugin(grid).with_step_limit(grid, None)  # which requires one
+    name = str(policy) if isinstance(policy, str | Path) else ""
+    load_policies(name or "random", grid, 1, len(grid.actions))  # fails before levels compile
+    found = None if levels is None else level_set(grid, levels)
+    default = len(found.seeds) if found else _DEFAULT_EPISODES
+    episodes = check_at_least(1, episodes=default if episodes is None else episodes)
+    options = {"levels": found} if found else {}
+    played_grid, num_envs = found.scenario if found else grid, min(num_envs, episodes)
+    job = Job(played_grid, name, seed, num_envs, options=options)
+    env = job.make_env(job.num_envs)
+    try:
+        acting = job.make_policy(env) if name else _adapt_policy(policy, env)
+        played = list(job.play(env, acting, 0, episodes))
+    finally:
+        env.close()
+    successes = [episode.success for episode in played if episode.success is not None]
+    rng = np.random.default_rng(0)
+    return Evaluation(
+        str(levels) if isinstance(levels, str | Path) else None,
+        len(found.seeds) if found else 0,
+        len(played),
+        estimate_success(sum(successes), len(successes)) if successes else None,
+        _bootstrap(np.array([episode.total for episode in played]), rng),
+        _bootstrap(np.array([episode.length for episode in played], float), rng),
+    )
+
+
+def _adapt_policy(policy: Any, env: Any) -> Policy:
+    """Return a policy for the environment from a function, a class, or an object with `act` and
+    `begin`; raise PolicyError if its worlds have several agents."""
+    if env.agent_shape:
+        raise PolicyError(
+            f"{env.scenario.name} has several agents: give the policy by name, as the folder of "
+            f"a run or ./file.py:function"
+        )
+    label = getattr(policy, "__name__", type(policy).__name__)
+    return CallablePolicy(policy, env.num_envs, env.num_actions, label)
+
+
+def estimate_success(successes: int, episodes: int) -> Estimate:
+    """Return the success rate of episodes with its 95 % score interval (Wilson, 1927)."""
+    rate, spread = successes / episodes, _Z**2 / episodes
+    center = (rate + spread / 2) / (1 + spread)
+    half = _Z / (1 + spread) * (rate * (1 - rate) / episodes + spread / (4 * episodes)) ** 0.5
+    low, high = (round(min(1.0, max(0.0, end)), 12) for end in (center - half, center + half))
+    return Estimate(rate, low, high)
+
+
+def _bootstrap(values: NDArray[np.float64], rng: np.random.Generator) -> Estimate:
+    """Return the mean of the values, with percentiles of the means of resampled values."""
+    samples = rng.choice(values, (_RESAMPLES, len(values))).mean(1)
+    low, high = np.percentile(samples, (2.5, 97.5)).tolist()
+    return Estimate(float(values.mean()), low, high)

@@ -1,0 +1,230 @@
+"""Forward pass of a trained network in NumPy, without torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from gv_engine.envs.rollout.network_spec import NetworkSpec
+
+NUM_HEADS = 4
+"""Attention heads of a network that reads a mission, each of which scores the cells."""
+
+Floats = NDArray[np.float64]
+
+_MAX_BLOCK = 2**18
+"""Multiplications in a matrix product above which NumPy's libraries start threads, which cost more
+than they save."""
+
+
+class NumpyNet:
+    """Trained `ActorCritic` for NumPy arrays.
+
+    It computes in float64: the rounding depends on the number of worlds, and in float64 it is too
+    small to change an action.
+
+    Args:
+        spec: sizes of the network's inputs and outputs.
+        weights: arrays by their names and with their axes in `ActorCritic.state_dict()`.
+        layer_norm: normalise the hidden layers.
+        epsilon: share of random actions, if the actor's outputs are action values; None if they
+            are logits.
+
+    Attributes:
+        hidden_size: width of the GRU state.
+
+    Raises:
+        Exception: of any kind, if weights are missing or have other shapes.
+    """
+
+    def __init__(
+        self,
+        spec: NetworkSpec,
+        weights: Mapping[str, NDArray[Any]],
+        layer_norm: bool = False,
+        epsilon: float | None = None,
+    ) -> None:
+        self._normalise = _layer_norm if layer_norm else _same
+        self._epsilon = epsilon
+        arrays = {name: array.astype(np.float64) for name, array in weights.items()}
+        self.hidden_size = len(arrays["first_bias"])
+        self._spec, self._first_bias = spec, arrays["first_bias"]
+        self._table = first_layer_table(spec, arrays)
+        self._picture: _Linear | None = None
+        if "picture.weight" in arrays:  # encoder "cnn"
+            self._picture = _Linear(arrays, "picture.weight", "picture.bias")
+            names = "convolution_1", "convolution_2"
+            self._convolutions = [_Convolution(arrays, name) for name in names]
+            self._embedding = arrays["embedding"]
+        self._has_match = bool(spec.mission) and "embedding" in arrays
+        if self._has_match:
+            self._queries = arrays["queries"].reshape(sum(spec.mission), NUM_HEADS, -1)
+            self._codes = arrays["embedding"][: spec.codes].T
+            self._match = _Linear(arrays, "match.weight", "match.bias")
+        self._second = _Linear(arrays, "second.weight", "second.bias")
+        self._actor = _Linear(arrays, "actor.weight", "actor.bias")
+        self._critic: _Linear | None = None
+        if "critic.weight" in arrays:  # else it reads the observations of all agents
+            self._critic = _Linear(arrays, "critic.weight", "critic.bias")
+        self._gru = _GRU(arrays) if "gru.weight_ih" in arrays else None
+        if (actions := self._actor.outputs) != spec.actions:
+            raise ValueError(f"the actor has {actions} actions, expected {spec.actions}")
+
+    def forward(
+        self, rows: NDArray[np.int32], memory: Floats, masks: NDArray[Any]
+    ) -> tuple[Floats, Floats | None, Floats]:
+        """Return action probabilities and values of N agents, and the new state of the GRU.
+
+        Args:
+            rows: (N, slots) encoded observations, see `NetworkSpec.encode`.
+            memory: (N, hidden) state of the GRU.
+            masks: (N, actions) action masks; a mask of zeros allows all actions.
+
+        Returns:
+            (N, actions) probabilities; (N,) values, None if the critic reads the observations of
+                all agents; and (N, hidden) state.
+        """
+        features = self._features(rows)
+        if self._gru is not None:
+            memory = self._gru(features, memory)
+            features = features + memory
+        logits = self._actor(features)
+        logits[(masks == 0) & (masks != 0).any(1, keepdims=True)] = -np.inf
+        if self._epsilon is not None:
+            random = self._epsilon * np.isfinite(logits)
+            probabilities: Floats = random / np.isfinite(logits).sum(1, keepdims=True)
+            probabilities[range(len(logits)), logits.argmax(1)] += 1 - self._epsilon
+            return probabilities, logits.max(1), memory
+        exponentials: Floats = np.exp(logits - logits.max(1, keepdims=True))
+        values = self._critic(features)[:, 0] if self._critic else None
+        return exponentials / exponentials.sum(1, keepdims=True), values, memory
+
+    def _features(self, rows: NDArray[np.int32]) -> Floats:
+        """Return the (N, hidden) output of the first two layers for N encoded observations."""
+        sums, summand = np.zeros((2, len(rows), self.hidden_size))
+        cells, codes, own = self._spec.cells, self._spec.codes, rows
+        if self._picture:
+            picture = self._embedding[rows[:, :cells] % codes]
+            picture = picture.reshape(len(rows), self._spec.height, -1, picture.shape[-1])
+            for convolution in self._convolutions:
+                picture = _relu(convolution(picture))
+            sums += self._picture(np.moveaxis(picture, -1, 1).reshape(len(rows), -1))
+            own = rows[:, cells:] - cells * codes
+        for column in own.T.astype(np.intp):
+            sums += np.take(self._table, column, axis=0, out=summand, mode="clip")
+        if self._has_match:
+            sums += self._match(self._scores(rows))
+        hidden = _relu(self._normalise(sums + self._first_bias))
+        return _relu(self._normalise(self._second(hidden)))
+
+    def _scores(self, rows: NDArray[np.int32]) -> Floats:
+        """Return how well each cell matches the mission, as (N, heads * cells), for N encoded
+        observations."""
+        cells, mission = self._spec.split_rows(rows)
+        queries = self._queries[mission].sum(1)
+        scores = _relu(queries @ self._codes)
+        matches: Floats = np.take_along_axis(scores, cells[:, None].astype(np.intp), 2)
+        return matches.reshape(len(rows), -1)
+
+
+def first_layer_table(spec: NetworkSpec, weights: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    """Return the array that `ActorCritic.first_layer_table` computes, from the weights by name."""
+    if "table" in weights:  # encoder "mlp"
+        return weights["table"].reshape(sum(spec.sizes), -1)
+    embedding, first = weights["embedding"], weights["first"]
+    cells = 1 if "picture.weight" in weights else spec.cells + 1  # that share the embeddings
+    ends = np.cumsum((spec.codes, *spec.extra_sizes))
+    found, expected = (len(first), len(embedding)), (cells + len(spec.extra_sizes), ends[-1])
+    if found != expected:
+        raise ValueError(f"the network has {found} slots and codes, expected {expected}")
+    shared, *extra = np.split(embedding, ends[:-1])
+    parts = [codes @ layer for codes, layer in zip(extra, first[cells:])]
+    return np.concatenate([(shared @ first[:cells]).reshape(-1, first.shape[2]), *parts])
+
+
+class _Linear:
+    """Linear layer, or K layers of equal size; products are computed in blocks, see
+    `_MAX_BLOCK`."""
+
+    def __init__(self, weights: Mapping[str, Floats], weight: str, bias: str, k: int = 1) -> None:
+        """Take the arrays called `weight` and `bias` from `weights`; they hold `k` layers of equal
+        size."""
+        matrix = weights[weight]
+        self.outputs, inputs = len(matrix) // k, matrix.shape[1]
+        transposed = matrix.reshape(k, 1, self.outputs, inputs).transpose(0, 1, 3, 2)
+        self._weight = np.ascontiguousarray(transposed)
+        self._bias = weights[bias].reshape(k, 1, self.outputs)
+        self._block = max(1, _MAX_BLOCK // (self.outputs * inputs))
+
+    def all_layers(self, inputs: Floats) -> Floats:
+        """Return the outputs of K stacked linear layers for the same (N, inputs) array, as (K, N,
+        outputs)."""
+        number, width = inputs.shape
+        blocks = np.zeros((-(-number // self._block), self._block, width))
+        blocks.reshape(-1, width)[:number] = inputs
+        products = (blocks @ self._weight).reshape(len(self._bias), -1, self.outputs)
+        outputs: Floats = products[:, :number] + self._bias
+        return outputs
+
+    def __call__(self, inputs: Floats) -> Floats:
+        """Return the (N, outputs) outputs of the first layer for (N, inputs)."""
+        outputs: Floats = self.all_layers(inputs)[0]
+        return outputs
+
+
+class _Convolution:
+    """Convolution of 3 x 3 cells with a margin of zeros, with torch's weights."""
+
+    def __init__(self, weights: Mapping[str, Floats], name: str) -> None:
+        """Take the weights and biases of the layer called `name` from `weights`."""
+        kernels = weights[f"{name}.weight"]
+        flat = {"weight": kernels.reshape(len(kernels), -1), "bias": weights[f"{name}.bias"]}
+        self._linear = _Linear(flat, "weight", "bias")
+
+    def __call__(self, pictures: Floats) -> Floats:
+        """Return the (N, h, w, outputs) result for (N, h, w, inputs) pictures."""
+        padded = np.pad(pictures, ((0, 0), (1, 1), (1, 1), (0, 0)))
+        windows = sliding_window_view(padded, (3, 3), (1, 2))  # (N, h, w, inputs, 3, 3)
+        flat = windows.reshape(-1, windows[0, 0, 0].size)
+        return self._linear(flat).reshape(*pictures.shape[:3], -1)
+
+
+class _GRU:
+    """Gated recurrent unit (Cho et al., 2014) with torch's weights."""
+
+    def __init__(self, weights: Mapping[str, Floats]) -> None:
+        self._input_gates = _Linear(weights, "gru.weight_ih", "gru.bias_ih", 3)
+        self._hidden_gates = _Linear(weights, "gru.weight_hh", "gru.bias_hh", 3)
+
+    def __call__(self, inputs: Floats, memory: Floats) -> Floats:
+        """Return the new (N, hidden) state of the GRU for (N, hidden) inputs and the state
+        `memory`."""
+        input_reset, input_update, input_new = self._input_gates.all_layers(inputs)
+        hidden_reset, hidden_update, hidden_new = self._hidden_gates.all_layers(memory)
+        update = _sigmoid(input_update + hidden_update)
+        new = np.tanh(input_new + _sigmoid(input_reset + hidden_reset) * hidden_new)
+        state: Floats = new + update * (memory - new)
+        return state
+
+
+def _relu(numbers: Floats) -> Floats:
+    return np.maximum(numbers, 0.0)
+
+
+def _same(numbers: Floats) -> Floats:
+    return numbers
+
+
+def _layer_norm(numbers: Floats) -> Floats:
+    centered = numbers - numbers.mean(1, keepdims=True)
+    normalised: Floats = centered / np.sqrt(centered.var(1, keepdims=True) + 1e-5)
+    return normalised
+
+
+def _sigmoid(numbers: Floats) -> Floats:
+    values: Floats = 0.5 + 0.5 * np.tanh(0.5 * numbers)
+    return values

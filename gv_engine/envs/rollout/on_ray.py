@@ -1,0 +1,248 @@
+"""Rollouts and other work on a Ray cluster; parts that are lost with their machine run again."""
+
+from __future__ import annotations
+
+import math
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from itertools import count, takewhile
+from operator import itemgetter
+from typing import Any
+from urllib.parse import urlsplit
+
+from gv_engine.envs.rollout.policy import with_absolute_paths
+from gv_engine.envs.rollout.shards import Job, Shard, ShardPlayer
+from gv_engine.rules.errors import GVEngineError, MissingExtraError
+from gv_engine.scenario.documents.rule_modules import find_author_line
+from gv_engine.scenario.plugin import RAY
+
+if RAY.missing_message:
+    raise MissingExtraError(RAY.missing_message)
+
+import ray  # after the check that it is installed
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+LOCAL = "local"
+"""Address of a temporary Ray instance on this machine."""
+_CONNECT_SECONDS = 5.0  # seconds to wait for an address
+_TOKEN_HINT = (
+    "; somebody listens there: if it wants a token, set RAY_AUTH_MODE=token here and on all of its "
+    "machines, each with the same ~/.ray/auth_token, as docs/cluster.md says"
+)
+_SHARD, _LARGE_SHARD = 512, 4096  # episodes of a shard, and of a large shard without recorded steps
+_MIN_SHARDS = 64  # least number of large shards
+_REFRESH_SECONDS = 1.0  # seconds between two queries for machines
+_AHEAD = 4  # submitted parts for each slot
+
+
+class ClusterError(GVEngineError):
+    """There is no cluster, or it refuses this process."""
+
+
+class RemoteError(GVEngineError):
+    """Custom code failed on another machine; the message names its file and line."""
+
+
+def connect(address: str) -> None:
+    """Connect this process to the Ray cluster at `address`, unless it is connected already.
+
+    Args:
+        address: HOST:PORT, "auto" for the cluster of this machine, or `LOCAL`.
+
+    Raises:
+        ClusterError: the cluster cannot be reached.
+    """
+    if ray.is_initialized():
+        return
+    if place := _parse_address(address):
+        _check_listening(*place)
+    try:
+        ray.init(address, log_to_driver=False, include_dashboard=False)
+    except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        raise ClusterError(f"{error}{_TOKEN_HINT if place else ''}") from None
+
+
+def _parse_address(address: str) -> tuple[str, int] | None:
+    """Return host and port that the address of a Ray cluster names; None for addresses such as
+    "auto", which only Ray resolves.
+
+    Raises:
+        ClusterError: the address is invalid.
+    """
+    scheme, _, rest = address.rpartition("://")
+    if address in ("auto", LOCAL) or scheme not in ("", "ray"):
+        return None
+    try:
+        parsed = urlsplit(f"//{rest}")
+        host, port = parsed.hostname, parsed.port
+    except ValueError:
+        host = port = None
+    if not (host and port):
+        raise ClusterError(
+            f"no cluster is named {address!r} (allowed: HOST:PORT, as `ray start --head` prints "
+            f"it; auto, if this machine belongs to one; {LOCAL})"
+        )
+    return host, port
+
+
+def _check_listening(host: str, port: int) -> None:
+    """Raise an error at once if no program listens at this host and port; Ray itself would try for
+    minutes.
+
+    Raises:
+        ClusterError: nothing listens.
+    """
+    try:
+        socket.create_connection((host, port), _CONNECT_SECONDS).close()
+    except OSError as error:
+        raise ClusterError(
+            f"no cluster at {host}:{port}: {error.strerror or error}; start one there by "
+            f"`ray start --head --port={port}`, or give the address that it prints"
+        ) from None
+
+
+def play_shards(job: Job, first: int, episodes: int, address: str) -> Iterator[Shard]:
+    """Play the episodes of a rollout on a Ray cluster, in parts (shards), and yield the shards in
+    order.
+
+    Args:
+        job: rollout; `workers` is the number of cores of a shard.
+        first, episodes: number of the first episode, and number of episodes.
+        address: as for `connect`.
+    """
+    end = first + episodes
+    size = _SHARD if job.keep else max(_SHARD, min(_LARGE_SHARD, episodes // _MIN_SHARDS))
+    starts = takewhile(end.__gt__, count(first, size))
+    parts = ((start, min(size, end - start)) for start in starts)
+    policy = with_absolute_paths(job.policy, job.scenario.agent_group)
+    remote_job = replace(job, policy=policy, num_envs=min(job.num_envs, _SHARD))
+    return run_parts(ShardPlayer(remote_job).play, parts, address, job.workers)
+
+
+def run_parts(
+    work: Callable[..., Any],
+    parts: Iterable[tuple[Any, ...] | None],
+    address: str,
+    cores: int = 1,
+    in_order: bool = True,
+) -> Iterator[Any]:
+    """Call `work` with each of the argument tuples `parts` on a Ray cluster, and yield the results.
+
+    Memory does not grow with the number of parts.
+
+    Args:
+        work: function, sent once to every process.
+        parts: arguments of each call; None if the next part depends on a result.
+        address: as for `connect`.
+        cores: cores of a call.
+        in_order: whether to yield results in order of the parts, or as they arrive.
+    """
+    connect(address)
+    task: Any = ray.remote(num_cpus=cores, max_retries=-1)(_run_part)
+    function_ref, remaining = [ray.put(work)], iter(parts)  # a list keeps it a reference
+    running: dict[Any, str | None] = {}  # machine by task
+    unfinished: list[Any] = []  # running ones, and those that wait for earlier ones
+    machines = _Machines(cores, 2 if in_order else 1)  # keeps machines busy while results are used
+    try:
+        while True:
+            for machine in machines.free_slots(running.values()):
+                is_full = len(unfinished) >= _AHEAD * machines.slots
+                if is_full or (part := next(remaining, None)) is None:
+                    break
+                placed = task.options(scheduling_strategy=_scheduling(machine))
+                unfinished.append(placed.remote(function_ref, part))
+                running[unfinished[-1]] = machine
+            if not unfinished:
+                return
+            (done, *_), _ = ray.wait([*running], fetch_local=False)
+            del running[done]
+            if not in_order:
+                unfinished.remove(done)
+                yield _get_result(done)
+            while in_order and unfinished and unfinished[0] not in running:
+                yield _get_result(unfinished.pop(0))
+    finally:
+        for task_ref in running:
+            ray.cancel(task_ref, force=True)
+
+
+class _Machines:
+    """Machines of the cluster, with the number of parts that each can run.
+
+    Parts are assigned to machines here; Ray's own scheduling would move parts to and fro.
+
+    Args:
+        cores: cores of a part.
+        depth: submitted parts for each slot, of which one runs.
+
+    Attributes:
+        slots: number of slots of all machines.
+    """
+
+    def __init__(self, cores: int, depth: int) -> None:
+        self._cores, self._depth = cores, depth
+        self._refreshed, self._slots = -math.inf, dict[str | None, int]()
+
+    @property
+    def slots(self) -> int:
+        """Number of slots of all machines."""
+        return sum(self._slots.values())
+
+    def free_slots(self, assigned: Iterable[str | None]) -> list[str | None]:
+        """Return the ids of machines that can take another part of the work, idle ones first.
+        `assigned` has the machine of each part in progress; None means any."""
+        if time.monotonic() - self._refreshed > _REFRESH_SECONDS:
+            nodes = (node for node in ray.nodes() if node["Alive"])
+            cpus = {node["NodeID"]: int(node["Resources"].get("CPU", 0)) for node in nodes}
+            self._slots = {name: n // self._cores for name, n in cpus.items() if n >= self._cores}
+            self._slots = self._slots or {None: 1}
+            self._refreshed = time.monotonic()
+        submitted = Counter(assigned)
+        places = [
+            (number // size, name)
+            for name, size in self._slots.items()
+            for number in range(submitted[name], size * self._depth)
+        ]
+        return [name for _, name in sorted(places, key=itemgetter(0))]
+
+
+def _scheduling(machine: str | None) -> Any:
+    """Return Ray's scheduling strategy for a machine: there, or anywhere if the machine is gone."""
+    return NodeAffinitySchedulingStrategy(machine, soft=True) if machine else "DEFAULT"
+
+
+def _run_part(references: list[Any], part: tuple[Any, ...]) -> Any:
+    """Call a function with the arguments `part` in a process of the Ray cluster; the list
+    `references` has the Ray reference to the function.
+
+    Raises:
+        RemoteError: custom code failed.
+    """
+    (reference,) = references
+    try:
+        return _get_function(reference)(*part)
+    except (GVEngineError, OSError):
+        raise
+    except Exception as error:
+        if place := find_author_line(error):
+            raise RemoteError(f"{place}: {type(error).__name__}: {error}") from None
+        raise
+
+
+@lru_cache(maxsize=1)
+def _get_function(reference: Any) -> Callable[..., Any]:
+    """Return the function behind a Ray `reference`; each process downloads it only once."""
+    function: Callable[..., Any] = ray.get(reference)
+    return function
+
+
+def _get_result(reference: Any) -> Any:
+    """Return the result behind a Ray `reference`, or raise the error that its call has raised."""
+    try:
+        return ray.get(reference)
+    except ray.exceptions.RayTaskError as error:
+        raise error.cause from None

@@ -1,0 +1,118 @@
+"""Shards: parts of a rollout that separate processes play."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from time import process_time
+from typing import Any, NamedTuple
+
+from gv_engine.envs.rollout import policy as policies
+from gv_engine.envs.rollout.episode_folder import episode_rows
+from gv_engine.envs.rollout.episode_stats import EpisodeValues
+from gv_engine.envs.rollout.rollout import FinishedEpisode, describe_step_arrays, rollout
+from gv_engine.scenario.plugin import AnyScenario, get_plugin
+
+
+@dataclass(frozen=True)
+class Job:
+    """Description of a rollout to play, which can be sent to other processes.
+
+    Attributes:
+        scenario: scenario of the episodes.
+        policy: name of the policy, see `gv_engine.envs.rollout.policy`.
+        seed: seed of the rollout.
+        num_envs, workers: number of worlds at once, and of threads or processes that share them.
+        keep: whether to return the recorded steps, for a rollout folder.
+        masks: whether the recorded steps include action masks.
+        options: further options of the vector environment.
+        sequences: action sequences, one for each episode, in place of the policy.
+    """
+
+    scenario: AnyScenario
+    policy: str
+    seed: int
+    num_envs: int
+    workers: int = 1
+    keep: bool = False
+    masks: bool = False
+    options: dict[str, Any] = field(default_factory=dict)
+    sequences: tuple[policies.ActionSequence, ...] = ()
+
+    def make_env(self, num_envs: int) -> Any:
+        """Return the vector environment in which the rollout is played, with `num_envs` worlds.
+
+        Raises:
+            ValueError: an option has an invalid value, or the observations cannot be saved.
+        """
+        options = {"workers": self.workers, "autoreset_mode": "Disabled", **self.options}
+        env = get_plugin(self.scenario).make_rollout_env(self.scenario, num_envs, **options)
+        describe_step_arrays(env, self.masks)
+        return env
+
+    def make_policy(self, env: Any) -> policies.Policy:
+        """Return the policy that plays the rollout in the vector environment `env`.
+
+        Raises:
+            PolicyError: there is no such policy, or it is a trained one with another
+                representation.
+            RunError: the run is damaged, or of another kind of worlds.
+        """
+        if self.sequences:
+            return policies.ScriptedPolicy(self.sequences, env.num_envs)
+        representation = self.options.get("observation_representation", "default")
+        if representation != "default" and (own := policies.policies_needing_default(self.policy)):
+            raise policies.PolicyError(
+                f"{own[0]} acts by what the representation default shows, and not by "
+                f"{representation}; keep default, and turn what was kept into another one"
+            )
+        sizes = env.num_envs, env.num_actions, env.world == "compiled"
+        return policies.load_policies(self.policy, self.scenario, *sizes, [policies.SOLVER])
+
+    def play(
+        self, env: Any, policy: policies.Policy, first: int, episodes: int
+    ) -> Iterator[FinishedEpisode]:
+        """Play `episodes` episodes of the rollout in `env` with `policy`, from episode number
+        `first` on, and yield each when it is finished."""
+        seeds = [sequence.seed for sequence in self.sequences]
+        return rollout(env, policy, episodes, self.seed, self.keep, first, self.masks, seeds)
+
+
+class Shard(NamedTuple):
+    """Part of a rollout.
+
+    Attributes:
+        values: results of the episodes.
+        rows: arrays for a rollout folder, see `episode_rows`; {} unless `Job.keep`.
+        seconds: CPU time.
+    """
+
+    values: EpisodeValues
+    rows: dict[str, Any]
+    seconds: float
+
+
+@dataclass
+class ShardPlayer:
+    """Plays shards of a rollout; each process creates the worlds once.
+
+    Attributes:
+        job: rollout.
+    """
+
+    job: Job
+
+    def play(self, first: int, episodes: int) -> Shard:
+        """Play `episodes` episodes from episode number `first` on, at least one; return their
+        results, and their steps if the job records steps."""
+        began = process_time()
+        played = [*self.job.play(*self._env_and_policy, first, episodes)]
+        rows = episode_rows(played) if self.job.keep else {}
+        return Shard(EpisodeValues.of_episodes(played), rows, process_time() - began)
+
+    @cached_property
+    def _env_and_policy(self) -> tuple[Any, policies.Policy]:
+        """Environment and policy of this process, made on first use."""
+        env = self.job.make_env(self.job.num_envs)
+        return env, self.job.make_policy(env)

@@ -1,0 +1,354 @@
+"""Objects of other levels, added to an edited level with their rules, actions and files."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain, count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from components.core import FLOOR
+from components.objects import WALL
+from gv_engine.play.editor.document import EditorDocument, check_domain
+from gv_engine.play.editor.map_model import iter_nested
+from gv_engine.play.editor.rules import RULE_PARTS, Rule, RulePart
+from gv_engine.play.editor.text_buffer import EditError, TextBuffer
+from gv_engine.play.session.sprite_paths import find_sprite, sprite_folders, with_builtin_folders
+from gv_engine.rules.component import column_name, to_snake_case
+from gv_engine.rules.functions import find_functions, names_of
+from gv_engine.rules.geometry import ACTIONS, TURN_RIGHT, USUAL_ACTIONS
+from gv_engine.rules.objects import COLORS, USUAL_COLORS
+from gv_engine.scenario.documents.loading import find_scenario_ref
+from gv_engine.scenario.documents.rule_modules import DEFAULT_TRUST, Trust, is_file_reference
+from gv_engine.scenario.library import FOLDER_FILE
+from gv_engine.scenario.storage.files import path_exists, read_bytes, write_file
+from gv_engine.world.simulation import make_level
+
+_COMMON_COLUMNS = {"agent", "position", "kind", "color", "condition", "solid", "opaque"}
+"""Components that so many rules use that they do not tell which objects a rule is about."""
+_KEY_ENDS = "_type", "_function", "_functions"
+_LINE = re.compile(r"^line \d+: ")
+_MAX_BYTES = 2**20  # of a copied file
+
+
+class LevelObject(NamedTuple):
+    """Object type of a level with the rules about it, and the other types that these rules need.
+
+    Attributes:
+        name: name of the type.
+        types: names of the types that its rules are about, its own first.
+        rules: rules of these types, in the order of the file.
+    """
+
+    name: str
+    types: tuple[str, ...]
+    rules: tuple[Rule, ...]
+
+
+class OtherLevel:
+    """Level whose objects can be added to another one.
+
+    Args:
+        source: name or file, as for `load_scenario`.
+        trust: Python code that the level may run.
+
+    Attributes:
+        title: name of the level.
+        document: the level.
+        rules: all its rules, in the order of the file.
+
+    Raises:
+        ScenarioError: there is no such scenario.
+        EditError: the scenario has errors, or is of another domain.
+        OSError: the file cannot be read.
+    """
+
+    def __init__(self, source: str, trust: Trust = DEFAULT_TRUST) -> None:
+        """Read the level that `source` names, and import the Python code of its rules, as far as
+        `trust` allows."""
+        ref = find_scenario_ref(source)
+        buffer = TextBuffer.load(ref.file)
+        check_domain(buffer.text, ref)
+        self.title = ref.file.parent.name if ref.file.name == FOLDER_FILE else ref.file.stem
+        self.document = EditorDocument(buffer, ref.variant, trust)
+        if self.document.scenario is None:
+            raise EditError(f"{source} has errors: {self.document.faults[0].message}")
+        self.rules: list[Rule] = []
+        self._types: list[tuple[list[str], list[str]]] = []  # types of a rule, types added with it
+        for part in RULE_PARTS:
+            rules = self.document.rules.rules(part)
+            types = [_find_types(rule, self.document) for rule in rules]
+            is_whole = self.document.rules.combination(part).startswith("all")
+            self.rules += rules
+            whole = [name for each in types for name in each]
+            self._types += [(each, whole if is_whole else each) for each in types]
+
+    @cached_property
+    def objects(self) -> list[LevelObject]:
+        """Objects that the level declares, or contains and has rules for."""
+        document = self.document
+        vocab, declared = document.vocabulary, document.values.get("objects") or {}
+        assert document.scenario
+        kinds = {*make_level(document.scenario, 0).cells()[..., 0].flat}
+        words = {*_iter_texts({**document.values, "description": "", "name": ""}), *declared}
+        names = [vocab.types[kind].name for kind in vocab.usual if kind not in (FLOOR, WALL)]
+        objects = [self._collect_object(name) for name in names]
+        shown = {vocab.types[kind].name for kind in kinds} | words
+        return [
+            each for each in objects if each.name in shown and (each.rules or each.name in declared)
+        ]
+
+    def _collect_object(self, name: str) -> LevelObject:
+        """Return the type called `name` with the rules about it and the other types that these
+        rules need. A rule about one of the other types is included if it changes that type: the
+        type is its `object_type`, or it has no `object_type`."""
+        types, rules = [name], set[int]()
+        for each in types:  # which grows
+            for number, (about, brought) in enumerate(self._types):
+                changed = self.rules[number].arguments.get("object_type", each)
+                if each in about and each in (name, changed):
+                    rules.add(number)
+                    types += [other for other in dict.fromkeys(brought) if other not in types]
+        return LevelObject(
+            name, tuple(types), tuple(self.rules[number] for number in sorted(rules))
+        )
+
+
+def _find_types(rule: Rule, document: EditorDocument) -> list[str]:
+    """Return the names of the object types that `rule` names in its arguments; if it names none, of
+    the types with a component that the rule's code uses."""
+    vocab = document.vocabulary
+    kinds = [vocab.types[kind] for kind in vocab.usual]
+    texts = [text.partition(".")[0] for text in _iter_texts(rule.arguments)]
+    if named := [kind.name for kind in kinds if kind.name in texts]:
+        return named
+    functions = rule.system.functions if rule.system else ()
+    used = [names_of(function) for function in functions]
+    columns = {name for kind in kinds for name in map(column_name, kind.component_classes)}
+    columns = {name for name in columns - _COMMON_COLUMNS if any(name in each for each in used)}
+    return [kind.name for kind in kinds if columns & {*map(column_name, kind.component_classes)}]
+
+
+def _iter_texts(value: Any) -> Iterator[str]:
+    return (part for part in iter_nested(value) if isinstance(part, str))
+
+
+class Addition:
+    """Objects of another level, prepared to be added to an edited level.
+
+    Args:
+        work: edited level.
+        level: level with the objects.
+        objects: the objects.
+
+    Attributes:
+        names: names of the object types in the edited level, by their names in the other level.
+        files: content of the files that `apply` writes, by path.
+
+    Raises:
+        EditError: a name or a file is taken and cannot be changed, or a rule has a random value.
+    """
+
+    def __init__(
+        self, work: EditorDocument, level: OtherLevel, objects: Sequence[LevelObject]
+    ) -> None:
+        """Choose the names of the objects and of their files in the level `work`."""
+        self._work, self._level = work, level
+        self._folder = work.ref.file.parent
+        self._own: dict[str, Any] = work.values.get("objects") or {}
+        declared: dict[str, Any] = level.document.values.get("objects") or {}
+        self.files: dict[Path, bytes] = {}
+        self.names: dict[str, str] = {}
+        for name in dict.fromkeys(name for each in objects for name in each.types):
+            self.names[name] = self._choose_name(name, declared)
+        self._types: dict[str, Any] = {}  # declarations of new types
+        for name, new_name in self.names.items():
+            sprite = self._add_sprites(name, name in declared)
+            if name in declared and new_name not in self._own:
+                other = {} if sprite == to_snake_case(new_name) else {"sprite": sprite}
+                self._types[new_name] = {**(self._convert(declared[name]) or {}), **other}
+        chosen = [rule for rule in level.rules if any(rule in each.rules for each in objects)]
+        self._rules = [(rule, self._convert(rule.entry)) for rule in chosen]
+
+    def _choose_name(self, name: str, declared: Mapping[str, Any]) -> str:
+        """Return the name that the type called `name` gets in the edited level; `declared` are the
+        types that the other level declares in YAML."""
+        vocab = self._work.vocabulary
+        taken = {vocab.types[kind].name: vocab.types[kind] for kind in vocab.usual}
+        if name in declared:
+            known = {new: {**(entry or {}), "sprite": ""} for new, entry in self._own.items()}
+            names = chain([name], (f"{name}{number}" for number in count(2)))
+            same = {**(declared[name] or {}), "sprite": ""}
+            return next(new for new in names if new not in taken or known.get(new) == same)
+        if name not in taken:
+            return name
+        kind = self._level.document.vocabulary.types[name]
+        parts = [[cls.__name__ for cls in each.component_classes] for each in (kind, taken[name])]
+        if parts[0] != parts[1]:
+            raise EditError(f"This level has another {name}; rename one of them in its Python file")
+        return name
+
+    def _add_sprites(self, name: str, can_rename: bool) -> str:
+        """Add copies of the sprite files of the other level's type `name` to `files`, and return
+        the name of the sprite in the edited level. If files with these names exist, the copies get
+        a prefix if `can_rename` is True."""
+        assert self._level.document.scenario
+        kind = self._level.document.vocabulary.types[name]
+        folders = sprite_folders(self._level.document.scenario)
+        sprites = {kind.sprite_of(state) for state in range(kind.num_states)}
+        found = (find_sprite(sprite, with_builtin_folders(folders)) for sprite in sprites)
+        files = [file for file in found if file and file.parent in folders]
+        return self._add_files(files, can_rename) + kind.sprite
+
+    def _add_files(self, files: Sequence[Path], can_rename: bool = True) -> str:
+        """Add copies of `files` to `self.files`, which `apply` writes, and return the prefix of
+        their names: "", or the title of the other level if different files have the same names and
+        `can_rename` is True. Raise EditError if no name is free."""
+        for prefix in ("", f"{self._level.title.replace('-', '_')}_")[: 1 + can_rename]:
+            copies = {self._folder / f"{prefix}{file.name}": _read_file(file) for file in files}
+            present = {path: _read_file(path) for path in copies if path_exists(path)}
+            others = {**self.files, **present}
+            if all(others.get(path, content) == content for path, content in copies.items()):
+                self.files |= {path: copies[path] for path in copies.keys() - present.keys()}
+                return prefix
+        names = ", ".join(file.name for file in files)
+        raise EditError(f"Beside this level are other files of the name {names}; rename them")
+
+    def _convert(self, value: Any) -> Any:
+        """Return `value`, a part of the other level's YAML, with object types named as in the
+        edited level. Copies of Python files that occur in it are added to `files`."""
+        if isinstance(value, list):
+            return [self._convert(part) for part in value]
+        if isinstance(value, dict):
+            return {
+                self._convert(key): part if key == "says" else self._convert(part)
+                for key, part in value.items()
+            }
+        if not isinstance(value, str):
+            return value
+        if "$" in value:
+            raise EditError(f"{self._level.title} draws {value} at random, which is not copied")
+        where, colon, name = value.rpartition(":")
+        if colon and is_file_reference(where):
+            file = (self._level.document.ref.file.parent / where).resolve()
+            if re.search(rb"^\s*(from|import)\s+\.", _read_file(file), re.MULTILINE):
+                raise EditError(f"{file.name} imports files beside it, which are not copied")
+            return f"./{self._add_files([file])}{file.name}:{name}"
+        name, dot, state = value.partition(".")
+        return f"{self.names.get(name, name)}{dot}{state}"
+
+    @property
+    def summary(self) -> str:
+        """Sentences about the added objects, and about types that got a new name."""
+        text = f"Added {', '.join(self.names.values())} with all rules; undo takes them out"
+        for name, new_name in self.names.items():
+            if name != new_name:
+                text += f". Another {name} is here already, so this one is {new_name}"
+        return text
+
+    def apply(self) -> str:
+        """Write the files, and return the text of the edited level with the objects added; the
+        edited document does not change.
+
+        Raises:
+            EditError: the level would have an error; then no file is left behind.
+            OSError: a file cannot be written.
+        """
+        work = self._work.copy(self._work.buffer.text)
+        try:
+            for file, content in self.files.items():
+                write_file(file, content, follow_links=False)
+            for name, entry in self._types.items():
+                work.set_value(("objects", name), entry)
+            self._allow_types(work)
+            self._add_actions(work)
+            for part in RULE_PARTS:
+                self._add_rules(work, part)
+            known = {_LINE.sub("", fault.message) for fault in self._work.faults}
+            for fault in work.faults:
+                if _LINE.sub("", fault.message) not in known:
+                    raise EditError(f"{', '.join(self.names)} cannot be added: {fault.message}")
+        except Exception:
+            for file in self.files:
+                file.unlink(missing_ok=True)
+            raise
+        return work.buffer.text
+
+    def _allow_types(self, work: EditorDocument) -> None:
+        """Add the new object types to the lists of allowed types in `state_space` and
+        `observation_space` of `work`, if it has such lists; if a type is coloured, also add the
+        colours that the other level allows."""
+        types = self._level.document.vocabulary.types
+        is_colored = any(types[name].colored for name in self.names)
+        usual = [COLORS[color] for color in USUAL_COLORS]
+        for space in ("state_space", "observation_space"):
+            allowed = work.values.get(space) or {}
+            others = self._level.document.values.get(space) or {}
+            lists = {
+                "objects": (allowed.get("objects"), self.names.values()),
+                "colors": (allowed.get("colors", usual), others.get("colors", usual) * is_colored),
+            }
+            for key, (old, wanted) in lists.items():
+                new = [name for name in wanted if old and name not in old]
+                if new:
+                    work.set_value((space, key), [*old, *new])
+
+    def _add_actions(self, work: EditorDocument) -> None:
+        """Add the actions that the rules use, except moves, to the actions of `work`."""
+        functions = [rule.system.functions for rule, _ in self._rules if rule.system]
+        uses = find_functions(chain.from_iterable(functions))
+        asked = {getattr(value, "name", name) for pairs in uses.values() for name, value in pairs}
+        asked |= {text for rule, _ in self._rules for text in _iter_texts(rule.arguments)}
+        default = [ACTIONS[action] for action in USUAL_ACTIONS]
+        old = work.values.get("action_space", default)
+        known = {_name_of(action) for action in old} | {*ACTIONS[: TURN_RIGHT + 1]}
+        actions = self._level.document.values.get("action_space", default)
+        new = [a for a in actions if _name_of(a) in asked and _name_of(a) not in known]
+        if new:
+            work.set_value(("action_space",), [*old, *new])
+
+    def _add_rules(self, work: EditorDocument, part: RulePart) -> None:
+        """Add the chosen rules of `part`, such as the rewards, to `work`, in the order of the other
+        level; leave out rules that `work` has already, see `_make_key`. If the other level combines
+        the rules of `part` by `reduce_all`, add the whole combination, and remove the rules of
+        `work` that are in it."""
+        rules = self._level.document.rules
+        entries = [(rule, entry) for rule, entry in self._rules if rule.part is part]
+        others, converted = rules.rules(part), {rule.path: entry for rule, entry in entries}
+        order = [_make_key(converted.get(rule.path, rule.entry)) for rule in others]
+        replaced: list[str] = []
+        if entries and rules.combination(part).startswith("all"):
+            whole = self._convert(self._level.document.values[part.key])
+            parts = next(value for value in whole.values() if isinstance(value, list))
+            replaced = [_make_key(each) for each in parts]
+            is_there = work.rules.combination(part).startswith("all")
+            if is_there and replaced == [_make_key(rule.entry) for rule in work.rules.rules(part)]:
+                return
+            entries = [(entries[-1][0], whole)]
+        known = {_make_key(each.entry) for each in work.rules.rules(part)}
+        for rule, entry in entries:
+            if _make_key(entry) not in known:
+                own = [_make_key(each.entry) for each in work.rules.rules(part)]
+                following = order[others.index(rule) + 1 :]
+                index = next((own.index(key) for key in following if key in own), len(own))
+                work.set_text(work.rules.insert_entry(part, index, entry, joins_all=False))
+        for each in reversed(work.rules.rules(part)):
+            if _make_key(each.entry) in replaced:
+                work.set_text(work.rules.remove_rule(each))
+
+
+def _make_key(entry: Any) -> str:
+    fields = entry if isinstance(entry, dict) else {"name": entry}
+    kept = {key: fields[key] for key in sorted(fields) if key == "name" or key.endswith(_KEY_ENDS)}
+    return json.dumps(kept, default=str)
+
+
+def _name_of(action: Any) -> str:
+    return str(action["name"] if isinstance(action, dict) else action)
+
+
+def _read_file(file: Path) -> bytes:
+    return read_bytes(file, _MAX_BYTES, "files to copy")

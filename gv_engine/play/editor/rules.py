@@ -1,0 +1,321 @@
+"""Rules of an edited level: transitions, rewards, ends and success; edits return the new text of
+the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from gv_engine.play.editor import text_buffer
+from gv_engine.play.editor.map_model import Vocabulary
+from gv_engine.play.editor.text_buffer import (
+    EditError,
+    KeyPath,
+    has_value,
+    insert,
+    move,
+    put,
+    remove,
+)
+from gv_engine.rules import system
+from gv_engine.rules.objects import is_engine_module
+from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, Phase, System, system_of
+from gv_engine.scenario.documents.document import Document
+from gv_engine.scenario.documents.rule_modules import list_defined_names
+from gv_engine.scenario.readers.calls import NESTED, OBJECT_KIND, TYPES, find_value_kind
+from gv_engine.scenario.reference_docs import argument_keys, fill_in, first_paragraph
+from gv_engine.scenario.syntax.fields import FieldError, YamlNode
+from gv_engine.scenario.syntax.json_schema import FunctionSchema, KeyTable
+from gv_engine.scenario.syntax.yaml_parser import parse_value
+
+_SEVERAL = {"reduce_any": "any of these", "reduce_all": "all of these"}
+_NESTED = "terminating_functions"
+
+
+class RulePart(NamedTuple):
+    """Part of a scenario's rules.
+
+    Attributes:
+        key: key of the scenario file.
+        title: title for people.
+        phase: phase of its rules.
+        is_list: True if the value is a list of rules, False if it is one rule, which may combine
+            several.
+    """
+
+    key: str
+    title: str
+    phase: Phase
+    is_list: bool
+
+
+RULE_PARTS = (
+    RulePart("transition_functions", "What happens", TRANSITION, True),
+    RulePart("reward_functions", "What pays", REWARD, True),
+    RulePart("terminating_function", "What ends it", TERMINATING, False),
+    RulePart("success_function", "What wins", TERMINATING, False),
+)
+
+
+class Rule(NamedTuple):
+    """Rule in the text of a level.
+
+    Attributes:
+        part: part with the rule.
+        path: path to its entry.
+        name: name in the text.
+        arguments: arguments in the text.
+        system: system of that name; None if there is none.
+    """
+
+    part: RulePart
+    path: KeyPath
+    name: str
+    arguments: dict[str, Any]
+    system: System | None
+
+    @property
+    def entry(self) -> Any:
+        """Entry in the file: the name, or a mapping with name and arguments."""
+        return {"name": self.name, **self.arguments} if self.arguments else self.name
+
+    @property
+    def description(self) -> str:
+        """First paragraph of the docstring of the rule's function, with the rule's arguments filled
+        in, and arguments that it does not mention appended; an error message if there is
+        no such function."""
+        if self.system is None:
+            return "There is no rule of this name"
+        parameters = [p for p in self.system.parameters if p.name not in TYPES]
+        numbers = {p.name: p.default for p in parameters if type(p.default) in (int, float)}
+        values: dict[str, Any] = {**numbers, **self.arguments}
+        texts = {name: _as_text(value) for name, value in values.items() if value is not None}
+        summary, used = fill_in(_summarize(self.system), texts)
+        rest = [name for name in self.arguments if name in texts and name not in used]
+        others = ", ".join(f"{name.replace('_', ' ')} {texts[name]}" for name in rest)
+        return f"{summary} ({others})" if others else summary
+
+
+class AvailableRule(NamedTuple):
+    """Rule that can be added to a level.
+
+    Attributes:
+        name: name in scenario files.
+        system: system of that name.
+    """
+
+    name: str
+    system: System
+
+    @property
+    def description(self) -> str:
+        """Sentence about the rule."""
+        return _summarize(self.system)
+
+
+def _summarize(system: System) -> str:
+    return first_paragraph(system.objects or system.function)
+
+
+class RuleList:
+    """Rules of a level; edits return a new text.
+
+    Args:
+        text: text of the file.
+        document: parsed text, with files it extends.
+        vocab: object types and names of the level.
+        functions: allowed functions by name in the JSON schema.
+    """
+
+    def __init__(
+        self, text: str, document: Document, vocab: Vocabulary, functions: dict[str, FunctionSchema]
+    ) -> None:
+        """Read the rules of the scenario `document`, whose text is `text`; `functions` are the
+        allowed rules by their name in the JSON schema."""
+        self._text, self._vocab, self._functions = text, vocab, functions
+        value = document.root.value
+        self._top: dict[str, YamlNode] = value if isinstance(value, dict) else {}
+
+    def rules(self, part: RulePart) -> list[Rule]:
+        """Return the rules in `part` of the scenario, such as all rewards, in the order of the
+        file."""
+        node = self._top.get(part.key)
+        if node is None:
+            return []
+        if part.is_list:
+            nodes = node.value if isinstance(node.value, list) else []
+            return [self._rule_at(part, (part.key, n), item) for n, item in enumerate(nodes)]
+        nested = self._nested_nodes(part)
+        if nested is None:
+            return [self._rule_at(part, (part.key,), node)]
+        return [self._rule_at(part, (part.key, _NESTED, n), item) for n, item in enumerate(nested)]
+
+    def combination(self, part: RulePart) -> str:
+        """Return "any of these" or "all of these" if `part`, such as the end of episodes, combines
+        several rules by `or` or `and`; else ""."""
+        return "" if self._nested_nodes(part) is None else _SEVERAL[_rule_name(self._top[part.key])]
+
+    def _nested_nodes(self, part: RulePart) -> list[YamlNode] | None:
+        """Return the YAML nodes of the rules that `part` combines by `or` or `and`; None if it does
+        not combine rules."""
+        node = self._top.get(part.key)
+        if part.is_list or node is None or _rule_name(node) not in _SEVERAL:
+            return None
+        entries = node.value
+        nested = entries.get(_NESTED) if isinstance(entries, dict) else None
+        return nested.value if nested and isinstance(nested.value, list) else None
+
+    def _rule_at(self, part: RulePart, path: KeyPath, node: YamlNode) -> Rule:
+        plain = node.written if isinstance(node.value, dict) else {}
+        arguments = {key: value for key, value in plain.items() if key != "name"}
+        return Rule(part, path, _rule_name(node), arguments, self._find_system(part.phase, node))
+
+    def _find_system(self, phase: Phase, node: YamlNode) -> System | None:
+        """Return the registered function for `phase`, such as REWARD, that the YAML `node` names;
+        None if there is none."""
+        names = self._vocab.names
+        named = node.value.get("name") if isinstance(node.value, dict) else node
+        if names is None or named is None:
+            return None
+        with suppress(FieldError):
+            return names.resolve_system(named, phase, processors=True)
+        return None
+
+    def available_rules(self, part: RulePart) -> Iterator[AvailableRule]:
+        """Yield the rules that can be added to `part`, such as the rewards: first the rules of
+        Python modules that the scenario uses, then the built-in rules."""
+        modules = self._vocab.names.modules if self._vocab.names else {}
+        for where, module in modules.items():
+            if not is_engine_module(module.__name__):
+                for name in list_defined_names(module):
+                    system = system_of(getattr(module, name))
+                    if system is not None and system.phase is part.phase:
+                        yield AvailableRule(f"{where}:{name}", system)
+        for system in self._allowed_functions(part).systems:
+            yield AvailableRule(system.name, system)
+
+    def _allowed_functions(self, part: RulePart) -> FunctionSchema:
+        return self._functions[f"{part.phase.name.lower()}_function"]
+
+    def argument_table(self, rule: Rule) -> KeyTable:
+        """Return the keys that the entry of `rule` in the scenario file can have, with their JSON
+        schemas."""
+        keys = argument_keys(rule.system) if rule.system is not None else {}
+        return {**keys, **self._allowed_functions(rule.part).extra_keys}
+
+    # ---- changes -------------------------------------------------------------------------
+
+    def add_rule(self, part: RulePart, rule: AvailableRule) -> str:
+        """Return the file's text with `rule` added at the end of `part`, such as the rewards; its
+        required parameters get example values."""
+        arguments = {
+            parameter.name: self._example(parameter)
+            for parameter in rule.system.parameters
+            if parameter.required and parameter.name not in rule.system.tables
+        }
+        new = Rule(part, (), rule.name, arguments, rule.system)
+        return self.insert_entry(part, len(self.rules(part)), new.entry)
+
+    def insert_entry(self, part: RulePart, index: int, entry: Any, joins_all: bool = True) -> str:
+        """Return the file's text with the rule of the YAML `entry` inserted at `index` into `part`,
+        such as the rewards. A further termination or success rule becomes an alternative to the
+        existing ones (`reduce_any`); with `joins_all`, it is added to an existing `reduce_all`
+        instead."""
+        text, several = self._with_inherited_key(part.key), self.combination(part)
+        if part.is_list or several == _SEVERAL["reduce_any"] or (several and joins_all):
+            return insert(text, (part.key,) if part.is_list else (part.key, _NESTED), index, entry)
+        if part.key not in self._top:
+            return put(text, (part.key,), entry)
+        combined = {"name": "reduce_any", _NESTED: [self._top[part.key].written, entry]}
+        return put(text, (part.key,), combined)
+
+    def _example(self, parameter: system.Parameter) -> Any:
+        """Return an example value for `parameter`, valid in this level."""
+        name, kind = parameter.name, find_value_kind(parameter)
+        if phase := NESTED.get(name.removesuffix("s")):
+            functions = self._functions[f"{phase.name.lower()}_function"].systems
+            plain = next(s for s in functions if not any(p.required for p in s.parameters))
+            return [plain.name] if name.endswith("s") else plain.name
+        object_names = [self._vocab.types[kind].name for kind in self._vocab.objects]
+        if kind is OBJECT_KIND and kind.example not in object_names and object_names:
+            return object_names[-1]
+        return parse_value(kind.example)
+
+    def remove_rule(self, rule: Rule) -> str:
+        """Return the file's text without `rule`; raise an error if no rule would be left that ends
+        episodes.
+
+        Raises:
+            EditError: the rule is the only end of episodes.
+        """
+        text = self._with_inherited_key(rule.part.key)
+        others = [other for other in self.rules(rule.part) if other.path != rule.path]
+        if not others and rule.part.key == "terminating_function":
+            raise EditError("Something has to end it; add another end first")
+        if rule.part.is_list or len(others) != 1:
+            return remove(text, rule.path)
+        nested = self._nested_nodes(rule.part) or []
+        return put(text, (rule.part.key,), nested[int(others[0].path[-1])].written)
+
+    def move_rule(self, rule: Rule, offset: int) -> str:
+        """Return the file's text with `rule` moved by `offset` positions in its list of rules;
+        unchanged if the new position is outside the list."""
+        *above, number = rule.path
+        count = len(self.rules(rule.part))
+        if not isinstance(number, int) or not 0 <= number + offset < count:
+            return self._text
+        return move(self._with_inherited_key(rule.part.key), tuple(above), number, number + offset)
+
+    def set_argument(self, rule: Rule, key: str, value: Any) -> str:
+        """Return the file's text with the argument `key` of `rule` set to `value`; None removes the
+        argument."""
+        text = self._with_inherited_key(rule.part.key)
+        path = (*rule.path, key)
+        if value is None:
+            return remove(text, path) if has_value(text, path) else text
+        if not rule.arguments and not has_value(text, (*rule.path, "name")):
+            return put(text, rule.path, {"name": rule.name, key: value})
+        return put(text, path, value)
+
+    def _with_inherited_key(self, key: str) -> str:
+        if has_value(self._text, (key,)) or key not in self._top:
+            return self._text
+        return put(self._text, (key,), self._top[key].written)
+
+
+def _rule_name(node: YamlNode) -> str:
+    name = node.value.get("name") if isinstance(node.value, dict) else node
+    return name.text if name else ""
+
+
+def _as_text(value: Any) -> str:
+    """Return `value`, a rule's argument, as a short text."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return str(value.get("name", "…"))
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_as_text, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def has_fault(rule: Rule, paths: Sequence[str]) -> bool:
+    """Return True if one of `paths`, key paths of errors in the file, is the entry of `rule` or
+    lies inside it."""
+    own = text_buffer.format_key_path(rule.path)
+    return any(path == own or path.startswith((f"{own}.", f"{own}[")) for path in paths)
+
+
+def swap_fault_path(path: str, key_path: KeyPath, offset: int) -> str:
+    """Return the key path `path` of an error after the rule at `key_path` has changed places with
+    its neighbour at `offset`, 1 or -1. Paths of other rules stay the same."""
+    *above, number = key_path
+    if not isinstance(number, int):
+        return path
+    own = text_buffer.format_key_path(key_path)
+    other = text_buffer.format_key_path((*above, number + offset))
+    for before, after in ((own, other), (other, own)):
+        if path == before or path.startswith((f"{before}.", f"{before}[")):
+            return after + path.removeprefix(before)
+    return path

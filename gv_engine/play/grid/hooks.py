@@ -1,0 +1,192 @@
+"""Plugin functions of the grid domain, which the engine calls; see
+`gv_engine.scenario.plugin.DomainPlugin`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gv_engine.envs import environment
+from gv_engine.envs.backends.backend import make_batch
+from gv_engine.envs.environment import GridEnv
+from gv_engine.envs.multi_agent import AgentsVectorEnv
+from gv_engine.envs.rollout.policy import load_policies
+from gv_engine.envs.vector_environment import GridVectorEnv
+from gv_engine.play.grid.policy_map import PolicyMaker, PolicyMapper
+from gv_engine.play.session.sprite_paths import find_broken_sprites
+from gv_engine.play.validation.contracts import find_broken_contracts
+from gv_engine.play.validation.differential import run_differential_test as compare
+from gv_engine.play.validation.lint import find_placed_mistakes
+from gv_engine.play.validation.solver import (
+    ShortestPathHints,
+    Survey,
+    Verdict,
+    check_par,
+    check_solution,
+)
+from gv_engine.rules import errors
+from gv_engine.rules.system import Phase
+from gv_engine.scenario.documents.document import Document
+from gv_engine.scenario.mixture import MIXTURE_KEYS
+from gv_engine.scenario.plugin import CheckPlan, CheckReport, Schedules
+from gv_engine.scenario.readers.calls import ENDING_KEYS, TURN_KEYS, list_built_in
+from gv_engine.scenario.readers.grid_reader import FROM_VISIBILITY, GRID_KEYS, VIEW
+from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.syntax.json_schema import FunctionSchema, ScenarioFormat, object_schema
+from gv_engine.world.simulation import make_level
+
+# ---- format --------------------------------------------------------------------------------------
+
+FORMAT = ScenarioFormat(
+    GRID_KEYS,
+    {
+        "reset_function": FunctionSchema(Phase.RESET, list_built_in(Phase.RESET)),
+        "transition_function": FunctionSchema(
+            Phase.TRANSITION, list_built_in(Phase.TRANSITION), TURN_KEYS
+        ),
+        "reward_function": FunctionSchema(Phase.REWARD, list_built_in(Phase.REWARD), TURN_KEYS),
+        "terminating_function": FunctionSchema(
+            Phase.TERMINATING, list_built_in(Phase.TERMINATING), {**ENDING_KEYS, **TURN_KEYS}
+        ),
+        "visibility_function": FunctionSchema(Phase.VISIBILITY, list_built_in(Phase.VISIBILITY)),
+        "observation_function": FunctionSchema(
+            Phase.OBSERVATION,
+            list_built_in(Phase.VISIBILITY),
+            VIEW,
+            (object_schema(FROM_VISIBILITY),),
+            allows_bare_name=False,
+        ),
+    },
+    MIXTURE_KEYS,
+)
+
+
+# ---- hooks ---------------------------------------------------------------------------------------
+
+_LEVELS = 20
+"""Number of levels that `gv-engine check` searches for a solution."""
+_GOALS = "terminating_function", "success_function"
+"""Keys whose functions have to be met in some level: findings about them are faults."""
+
+
+def read_scenario(document: Document) -> Scenario:
+    """Return the scenario of a document."""
+    return Scenario.read(document)
+
+
+def make_vector_env(
+    scenario: Scenario, num_envs: int, workers: int = 1, **options: Any
+) -> GridVectorEnv:
+    """Return a Gymnasium vector environment with `num_envs` worlds of a scenario, stepped by
+    `workers` threads."""
+    return GridVectorEnv(scenario, num_envs, num_threads=workers, **options)
+
+
+def make_rollout_env(
+    scenario: Scenario, num_envs: int, workers: int = 1, **options: Any
+) -> GridVectorEnv | AgentsVectorEnv:
+    """Return a vector environment for recording rollouts, with `num_envs` worlds stepped by
+    `workers` threads. With several agents, its arrays have an axis of agents."""
+    env_class = GridVectorEnv if scenario.layout.agents == 1 else AgentsVectorEnv
+    return env_class(scenario, num_envs, num_threads=workers, copy=False, **options)
+
+
+make_hint_provider = ShortestPathHints
+make_env = GridEnv
+
+
+def make_policy_mapper(
+    scenario: Scenario, policy: str | PolicyMaker, agent: int = 1
+) -> PolicyMapper | None:
+    """Return an object that computes the policy maps of an agent; None if it is not on the
+    board."""
+    return None if scenario.layout.is_bodiless else PolicyMapper(scenario, policy, agent)
+
+
+def compile_scenario(scenario: Scenario) -> str:
+    """Compile a scenario's rules; return "compiled"."""
+    make_batch(scenario, 1, "compiled")
+    return "compiled"
+
+
+def with_step_limit(scenario: Scenario, max_steps: int | None) -> Scenario:
+    """Return the scenario with the step limit `max_steps`; None leaves its own limit. Raise
+    ValueError if there is no limit.
+
+    Raises:
+        ValueError: there is no step limit.
+    """
+    limited_scenario = environment.resolve_grid_scenario(scenario, max_steps)
+    if limited_scenario.max_steps is None:
+        raise ValueError(f"{scenario.name} has no max_steps, so that an episode may go on for ever")
+    return limited_scenario
+
+
+def describe_size(scenario: Scenario) -> str:
+    """Return the size of the level of seed 0 as text, such as "7×9"; for a mixture of scenarios,
+    the size of each."""
+    levels = (make_level(member, 0) for member in scenario.members)
+    return ", ".join(dict.fromkeys(f"{world.height}×{world.width}" for world in levels))
+
+
+def list_schedules(scenario: Scenario) -> Schedules:
+    """Return (name, rule calls by phase in the order in which they run) of the scenario, or of each
+    scenario of a mixture."""
+    return [(part.name, {phase: part.calls(phase) for phase in Phase}) for part in scenario.members]
+
+
+def check_scenario(scenario: Scenario, plan: CheckPlan) -> CheckReport:
+    """Check a scenario for errors: compare episodes in object worlds with those in compiled worlds,
+    test rules and sprites, and search for solutions. `plan` gives the number of episodes and the
+    limits."""
+    episodes, seed, limit, quick, policy = plan
+    if policy:  # an unknown one fails before anything compiles
+        load_policies(policy, scenario, 1, len(scenario.actions))
+    broken_contracts = find_broken_contracts(scenario, seed=seed)  # first, as it can be interrupted
+    compiles = "not tried" if quick else _compile_result(scenario)
+    report = compare(scenario, episodes, seed, compiles == "yes", limit, policy)
+    facts: list[tuple[str, object]] = [("compiles", compiles)]
+    facts += [("episodes", report.episodes), ("steps", f"{report.steps:,}")]
+    faults = [*broken_contracts, *filter(None, [report.fault]), *find_broken_sprites(scenario)]
+    mistakes = [] if faults else find_placed_mistakes(scenario)
+    if not faults:
+        facts += [finding for finding, place in mistakes if place.path not in _GOALS]
+        faults = [finding.message for finding, place in mistakes if place.path in _GOALS]
+        solution_facts, solution_faults = check_solution(scenario)
+        facts, faults = facts + solution_facts, faults + solution_faults
+    number = len(mistakes)
+    exception = f" but {errors.format_count(number, 'likely mistake')} above" if number else ""
+    exception += ", with nothing compiled or searched" if quick else ""
+    try:
+        survey = None if faults or quick else Survey(scenario, range(_LEVELS), limit, checked=True)
+    except errors.SeveralAgentsError as error:
+        survey, exception = None, ", and nothing searched"
+        facts.append(("searched", f"no: {error}"))
+    if survey:
+        facts += [("searched", survey.extent), ("can be won", survey)]
+        verdicts = {solution.verdict for solution in survey.solutions.values()}
+        if scenario.tells_success and verdicts == {Verdict.LOST}:
+            faults = [
+                f"{scenario.name}: none of the levels of {len(survey.solutions)} seeds can be won"
+            ]
+        par_facts, par_faults = check_par(scenario, survey)
+        facts, faults = facts + par_facts, faults + par_faults
+        if Verdict.LOST in verdicts:
+            exception += ", but levels that cannot be won"
+        elif verdicts != {Verdict.WON} or len(survey.solutions) < _LEVELS:
+            exception += ", as far as levels were searched"
+    if not faults:
+        other = "else " if scenario.warnings else ""
+        both = "object world equals compiled world, and " if compiles == "yes" else ""
+        facts.append(("found", f"{both}nothing {other}wrong{exception}"))
+    return CheckReport(facts, faults)
+
+
+def _compile_result(scenario: Scenario) -> str:
+    """Return "yes" if the scenario's rules compile, else "no: " and the reason."""
+    try:
+        make_batch(scenario, 1, "compiled", checked=True)
+    except errors.BuiltInDoesNotCompileError:
+        raise
+    except errors.DoesNotCompileError as error:
+        return f"no: {error}"
+    return "yes"

@@ -1,0 +1,285 @@
+"""Mouse and direction input in grids: steering by screen directions, and walking to a clicked
+cell."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from components.core import FLOOR, HIDDEN
+from components.items import OPEN, Door, Portable, Solid
+from components.objects import WALL
+from gv_engine.play.grid.motion import Cell
+from gv_engine.play.grid.plugin import DOMAIN
+from gv_engine.rules import geometry
+from gv_engine.rules.component import column_name
+from gv_engine.rules.frame import Frame
+from gv_engine.rules.geometry import ACTIONS, BACKWARD, LEFT, RIGHT, rotate, step_x, step_y
+from gv_engine.rules.objects import ObjectType
+from gv_engine.scenario.plugin import KeyCommand
+
+# ---- steering ------------------------------------------------------------------------------------
+
+_SIDE_STEPS = {"TURN_LEFT": "MOVE_LEFT", "TURN_RIGHT": "MOVE_RIGHT"}
+_MOVES = {name: way for way, name in enumerate(ACTIONS[: geometry.MOVE_RIGHT + 1])}
+_TURNS = {LEFT: ("TURN_LEFT",), RIGHT: ("TURN_RIGHT",), BACKWARD: ("TURN_RIGHT", "TURN_RIGHT")}
+_KEYS = {command.name: command.keys for command in DOMAIN.keys}
+_DIRECTIONS = {
+    "STEER_UP": (geometry.FORWARD, "go up", "MOVE_FORWARD"),
+    "STEER_LEFT": (LEFT, "go left", "TURN_LEFT"),
+    "STEER_RIGHT": (RIGHT, "go right", "TURN_RIGHT"),
+    "STEER_DOWN": (BACKWARD, "go down", "MOVE_BACKWARD"),
+}
+"""Steering commands by name: direction on the screen, description, and the action whose keys the
+command uses."""
+_TURN_COMMANDS = {
+    "STEER_TURN_LEFT": ("TURN_LEFT", "turn left on the spot", "MOVE_LEFT"),
+    "STEER_TURN_RIGHT": ("TURN_RIGHT", "turn right on the spot", "MOVE_RIGHT"),
+}
+
+
+def resolve_action(name: str, actions: Collection[str]) -> str:
+    """Return the action that the key command `name` takes: `name` itself, or, if `name` is a turn
+    that the level lacks, the step to the same side if the level has it.
+
+    >>> resolve_action("TURN_LEFT", ["MOVE_FORWARD", "MOVE_LEFT"])
+    'MOVE_LEFT'
+    """
+    aside = _SIDE_STEPS.get(name, name)
+    return aside if name not in actions and aside in actions else name
+
+
+def has_relative_moves(actions: Collection[str], game: Any) -> bool:
+    """Return True if moves of the session `game`, with these `actions`, are relative to the
+    direction that the agent faces. Return False if MOVE_LEFT goes left on the screen, because
+    neither the agent nor its view can turn."""
+    area = getattr(getattr(game, "scenario", None), "area", None)
+    return area is None or area.turns or not _SIDE_STEPS.keys().isdisjoint(actions)
+
+
+class Steering:
+    """Commands for the four directions of the screen, and the actions that carry them out.
+
+    Args:
+        actions: names of the level's actions.
+        others: other commands of the level, whose keys are in use.
+        is_relative: whether moves are relative, see `has_relative_moves`.
+
+    Attributes:
+        commands: steering commands with their keys.
+        replaces: names of the move and turn commands that they replace.
+    """
+
+    def __init__(
+        self, actions: Sequence[str], others: Sequence[KeyCommand], is_relative: bool = True
+    ) -> None:
+        """Create steering commands for a level with these `actions`; keys of `others`, the level's
+        other commands, are not used."""
+        self._actions, self._is_relative = actions, is_relative
+        taken = {key for command in others for key in command.keys}
+        turns = {name: entry for name, entry in _TURN_COMMANDS.items() if entry[0] in actions}
+        entries = {**_DIRECTIONS, **turns}
+        self.commands = tuple(
+            KeyCommand(name, says, tuple(key for key in _KEYS[like] if key not in taken), True)
+            for name, (_, says, like) in entries.items()
+        )
+        self.replaces = frozenset((*_MOVES, *_SIDE_STEPS))
+
+    def direction_of(self, action: str, facing: int) -> str:
+        """Return the description of the steering command that begins with `action` for an agent
+        that looks in the direction `facing`, such as "go up"; "" if there is none."""
+        turns = {turn: way for way, (turn, *_) in _TURNS.items() if way != BACKWARD}
+        way = _MOVES.get(action, turns.get(action))
+        if way is None:
+            return ""
+        direction = rotate(facing, way)
+        return next(says for other, says, _ in _DIRECTIONS.values() if other == direction)
+
+    def steer(
+        self, name: str, frame: Callable[[], Frame], game: Any, look_first: bool
+    ) -> Iterator[str]:
+        """Yield the actions that move the agent in the direction of the steering command `name`;
+        the caller must take each action before it asks for the next. With `look_first`, an agent
+        that has to turn first moves only into a safe cell.
+
+        If a plain move leads in the direction, that move is taken. Else the agent turns, and then
+        moves if the move has an effect. An obstacle ahead is thus faced and can be used.
+
+        Args:
+            name: name of the command.
+            frame: function that returns the current frame, called after each action.
+            game: session with `mask()`.
+            look_first: True if the agent sees only what is ahead: it always turns towards the
+                direction, and then moves only if the cell ahead is safe.
+        """
+        if name in _TURN_COMMANDS:
+            yield _TURN_COMMANDS[name][0]
+            return
+        direction = _DIRECTIONS[name][0]
+        facing = frame().agent[2] if self._is_relative else geometry.FORWARD
+        plain = next(move for move, way in _MOVES.items() if rotate(facing, way) == direction)
+        turns = [turn for turn in _TURNS.get(_MOVES[plain], ()) if turn in self._actions]
+        goes = plain in self._actions and (not turns or (not look_first and game.mask()[plain]))
+        if goes or not turns:
+            yield from [plain] if plain in self._actions else []
+            return
+        yield from turns
+        current = frame()
+        y, x, facing = current.agent
+        ahead = y + step_y(facing), x + step_x(facing)
+        goes = facing == direction and game.mask().get("MOVE_FORWARD", False)
+        if goes and (not look_first or is_safe(current, ahead)):
+            yield "MOVE_FORWARD"
+
+
+# ---- walking -------------------------------------------------------------------------------------
+
+Pose = tuple[int, int, int]
+"""(y, x, facing)."""
+
+_TURN_DIRECTIONS = {"TURN_LEFT": LEFT, "TURN_RIGHT": RIGHT}
+_USE_ACTIONS = ("ACTUATE", "TOGGLE", "PICK_UP", "PICK_N_DROP")
+"""Actions on an object ahead, in order of preference."""
+DROPS = ("DROP", "PICK_N_DROP")
+"""Actions that put down the held object."""
+
+
+class Walk:
+    """Walk to a cell to enter it, to use its object, or to put down the held object there.
+
+    The path is searched for again before each step. It leads over floor and open doors only, so
+    that the agent enters ice, lava or a telepod only by a click on it.
+
+    Args:
+        goal: (y, x) of the goal.
+        actions: names of the level's actions.
+        puts: put the held object down at the goal.
+        is_relative: whether moves are relative, see `has_relative_moves`.
+    """
+
+    def __init__(
+        self, goal: Cell, actions: Collection[str], puts: bool = False, is_relative: bool = True
+    ) -> None:
+        """Plan a walk to the cell `goal` with these `actions`; `puts` means that the held object is
+        put down there."""
+        self._goal, self._actions, self._puts = goal, actions, puts
+        self._is_relative = is_relative
+        self._moves = {name: way for name, way in _MOVES.items() if name in actions}
+        self._turns = {name: way for name, way in _TURN_DIRECTIONS.items() if name in actions}
+        self._expected: Pose | None = None
+
+    def next_action(self, frame: Frame, mask: Mapping[str, bool]) -> str:
+        """Return the next action of the walk to the goal; an empty text if the walk is over or no
+        path exists.
+
+        Args:
+            frame: frame that the player sees.
+            mask: True for each action that has an effect.
+        """
+        if self._puts and not frame.item[0]:
+            return ""  # the object was put down
+        from_outside = self._puts or _is_used_from_outside(frame, self._goal, self._actions)
+        if from_outside and self._is_at_goal(frame.agent, from_outside):
+            self._expected = None
+            return self._goal_action(frame.agent, mask)
+        action, pose = self._first_step(frame, from_outside)
+        self._expected = pose if pose[:2] != self._goal else None
+        return action
+
+    def is_as_expected(self, before: Frame, after: Frame) -> bool:
+        """Return True if the walk may go on: the agent is where the last step should lead, no
+        object has moved, and only floor and walls came into view."""
+        if self._expected is None or after.outcome or after.message:
+            return False
+        parts = 3 if self._is_relative else 2  # other moves may turn the agent
+        if after.agent[:parts] != self._expected[:parts]:
+            return False
+        changed = (before.grid != after.grid).any(-1)
+        new = changed & (before.grid[..., 0] == HIDDEN)
+        kinds = set(after.grid[new][:, 0].tolist())
+        return not (changed & ~new).any() and kinds <= {FLOOR, WALL}
+
+    def _goal_action(self, pose: Pose, mask: Mapping[str, bool]) -> str:
+        """Return the last action of a walk that ends in front of the goal: put down the held
+        object, use the object ahead, or bump into it. Return an empty text if none has an
+        effect."""
+        if self._puts:
+            return next((name for name in DROPS if mask.get(name)), "")
+        own = (name for name in mask if name not in ACTIONS)
+        against = (name for name, other in self._moved_poses(pose) if other[:2] == self._goal)
+        return next((name for name in (*_USE_ACTIONS, *own, *against) if mask.get(name)), "")
+
+    def _first_step(self, frame: Frame, from_outside: bool) -> tuple[str, Pose]:
+        """Return the first action of a shortest path to the goal, and the agent's (y, x, facing)
+        after it; an empty action if there is no path. `from_outside` is as in `_is_at_goal`."""
+        start: Pose = frame.agent
+        firsts: dict[Pose, tuple[str, Pose]] = {start: ("", start)}
+        poses = deque([start])
+        while poses:
+            pose = poses.popleft()
+            if self._is_at_goal(pose, from_outside):
+                return firsts[pose]
+            for name, other in self._next_poses(pose):
+                goes = other[:2] == pose[:2] or is_safe(frame, other[:2])
+                if other not in firsts and (goes or (other[:2] == self._goal and not from_outside)):
+                    firsts[other] = firsts[pose] if firsts[pose][0] else (name, other)
+                    poses.append(other)
+        return "", start
+
+    def _is_at_goal(self, pose: Pose, from_outside: bool) -> bool:
+        """Return True if an agent at (y, x, facing) is in the goal cell; with `from_outside`, if it
+        is next to the goal and faces it."""
+        if not from_outside:
+            return pose[:2] == self._goal
+        y, x, facing = pose
+        ways = (facing,) if self._turns else [*self._directions(facing).values()]
+        return any((y + step_y(way), x + step_x(way)) == self._goal for way in ways)
+
+    def _next_poses(self, pose: Pose) -> Iterator[tuple[str, Pose]]:
+        yield from self._moved_poses(pose)
+        for name, turn in self._turns.items():
+            yield name, (*pose[:2], rotate(pose[2], turn))
+
+    def _moved_poses(self, pose: Pose) -> Iterator[tuple[str, Pose]]:
+        y, x, facing = pose
+        for name, way in self._directions(facing).items():
+            yield name, (y + step_y(way), x + step_x(way), facing)
+
+    def _directions(self, facing: int) -> dict[str, int]:
+        ahead = facing if self._is_relative else geometry.FORWARD
+        return {name: rotate(ahead, move) for name, move in self._moves.items()}
+
+
+def _is_used_from_outside(frame: Frame, cell: Cell, actions: Collection[str]) -> bool:
+    """Return True if the agent should stop next to the clicked cell and use its object, which
+    blocks or can be picked up, instead of entering the cell."""
+    kind, state, _ = frame.grid[cell].tolist()
+    object_type = frame.types[kind]
+    can_pick_up = "PICK_UP" in actions or "PICK_N_DROP" in actions
+    is_item = can_pick_up and Portable in object_type.component_classes
+    return is_item or is_blocking(object_type, state)
+
+
+def is_safe(frame: Frame, cell: Cell) -> bool:
+    """Return True if a walk may pass through a cell: it has only floor, or an object that can block
+    but does not now, such as an open door."""
+    height, width = frame.grid.shape[:2]
+    if not (0 <= cell[0] < height and 0 <= cell[1] < width):
+        return False
+    if frame.beneath is not None and frame.beneath[cell][0] > FLOOR:
+        return False
+    kind, state, _ = frame.grid[cell].tolist()
+    object_type = frame.types[kind]
+    can_open = any(is_blocking(object_type, other) for other in range(object_type.num_states))
+    return kind == FLOOR or (can_open and not is_blocking(object_type, state))
+
+
+def is_blocking(kind: ObjectType, state: int) -> bool:
+    """Return True if an object of type `kind` in the state with index `state` blocks movement into
+    its cell."""
+    if kind.index == HIDDEN:
+        return False  # unknown cells count as free
+    if kind.state and kind.state[0] == column_name(Door):
+        return state != OPEN
+    return (dict(kind.components) | kind.component_changes(state)).get(Solid) is not None

@@ -1,0 +1,156 @@
+"""Drawing of a policy map over a grid: values as colours, likely actions as arrows, and visits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from gv_engine.play.ui.drawing.sprites import draw_text_line, font, pygame
+from gv_engine.rules.frame import PolicyMap
+from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, RIGHT, rotate, step_x, step_y
+
+LOW_COLOR, HIGH_COLOR = (38, 60, 160), (255, 222, 60)
+"""Colours of the lowest and the highest value: blue and yellow differ for everybody."""
+VALUE_ALPHA = 130
+"""Opacity of the colours, from 0 to 255."""
+_SIGHT_ALPHA = 90
+_ARROW, _ARROW_EDGE = "#fffdf8", "#231f27"
+_MIN_TEXT_CELL = 36  # pixels; smaller cells have no numbers
+_MOVES = {"MOVE_FORWARD": FORWARD, "MOVE_BACKWARD": BACKWARD, "MOVE_LEFT": LEFT}
+_MOVES |= {"MOVE_RIGHT": RIGHT}
+_TURNS = {"TURN_LEFT": LEFT, "TURN_RIGHT": RIGHT}
+_FACING_NAMES = ("up", "down", "left", "right")
+_DOT = 1 / 9
+"""Radius, in cells, of the dot that stands for an action that neither moves nor turns."""
+
+CellRect = Callable[[float, float], pygame.Rect]
+"""Function from (y, x) to the rectangle of a cell on the surface."""
+
+
+def value_color(value: float, low: float, high: float) -> tuple[int, int, int]:
+    """Return the RGB colour of `value`, mixed from the colours of the lowest value `low` and the
+    highest value `high`."""
+    share = (value - low) / (high - low) if high > low else 1.0
+    red, green, blue = (
+        round(a + share * (b - a)) for a, b in zip(LOW_COLOR, HIGH_COLOR, strict=True)
+    )
+    return red, green, blue
+
+
+def arrow_points(action: str, facing: int) -> list[tuple[float, float]]:
+    """Return the (x, y) points of the arrow for an action of an agent that faces in a direction, in
+    cells from the middle of the cell, the tip last; [] for an action that neither moves nor turns.
+    A turn is an arrow with a corner."""
+    ahead = step_x(facing), step_y(facing)
+    if action in _MOVES:
+        way = rotate(facing, _MOVES[action])
+        return [(-0.3 * step_x(way), -0.3 * step_y(way)), (0.3 * step_x(way), 0.3 * step_y(way))]
+    if action not in _TURNS:
+        return []
+    way = rotate(facing, _TURNS[action])
+    aside = step_x(way), step_y(way)
+    shares = ((-0.15, -0.25), (-0.15, 0.1), (0.25, 0.1))  # (aside, ahead)
+    return [
+        (side * aside[0] + front * ahead[0], side * aside[1] + front * ahead[1])
+        for side, front in shares
+    ]
+
+
+def draw_policy_map(surface: pygame.Surface, policy_map: PolicyMap, cell_rect: CellRect) -> None:
+    """Draw the policy map over the cells that have an entry: the colour and number of the value, an
+    arrow for the most likely action in the best direction, larger for a more likely action, and the
+    number of visits."""
+    low, high = policy_map.value_range()
+    best = policy_map.find_best()
+    for y, x in np.argwhere(best >= 0).tolist():
+        facing, rect = int(best[y, x]), cell_rect(y, x)
+        chances = policy_map.probabilities[y, x, facing]
+        value, action = float(policy_map.values[y, x, facing]), int(chances.argmax())
+        if not np.isnan(value):
+            _tint(surface, rect, value_color(value, low, high), VALUE_ALPHA)
+        _draw_arrow(surface, rect, policy_map.actions[action], facing, float(chances[action]))
+        if rect.w >= _MIN_TEXT_CELL:
+            line = max(9, rect.w // 5)
+            if not np.isnan(value):
+                text = f"{value:.3g}"
+                _draw_number(surface, text, rect.move(2, 0), line, "left")
+            if visits := policy_map.visits[y, x]:
+                corner = pygame.Rect(rect.x, rect.bottom - line, rect.w - 2, line)
+                _draw_number(surface, f"×{visits}", corner, line, "right")
+
+
+def draw_watched_cells(
+    surface: pygame.Surface, cells: Iterable[tuple[int, int]], cell_rect: CellRect, color: str
+) -> None:
+    """Tint `cells`, in which guards see an agent, in `color`; a cell that occurs twice is tinted
+    once."""
+    for cell in {*cells}:
+        _tint(surface, cell_rect(*cell), color, _SIGHT_ALPHA)
+
+
+def _tint(
+    surface: pygame.Surface, rect: pygame.Rect, color: str | tuple[int, int, int], alpha: int
+) -> None:
+    """Draw `color` over `rect` with the opacity `alpha`, of 255."""
+    tile = pygame.Surface(rect.size, 0, 32)
+    tile.fill(color)
+    tile.set_alpha(alpha)
+    surface.blit(tile, rect)
+
+
+def _draw_number(
+    surface: pygame.Surface, text: str, rect: pygame.Rect, line: int, align: str
+) -> None:
+    """Draw `text` in light letters with a dark shadow in the first line of `rect`."""
+    row = pygame.Rect(rect.x, rect.y, rect.w, line)
+    row.w = min(row.w, max(1, font(line).size(text)[0] + 1)) if align == "left" else row.w
+    for offset, color in ((1, _ARROW_EDGE), (0, _ARROW)):
+        draw_text_line(surface, row.move(offset, offset), text, line, color, align)
+
+
+def _draw_arrow(
+    surface: pygame.Surface, rect: pygame.Rect, action: str, facing: int, chance: float
+) -> None:
+    """Draw the arrow of an action into the cell `rect`, larger for a larger probability `chance`.
+    An action that neither moves nor turns gets a dot, on the side of the cell that the agent
+    faces."""
+    size = rect.w * (0.4 + 0.6 * chance)
+    width = max(1, round(size / 10))
+    points = [
+        (rect.centerx + x * size, rect.centery + y * size) for x, y in arrow_points(action, facing)
+    ]
+    if not points:
+        dot = rect.centerx + 0.2 * size * step_x(facing), rect.centery + 0.2 * size * step_y(facing)
+        pygame.draw.circle(surface, _ARROW_EDGE, dot, size * _DOT + 1)
+        pygame.draw.circle(surface, _ARROW, dot, size * _DOT)
+        return
+    before, tip = map(pygame.Vector2, points[-2:])
+    way = (tip - before).normalize() * size * 0.14
+    head = [tip + way, tip + way.rotate(90), tip + way.rotate(-90)]
+    for color, extra, edge in ((_ARROW_EDGE, 2, 3), (_ARROW, 0, 0)):
+        pygame.draw.lines(surface, color, False, points, width + extra)
+        pygame.draw.polygon(surface, color, head, edge)
+
+
+def describe_values(policy_map: PolicyMap) -> str:
+    """Return a title for a view with the policy map drawn over it: the range of the values and what
+    else the map shows."""
+    low, high = policy_map.value_range()
+    values = "" if np.isnan(low) else f"values {low:.3g} (blue) to {high:.3g} (yellow), "
+    note = f" {policy_map.note}" if policy_map.note else ""
+    if (policy_map.find_best() < 0).all():
+        return f"no values or actions{note}, visits"
+    return f"{values}likely actions{note}, visits"
+
+
+def describe_cell_policy(policy_map: PolicyMap, cell: tuple[int, int]) -> str:
+    """Return the value, the most likely action and the visits of a cell as text; "" if the map has
+    no entry for the cell."""
+    if (facing := int(policy_map.find_best()[cell])) < 0:
+        return ""
+    value, chances = policy_map.values[cell][facing], policy_map.probabilities[cell][facing]
+    action = policy_map.actions[int(chances.argmax())].replace("_", " ").lower()
+    worth = "" if np.isnan(value) else f"value {value:.3g} "
+    facing_text = f"{worth}facing {_FACING_NAMES[facing]}"
+    return f"; {facing_text}: {action} {chances.max():.0%}; visits: {policy_map.visits[cell]}"

@@ -1,0 +1,171 @@
+"""Policy maps: action probabilities and values of a policy for every cell and facing of its agent,
+with the rest of the state unchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.envs.rollout.policy import SOLVER, Policy, load_policy, policies_by_agent
+from gv_engine.play.grid.episode import GridEpisode
+from gv_engine.play.grid.motion import Cell
+from gv_engine.play.session.episode import PolicyInput
+from gv_engine.play.validation.solver import SearchLimitError, SolverWorker
+from gv_engine.rules.frame import PolicyMap
+from gv_engine.rules.geometry import TURN_LEFT, TURN_RIGHT
+from gv_engine.scenario.scenario import Scenario
+from systems.queries import can_enter
+
+BATCH_SIZE = 64
+"""Number of worlds in which the policy acts at once."""
+NUM_FACINGS = 4
+_WAIT_SECONDS = 0.05
+"""Seconds between two checks whether the solver has replied."""
+
+
+PolicyMaker = Callable[[int], Policy]
+"""Function from a number of worlds to a policy that acts in them."""
+
+
+class _Probe(GridEpisode):
+    """Episode that puts an agent into other cells and returns its observations from there."""
+
+    def iter_places(self, row: NDArray[Any], agent: int) -> Iterator[tuple[int, int, int]]:
+        """Put `agent` of the state `row` into each cell that it can enter, facing each direction,
+        and yield (y, x, facing) while it is there, unless its episode would end there. Agents that
+        cannot turn keep their facing."""
+        self.load_row(row)
+        world, scenario = self.world, self.scenario
+        rng_state, facing = world.rng_state(), int(world.agent.facing[agent])
+        own = int(world.position.y[agent]), int(world.position.x[agent])
+        turns = not {TURN_LEFT, TURN_RIGHT}.isdisjoint(scenario.actions)
+        for y, x in np.ndindex(world.height, world.width) if own[0] >= 0 else ():
+            if not can_enter(world, y, x) or ((y, x) != own and world.is_taken(y, x)):
+                continue
+            world.stand(agent, y, x)
+            for direction in range(NUM_FACINGS) if turns else (facing,):
+                world.agent.facing[agent] = direction
+                if not self._simulation.would_end(agent):
+                    world.set_rng_state(rng_state)  # random views are the same in all places
+                    yield y, x, direction
+
+    def observe_as(self, agent: int) -> PolicyInput:
+        """Return observation and info of `agent` in its current cell."""
+        self._simulation.observe(self._grid[agent - 1], self._item[agent - 1], agent)
+        return self._observe_agent(agent)
+
+
+class PolicyMapper:
+    """Computes action probabilities and values of a policy for every cell and facing of its agent.
+
+    The solver counts the steps to a win in a background process, as if other agents did nothing:
+    the value is the number of steps, negative, and all actions on a shortest way are equally
+    likely. Other policies act as in the first step of an episode, with an empty memory.
+
+    Args:
+        scenario: scenario of the states.
+        policy: `solver`, or the name of a policy, see `gv_engine.envs.rollout.policy.load_policy`;
+            or a function from a number of worlds to a policy for them.
+        agent: number of the agent, from 1.
+
+    Raises:
+        PolicyError: there is no such policy.
+    """
+
+    def __init__(self, scenario: Scenario, policy: str | PolicyMaker, agent: int = 1) -> None:
+        self._scenario, self._agent = scenario, agent
+        self._probe, self._solver = _Probe(scenario), None
+        is_alone = scenario.layout.agents == 1
+        if policy == SOLVER:
+            self._solver = SolverWorker(scenario, 0 if is_alone else agent)
+            self._note = "" if is_alone else "if other agents do nothing"
+            return
+        if isinstance(policy, str):
+            own = scenario.agent_group.names[agent - 1]
+            name = policies_by_agent(policy, scenario.agent_group).get(own, "random")
+            self._policy = load_policy(name, BATCH_SIZE, len(scenario.actions), scenario=scenario)
+        else:
+            self._policy = policy(BATCH_SIZE)
+        has_memory = np.size(getattr(self._policy, "memory", ())) > 0
+        self._note = "without memory of the episode" if has_memory else ""
+
+    def map_row(
+        self, row: NDArray[Any], visits: Mapping[Cell, int]
+    ) -> Generator[float, None, PolicyMap]:
+        """Return a generator that computes the map of the state `row` and pauses after each place
+        of the agent; its result is the map, see `gv_engine.play.session.autoplay.MapSteps`.
+
+        Args:
+            row: () record of the scenario's layout.
+            visits: number of visits by cell (y, x).
+
+        Raises:
+            GVEngineError: the policy cannot act in a cell, or there are too many states to search.
+        """
+        probe, places, inputs = self._probe, [], list[Any]()
+        for place in probe.iter_places(row, self._agent):
+            places.append(place)
+            inputs.append(probe.row() if self._solver else probe.observe_as(self._agent))
+            yield 0.0
+        names, shape = self._scenario.action_names, (probe.world.height, probe.world.width)
+        values = np.full((*shape, NUM_FACINGS), np.nan)
+        probabilities = np.full((*values.shape, len(names)), np.nan)
+        counts = np.zeros(shape, np.int64)
+        for cell, count in visits.items():
+            counts[cell] = count
+        size = len(places) if self._solver else BATCH_SIZE
+        for start in range(0, len(places), max(1, size)):
+            part = tuple(np.array(places[start : start + size]).T)
+            if self._solver:
+                self._solver.send(np.stack(inputs))
+                while (reply := self._solver.receive()) is None:
+                    yield _WAIT_SECONDS
+                values[part], probabilities[part] = _values_of_steps(*reply)
+            else:
+                values[part], probabilities[part] = self._query_policy(inputs[start : start + size])
+            yield 0.0
+        return PolicyMap(names, values, probabilities, counts, self._note)
+
+    def _query_policy(self, inputs: Sequence[PolicyInput]) -> tuple[Any, NDArray[np.float64]]:
+        """Return the values (NaN if the policy estimates none) and the action probabilities that
+        the policy gives for each of at most `BATCH_SIZE` observations."""
+        count, policy = len(inputs), self._policy
+        padded = [inputs[min(i, count - 1)] for i in range(BATCH_SIZE)]
+        observation, info = (_join_worlds(parts) for parts in zip(*padded, strict=True))
+        policy.begin(range(BATCH_SIZE), 0, [self._agent - 1] * BATCH_SIZE)
+        chosen, likely = policy.act(observation, info), policy.probabilities
+        one_hot = np.eye(len(self._scenario.actions))[chosen]
+        values = np.nan if policy.values is None else policy.values[:count]
+        return values, (one_hot if likely is None else likely)[:count]
+
+    def close(self) -> None:
+        """End the background process of the solver, if there is one."""
+        if self._solver:
+            self._solver.close()
+
+
+def _values_of_steps(
+    steps: NDArray[np.float64], message: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Convert the solver's (n, a) table, the number of steps to a win in n states after each first
+    action, to n values and (n, a) action probabilities; NaN for states without a win.
+
+    Raises:
+        SearchLimitError: `message` says why there are no steps.
+    """
+    if message:
+        raise SearchLimitError(f"The solver has no values here: {message}")
+    best = steps.min(1)
+    is_shortest = (steps == best[:, None]) & np.isfinite(steps)
+    can_win = np.isfinite(best)
+    shares = is_shortest / np.maximum(is_shortest.sum(1, keepdims=True), 1)
+    return np.where(can_win, -best, np.nan), np.where(can_win[:, None], shares, np.nan)
+
+
+def _join_worlds(parts: Sequence[Any]) -> Any:
+    if isinstance(parts[0], dict):
+        return {name: _join_worlds([part[name] for part in parts]) for name in parts[0]}
+    return np.concatenate([np.atleast_1d(part) for part in parts])

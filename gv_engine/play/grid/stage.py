@@ -1,0 +1,622 @@
+"""Stage of gridworlds: draws the state, the agent's observation, or both side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from components.core import FLOOR, HIDDEN
+from gv_engine.play.grid.board import Board, Minimap
+from gv_engine.play.grid.episode import GridHint, describe_action
+from gv_engine.play.grid.input_map import (
+    DROPS,
+    Steering,
+    Walk,
+    has_relative_moves,
+    resolve_action,
+)
+from gv_engine.play.grid.inspector import GridInspector
+from gv_engine.play.grid.motion import Cell, Motion, find_motion, lerp, step_sound
+from gv_engine.play.grid.overlay import (
+    describe_cell_policy,
+    describe_values,
+    draw_policy_map,
+    draw_watched_cells,
+)
+from gv_engine.play.ui.colors import Theme
+from gv_engine.play.ui.drawing import sprites
+from gv_engine.play.ui.drawing.sprites import SpriteSheet, clipped, draw_text_line, font, pygame
+from gv_engine.play.ui.drawing.stage import (
+    MAP_SHARE,
+    Camera,
+    Stage,
+    default_cell_size,
+    scroll_offset,
+)
+from gv_engine.rules.errors import format_cell
+from gv_engine.rules.frame import AgentMark, Frame, PolicyMap
+from gv_engine.rules.geometry import ACTIONS
+from gv_engine.scenario.plugin import KeyCommand
+from gv_engine.scenario.readers.map import describe_object
+
+# ---- layout of the views -------------------------------------------------------------------------
+
+SHARES = tuple(part / 40 for part in range(8, 37))  # shares of the room to try for the state
+MIN_OBSERVATION_SHARE = 0.6  # smallest cells of the observation beside a whole state, in readable
+MAX_OBSERVATION_FACTOR = 1.5  # useful cells of the observation, in cells of a cut-off state
+MIN_MAP_SIZE = 96  # pixels; a smaller map is drawn over the state instead
+
+GridShape = tuple[int, int]
+"""Height and width of a grid in cells."""
+
+
+class ViewPlace(NamedTuple):
+    """Rectangle of a view and of the label above; a label of height 0 is not drawn."""
+
+    label: pygame.Rect
+    rect: pygame.Rect
+
+
+@lru_cache(maxsize=8)
+def place_views(
+    view: str,
+    rect: tuple[int, int, int, int],
+    line: int,
+    grid: GridShape,
+    seen: GridShape,
+    readable: int,
+) -> Mapping[str, ViewPlace]:
+    """Return the rectangles in which to draw state and observation, by view name: side by side or
+    one above the other, whichever uses the space better.
+
+    Args:
+        view: both, state or observation.
+        rect: left, top, width and height of the room, in pixels.
+        line: height of a line of text, in pixels.
+        grid: shape of the state.
+        seen: shape of the observation.
+        readable: smallest cell side in pixels; a state that needs smaller cells is shown in part.
+
+    Returns:
+        Places of "state" and "observation", if the view has them; and of "map", if the state is
+        shown in part and there is room for a map below the observation.
+    """
+    room = pygame.Rect(rect)
+    label = line if room.h > 8 * line else 0
+    if view != "both":
+        shape, least = (grid, readable) if view == "state" else (seen, 0)
+        size = _fit(shape, room.w, room.h - label, least)[1]
+        return {view: _place(_centered(room, size[0], size[1] + label), size, label)}
+    plans = []
+    for share in SHARES:
+        for beside in (True, False):
+            wide = int((room.w - line) * share) if beside else room.w
+            tall = room.h - label if beside else int((room.h - line - 2 * label) * share)
+            cell, state = _fit(grid, wide, tall, readable)
+            wide = room.w - line - state[0] if beside else room.w
+            tall = room.h - label if beside else room.h - line - 2 * label - state[1]
+            other, shown = _fit(seen, wide, tall, 0)
+            is_part = state[0] < grid[1] * int(cell) or state[1] < grid[0] * int(cell)
+            useful = MAX_OBSERVATION_FACTOR * cell if is_part else cell
+            score = state[0] * state[1] * min(other, useful) ** 2
+            is_good = not is_part and other >= readable * MIN_OBSERVATION_SHARE
+            plans.append(((is_good, score), beside, is_part, state, shown))
+    _, beside, is_part, state, shown = max(plans, key=lambda plan: plan[0])
+    if not beside:
+        whole = _centered(room, 0, state[1] + line + shown[1] + 2 * label)
+        below = whole.move(0, label + state[1] + line)
+        return {"state": _place(whole, state, label), "observation": _place(below, shown, label)}
+    whole = _centered(room, state[0] + line + shown[0], max(state[1], shown[1]) + label)
+    left = pygame.Rect(whole.x, whole.y, state[0], 0)
+    right = pygame.Rect(left.right + line, whole.y, shown[0], 0)
+    places = {"state": _place(left, state, label), "observation": _place(right, shown, label)}
+    rest = whole.h - label - shown[1] - line
+    if is_part and min(shown[0], rest - label) >= MIN_MAP_SIZE:
+        below = right.move(0, label + shown[1] + line)
+        places["map"] = _place(below, (shown[0], rest - label), label)
+    return places
+
+
+def _centered(room: pygame.Rect, width: int, height: int) -> pygame.Rect:
+    rect = pygame.Rect(0, 0, width, height)
+    rect.center = room.center
+    return rect
+
+
+def _place(at: pygame.Rect, size: tuple[int, int], label: int) -> ViewPlace:
+    rect = pygame.Rect(0, at.y + label, *size)
+    rect.centerx = at.centerx
+    return ViewPlace(pygame.Rect(rect.x, at.y, rect.w, label), rect)
+
+
+def _fit(shape: GridShape, wide: int, tall: int, readable: int) -> tuple[float, tuple[int, int]]:
+    """Return the side of a cell in pixels with which a grid of `shape` is shown in `wide` × `tall`
+    pixels, and the size of the visible part. Cells are at least `readable` pixels wide, even if the
+    grid is then cut off."""
+    wide, tall = max(1, wide), max(1, tall)
+    cell = default_cell_size(shape, (tall, wide), readable)
+    ideal = cell or min(tall / shape[0], wide / shape[1])
+    cell = max(1, cell)
+    return ideal, (min(wide, shape[1] * cell), min(tall, shape[0] * cell))
+
+
+# ---- stage ---------------------------------------------------------------------------------------
+
+_TURNS = ("TURN_LEFT", "TURN_RIGHT")
+REDUNDANT_MOVES = ("MOVE_BACKWARD", "MOVE_LEFT", "MOVE_RIGHT")  # not needed by agents that can turn
+
+
+class GridStage(Stage):
+    """Draws a grid session (state, observation, minimap and hints), and turns clicks and key
+    commands into actions.
+
+    Args:
+        game: session to draw.
+        theme: colours, and palette of the objects.
+    """
+
+    holds = True
+    glide = 0.12
+
+    def __init__(self, game: Any, theme: Theme) -> None:
+        """Create the drawing of `game`, an episode or another source of frames, with its sprites in
+        the colours of `theme`."""
+        self.line = 16
+        self._game = game
+        self._inspector = GridInspector(game, theme)
+        self.side_panels = (self._inspector,)
+        self._theme = theme
+        self._actions = sorted(getattr(game, "actions", ()), key=REDUNDANT_MOVES.__contains__)
+        self._has_relative_moves = has_relative_moves(self._actions, game)
+        commands = getattr(game, "commands", ())
+        self._steering = Steering(self._actions, commands, self._has_relative_moves)
+        self._view = "both"
+        self._whole: Frame = game.frame()
+        self._frame = self._whole
+        self._sheet = SpriteSheet(game.sprite_folders, theme.palette, self._frame.types)
+        self._state = Board(self._sheet)
+        self._observation = Board(self._sheet)
+        self._camera = Camera()
+        self._minimap = Minimap(self._sheet, theme)
+        self._has_minimap = True
+        self._hint = GridHint(game, self._describe_action)
+        self._motion: Motion | None = None
+        self._walk: Walk | None = None
+        self._is_putting = False
+        self._note = ""  # answer to the last click
+        self._mouse: tuple[int, int] | None = None
+        self._differing_cells: Sequence[Cell] = ()
+        self._policy_map: PolicyMap | None = None
+        self._places: Mapping[str, ViewPlace] = {}
+
+    @property
+    def view(self) -> str:
+        """Return the name of the current view."""
+        return self._view
+
+    @view.setter
+    def view(self, view: str) -> None:
+        self._view = view
+        self._frame = self._as_viewed(self._whole)
+
+    def _as_viewed(self, frame: Frame) -> Frame:
+        return frame.limit_to_explored() if self._view == "explored" else frame
+
+    @property
+    def hinted_commands(self) -> Sequence[str]:  # type: ignore[override]  # it changes with the steering
+        """Return the names of the key commands to show at the bottom of the window, the most
+        important first."""
+        if not self.steering:
+            return self._actions
+        others = (name for name in self._actions if name not in self._steering.replaces)
+        return (*(command.name for command in self.steering[:4]), *others)
+
+    def keyed_command(self, name: str) -> str:
+        """Return the key command whose keys take the action `name`: `name` itself, or, if the level
+        has steps to the side in place of turns, the turn command to that side."""
+        same = (turn for turn in _TURNS if resolve_action(turn, self._actions) == name)
+        return next(same, name)
+
+    @property
+    def steering(self) -> Sequence[KeyCommand]:
+        """Return the steering commands if the agent is shown from above, else none."""
+        return self._steering.commands if self.steers and self.view != "observation" else ()
+
+    def has_command(self, name: str) -> bool:
+        """Return True if the command `name` is available in this level."""
+        if self.steering and name in self._steering.replaces:
+            return False
+        return name not in ACTIONS or name in self._actions
+
+    def begin(self, previous: Frame | None, frame: Frame) -> bool:
+        """Set the frame to draw; prepare an animation from the frame `previous`, and remove hint
+        and highlights. Return True if there is an animation."""
+        self._whole, self._frame = frame, self._as_viewed(frame)
+        self._policy_map = frame.policy_map or self._policy_map
+        before = None if previous is None else self._as_viewed(previous)
+        self._motion = None if before is None else find_motion(before, self._frame)
+        if self._walk and not (before and self._walk.is_as_expected(before, self._frame)):
+            self.stop_walking()
+        self._mouse = None  # a player who uses keys wants to see the cell, not its name
+        self._inspector.begin()
+        self._hint.clear()
+        self._differing_cells = ()
+        self._is_putting, self._note = False, ""
+        return self._motion is not None
+
+    def mark_differences(self, other: Frame | None) -> None:
+        """Highlight the cells that differ in the frame `other`; None removes the highlights."""
+        self._differing_cells = other.find_differences(self._whole) if other else ()
+
+    def show_policy_map(self, policy_map: PolicyMap | None) -> None:
+        """Draw `policy_map` over the state from now on; nothing if it is None."""
+        self._policy_map = policy_map
+
+    @property
+    def is_busy(self) -> bool:
+        """Return True while a hint is searched for."""
+        return self._hint.is_searching
+
+    # ---- drawing -------------------------------------------------------------------------
+
+    def draw(self, surface: pygame.Surface, rect: pygame.Rect, progress: float) -> None:
+        """Draw state and observation with highlights, tooltip and hint into `rect`; `progress` of
+        the animation is from 0 to 1."""
+        self._hint.update()
+        grid, seen = self._frame.grid.shape[:2], self._frame.observation.shape[:2]
+        view = "state" if self.view == "explored" else self.view
+        self._places = place_views(view, tuple(rect), self.line, grid, seen, self._readable)
+        with clipped(surface, rect):
+            surface.fill(self._theme.background, rect)
+            if "state" in self._places:
+                self._draw_state(surface, self._places["state"], progress * (2 - progress))
+            if "observation" in self._places:
+                self._draw_observation(surface, self._places["observation"])
+            self._draw_marks(surface)
+            self._draw_tooltip(surface, rect)
+            self._draw_hint(surface, rect)
+
+    @property
+    def _readable(self) -> int:
+        return self.line * 5 // 4
+
+    def _draw_label(self, surface: pygame.Surface, name: str, place: ViewPlace) -> None:
+        if place.label.h:
+            text, line = name.capitalize(), self.line * 7 // 8
+            draw_text_line(surface, place.label, text, line, self._theme.muted)
+
+    def _draw_state(self, surface: pygame.Surface, at: ViewPlace, progress: float) -> None:
+        """Draw the grid, or the part of it around the agent that fits, into the rectangle `at`; if
+        it is only a part, also the minimap."""
+        title = "explored" if self.view == "explored" else "state"
+        shown_map = self._policy_map
+        self._draw_label(surface, describe_values(shown_map) if shown_map else title, at)
+        rect, frame, (height, width) = at.rect, self._frame, self._frame.grid.shape[:2]
+        room = rect.h, rect.w
+        cell = self._camera.cell_size((height, width), room, self._readable)
+        moving = self._motion if progress < 1 else None
+        center = frame.agent[:2] if moving is None else lerp(moving.agent, frame.agent, progress)
+        start = scroll_offset((height, width), room, center, cell)
+        lit = self._inspector.lit if self.side_panel is self._inspector else None
+        lit = frame.lit if lit is None else lit
+        content = frame.grid, lit, frame.agent, moving, progress, frame.beneath, frame.color
+        self._state.draw(surface, rect, start, cell, *content)
+        watched = chain.from_iterable(frame.watched.values())
+        with clipped(surface, rect):
+            draw_watched_cells(surface, watched, self._state.cell_rect, self._theme.loss)
+            if shown_map and shown_map.visits.shape == (height, width):
+                draw_policy_map(surface, shown_map, self._state.cell_rect)
+        self._draw_agent_marks(surface, progress)
+        if self._has_minimap and (height * cell > rect.h or width * cell > rect.w):
+            shown = start[0] / cell, start[1] / cell, rect.h / cell, rect.w / cell
+            place, side = self._map_place(rect, self._state.cell_rect(*center))
+            if min(place.rect.size) >= MIN_MAP_SIZE:
+                self._draw_label(surface, "map", place)
+                self._minimap.draw(surface, place.rect, side, frame.grid, lit, center, shown)
+
+    def _draw_agent_marks(self, surface: pygame.Surface, progress: float) -> None:
+        """Draw an arrow above the agent of the player, and as many dots on each agent of a team as
+        the number of the team; nothing in levels with one agent."""
+        starts = {each.goal: each.start for each in self._motion.movements} if self._motion else {}
+        for mark in self._shown_marks:
+            is_own = mark is self._frame.marks[0] and mark.cell == self._frame.agent[:2]
+            start = starts.get(mark.cell, mark.cell)
+            if is_own and self._motion:
+                start = self._motion.agent[:2]
+            place = self._state.cell_rect(*lerp(start, mark.cell, progress))
+            size = max(4, place.w // 5)
+            if is_own:
+                x, y = place.centerx, place.y + size // 3
+                arrow = (x - size, y - size), (x + size, y - size), (x, y + size // 2)
+                pygame.draw.polygon(surface, self._theme.accent, arrow)
+                pygame.draw.polygon(surface, self._theme.on_select, arrow, max(1, size // 5))
+            for number in range(mark.team_number):
+                dot = place.right - size // 2, place.y + size // 2 + number * size
+                pygame.draw.circle(surface, self._theme.on_select, dot, size // 2)
+                pygame.draw.circle(surface, self._theme.select, dot, max(1, size // 3))
+
+    @property
+    def _shown_marks(self) -> list[AgentMark]:
+        is_all = self.view != "explored"
+        return [mark for mark in self._frame.marks if is_all or self._frame.seen[mark.cell]]
+
+    def _map_place(self, rect: pygame.Rect, agent: pygame.Rect) -> tuple[ViewPlace, str]:
+        """Return the rectangle of the minimap and the name of its corner: below the observation if
+        there is room, else over the state in a corner away from the `agent`. The rectangle is empty
+        if there is no such corner."""
+        if "map" in self._places:
+            return self._places["map"], "topleft"
+        side, no_label = min(rect.size) // MAP_SHARE, pygame.Rect(0, 0, 0, 0)
+        room, near = rect.inflate(-self.line // 2, -self.line // 2), agent.inflate(agent.size)
+        for where in ("topright", "topleft", "bottomright", "bottomleft"):
+            place = pygame.Rect(0, 0, side, side)
+            setattr(place, where, getattr(room, where))
+            if not place.colliderect(near):
+                return ViewPlace(no_label, place), where
+        return ViewPlace(no_label, no_label), where
+
+    def _draw_observation(self, surface: pygame.Surface, at: ViewPlace) -> None:
+        """Draw the agent's observation into the rectangle `at`."""
+        self._draw_label(surface, "observation", at)
+        rect, frame, (height, width) = at.rect, self._frame, self._frame.observation.shape[:2]
+        room = rect.h, rect.w
+        cell = max(1, min(rect.h // height, rect.w // width))
+        start = scroll_offset((height, width), room, frame.observer[:2], cell)
+        seen = frame.observation, None, frame.observer, None, 1.0, frame.visible_ground, frame.color
+        self._observation.draw(surface, rect, start, cell, *seen)
+        watched = (cells for guard, cells in frame.watched.items() if frame.seen[guard])
+        cells = (c for c in chain.from_iterable(watched) if frame.seen[c])
+        shown = filter(None, (frame.to_view_cell(*cell) for cell in cells))
+        with clipped(surface, rect):
+            draw_watched_cells(surface, shown, self._observation.cell_rect, self._theme.loss)
+
+    def _draw_marks(self, surface: pygame.Surface) -> None:
+        """Outline, in both views, the cells that differ from another frame, the cell under the
+        mouse, the inspected cell and the cell of the hint."""
+        pointed = self._cell_at(self._mouse) if self._mouse else None
+        chosen = self._inspector.chosen if self.side_panel is self._inspector else None
+        loss, select = self._theme.loss, self._theme.select
+        marks = [*((cell, 2, loss) for cell in self._differing_cells), (pointed, 1, select)]
+        marks.append((self._hint.cell, 2, self._theme.accent))
+        for cell, thick, ink in (*marks, (chosen, 2, select)):
+            if cell is None:
+                continue
+            boards = {
+                "state": (self._state, cell),
+                "observation": (self._observation, self._frame.to_view_cell(*cell)),
+            }
+            for view, (board, drawn_cell) in boards.items():
+                if view in self._places and drawn_cell is not None:
+                    with clipped(surface, self._places[view].rect):
+                        rect = board.cell_rect(*drawn_cell)
+                        width = thick * max(1, rect.w // 32)
+                        pygame.draw.rect(surface, self._theme.on_select, rect, 2 * width)
+                        pygame.draw.rect(surface, ink, rect, width)
+
+    def _draw_tooltip(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
+        """Draw a tooltip that describes the object in the cell under the mouse, inside `rect`."""
+        if self._mouse is None or (tooltip := self._describe_cell(self._mouse)) is None:
+            return
+        cell, text = tooltip
+        line = self.line * 7 // 8
+        box = self._plate_rect(text, rect)
+        box.midtop = cell.centerx, cell.bottom + line // 4
+        if box.bottom > rect.bottom:
+            box.bottom = cell.top - line // 4
+        box.clamp_ip(rect)
+        self._draw_plate(surface, box, text, self._theme.text)
+
+    def _draw_hint(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
+        """Draw the answer to the last click, the request to click a cell for the held object, or
+        the current hint, at the bottom of `rect`."""
+        request = "Click where to put it" * self._is_putting
+        if text := self._note or request or self._hint.message:
+            box = self._plate_rect(text, rect)
+            box.midbottom = rect.midbottom
+            self._draw_plate(surface, box, text, self._theme.accent)
+
+    def _plate_rect(self, text: str, rect: pygame.Rect) -> pygame.Rect:
+        line = self.line * 7 // 8
+        return pygame.Rect(0, 0, min(font(line).size(text)[0] + line, rect.w), line * 3 // 2)
+
+    def _draw_plate(self, surface: pygame.Surface, box: pygame.Rect, text: str, ink: str) -> None:
+        line = self.line * 7 // 8
+        surface.blit(sprites.rounded_rect(box.size, line // 3, self._theme.card), box)
+        draw_text_line(surface, box.inflate(-line, 0), text, line, ink)
+
+    def _describe_cell(self, position: tuple[int, int]) -> tuple[pygame.Rect, str] | None:
+        """Return the rectangle of the cell drawn at a pixel position, and a description of its
+        object; None if no cell is drawn there."""
+        frame = self._frame
+        if (cell := self._view_cell("state", self._state, position)) is not None:
+            names = {mark.cell: mark.label for mark in self._shown_marks}
+            agent = "agent on " if cell == frame.agent[:2] else ""
+            agent = f"{names[cell]}: {agent}" if cell in names else agent
+            words = describe_object(frame.types, *frame.grid[cell].tolist())
+            text = f"{agent}{words} at {format_cell(*cell)}"
+            if self._policy_map:
+                text += describe_cell_policy(self._policy_map, cell)
+            return self._state.cell_rect(*cell), text
+        if (cell := self._view_cell("observation", self._observation, position)) is not None:
+            look = frame.observation[cell].tolist()
+            agent = "agent on " if cell == frame.observer[:2] else ""
+            text = agent + describe_object(frame.types, *look) if look[0] != HIDDEN else "not seen"
+            return self._observation.cell_rect(*cell), text
+        return None
+
+    def draw_item(self, surface: pygame.Surface, rect: pygame.Rect) -> str:
+        """Draw the object that the agent holds into `rect` and return its description; an empty
+        text if nothing is held."""
+        kind, state, color = self._frame.item
+        if not kind:
+            return ""
+        name = self._sheet.sprite_name(kind, state)
+        sprite = self._sheet.get(name, color, max(1, min(rect.size)))
+        surface.blit(sprite, sprite.get_rect(center=rect.center))
+        if self._is_putting:
+            pygame.draw.rect(surface, self._theme.accent, rect, max(1, self.line // 8))
+        return describe_object(self._frame.types, kind, state, color)
+
+    def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
+        """Draw only the grid, bright and as large as fits into `rect`; in a level with the view
+        "explored", only explored cells."""
+        if self._game.scenario.view == "explored":
+            self.view = "explored"
+        frame, (height, width) = self._frame, self._frame.grid.shape[:2]
+        cell = min(rect.h // height, rect.w // width)
+        board = pygame.Surface((width * max(1, cell), height * max(1, cell)), 0, 32)
+        whole = board.get_rect()
+        content, ground = (frame.grid, None, frame.agent), {"beneath": frame.beneath}
+        drawing = Board(self._sheet)
+        drawing.draw(board, whole, (0, 0), max(1, cell), *content, **ground, color=frame.color)
+        if not cell:  # more cells than pixels
+            scale = min(rect.h / height, rect.w / width)
+            size = max(1, int(width * scale)), max(1, int(height * scale))
+            board = pygame.transform.smoothscale(board, size)
+        surface.blit(board, board.get_rect(center=rect.center))
+
+    def _describe_action(self, action: str) -> str:
+        facing = self._frame.agent[2]
+        direction = self._steering.direction_of(action, facing) if self.steering else ""
+        return direction or self.action_text(action)
+
+    def action_text(self, action: str) -> str:
+        """Return `action` in words, such as "turn left"."""
+        return describe_action(action, getattr(self._game, "commands", ()))
+
+    # ---- input ---------------------------------------------------------------------------
+
+    def command(self, name: str) -> str:
+        """Run the key command `name` of the group `view`, and return an empty text; if the command
+        is an action of the level, return its name instead."""
+        if name == "hint" and not self._frame.outcome:
+            self._hint.search()
+        elif name == "minimap":
+            self._has_minimap = not self._has_minimap
+        elif name == "zoom_reset":
+            self._camera.cell = None
+        elif name in ("zoom_in", "zoom_out"):
+            self._zoom(1 if name == "zoom_in" else -1)
+        name = resolve_action(name, self._actions)
+        is_own = any(command.name == name for command in self._game.commands)
+        return name if name in ACTIONS or name in self._actions or is_own else ""
+
+    def actions(self, name: str) -> Iterator[str]:
+        """Yield the actions of a key command: several for a steering command such as "go left",
+        else one."""
+        if any(command.name == name for command in self.steering):
+            looks = self.view == "explored"  # the agent sees only what is ahead
+            return self._steering.steer(name, lambda: self._frame, self._game, looks)
+        return super().actions(name)
+
+    def click(self, position: tuple[int, int], button: int) -> str:
+        """Handle a mouse click on a cell: start a walk to it (or use its object) and return the
+        first action, or inspect the cell and return an empty text.
+
+        A right click selects the cell in the inspector and opens the panel. So does a left click if
+        the inspector is open or the stage does not walk.
+        """
+        cell = self._cell_at(position)
+        if cell is None or button not in (1, 3):
+            return ""
+        if button == 1 and self.walks and self.side_panel is None:
+            looks = self.view == "explored"  # the agent sees only what is ahead
+            names = [name for name in self._actions if not (looks and name in REDUNDANT_MOVES)]
+            own = [command.name for command in self._game.commands]
+            relative = self._has_relative_moves
+            self._walk = Walk(cell, (*names, *own), self._is_putting, relative)
+            action = self.next_walk_action()
+            self._note = "" if action else self._explain_click(cell)
+            return action
+        self._inspector.choose(cell)
+        self.side_panel = self._inspector
+        return ""
+
+    def _explain_click(self, cell: Cell) -> str:
+        """Return the reason why a click on `cell` does nothing."""
+        frame = self._frame
+        if frame.outcome:
+            return "The level is over"
+        if cell == frame.agent[:2]:
+            return "You are here"
+        if frame.grid[cell][0] == HIDDEN:
+            return "You have not seen that cell yet, and know no way to it"
+        words = describe_object(frame.types, *frame.grid[cell].tolist())
+        if frame.grid[cell][0] == FLOOR:
+            return "No way leads there"
+        y, x, _ = frame.agent
+        is_beside = abs(cell[0] - y) + abs(cell[1] - x) == 1
+        return f"You can do nothing with the {words}" if is_beside else f"No way to the {words}"
+
+    def select_held_item(self) -> None:
+        """Let the next click choose the cell in which to put down the held object; a second call
+        cancels this."""
+        puts = self.walks and bool(self._frame.item[0]) and not {*DROPS}.isdisjoint(self._actions)
+        self._is_putting = puts and not self._is_putting
+
+    @property
+    def absent_types(self) -> Collection[int]:
+        """Return the indices of the object types that neither occur in the level nor can be left
+        over when an object is used up."""
+        frame = self._whole
+        layers = [frame.grid, *([] if frame.beneath is None else [frame.beneath])]
+        present = {int(kind) for layer in layers for kind in np.unique(layer[..., 0])}
+        present |= {int(frame.item[0])}
+        left = {frame.types[kind].leaves for kind in present if kind < len(frame.types)}
+        return {kind.index for kind in frame.types} - present - left
+
+    def sound(self, before: Frame, after: Frame) -> str:
+        """Return the name of the sound of a step; empty if there is none."""
+        return step_sound(before, after)
+
+    def next_walk_action(self) -> str:
+        """Return the next action of the walk to a clicked cell; an empty text if the walk is
+        over."""
+        action = self._walk.next_action(self._frame, self._game.mask()) if self._walk else ""
+        if not action:
+            self.stop_walking()
+        return action
+
+    def stop_walking(self) -> None:
+        """Stop walking."""
+        self._walk = None
+
+    def hover(self, position: tuple[int, int] | None) -> bool:
+        """Store the mouse position (None outside the window); return True if the tooltip has
+        changed."""
+        before = self._mouse and self._describe_cell(self._mouse)
+        self._mouse = position
+        return (position and self._describe_cell(position)) != before
+
+    def wheel(self, position: tuple[int, int], notches: int) -> bool:
+        """Zoom by `notches` of the mouse wheel (positive to zoom in) if the mouse is over the
+        state; return True if the picture has changed."""
+        if self._view_cell("state", self._state, position) is None:
+            return False
+        self._zoom(notches)
+        return True
+
+    def _zoom(self, notches: int) -> None:
+        """Make the cells of the state larger for positive `notches` of the mouse wheel, smaller for
+        negative ones."""
+        if "state" not in self._places:
+            return
+        rect, (height, width) = self._places["state"].rect, self._frame.grid.shape[:2]
+        whole = max(1, min(rect.h // height, rect.w // width))
+        size = self._camera.cell_size((height, width), (rect.h, rect.w), self._readable)
+        self._camera.zoom(notches, size, whole)
+
+    def _view_cell(self, view: str, board: Board, position: tuple[int, int]) -> Cell | None:
+        return board.cell_at(position) if view in self._places else None
+
+    def _cell_at(self, position: tuple[int, int]) -> Cell | None:
+        """Return the (y, x) grid cell that is drawn at a pixel position, in the state or the
+        observation; None if no cell is drawn there."""
+        if (cell := self._view_cell("state", self._state, position)) is not None:
+            return cell
+        seen = self._view_cell("observation", self._observation, position)
+        return None if seen is None else self._frame.to_grid_cell(*seen)

@@ -1,0 +1,254 @@
+"""Terminal view of grids: two characters per cell, for the type and the colour of an object.
+
+Terminal colours repeat what the characters say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, groupby, zip_longest
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.text import Text
+
+from components.core import FLOOR, HIDDEN
+from components.items import Opaque
+from gv_engine.play.grid.episode import GridHint, describe_action
+from gv_engine.play.grid.input_map import Steering, has_relative_moves, resolve_action
+from gv_engine.play.ui.colors import PALETTES, Theme
+from gv_engine.play.ui.terminal.tty import TerminalPicture
+from gv_engine.rules.errors import escape_unprintable
+from gv_engine.rules.frame import Frame
+from gv_engine.rules.objects import COLORS, ObjectTypes
+from gv_engine.scenario.plugin import KeyCommand
+from gv_engine.scenario.readers.map import (
+    describe_object,
+    format_mission,
+    format_numbers,
+    grid_to_text,
+)
+
+_BAR_LENGTH = 9  # characters
+CELL_WIDTH = 2
+"""Characters per cell."""
+GAP = 3
+"""Characters between state and observation."""
+MIN_COLUMNS = 7
+"""Minimum number of columns of the state that must fit beside the observation."""
+
+
+def _format_bar(share: float) -> str:
+    filled = round(_BAR_LENGTH * min(1.0, max(0.0, share)))
+    return f"[{'#' * filled}{'-' * (_BAR_LENGTH - filled)}]"
+
+
+class GridTerminalView(TerminalPicture):
+    """Terminal view of grid frames; see `gv_engine.play.ui.terminal.tty.TerminalPicture`.
+
+    Args:
+        game: session to show.
+        theme: colours.
+    """
+
+    has_hints = True
+
+    def __init__(self, game: Any, theme: Theme) -> None:
+        self._game, self._theme = game, theme
+        self._view = ""
+        actions = getattr(game, "actions", ())
+        is_relative = has_relative_moves(actions, game)
+        self._steering = Steering(actions, getattr(game, "commands", ()), is_relative)
+        self._hint = GridHint(game, self._describe_action)
+
+    def draw(self, frame: Frame, view: str, width: int, height: int) -> list[Text]:
+        """Return lines of text that show state, observation or both, according to `view`; if they
+        do not fit into `width` × `height` characters, the part around the agent."""
+        theme, self._view = self._theme, view
+        if view == "explored":
+            frame, view = frame.limit_to_explored(), "state"
+        seen = np.ones(frame.observation.shape[:2], np.bool_)
+        watched = chain.from_iterable(frame.watched.values())
+        marks = dict.fromkeys(watched, f"{theme.background} on {theme.loss}")
+        if self._hint.cell:
+            marks[self._hint.cell] = f"bold {theme.background} on {theme.gain}"
+        seen_marks = ((cell, style) for cell, style in marks.items() if frame.seen[cell])
+        viewed = {frame.to_view_cell(*cell): style for cell, style in seen_marks}
+        cells = frame.observation, frame.observer, seen, frame.visible_ground
+        observation = _grid_lines(frame.types, *cells, height, width, theme, viewed)
+        if view == "observation":
+            return observation
+        room = width - len(observation[0]) - GAP if view == "both" else width
+        if view == "both" and room < CELL_WIDTH * min(frame.grid.shape[1], MIN_COLUMNS):
+            return self.draw(frame, "state", width, height)
+        cells = frame.grid, frame.agent, frame.seen, frame.beneath
+        state = _grid_lines(frame.types, *cells, height, room, theme, marks)
+        if view == "state":
+            return state
+        across = len(state[0]) + GAP
+        return [
+            Text.assemble(left, " " * (across - len(left)), right)
+            for left, right in zip_longest(state, observation, fillvalue=Text())
+        ]
+
+    def facts(self, frame: Frame) -> list[str]:
+        """Return lines of text with the mission, the state vector and the held object; a number
+        with limits has a line with a bar."""
+        mission = [format_mission(frame.mission)] if frame.mission else []
+        item = describe_object(frame.types, *frame.item) if frame.item[0] else "nothing"
+        bars = [
+            f"{number.label} {_format_bar(number.share)} {number.text}"
+            for number in frame.numbers
+            if number.share is not None
+        ]
+        others = format_numbers(number for number in frame.numbers if number.share is None)
+        texts = map(escape_unprintable, bars)
+        return [*mission, *texts, *filter(None, [others]), f"holding {item}"]
+
+    def legend(self, frame: Frame) -> list[Text]:
+        """Return a line of text for each kind of object on the screen, with its character and
+        description; walls, floor and hidden cells are left out."""
+        frame = frame.limit_to_explored() if self._view == "explored" else frame
+        both = np.concatenate([frame.grid.reshape(-1, 3), frame.observation.reshape(-1, 3)])
+        cells = np.unique(both, axis=0)
+        lines: dict[str, Text] = {}
+        letters = grid_to_text(cells[None], frame.types)
+        for letter, look in zip(letters, cells.tolist(), strict=True):
+            if letter not in "#.?":
+                text = Text(no_wrap=True)
+                text.append(*_cell_text(frame.types, letter, look[::2], True, self._theme))
+                text.append(f" {describe_object(frame.types, *look)}", self._theme.muted)
+                lines.setdefault(text.plain, text)
+        return list(lines.values())
+
+    def ask_hint(self) -> None:
+        """Search for a hint, or make the hint stronger."""
+        if not self._game.outcome:
+            self._hint.search()
+
+    def drop_hint(self) -> None:
+        """Forget the hint."""
+        self._hint.clear()
+
+    @property
+    def hint_text(self) -> str:
+        """Text of the hint, or a note that the search for a hint is still running."""
+        self._hint.update()
+        return self._hint.message
+
+    def _describe_action(self, action: str) -> str:
+        facing = self._game.frame().agent[2]
+        direction = self._steering.direction_of(action, facing) if self.steering else ""
+        return direction or describe_action(action, self._game.commands)
+
+    def command(self, name: str) -> str:
+        """Return the action for the key command `name`, see `resolve_action`."""
+        return resolve_action(name, self._game.actions)
+
+    @property
+    def steering(self) -> Sequence[KeyCommand]:
+        """Return the steering commands if the agent is shown from above, else none."""
+        return self._steering.commands if self.steers and self._view != "observation" else ()
+
+    def actions(self, name: str) -> Iterator[str]:
+        """Yield the actions of a key command: several for a steering command such as "go left",
+        else one."""
+        if any(command.name == name for command in self.steering):
+            looks = self._view == "explored"
+            return self._steering.steer(name, self._game.frame, self._game, looks)
+        return super().actions(name)
+
+    def has_command(self, name: str) -> bool:
+        """Return True if the command `name` is available in this level."""
+        if self.steering and name in self._steering.replaces:
+            return False
+        commands = (*self.steering, *self._game.commands)
+        return name in self._game.actions or any(command.name == name for command in commands)
+
+
+def _grid_lines(
+    types: ObjectTypes,
+    grid: NDArray[np.uint8],
+    agent: tuple[int, int, int],
+    seen: NDArray[np.bool_],
+    beneath: NDArray[np.uint8] | None,
+    height: int,
+    width: int,
+    theme: Theme,
+    marks: Mapping[Any, str],
+) -> list[Text]:
+    """Return a grid as lines of text; if it does not fit into `height` lines of `width` characters,
+    the part around the agent. `seen` are the bright cells, `beneath` the ground objects, and
+    `marks` the Rich styles of marked cells (y, x)."""
+    y, x, _ = agent
+    rows = _visible_range(y, grid.shape[0], height)
+    columns = _visible_range(x, grid.shape[1], max(1, width // CELL_WIDTH))
+    letters = grid_to_text(grid, types, agent).split("\n")
+    below = None if beneath is None else grid_to_text(beneath, types).lower().split("\n")
+    lines = []
+    for i in rows:
+        cells = [
+            _cell_text(types, letters[i][j], grid[i, j, ::2].tolist(), bool(seen[i, j]), theme)
+            if (i, j) != (y, x)
+            else (letters[i][j] + " ", f"bold {theme.on_accent} on {theme.accent}")
+            for j in columns
+        ]
+        for number, j in enumerate(columns):
+            if (i, j) in marks and (i, j) != (y, x):
+                cells[number] = cells[number][0], marks[i, j]
+        if below is not None and beneath is not None:  # underline objects on the ground
+            covered = (beneath[i] != grid[i]).any(-1) & (beneath[i, :, 0] > FLOOR)
+            for number, j in enumerate(columns):
+                if covered[j]:
+                    text, style = cells[number]
+                    text = text[0] + below[i][j] if text[1] == " " else text
+                    cells[number] = text, f"{style} underline"
+        line = Text(no_wrap=True)
+        for style, alike in groupby(cells, itemgetter(1)):
+            line.append("".join(text for text, _ in alike), style)
+        lines.append(line)
+    return lines
+
+
+def _cell_text(
+    types: ObjectTypes, letter: str, look: Sequence[int], lit: bool, theme: Theme
+) -> tuple[str, str]:
+    """Return (characters, Rich style) for a cell; `look` is (type, colour) of its object, `letter`
+    stands for the type, and `lit` cells are bright.
+
+    Args:
+        look: type and colour of the object.
+        lit: the cell is drawn bright.
+    """
+    kind, color = look
+    ground = theme.card if lit else theme.background
+    if kind == HIDDEN:
+        return letter * CELL_WIDTH, f"dim {theme.muted} on {theme.background}"
+    if not color and Opaque in dict(types[kind].components):
+        return letter * CELL_WIDTH, f"{theme.muted} on {theme.outline}"
+    if color:
+        shades = PALETTES[theme.palette][color]
+        is_dark = int(theme.background[1:3], 16) < 128  # the red of `#rrggbb`
+        ink = shades.light if is_dark else shades.dark
+        return letter + COLOR_LETTERS[color], f"bold {ink} on {ground}"
+    if letter == ".":
+        return (letter if lit else " ") + " ", f"{theme.muted} on {ground}"
+    return letter + " ", f"{'bold ' if lit else ''}{theme.text} on {ground}"
+
+
+def _color_letters() -> Iterator[str]:
+    """Yield for each colour the first letter of its name that no earlier colour uses."""
+    used = ""
+    for name in COLORS:
+        used += next(letter for letter in name.lower() if letter not in used)
+        yield used[-1]
+
+
+COLOR_LETTERS = tuple(_color_letters())
+
+
+def _visible_range(middle: int, size: int, room: int) -> range:
+    first = min(max(0, middle - room // 2), max(0, size - room))
+    return range(first, min(size, first + room))

@@ -1,0 +1,165 @@
+"""Commands of a player in a session, the same in a window, in a terminal and through text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from gv_engine.play.session.catalogue import load_playable, next_size_variant, size_variants
+from gv_engine.play.session.episode import Playable
+from gv_engine.play.session.game import Game
+from gv_engine.play.session.session import Session
+from gv_engine.rules.errors import ScenarioError, error_text
+
+GIVING_UP_COMMANDS = ("undo", "first", "again", "next_level", "previous_level")
+"""Commands that end the first try: a level that is solved after one of them does not count as
+solved at the first try."""
+
+
+class SolvedLevels(Protocol):
+    """Store of the levels that a player has solved or tried; its methods may raise an OSError."""
+
+    def add_solution(self, game: Game, steps: int) -> None: ...
+    def add_failed_try(self, game: Game) -> None: ...
+
+
+class PlayController:
+    """Carries out the commands and actions of the player of `game`, saves what the player has
+    solved, and knows when real time takes its next step.
+
+    Args:
+        game: session to play.
+        solved: store of solved levels; None to save none.
+        show_note: shows a text to the player.
+        load: function from a scenario's name to the scenario.
+
+    Attributes:
+        game: as above.
+        is_real_time: True if the game steps at a fixed rate without key presses.
+    """
+
+    def __init__(
+        self,
+        game: Session,
+        solved: SolvedLevels | None = None,
+        show_note: Callable[[str], None] = lambda _: None,
+        load: Callable[[str], Playable] = load_playable,
+    ) -> None:
+        self.game, self._solved, self._show_note, self._load = game, solved, show_note, load
+        self.is_real_time = False
+        self._next_step = 0.0
+
+    def run_command(self, name: str) -> None:
+        """Run the command called `name`, one of `PLAY_COMMANDS`.
+
+        Raises:
+            GVEngineError: the command failed, and the session is unchanged.
+        """
+        if name in GIVING_UP_COMMANDS:
+            self.save_failed_try()
+        PLAY_COMMANDS[name](self)
+
+    def _play_variant(self) -> None:
+        self.game.change_scenario(self._load(next_size_variant(self.game.scenario.name)))
+
+    def take_action(self, action: str) -> bool:
+        """Take `action`, and save a solution or a failed try if it ends the episode. Return True if
+        a step was taken, see `Session.step`.
+
+        Raises:
+            RuleError: a rule failed, and the session is unchanged.
+        """
+        self.game.release_agent(action.rpartition(" ")[0])  # a second player has taken it over
+        has_stepped = self.game.step(action)
+        if self._solved:
+            frame = self.game.frame()
+            if frame.success:
+                self._save("The solution", self._solved.add_solution, self.game, frame.steps)
+            elif frame.outcome:
+                self.save_failed_try()
+        return has_stepped
+
+    def start_level(self, seed: str) -> None:
+        """Start the level of `seed`, which the player has typed.
+
+        Raises:
+            ScenarioError: the text is no seed.
+            RuleError: a rule failed, and the session is unchanged.
+        """
+        self.game.reset(parse_seed(seed))
+
+    def save_failed_try(self) -> None:
+        """Save that the player has not solved the level at the first try."""
+        if self._solved:
+            self._save("The progress", self._solved.add_failed_try, self.game)
+
+    def _save(self, noun: str, save: Callable[..., None], *args: Any) -> None:
+        try:
+            save(*args)
+        except OSError as error:
+            self._show_note(f"{noun} is not saved: {error_text(error)}")
+
+    # ---- real time -----------------------------------------------------------------------
+
+    def toggle_real_time(self) -> None:
+        """Start or stop real time, in which the game steps at a fixed rate without key presses;
+        only show a note if the level has no action that waits."""
+        if self.game.wait:
+            self.is_real_time = not self.is_real_time
+        else:
+            self._show_note("Time cannot run in this level: it has no action that waits")
+
+    def postpone_step(self, now: float, speed: int) -> None:
+        """Let the next step of real time be due 1 / `speed` seconds after the time `now`."""
+        self._next_step = now + 1 / speed
+
+    def seconds_to_step(self, now: float) -> float:
+        """Return the seconds from `now` until the next step of real time is due, 0.0 or less if it
+        is due already; infinity without real time or after the end."""
+        if self.is_real_time and not self.game.outcome:
+            return self._next_step - now
+        return math.inf
+
+
+def supports_command(game: Game, name: str) -> bool:
+    """Return whether the command called `name` can do something in the current level of `game`."""
+    return name not in _CONDITIONS or _CONDITIONS[name](game)
+
+
+_CONDITIONS: dict[str, Callable[[Game], bool]] = {
+    "kin": lambda game: len(size_variants(game.scenario.name)) > 1,
+    "next_agent": lambda game: len(game.agents) > 1,
+    "real_time": lambda game: bool(game.wait),
+    "first_change": lambda game: game.difference is not None,
+    "compare": lambda game: game.comparison is not None,
+}
+"""Conditions of the commands that only some levels support."""
+
+PLAY_COMMANDS: dict[str, Callable[[PlayController], None]] = {
+    "undo": lambda controller: controller.game.undo(),
+    "redo": lambda controller: controller.game.redo(),
+    "first": lambda controller: controller.game.seek(0),
+    "last": lambda controller: controller.game.seek(controller.game.length),
+    "again": lambda controller: controller.game.restart(),
+    "next_level": lambda controller: controller.game.next_level(),
+    "previous_level": lambda controller: controller.game.previous_level(),
+    "game_before": lambda controller: controller.game.previous_timeline(),
+    "game_after": lambda controller: controller.game.next_timeline(),
+    "go_on": lambda controller: controller.game.continue_play(),
+    "first_change": lambda controller: controller.game.seek_first_difference(),
+    "next_agent": lambda controller: controller.game.control_next_agent(),
+    "kin": PlayController._play_variant,
+}
+"""Commands of every front end, by name."""
+
+
+def parse_seed(text: str) -> int:
+    """Return the seed, a whole number from 0 on, that a player typed as `text`.
+
+    Raises:
+        ScenarioError: the text is no seed.
+    """
+    if not text.isdecimal():
+        raise ScenarioError([f"Seeds are whole numbers from 0 on, such as 7, not {text}"])
+    return int(text)

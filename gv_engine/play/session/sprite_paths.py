@@ -1,0 +1,271 @@
+"""Sprite files of objects: names, the folders of a scenario, and checks."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from xml.etree.ElementTree import Element, tostring
+
+from gv_engine.play.session.episode import Playable
+from gv_engine.play.session.tones import TONES
+from gv_engine.rules.errors import GVEngineError, describe_allowed, suggest_similar
+from gv_engine.rules.geometry import ORIENTATIONS
+from gv_engine.rules.objects import INLINE_TYPES_PREFIX, ObjectType, is_engine_module
+from gv_engine.scenario.library import FOLDER_FILE
+from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.storage.files import parse_xml, read_bytes
+from gv_engine.scenario.storage.resources import ASSETS
+from gv_engine.scenario.syntax.fields import format_message, mapping
+
+_LARGEST = 2**16  # maximum bytes of a sprite; SDL takes seconds for larger ones
+_MAX_NUMBER, _MAX_STROKE = 2000, 200  # in pixels of a 48 x 48 sprite; SDL takes GBs for more
+_MAX_SIDE = 10_000  # of the viewBox
+_TEXTS = ("id", "display", "fill", "fill-rule", "stroke", "stop-color", "preserveAspectRatio")
+"""SVG attributes whose values contain no lengths or coordinates."""
+_STYLES = re.compile(
+    "display|fill|fill-opacity|fill-rule|font-size|opacity|stop-color|stop-opacity|stroke"
+    "|stroke-(dasharray|linecap|linejoin|miterlimit|opacity|width)"
+)
+_SHAPES = re.compile(
+    "id|d|points|x|y|x1|y1|x2|y2|cx|cy|r|rx|ry|fx|fy|width|height|viewBox|offset|transform"
+    "|preserveAspectRatio|gradientUnits|gradientTransform|spreadMethod"
+)
+"""Attributes that SDL reads: those that may stand in a `style`, too, and all others."""
+_PICTURES = ".svg", ".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp"
+_SOUNDS = ".wav", ".ogg", ".mp3", ".flac", ".opus"
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_LENGTH = re.compile(f"({_NUMBER.pattern})(px|pt|pc|mm|cm|in|em|ex|%)?")
+_TRANSFORM = re.compile(r"[\s,]*(.*?)\s*\(([^()]*)\)")
+
+SPRITES = "agent", "own_agent", "other_agent", "floor", "hidden", "mark", "unknown"
+"""Names of sprites that every level can show, besides those of its object types."""
+OTHER_AGENTS = {f"agent_{way.lower()}": turn for turn, way in enumerate(ORIENTATIONS)}
+"""Quarter turn by sprite name of other agents; one sprite is rotated for all four."""
+MIN_COVERED_SIZE = 9
+"""Smallest side in pixels of the small sprite of a covered object; smaller ones are not drawn."""
+COVERED_GROUND = "#211d25"
+"""Background colour of the small sprite of a covered object."""
+TILE = """\
+<svg viewBox="0 0 48 48">
+  <rect x="3" y="3" width="42" height="42" rx="8" fill="{{dark}}"/>
+  <rect x="5.5" y="5.5" width="37" height="37" rx="6" fill="{{fill}}"/>
+</svg>"""  # for objects that are declared in a scenario file and have no sprite
+
+
+class SpriteError(GVEngineError, ValueError):
+    """Error of a file that is no valid sprite."""
+
+
+def tile_letters(types: Iterable[ObjectType], name: str) -> str:
+    """Return the one or two letters on the plain tile that stands in for the missing sprite called
+    `name`: one of its object type, one of its state. Return "" for types that are not declared in a
+    scenario file.
+
+    Args:
+        types: object types of the scenario.
+        name: name of the missing sprite.
+    """
+    tiled = [kind for kind in types if kind.module.startswith(INLINE_TYPES_PREFIX)]
+    for letter, kind in zip(_free_letters([kind.name for kind in tiled]), tiled, strict=True):
+        for state in range(kind.num_states):
+            if kind.sprite_of(state) == name:
+                states = _free_letters(kind.states)
+                return letter.upper() + (states[state] if states else "")
+    return ""
+
+
+def _free_letters(names: Sequence[str]) -> list[str]:
+    """Return a letter for each name: the first letter in it that no earlier name uses, or the index
+    of the name if there is none."""
+    taken: list[str] = []
+    for number, name in enumerate(names):
+        free = (letter for letter in name.lower() if letter.isalnum() and letter not in taken)
+        taken.append(next(free, str(number)))
+    return taken
+
+
+def sprite_folders(scenario: Playable) -> tuple[Path, ...]:
+    """Return the folders in which a scenario may have sprites of its own: the folder of each of its
+    scenario files, and the subfolder `sprites/`."""
+    members: Sequence[Playable] = getattr(scenario, "members", (scenario,))  # those of a mixture
+    files = [(member.source, *(base.file for base in member.document.bases)) for member in members]
+    return folders_beside(filter(None, chain.from_iterable(files)))
+
+
+def folders_beside(files: Iterable[Path]) -> tuple[Path, ...]:
+    """Return the folder of each of `files`, scenarios, and its subfolder `sprites/`."""
+    sources = dict.fromkeys(files)
+    return tuple(path for file in sources for path in (file.parent, file.parent / "sprites"))
+
+
+def with_builtin_folders(folders: Iterable[str | Path]) -> tuple[Path, ...]:
+    """Return all folders in which sprites are searched, in order: `folders`, the engine's sprites,
+    and those for objects that many authors declare."""
+    return *map(Path, folders), ASSETS / "sprites", ASSETS / "things"
+
+
+def find_sprite(name: str, folders: Iterable[Path], small: bool = False) -> Path | None:
+    """Return the SVG file of the sprite called `name` from the first of `folders` that has it, by
+    preference its version in `small/` if `small` is True; None if there is none.
+
+    Args:
+        name: file name without `.svg`.
+        folders: folders to search.
+        small: whether to prefer a simpler sprite in `small/`.
+    """
+    parts = ("small", ".") if small else (".",)
+    files = (folder / part / f"{name}.svg" for folder in folders for part in parts)
+    return next((file for file in files if file.is_file()), None)
+
+
+def read_svg(file: Path) -> str:
+    """Return the content of an SVG file reduced to what the library SDL can draw safely; it begins
+    with `<svg viewBox=`, and has no width and height.
+
+    Raises:
+        SpriteError: the file is no SVG, incomplete, or something in it can take SDL for ever.
+        OSError: the file cannot be read.
+    """
+    raw = read_bytes(file, _LARGEST, "drawings")
+    try:
+        raw.decode("utf-8")
+        root = parse_xml(raw)
+    except ValueError as error:
+        raise SpriteError(f"{file}: no SVG drawing, or a part of one ({error})") from None
+    if root.tag != "svg":
+        raise SpriteError(f"{file}: no SVG drawing: found <{root.tag}>, expected <svg>")
+    width, height = (root.attrib.pop(side, "48") for side in ("width", "height"))
+    root.attrib = {"viewBox": f"0 0 {width} {height}"} | root.attrib
+    box = [float(number) for number in _NUMBER.findall(root.attrib["viewBox"])]
+    try:
+        if len(box) != 4 or not 0 < min(box[2:]) <= max(box[2:]) <= _MAX_SIDE:
+            raise ValueError(f"a viewBox needs 4 numbers, and sides of at most {_MAX_SIDE}")
+        if any(element.tag == "svg" for element in root.iterfind(".//")):
+            raise ValueError("an <svg> within another; leave out the inner one")
+        _clean_element(root, 48 / min(box[2:]), max(box[2:]), file.is_relative_to(ASSETS))
+    except ValueError as error:
+        raise SpriteError(f"{file}: {error}") from None
+    return tostring(root, "unicode")
+
+
+def _clean_element(element: Element, scale: float, side: float, dashes: bool) -> None:
+    """Remove from an SVG element and its children all that the library SDL cannot read; raise
+    ValueError for content that SDL could take hours to draw. `scale` is in pixels per unit, `side`
+    is the longer side of the `viewBox`, and `dashes` allows dashed lines.
+
+    Args:
+        element: the element.
+        scale: pixels of a 48 x 48 sprite per unit.
+        side: longer side of the `viewBox`.
+        dashes: whether `stroke-dasharray` is allowed.
+
+    Raises:
+        ValueError: SDL may need hours or gigabytes for the element.
+    """
+    if element.tag.endswith("Gradient") and any("href" in name for name in element.attrib):
+        raise ValueError("a gradient with href, which may be a circle; copy the stops into it")
+    rules = [rule.partition(":") for rule in element.attrib.get("style", "").split(";")]
+    styles = [*element.attrib.items(), *((name.strip(), value) for name, _, value in rules)]
+    for name, value in styles:
+        if "dasharray" in name and value.strip() != "none" and not dashes:
+            raise ValueError("it has a stroke-dasharray, over which SDL may take hours; remove it")
+    kept = {name: value for name, value in element.attrib.items() if _SHAPES.fullmatch(name)}
+    kept |= {name: value for name, value in styles if _STYLES.fullmatch(name)}
+    element.attrib = {name: re.sub(r"[\s&<>\"]+", " ", kept[name]) for name in kept}
+    scale *= _max_scale(element.attrib.get("transform", ""))
+    units = {"": 1, "px": 1, "%": side / 100, "em": _MAX_SIDE, "ex": _MAX_SIDE}
+    for name in element.attrib.keys() - set(_TEXTS):
+        most = _MAX_STROKE if name == "stroke-width" else _MAX_NUMBER
+        zoom = 1 if name == "transform" else scale  # which has angles, too
+        for number, unit in _LENGTH.findall(element.attrib[name]):
+            if abs(float(number)) * units.get(unit, 100) * zoom > most:
+                raise ValueError(
+                    f"{name} has {number}{unit}: more than {most} pixels in a sprite of 48 x 48"
+                )
+    element.text = element.tail = None
+    for part in element:
+        _clean_element(part, scale, side, dashes)
+
+
+def _max_scale(transform: str) -> float:
+    """Return the largest factor, at least 1, by which an SVG `transform` may stretch lengths; raise
+    `ValueError` for an unsupported transform."""
+    scale = 1.0
+    for name, arguments in _TRANSFORM.findall(transform):
+        numbers = [float(number) for number in _NUMBER.findall(arguments)]
+        if name in ("scale", "matrix"):
+            scale *= max(1, math.hypot(*numbers[:4]))
+        elif name in ("skewX", "skewY"):
+            scale *= 1 + abs(math.tan(math.radians(sum(numbers))))
+        elif name not in ("translate", "rotate"):
+            raise ValueError(f"a transform {name!r}; allowed are translate, rotate, scale, …")
+    return scale
+
+
+def find_missing_sprites(scenario: Scenario) -> Iterator[str]:
+    """Yield a message for each custom object type of `scenario` without a sprite, or without one
+    for some of its states."""
+    folders = sprite_folders(scenario)
+    existing = sorted({file.name for folder in folders for file in folder.glob("*.svg")})
+    declared = mapping(scenario.document.root).get("objects")
+    for kind in _custom_types(scenario):
+        names = dict.fromkeys(kind.sprite_of(state) for state in range(kind.num_states))
+        missing = [n for n in names if find_sprite(n, with_builtin_folders(folders)) is None]
+        files = [f"{name}.svg" for name in missing]
+        if declared and kind.module.startswith(INLINE_TYPES_PREFIX):
+            letters = ", ".join(tile_letters(_custom_types(scenario), name) for name in missing)
+            message = f"no {', '.join(files)} beside the scenario, so it is a tile with {letters}"
+            if missing:
+                yield format_message(scenario.document.label, mapping(declared)[kind.name], message)
+            continue
+        for file in files:
+            hint = describe_allowed(file, existing, "there are")
+            yield f"no {file} beside the scenario, so it looks like ?{hint}"
+
+
+def find_unused_files(scenario: Scenario) -> Iterator[str]:
+    """Yield a message for each picture or sound beside `scenario` that seems to be its own but is
+    not used, because of its name or its format. In a folder that is not the scenario's alone,
+    drawings with a name unlike all that the scenario uses may belong to others."""
+    if scenario.source is None:
+        return
+    names = list_sprite_names(scenario.types)
+    is_shared = scenario.source.name != FOLDER_FILE
+    folders = (folder / part for folder in sprite_folders(scenario)[:2] for part in (".", "small"))
+    for file in sorted(file for folder in folders for file in folder.glob("*.*")):
+        suffix, name = file.suffix.lower(), file.stem.lower()
+        if suffix in _SOUNDS and name in (*TONES, *names):
+            yield f"{file}: not used; levels have no sounds of their own"
+        elif suffix in _PICTURES and name in names:
+            if file.name != f"{name}.svg":
+                yield f"{file}: not used; the drawing has to be the SVG file {name}.svg"
+        elif suffix == ".svg":
+            near = suggest_similar(name, names, 0.75)
+            if near or not is_shared:
+                yield f"{file}: not used, as nothing has this name{near}"
+
+
+def find_broken_sprites(scenario: Scenario) -> Iterator[str]:
+    """Yield an error message for each sprite file of `scenario` that cannot be used."""
+    folders = sprite_folders(scenario)
+    names = list_sprite_names(scenario.types)
+    files = (find_sprite(name, folders, small) for name in names for small in (False, True))
+    for file in dict.fromkeys(filter(None, files)):
+        try:
+            read_svg(file)
+        except (SpriteError, OSError) as error:
+            yield str(error)
+
+
+def list_sprite_names(types: Iterable[ObjectType]) -> list[str]:
+    """Return the names of all sprites that a level with these object types can show."""
+    states = (kind.sprite_of(state) for kind in types for state in range(kind.num_states))
+    return [name for name in dict.fromkeys((*SPRITES, *states)) if name not in OTHER_AGENTS]
+
+
+def _custom_types(scenario: Scenario) -> list[ObjectType]:
+    """Return the object types that the author of `scenario` has declared, without the engine's."""
+    return [kind for kind in scenario.layout.types if not is_engine_module(kind.module)]

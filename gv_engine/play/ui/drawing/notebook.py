@@ -1,0 +1,91 @@
+"""Environments, games and rollouts in notebooks: pictures and animations as HTML, without widgets
+and without a display."""
+
+from __future__ import annotations
+
+import base64
+import html
+from collections.abc import Iterable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from gv_engine.play.session.episode import Playable
+from gv_engine.play.session.game import Game
+from gv_engine.play.session.replay import Replay
+from gv_engine.play.session.rollout_games import RolloutSessions
+from gv_engine.play.ui.drawing.recording import Recorder
+from gv_engine.rules.errors import GVEngineError, format_count
+from gv_engine.rules.frame import Scene
+from gv_engine.scenario.readers.map import format_reward
+
+CELL = 24  # side of a cell in pixels
+FPS = 6  # steps a second
+MAX_WORLDS = 12  # worlds of a batch, and episodes of a rollout, that are shown
+MAX_FRAMES = 240  # of an animation; longer episodes leave out steps
+_FIGURE = (
+    '<figure style="display: inline-block; margin: 0.3em"><img src="data:image/{kind};base64,'
+    '{data}" alt="{alt}"><figcaption style="font-size: 85%">{caption}</figcaption></figure>'
+)
+
+
+def to_html(shown: Any) -> str:
+    """Return `shown` as HTML: a picture of each world of an environment, an animation of a session
+    or replay, or animations of the first episodes of a rollout. If it cannot be drawn, return a
+    text with the reason."""
+    try:
+        if isinstance(shown, RolloutSessions):
+            count = min(len(shown), MAX_WORLDS)
+            return "".join(_animate(shown.open_session(n), f"Episode {n}") for n in range(count))
+        if isinstance(shown, Replay):
+            shown = Game.from_replay(shown, shown.find())
+        if isinstance(shown, Game):
+            return _animate(shown, shown.title)
+        renderer, count = shown._new_renderer("ansi"), getattr(shown, "num_worlds", 1)
+        frames = [renderer.frame(i) for i in range(min(count, MAX_WORLDS) * shown._started)]
+        pictures = [
+            _figure(shown.scenario, [frame], "png", f"World {i}" * (count > 1))
+            for i, frame in enumerate(frames)
+        ]
+        rest = f" Worlds {MAX_WORLDS} to {count - 1} are not shown." * (count > MAX_WORLDS)
+        start = "" if shown._started else " Call reset() to begin."
+        return f"<div>{html.escape(repr(shown) + rest + start)}</div>{''.join(pictures)}"
+    except (GVEngineError, OSError, ValueError) as error:
+        return f"<div>{html.escape(str(error))}</div>"
+
+
+def _animate(session: Game, title: str) -> str:
+    """Return an animation of all steps of `session`, whose position stays unchanged, as HTML."""
+    position, message, length = session.position, session.message, session.length
+    skip = length // MAX_FRAMES + 1
+    note = f", every {skip} steps" if skip > 1 else ""
+    positions = [*range(0, length, skip), length]
+    frames = (_frame_at(session, n) for n in positions)
+    text = _figure(session.scenario, frames, "gif" if length else "png", title, note)
+    session.seek(position)
+    session.message = message
+    return text
+
+
+def _frame_at(session: Game, position: int) -> Any:
+    """Move `session` to the state after `position` steps, and return the frame of this state."""
+    session.seek(position)
+    return session.frame()
+
+
+def _figure(
+    scenario: Playable, frames: Iterable[Scene], kind: str, title: str, note: str = ""
+) -> str:
+    """Return the last of `frames` as a picture, or all as an animation, in an HTML element with a
+    caption; `kind` is png or gif. Each frame is drawn before the next one is made, as frames may
+    share arrays."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, f"game.{kind}")
+        with Recorder(path, scenario, cell=CELL, fps=FPS) as recorder:
+            for last in frames:
+                recorder.add(last)
+        data = base64.b64encode(path.read_bytes()).decode()
+    steps = format_count(last.steps, "step")
+    texts = [title, last.mission, steps + note, f"return {format_reward(last.total)}", last.ending]
+    caption = html.escape(" · ".join(filter(None, texts)))
+    return _FIGURE.format(kind=kind, data=data, alt=html.escape(title), caption=caption)

@@ -1,0 +1,700 @@
+"""Sprites from SVG files and text from fonts, as cached pygame surfaces.
+
+A sprite is a file `<name>.svg`, and `small/<name>.svg` a simpler drawing of 8 × 8 whole pixels for
+cells smaller than 16 pixels. These placeholders in the text are filled in before the SVG is
+rendered: `{{fill}}`, `{{dark}}`, `{{light}}` (three shades of the object's colour), `{{ink}}` (a
+colour with contrast to fill), `{{emblem}}` and, in small sprites, `{{sign}}` (path data of the
+colour's symbol, see `gv_engine.play.ui.colors`). A coloured sprite without a symbol gets the symbol
+in a corner. SDL renders a part of SVG: shapes, paths, strokes, gradients and transforms; no text,
+style sheets, masks or filters.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from bisect import bisect
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, lru_cache
+from io import BytesIO
+from itertools import chain, groupby
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pygame as pygame  # re-exported: its greeting is off now
+from numpy.typing import NDArray
+from pygame import Rect as Rect
+from pygame import freetype
+
+from components.core import FLOOR
+from gv_engine.play.session import sprite_paths
+from gv_engine.play.ui.colors import PALETTES, Shades
+from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
+from gv_engine.scenario.scenario import Scenario
+
+os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # pygame greets on import
+
+
+DIM = (138, 131, 150)  # red, green, blue of 255: brightness of cells out of sight
+ANGLES = (0, 180, 90, -90)  # counterclockwise: FORWARD, BACKWARD, LEFT, RIGHT
+SMALL = 16  # pixels: smaller cells show the small sprites
+MAX_CACHED_SIZES = 8  # resizing a window asks for a new size at every step
+
+PLACE = re.compile(f"{{{{({'|'.join(Shades._fields)})}}}}")
+SIGN = re.compile(r"{{(emblem|sign)}}")
+
+Below = tuple[str, int] | tuple[()]
+"""Name and colour of the ground object below a sprite; () for none."""
+
+SpriteKey = tuple[str, int, int, bool, Below | None]
+"""Cache key: name, colour, turn, lit, and for sprites on the floor the ground object."""
+
+
+class SpriteSheet:
+    """Sprite surfaces by name, colour, size and turn; each is rendered once and cached.
+
+    Args:
+        folders: the author's sprite folders, see `with_builtin_folders`.
+        palette: key of `PALETTES`.
+        types: object types, for the names and letters of sprites.
+    """
+
+    def __init__(
+        self,
+        folders: Iterable[Path] = (),
+        palette: str = "standard",
+        types: ObjectTypes = OBJECT_TYPES,
+    ) -> None:
+        self._palette = PALETTES[palette]
+        self._types = types
+        self._folders = sprite_paths.with_builtin_folders(folders)
+        self._texts: dict[tuple[str, bool], tuple[Path, str]] = {}
+        self._sizes: dict[int, dict[SpriteKey, pygame.Surface]] = {}
+
+    def sprite_name(self, kind: int, state: int) -> str:
+        """Return the name of the sprite for the object type with index `kind` in the state with
+        index `state`."""
+        return self._types[kind].sprite_of(state)
+
+    def get(
+        self, name: str, color: int, size: int, turn: int = 0, lit: bool = True
+    ) -> pygame.Surface:
+        """Return the sprite `name` as a cached, transparent surface of `size` × `size` pixels,
+        which callers must not change. `color` is an index into the palette, `turn` is 0 as drawn, 1
+        upside down, 2 to the left or 3 to the right, and `lit=False` darkens.
+
+        Args:
+            name: file name without `.svg`; a missing sprite is shown as `unknown`, or as a tile
+                with letters if the type is declared in a scenario file.
+            color: colour index; an index beyond the palette counts as 0.
+            size: side in pixels, at least 1.
+            turn: 0 as drawn, 1 upside down, 2 a quarter to the left, 3 a quarter to the right.
+            lit: False dims the sprite.
+
+        Raises:
+            SpriteError: SDL cannot read the file.
+            OSError: the file cannot be read.
+        """
+        if name in sprite_paths.OTHER_AGENTS:
+            name, turn = "other_agent", sprite_paths.OTHER_AGENTS[name]
+        cache, key = self._size_cache(size), (name, color, turn, lit, None)
+        if key not in cache:
+            is_changed = turn or not lit
+            sprite = (self.get if is_changed else self._render)(name, color, size)
+            cache[key] = _dim(pygame.transform.rotate(sprite, ANGLES[turn]), lit)
+        return cache[key]
+
+    def agent(self, color: int, size: int, turn: int = 0) -> pygame.Surface:
+        """Return the sprite of the agent whose view is drawn, `size` pixels wide; callers must not
+        change the surface. `turn` is as for `get`; a `color` other than 0 marks one of several
+        agents."""
+        return self.get("own_agent" if color else "agent", color, size, turn)
+
+    def tile(
+        self, name: str, color: int, size: int, lit: bool = True, below: Below = ()
+    ) -> pygame.Surface:
+        """Return the sprite `name` drawn on the floor, and on the ground object `below` if there is
+        one, which is also shown small in a corner, as a target under a crate. The surface is
+        opaque, and callers must not change it. `color`, `size` and `lit` are as for `get`."""
+        cache, key = self._size_cache(size), (name, color, 0, lit, below)
+        if key not in cache:
+            tile = pygame.Surface((size, size), 0, 32)
+            # the floor does not hide what lies on it
+            layers = () if below and name == "floor" else ((name, color),)
+            for part, its_color in (("floor", 0), *((below,) if below else ()), *layers):
+                tile.blit(self.get(part, its_color, size), (0, 0))
+            if below and layers:
+                self.draw_covered(tile, tile.get_rect(), *below)
+            cache[key] = _dim(tile, lit)
+        return cache[key]
+
+    def draw_covered(self, surface: pygame.Surface, cell: Rect, name: str, color: int) -> None:
+        """Draw the sprite of a covered object small into the lower left corner of the rectangle
+        `cell`; draw nothing if the cell is too small."""
+        side = cell.w * 2 // 5
+        if side >= sprite_paths.MIN_COVERED_SIZE:
+            badge = Rect(cell.x, cell.bottom - side, side, side)
+            pygame.draw.rect(surface, sprite_paths.COVERED_GROUND, badge, border_radius=side // 4)
+            sprite = self.get(name, color, side * 5 // 6)
+            surface.blit(sprite, sprite.get_rect(center=badge.center))
+
+    def draw_under_agent(self, surface: pygame.Surface, cell: Rect, look: Sequence[int]) -> None:
+        """Draw the object with the appearance `look` (type, state, colour) on which an agent stands
+        as a covered one, unless it is Floor, or fills its cell and is seen around the agent."""
+        kind, state, color = map(int, look)
+        name = self.sprite_name(kind, state)
+        if kind > FLOOR and self.get(name, color, cell.w).get_at((0, 0))[3] < 255:
+            self.draw_covered(surface, cell, name, color)
+
+    def _size_cache(self, size: int) -> dict[SpriteKey, pygame.Surface]:
+        """Return the cache of sprites of `size` pixels; if there are too many sizes, drop the cache
+        of the least recently used one."""
+        cache = self._sizes.pop(size, {})
+        self._sizes[size] = cache  # the size used last is last
+        if len(self._sizes) > MAX_CACHED_SIZES:
+            del self._sizes[next(iter(self._sizes))]
+        return cache
+
+    def _render(self, name: str, color: int, size: int) -> pygame.Surface:
+        """Return the sprite `name` rendered from its SVG file, not dimmed and not turned. `color`
+        is an index into the palette, and `size` the side in pixels."""
+        file, text = self._load_source(name, size < SMALL)
+        color = color if color < len(self._palette) else 0
+        shades = self._palette[color]
+        filled = PLACE.sub(lambda place: getattr(shades, place[1]), text)
+        sized = filled.replace("<svg", f'<svg width="{size}" height="{size}"', 1)
+        try:
+            sprite = load_svg(sized)
+        except pygame.error as error:
+            raise sprite_paths.SpriteError(
+                f"{file}: SDL cannot read this drawing ({error})"
+            ) from error
+        if color and "{{fill}}" in text and not SIGN.search(text):
+            sprite.blit(self.get("mark", color, size), (0, 0))
+        if text is sprite_paths.TILE:
+            _draw_letters(sprite, sprite_paths.tile_letters(self._types, name), shades.ink)
+        return sprite
+
+    def _load_source(self, name: str, small: bool) -> tuple[Path, str]:
+        """Return the file and the SVG text of the sprite `name`; `small` prefers the simpler one
+        for small cells."""
+        if (name, small) not in self._texts:
+            file = sprite_paths.find_sprite(name, self._folders, small)
+            if file:
+                self._texts[name, small] = file, sprite_paths.read_svg(file)
+            elif sprite_paths.tile_letters(self._types, name):
+                self._texts[name, small] = Path(name), sprite_paths.TILE
+            else:
+                self._texts[name, small] = self._load_source("unknown", small)
+        return self._texts[name, small]
+
+
+def _dim(picture: pygame.Surface, lit: bool) -> pygame.Surface:
+    """Darken `picture` in place unless `lit` is True, and return it."""
+    if not lit:
+        picture.fill(DIM, special_flags=pygame.BLEND_RGB_MULT)
+    return picture
+
+
+def _draw_letters(tile: pygame.Surface, letters: str, color: str) -> None:
+    """Draw `letters` in `color` in the middle of the picture `tile`; only the first letter if the
+    picture is small."""
+    pygame.font.init()  # does nothing if already initialised
+    size = tile.get_width()
+    shown = letters if size >= SMALL else letters[0]
+    height = max(8, size * (4 if len(shown) == 1 else 3) // 4)
+    picture = pygame.font.Font(None, height).render(shown, True, color)
+    tile.blit(picture, picture.get_rect(center=(size // 2, size // 2)))
+
+
+def load_svg(text: str) -> pygame.Surface:
+    """Return the picture that the SVG `text` describes, in the size of its `width` and `height`.
+
+    Raises:
+        pygame.error: SDL cannot read the text.
+    """
+    return pygame.image.load(BytesIO(text.encode()), "drawing.svg")
+
+
+# ---- system fonts --------------------------------------------------------------------------------
+
+# not drawn: joiners, marks of direction and the like, variation selectors, skin tones
+_INVISIBLE = re.compile(
+    "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
+    "\U000e0000-\U000e0fff]|(?<=.)[\U0001f3fb-\U0001f3ff]"
+)
+_font_files: dict[str, tuple[str, ...]] = {}  # fonts that have a cluster, by cluster
+
+
+def split_clusters(text: str) -> list[str]:
+    """Return the letters of `text`, each with its combining marks."""
+    clusters: list[str] = []
+    for letter in text:
+        if clusters and unicodedata.category(letter).startswith("M"):
+            clusters[-1] += letter
+        else:
+            clusters.append(letter)
+    return clusters
+
+
+def find_font_file(clusters: Sequence[str]) -> str | None:
+    """Return the file of the system font that has glyphs for the most of `clusters`; None if no
+    font has any."""
+    if missing := [cluster for cluster in clusters if cluster not in _font_files]:
+        covered = {file: _covered_letters(file, "".join(missing)) for file in _list_fonts()}
+        for cluster in missing:
+            fitting = (file for file, letters in covered.items() if letters.issuperset(cluster))
+            _font_files[cluster] = tuple(fitting)
+    counts = Counter(chain.from_iterable(_font_files[cluster] for cluster in clusters))
+    return max(counts, key=counts.__getitem__, default=None)
+
+
+@cache
+def _list_fonts() -> list[str]:
+    """Return the files of all system fonts, bold and plain ones first, without colour fonts."""
+    names = [name for name in pygame.font.get_fonts() if name and "coloremoji" not in name]
+    names.sort(key=lambda name: ("sans" not in name and "gothic" not in name, "mono" in name, name))
+    files = (pygame.font.match_font(name, bold=True) for name in names)
+    return sorted(dict.fromkeys(filter(None, files)), key=lambda file: "bold" not in file.lower())
+
+
+def _covered_letters(file: str, letters: str) -> set[str]:
+    """Return those of `letters` that the font `file` can show at any size; none if the file cannot
+    be read."""
+    try:
+        font = freetype.Font(file, 16)
+        metrics: Sequence[Any] = font.get_metrics(letters) if font.scalable else ()
+    except (OSError, pygame.error):  # listed, and not there or not readable
+        return set()
+    return {letter for letter, metric in zip(letters, metrics, strict=False) if metric}
+
+
+# ---- lettering -----------------------------------------------------------------------------------
+
+
+def draw_text_line(
+    surface: pygame.Surface,
+    rect: Rect,
+    text: str,
+    line_height: int,
+    color: str,
+    align: str = "left",
+    middle: bool = False,
+    letters: Callable[[int], LineFont] | None = None,
+) -> int:
+    """Draw one line of text into `rect`, centred vertically, and return its width in pixels. Text
+    that is too wide is shrunk, then shortened.
+
+    Args:
+        surface: surface to draw on.
+        rect: rectangle that the text must not leave.
+        text: any text; white space is collapsed to single spaces.
+        line_height: height of the line, in pixels.
+        color: colour of the text.
+        align: left, center or right.
+        middle: shrink less, and shorten in the middle; for names, which often begin alike.
+        letters: function from a line height to a font no wider than the default; `font` if None.
+    """
+    text = cut_middle(" ".join(text.replace("\0", " ").split()), 4 * rect.w)
+    min_height = max(9, line_height * 4 // 5 if middle else line_height * 2 // 3)
+    while line_height > min_height and font(line_height).size(text)[0] > rect.w:
+        line_height -= 1
+    shown = shorten_text(text, line_height, rect.w, middle)
+    picture = (letters or font)(line_height).render(shown, color)
+    target = picture.get_rect(midleft=rect.midleft)
+    if align != "left":
+        target.x += (rect.w - target.w) // (2 if align == "center" else 1)
+    surface.blit(picture, target)
+    return target.w
+
+
+def cut_middle(text: str, length: int) -> str:
+    """Return the first and last `length` // 2 characters of `text`, joined, or `text` itself if it
+    is not longer than `length`. Saves measuring, which is slow, of text that cannot fit anyway."""
+    half = max(0, length // 2)
+    return text if len(text) <= length else text[:half] + text[-half:]
+
+
+def shorten_text(text: str, line_height: int, width: int, middle: bool = False) -> str:
+    """Return `text` shortened with dots to at most `width` pixels: at its end or, if `middle`, in
+    its middle. `line_height` sets the font size.
+
+    With `middle`, the beginning and the end of the text are kept.
+    """
+    text = cut_middle(text, 4 * width)
+    if font(line_height).size(text)[0] <= width:
+        return text
+
+    def cut(length: int) -> str:
+        end = length * 2 // 3 if middle else 0
+        return text[: length - end].rstrip() + "..." + text[len(text) - end :]
+
+    lengths, size = range(len(text)), font(line_height).size
+    fitting = bisect(lengths, width, key=lambda length: size(cut(length))[0])
+    return cut(fitting - 1) if fitting else ""
+
+
+def join_into_lines(parts: Sequence[str], line_height: int, width: int) -> list[str]:
+    """Return `parts` joined by ` · ` into lines that are at most `width` pixels wide; `line_height`
+    sets the font size."""
+    lines: list[str] = []
+    for part in parts:
+        longer = f"{lines[-1]} · {part}" if lines else part
+        if lines and font(line_height).size(longer)[0] <= width:
+            lines[-1] = longer
+        else:
+            lines.append(part)
+    return lines
+
+
+OVERSAMPLING = 4
+"""Oversampling: letters are drawn this many times larger, then scaled down."""
+
+
+class LineFont:
+    """Pygame's default font at a line height, with system fonts for letters that the default font
+    lacks. A letter that no font has is a box.
+
+    Kerning is off, because the default font's table tears words apart. Text is drawn large and
+    scaled down, which places letters at fractions of a pixel.
+    """
+
+    def __init__(self, line_height: int) -> None:
+        self._points = line_height * 11 // 12 * OVERSAMPLING
+        self._font = load_font(None, self._points)
+        self._height = self._font.get_sized_height(self._points)
+        self._ascender = self._font.get_sized_ascender(self._points)
+        self._others: dict[str, freetype.Font] = {}
+
+    @lru_cache(maxsize=4096)  # noqa: B019  # as many as there are sizes of letters are kept anyway
+    def size(self, text: str) -> tuple[int, int]:
+        """Return width and height of `text` in pixels; the height is the same for all texts."""
+        width = sum(self._width(piece, font) for piece, font, _ in self._pieces(text))
+        return -(-width // OVERSAMPLING), -(-self._height // OVERSAMPLING) if text else 0
+
+    @lru_cache(maxsize=256)  # noqa: B019  # a screen has fewer, and most stay the same
+    def render(self, text: str, color: str) -> pygame.Surface:
+        """Return a picture of `text` in `color`; it is cached and must not be changed."""
+        size = self.size(text)
+        if not min(size):
+            return pygame.Surface(size, pygame.SRCALPHA)
+        large = pygame.Surface((size[0] * OVERSAMPLING, self._height), pygame.SRCALPHA)
+        large.fill((*pygame.Color(color)[:3], 0))  # transparent black pixels would dim the edges
+        x = 0
+        for piece, font, y in self._pieces(text):
+            blit_text(large, (x, y), font, piece, color)
+            x += self._width(piece, font)
+        return pygame.transform.smoothscale(large, size)
+
+    def _pieces(self, text: str) -> Iterator[tuple[str, freetype.Font, int]]:
+        """Yield (piece, font, y) for the pieces of `text` from left to right: the font that has the
+        letters of the piece, and where its top is drawn."""
+        if text.isascii():
+            if text:
+                yield text, self._font, 0
+            return
+        text = text.encode("utf-8", "replace").decode()  # a file's name may be no UTF-8
+        clusters = split_clusters(_INVISIBLE.sub("", unicodedata.normalize("NFC", text)))
+        for is_usual, group in groupby(clusters, lambda each: all(self._font.get_metrics(each))):
+            run = [*group]
+            if is_usual:
+                yield "".join(run), self._font, 0
+            else:
+                yield from self._find_fonts(run)
+
+    def _width(self, piece: str, font: freetype.Font) -> int:
+        """Return the width of `piece` in `font`, in pixels before scaling down."""
+        if font in self._others.values():
+            return sum(self._advance(letter, font) for letter in piece)
+        return font.get_rect(piece).width
+
+    @lru_cache(maxsize=4096)  # noqa: B019  # pygame keeps 64, and a Chinese letter takes 0.1 ms
+    def _advance(self, letter: str, font: freetype.Font) -> int:
+        return round(font.get_metrics(letter)[0][4])
+
+    def _find_fonts(self, clusters: list[str]) -> Iterator[tuple[str, freetype.Font, int]]:
+        """Yield the pieces, as `_pieces` does, of a text whose `clusters` the default font
+        lacks."""
+        file = find_font_file(clusters)
+        if file is None:
+            yield "".join(clusters), self._font, 0
+            return
+        if file not in self._others:
+            self._others[file] = load_font(file, self._points)
+        font = self._others[file]
+        # on the line on which the usual letters stand
+        y = self._ascender - font.get_sized_ascender(self._points)
+        for fits, group in groupby(clusters, lambda cluster: file in _font_files[cluster]):
+            run = [*group]
+            if fits:
+                yield "".join(run), font, y
+            else:
+                yield from self._find_fonts(run)
+
+
+def blit_text(
+    large: pygame.Surface, place: tuple[int, int], font: freetype.Font, text: str, color: str
+) -> None:
+    """Draw `text` at `place` (x, y) on the transparent surface `large`, which must be filled with
+    the same `color`."""
+    picture = font.render(text, color)[0]
+    pygame.surfarray.pixels3d(picture)[...] = pygame.Color(color)[:3]
+    large.blit(picture, place, special_flags=pygame.BLEND_RGBA_MAX)
+
+
+def load_font(file: str | None, size: float) -> freetype.Font:
+    """Return the font in `file`, or pygame's default font for None, in the given size and without
+    kerning."""
+    font = freetype.Font(file, size)
+    font.kerning = False
+    font.pad = True
+    return font
+
+
+def font(line_height: int) -> LineFont:
+    """Return the cached default font for lines of this height in pixels."""
+    return cached_font(LineFont, line_height)
+
+
+def cached_font(font_class: Callable[[int], LineFont], line_height: int) -> LineFont:
+    """Return a font of class `font_class` for lines of `line_height` pixels, created once for each
+    height."""
+    if not freetype.get_init():
+        freetype.init()
+        _create_font.cache_clear()
+    return _create_font(font_class, line_height)
+
+
+@cache
+def _create_font(font_class: Callable[[int], LineFont], line_height: int) -> LineFont:
+    """Create a font of class `font_class` for lines of `line_height` pixels; cached until
+    `pygame.quit`."""
+    pygame.register_quit(_create_font.cache_clear)  # pygame.quit() makes fonts unusable
+    return font_class(line_height)
+
+
+@lru_cache(maxsize=256)
+def rounded_rect(size: tuple[int, int], radius: int, color: str) -> pygame.Surface:
+    """Return a picture of a filled rectangle of this size with corners of this radius; it is cached
+    and must not be changed."""
+    width, height = size
+    rect = f'<rect width="{width}" height="{height}" rx="{radius}" fill="{color}"/>'
+    return load_svg(f'<svg width="{width}" height="{height}">{rect}</svg>')
+
+
+@contextmanager
+def clipped(surface: pygame.Surface, rect: Rect) -> Iterator[None]:
+    """Restrict drawing on `surface` to `rect` during the `with` block.
+
+    The previous clip is restored at the end.
+    """
+    before = surface.get_clip()
+    surface.set_clip(rect.clip(before))
+    try:
+        yield
+    finally:
+        surface.set_clip(before)
+
+
+# ---- mosaic --------------------------------------------------------------------------------------
+
+CellCodes = NDArray[np.uint32] | NDArray[np.uint64]
+"""(H, W) look of cells: from the lowest byte type, state, colour and 1 if lit; on uint64 also type,
+state and colour of the ground object, 0 for none."""
+
+LOOK_MASK = 0xFFFFFF
+"""Bits of a code for type, state and colour."""
+
+CellPixels = NDArray[np.uint8] | NDArray[np.uint32]
+"""(H * cell, W * cell, 3) uint8 red, green, blue; or (H * cell, W * cell) uint32 of a surface."""
+
+NOT_DRAWN = 0xFFFFFFFF
+PIXELS_AT_ONCE = 1 << 22  # pixels: tiles are copied in portions of about this size
+
+
+def encode_looks(
+    grid: NDArray[np.uint8],
+    lit: NDArray[np.bool_] | None = None,
+    beneath: NDArray[np.uint8] | None = None,
+) -> CellCodes:
+    """Return an (H, W) array with one integer per cell that packs all that its picture depends on:
+    type, state and colour from `grid`, visibility from `lit`, and the ground from `beneath`.
+
+    Args:
+        grid: (H, W, 3) uint8 type, state and colour.
+        lit: (H, W) True where a cell is in sight; everywhere if None.
+        beneath: (H, W, 3) uint8 ground objects; None without a ground layer.
+    """
+    parts = np.zeros((*grid.shape[:2], 4 if beneath is None else 8), np.uint8)
+    parts[..., :3] = grid
+    parts[..., 3] = 1 if lit is None else lit
+    if beneath is not None:
+        covered = (beneath[..., 0] > FLOOR) & (beneath != grid).any(-1)
+        parts[..., 4:7] = np.where(covered[..., None], beneath, 0)
+    cell_codes: CellCodes = parts.view(f"<u{parts.shape[-1]}")[..., 0]
+    return cell_codes
+
+
+class TileCache:
+    """Cache of the pixels of tiles by appearance, packed into a code as by `encode_looks`, for one
+    cell size.
+
+    Args:
+        sheet: sprites.
+        cell: side of a cell in pixels.
+        rgb: True for (cell, cell, 3) uint8 tiles; False for (cell, cell) uint32 tiles of surfaces.
+    """
+
+    def __init__(self, sheet: SpriteSheet, cell: int, rgb: bool = False) -> None:
+        """Create a cache of tiles for cells of `cell` pixels: uint32 pixels of surfaces, or RGB
+        arrays if `rgb`."""
+        self.cell = cell
+        self._sheet, self._rgb = sheet, rgb
+        self._places: dict[int, int] = {}
+        self._pictures: list[CellPixels] = []
+        self._stack: CellPixels = np.empty(0, np.uint8)
+
+    def __getitem__(self, codes: CellCodes) -> CellPixels:
+        """Return the pictures of the cells with these codes, as an array of n pictures; pictures of
+        new codes are drawn first."""
+        places, codes_list = self._places, codes.tolist()
+        new_codes = sorted(set(codes_list).difference(places))
+        for code in new_codes:
+            self._pictures.append(self._draw_tile(code))
+            places[code] = len(places)
+        if len(self._stack) < len(places):
+            self._stack = cast(CellPixels, np.stack(self._pictures))
+        pixels: CellPixels = self._stack[[places[code] for code in codes_list]]
+        return pixels
+
+    def _draw_tile(self, code: int) -> CellPixels:
+        """Return the picture of a cell; `code` packs its appearance as `encode_looks` does."""
+        kind, state, color, lit, *ground_look, _ = code.to_bytes(8, "little")
+        ground, ground_state, ground_color = ground_look
+        sprite_name = self._sheet.sprite_name
+        below = (sprite_name(ground, ground_state), ground_color) if ground else ()
+        tile = self._sheet.tile(sprite_name(kind, state), color, self.cell, bool(lit), below)
+        copy_pixels = pygame.surfarray.array3d if self._rgb else pygame.surfarray.array2d
+        return np.ascontiguousarray(copy_pixels(tile).swapaxes(0, 1))
+
+
+class TileCanvas:
+    """Draws a grid into pixels, only the cells whose code changed since the last update.
+
+    Args:
+        tiles: tiles to draw with.
+        shape: height and width in cells.
+    """
+
+    def __init__(self, tiles: TileCache, shape: tuple[int, int]) -> None:
+        self.tiles = tiles
+        self.shown: CellCodes = np.full(shape, NOT_DRAWN, np.uint32)
+
+    def update(self, pixels: CellPixels, codes: CellCodes) -> None:
+        """Draw into `pixels` the cells whose code in `codes` differs from the last call.
+
+        Args:
+            pixels: pixels to write, the same at every call, see `CellPixels`.
+            codes: (H, W) codes to show.
+        """
+        ys, xs = np.nonzero(codes != self.shown)
+        cell, (height, width) = self.tiles.cell, codes.shape
+        cells = pixels.reshape(height, cell, width, cell, *pixels.shape[2:]).swapaxes(1, 2)
+        portion = max(1, PIXELS_AT_ONCE // cell**2)
+        for start in range(0, len(ys), portion):
+            part = ys[start : start + portion], xs[start : start + portion]
+            cells[part] = self.tiles[codes[part]]
+        self.shown = codes
+
+    def scroll(self, down: int, right: int) -> None:
+        """Update the record of drawn cells after the pixels were moved by `down` and `right` cells;
+        cells that scrolled into view will be drawn by the next `update`."""
+        height, width = self.shown.shape
+        shown = np.full_like(self.shown, NOT_DRAWN)
+        if abs(down) < height and abs(right) < width:
+            kept = self.shown[max(0, -down) : height - down, max(0, -right) : width - right]
+            y, x = max(0, down), max(0, right)
+            shown[y : y + kept.shape[0], x : x + kept.shape[1]] = kept
+        self.shown = shown
+
+    def invalidate(self, y: int, x: int, around: int = 0) -> None:
+        """Let the next `update` redraw the cells up to `around` cells away from row `y`, column
+        `x`, because something else was drawn over them."""
+        self.shown = self.shown.copy()
+        top, left = max(0, y - around), max(0, x - around)
+        self.shown[top : max(0, y + around + 1), left : max(0, x + around + 1)] = NOT_DRAWN
+
+
+# ---- cell pictures -------------------------------------------------------------------------------
+
+
+def render_cells(
+    scenario: Scenario, looks: NDArray[np.uint8], side: int
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Return pictures of cells with the appearances `looks`, (n, 3) type, state and colour, in the
+    sprites of `scenario`: large ones without and with an agent, `side` pixels wide, and small ones
+    without an agent, half as wide.
+
+    Args:
+        scenario: scenario with the sprites.
+        looks: (n, 3) uint8 type, state and colour.
+        side: side of a cell in pixels.
+
+    Returns:
+        (2 n, side, side, 3) uint8 pictures, first without an agent, then with an agent that faces
+        up, or (5 n, …) with one in each of the four directions if the view does not turn; and (n,
+        side // 2, side // 2, 3) uint8 pictures without an agent.
+    """
+    sheet = SpriteSheet(sprite_paths.sprite_folders(scenario), types=scenario.types)
+    shown = encode_looks(looks[None])[0]
+    without_agent, small = (TileCache(sheet, size, rgb=True)[shown] for size in (side, side // 2))
+    directions = 1 if scenario.area.turns else len(ANGLES)
+    pictures = np.concatenate([without_agent] * (1 + directions))
+    column = pygame.image.frombuffer(pictures.data, (side, side * len(pictures)), "RGB")
+    for k in range(len(looks), len(pictures)):
+        column.blit(sheet.get("agent", 0, side, k // len(looks) - 1), (0, k * side))
+    return pictures.astype(np.uint8), small.astype(np.uint8)
+
+
+@lru_cache(maxsize=8)
+def _shared_tiles(types: ObjectTypes, side: int) -> tuple[SpriteSheet, TileCache]:
+    sheet = SpriteSheet(types=types)
+    return sheet, TileCache(sheet, side, rgb=True)
+
+
+def render_grid(
+    grid: NDArray[np.uint8],
+    agent: NDArray[np.int64],
+    types: ObjectTypes,
+    side: int,
+    lines: Sequence[str] = (),
+) -> NDArray[np.uint8]:
+    """Return the picture of a grid with an agent on it, (H * side, W * side, 3) uint8.
+
+    Args:
+        grid: (H, W, 3) uint8 type, state and colour.
+        agent: (3,) y, x and orientation.
+        types: types that the indices refer to.
+        side: side of a cell in pixels.
+        lines: text at the top left.
+    """
+    sheet, tiles = _shared_tiles(types, side)
+    height, width = grid.shape[:2]
+    pixels = np.empty((height * side, width * side, 3), np.uint8)
+    TileCanvas(tiles, (height, width)).update(pixels, encode_looks(grid))
+    picture = pygame.image.frombuffer(pixels.data, (width * side, height * side), "RGB")
+    y, x, orientation = agent.tolist()
+    picture.blit(sheet.agent(0, side, orientation), (x * side, y * side))
+    if lines:
+        line_height = side * 2 // 5
+        shade = pygame.Surface((picture.get_width(), line_height * len(lines)), pygame.SRCALPHA)
+        shade.fill((0, 0, 0, 100))
+        picture.blit(shade, (0, 0))
+        for row, text in enumerate(lines):
+            rect = Rect(0, row * line_height, picture.get_width(), line_height)
+            draw_text_line(picture, rect, text, line_height, "white")
+    return pixels

@@ -1,0 +1,349 @@
+"""Painter of the screens: text, cards, buttons and bars, and the areas of the picture that react to
+presses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from gv_engine.play.ui.colors import Theme
+from gv_engine.play.ui.drawing.sprites import (
+    Rect,
+    cut_middle,
+    draw_text_line,
+    font,
+    pygame,
+    rounded_rect,
+    shorten_text,
+    split_clusters,
+)
+
+Pixel = tuple[int, int]
+"""x, y of the window."""
+
+SHADE = 150  # of 255: opacity of the shade behind an overlay
+
+
+class HitArea(NamedTuple):
+    """Rectangle of the picture that reacts to presses of the mouse button.
+
+    Attributes:
+        drag: True to call `press` again whenever the mouse moves while the button is down.
+    """
+
+    rect: Rect
+    press: Callable[[Pixel], None]
+    drag: bool
+
+
+def line_height(size: tuple[int, int], scale: float) -> int:
+    """Return the height of a line of text in pixels for a window of `size` (width, height), times
+    the user's factor `scale` as far as the window has room for that.
+
+    Args:
+        size: width and height of the window in pixels.
+        scale: factor of the text size, 1 for the default; the result is limited to what the window
+            has room for.
+    """
+    width, height = size
+    usual = min(20, width / 44, height / 38)
+    return int(max(11, min(usual * scale, width / 28, height / 20)))
+
+
+def wrap_text(text: str, line_height: int, width: int, max_lines: int = 1000) -> list[str]:
+    """Return `text` wrapped to lines of `width` pixels, at most `max_lines`, of which the last may
+    be wider; `line_height` sets the font size."""
+    lines: list[str] = []
+    for paragraph in cut_middle(text, max_lines * width).splitlines():
+        current, words = "", _split_words(paragraph, line_height, width)
+        for word, space in words:
+            longer = current + space + word if current else word
+            if not current or font(line_height).size(longer)[0] <= width:
+                current = longer
+            elif len(lines) < max_lines - 1:
+                lines.append(current)
+                current = word
+            else:  # not measured word by word: that takes quadratic time
+                return [*lines, longer + "".join(space + word for word, space in words)]
+        lines.append(current)
+    return lines[:max_lines]
+
+
+def _split_words(paragraph: str, line_height: int, width: int) -> Iterator[tuple[str, str]]:
+    """Yield (word, separator before it) for the words of `paragraph`; a word wider than `width`
+    pixels is split into letters. `line_height` sets the font size."""
+    for word in paragraph.split():
+        parts = [word] if font(line_height).size(word)[0] <= width else split_clusters(word)
+        for number, part in enumerate(parts):
+            yield part, "" if number else " "
+
+
+def cut(rect: Rect, side: str, size: int, gap: int = 0) -> Rect:
+    """Cut a strip of `size` pixels off a side of `rect` ("top", "bottom", "left" or "right") and
+    return it; `rect` is changed and loses the strip and `gap` pixels more.
+
+    Args:
+        rect: rectangle to shrink.
+        side: side of the part: top, bottom, left or right.
+        size: height or width of the part in pixels.
+        gap: pixels between the part and the rest.
+    """
+    part = rect.copy()
+    if side in ("top", "bottom"):
+        part.h = size
+        rect.h -= size + gap
+    else:
+        part.w = size
+        rect.w -= size + gap
+    if side == "top":
+        rect.y += size + gap
+    elif side == "left":
+        rect.x += size + gap
+    elif side == "bottom":
+        part.y = rect.bottom + gap
+    else:
+        part.x = rect.right + gap
+    return part
+
+
+def first_row(heights: Sequence[int], chosen: int, height: int, first: int = 0) -> int:
+    """Return the index of the first visible row of a list that is `height` pixels high, such that
+    row `chosen` is visible: the previous index `first`, or the index nearest to it.
+
+    Args:
+        heights: height of each row in pixels.
+        chosen: index of the row to show.
+        height: height of the list in pixels.
+        first: index of the first visible row before.
+    """
+    first = min(first, chosen)
+    while first < chosen and sum(heights[first : chosen + 1]) > height:
+        first += 1
+    return first
+
+
+class Painter:
+    """Draws one picture of the window and records its hit areas.
+
+    Args:
+        surface: surface to draw on.
+        theme: colours.
+        line_height: height of a line of text, in pixels.
+        mouse: position of the mouse; None outside of the window.
+        previous: painter of the previous picture; a drag that began there continues.
+
+    Attributes:
+        area: rectangle of the whole picture.
+    """
+
+    def __init__(
+        self,
+        surface: pygame.Surface,
+        theme: Theme,
+        line_height: int,
+        mouse: Pixel | None = None,
+        previous: Painter | None = None,
+    ) -> None:
+        """Create a painter for one picture; a drag that began in the picture of the painter
+        `previous` continues."""
+        self.surface, self.theme, self.mouse = surface, theme, mouse
+        self.line_height = line_height
+        self.area = surface.get_rect()
+        self._hit_areas: list[HitArea] = []
+        self._dragged: HitArea | None = previous._dragged if previous else None
+        self._hovered: Rect | None = None
+
+    def color(self, name: str) -> str:
+        """Return the theme's colour called `name`, such as `accent`, as `#rrggbb`."""
+        color: str = getattr(self.theme, name)
+        return color
+
+    def draw_card(self, rect: Rect, color: str = "card") -> None:
+        """Draw `rect` filled with round corners in the theme's colour called `color`."""
+        if rect.w > 0 and rect.h > 0:
+            radius = min(self.line_height // 2, rect.w // 2, rect.h // 2)
+            self.surface.blit(rounded_rect(rect.size, radius, self.color(color)), rect)
+
+    def draw_outline(self, rect: Rect, color: str = "accent") -> None:
+        """Draw the outline of `rect` in the theme's colour called `color`."""
+        line = self.line_height
+        pygame.draw.rect(self.surface, self.color(color), rect, max(2, line // 8), line // 2)
+
+    def draw_dialog(self, card: Rect, title: str, middle: bool = False) -> Rect:
+        """Draw the panel of a dialog with `title` into the rectangle `card`; return the rectangle
+        below the title. With `middle`, a title that is too long is shortened in its middle."""
+        self.draw_card(card)
+        inner = card.inflate(-2 * self.line_height, -self.line_height)
+        title_rect = cut(inner, "top", 2 * self.line_height)
+        self.draw_text(title_rect, title, size=1.4, middle=middle)
+        return inner
+
+    def draw_text(
+        self,
+        rect: Rect,
+        text: str,
+        color: str = "text",
+        align: str = "left",
+        size: float = 1.0,
+        middle: bool = False,
+    ) -> int:
+        """Draw one line of text into `rect`, vertically centred and with `align` left, center or
+        right, shortened if needed; return its width in pixels. `color` is a name in the theme, and
+        `size` a factor.
+
+        Args:
+            rect: rectangle that the text must not leave.
+            text: any text; white space is collapsed to single spaces.
+            color: name of a theme colour.
+            align: left, center or right.
+            size: font size as a multiple of the line height.
+            middle: True to shorten in the middle, for names.
+        """
+        if rect.w < self.line_height or not text:
+            return 0
+        line = max(9, int(self.line_height * size))
+        return draw_text_line(self.surface, rect, text, line, self.color(color), align, middle)
+
+    def draw_lines(
+        self, rect: Rect, text: str, color: str = "text", size: float = 1.0, align: str = "left"
+    ) -> int:
+        """Draw `text` wrapped into `rect`, from its top, as many lines as fit; return their height
+        in pixels. `color` is a name in the theme, `size` a factor, and `align` left, center or
+        right.
+
+        Returns:
+            The height written, in pixels.
+        """
+        line = max(9, int(self.line_height * size))
+        shown = wrap_text(text, line, rect.w, max(1, rect.h // line))
+        for number, words in enumerate(shown):
+            slot = Rect(rect.x, rect.y + number * line, rect.w, line)
+            is_path = " " not in words  # its end says most
+            self.draw_text(slot, shorten_text(words, line, rect.w, is_path), color, align, size)
+
+        return len(shown) * line
+
+    def text_width(self, text: str, size: float = 1.0) -> int:
+        """Return the width of `text` in pixels, drawn `size` times as large as usual."""
+        return font(max(9, int(self.line_height * size))).size(text)[0]
+
+    def dim(self) -> None:
+        """Darken everything drawn so far, and remove all hit areas."""
+        shade = pygame.Surface(self.area.size, pygame.SRCALPHA)
+        shade.fill((0, 0, 0, SHADE))
+        self.surface.blit(shade, (0, 0))
+        self._hit_areas.clear()
+
+    def draw_note(self, text: str) -> None:
+        """Draw the note `text` at the bottom of the picture."""
+        line = self.line_height
+        width = min(self.area.w - line, self.text_width(text) + 2 * line)
+        shown = wrap_text(text, line, width - 2 * line, 4)
+        rect = Rect(0, 0, width, len(shown) * line + line)
+        rect.midbottom = self.area.centerx, self.area.bottom - line // 2
+        self.draw_card(rect, "accent")
+        self.draw_lines(rect.inflate(-line, -line), text, "on_accent", align="center")
+
+    def add_hit_area(self, rect: Rect, press: Callable[[Pixel], None], drag: bool = False) -> bool:
+        """Call `press` with the mouse position when `rect` is clicked, and if `drag` also while the
+        mouse is dragged. Return True if the mouse is over `rect`.
+
+        Args:
+            rect: rectangle of the picture.
+            press: function of x, y in pixels.
+            drag: call the function also while the mouse is dragged.
+
+        Returns:
+            True if the mouse is over the rectangle.
+        """
+        self._hit_areas.append(HitArea(rect.copy(), press, drag))
+        is_hovered = self.mouse is not None and rect.collidepoint(self.mouse)
+        if is_hovered:
+            self._hovered = rect.copy()
+        return is_hovered
+
+    def draw_button(
+        self,
+        rect: Rect,
+        label: str,
+        press: Callable[[], None],
+        key: str = "",
+        chosen: bool = False,
+        ground: str = "well",
+        marked: bool = True,
+    ) -> bool:
+        """Draw a button with the text `label` into `rect`, on the theme colour `ground`; a click
+        calls `press`. `key` is shown as the key with the same effect, `chosen` highlights the
+        button, and `marked` outlines it under the mouse. Return True if the mouse is over it.
+
+        Args:
+            rect: rectangle of the button.
+            label: text of the button.
+            press: function without arguments.
+            key: key with the same effect, shown at the right.
+            chosen: True for the accent colour.
+            ground: name of the theme colour behind the label.
+            marked: True to outline the button while the mouse is over it.
+        """
+        over = self.add_hit_area(rect, lambda _: press())
+        self.draw_card(rect, "accent" if chosen else ground)
+        inner = rect.inflate(-self.line_height, 0)
+        if over and marked and not chosen:
+            self.draw_outline(rect, "outline")
+        if key:
+            key_width = self.draw_text(inner, key, "on_accent" if chosen else "muted", "right", 0.9)
+            inner.w -= key_width + self.line_height // 2
+        self.draw_text(inner, label, "on_accent" if chosen else "text", "left" if key else "center")
+        return over
+
+    def draw_bar(
+        self, rect: Rect, share: float, move: Callable[[float], None] | None = None
+    ) -> None:
+        """Draw a progress bar into `rect`, filled to the fraction `share` from 0 to 1. With `move`,
+        the user can drag the bar, which calls `move` with the new fraction."""
+        groove = rect.inflate(0, -rect.h // 2)
+        self.draw_card(groove, "outline")
+        filled = groove.copy()
+        filled.w = round(groove.w * min(1.0, max(0.0, share)))
+        self.draw_card(filled, "accent")
+        if move is not None:
+            knob = Rect(0, 0, rect.h * 3 // 4, rect.h)
+            knob.center = groove.x + filled.w, rect.centery
+            self.draw_card(knob.clamp(rect.inflate(knob.w, 0)), "text")
+            self.add_hit_area(
+                rect.inflate(knob.w, rect.h // 2),
+                lambda at: move(min(1.0, max(0.0, (at[0] - rect.x) / max(1, rect.w)))),
+                drag=True,
+            )
+
+    def draw_scrollbar(self, groove: Rect, first: int, shown: int, count: int) -> None:
+        """Draw a scrollbar into `groove` for a list of `count` rows, of which `shown` are visible,
+        starting with row `first`. If all rows are visible, draw nothing."""
+        if shown < count:
+            thumb = groove.copy()
+            thumb.h = max(self.line_height, groove.h * shown // count)
+            thumb.y += groove.h * first // count
+            self.draw_card(thumb, "outline")
+
+    def handle_mouse(self, event: pygame.event.Event) -> bool:
+        """Handle a mouse event; return True if it hit a hit area, or the mouse moved onto another
+        one."""
+        if event.type == pygame.MOUSEBUTTONDOWN and event.button == 1:
+            for area in reversed(self._hit_areas):
+                if area.rect.collidepoint(event.pos):
+                    self._dragged = area if area.drag else None
+                    area.press(event.pos)
+                    return True
+        elif event.type == pygame.MOUSEBUTTONUP and event.button == 1 and self._dragged:
+            self._dragged = None
+            return True
+        elif event.type == pygame.MOUSEMOTION:
+            if self._dragged:
+                self._dragged.press(event.pos)
+                return True
+            rects = (area.rect for area in reversed(self._hit_areas))
+            over = next((rect for rect in rects if rect.collidepoint(event.pos)), None)
+            if over != self._hovered:
+                self._hovered = over
+                return True
+        return False

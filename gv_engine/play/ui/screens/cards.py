@@ -1,0 +1,241 @@
+"""Cards of the start screen: a thumbnail, a title and a text about what a click opens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from gv_engine.play.session.catalogue import Entry
+from gv_engine.play.session.game import Game
+from gv_engine.play.session.replay import SUFFIX, Replay
+from gv_engine.play.session.rollout_games import is_rollout
+from gv_engine.play.ui.colors import Theme
+from gv_engine.play.ui.drawing.sprites import Rect, pygame
+from gv_engine.play.ui.drawing.stage import make_stage
+from gv_engine.play.ui.drawing.widgets import Painter, cut
+from gv_engine.play.ui.screens.screen import AppContext
+from gv_engine.rules.errors import GVEngineError, Stopped, TrustError, error_text
+
+
+class Card:
+    """Card of the start screen: a picture with text, which opens a level or a replay.
+
+    Attributes:
+        title: name of what the card opens.
+        file: file that the card opens, if any.
+        text: text about it; empty until the card is loaded.
+        wrong: message if it cannot be opened, else "".
+        loaded_theme: theme of the loaded thumbnail; None before.
+    """
+
+    def __init__(self, title: str, file: Path | None = None, text: str = "") -> None:
+        """Create a card that opens `file`, if given; `text` is shown below the title, and loaded
+        later if empty."""
+        self.title, self.file, self.text = title, file, text
+        self.wrong = ""
+        self._thumbnail: pygame.Surface | None = None
+        self.loaded_theme: Theme | None = None
+
+    @property
+    def search_texts(self) -> tuple[str, str]:
+        """Title and text that the search looks at."""
+        return self.title, self.text
+
+    def load(self, app: AppContext, theme: Theme, side: int) -> None:
+        """Load the card's thumbnail, `side` pixels wide in colours of `theme`, and its text; an
+        error becomes the text on the card."""
+        self.loaded_theme = theme
+        try:
+            self.load_content(app, theme, side)
+        except Stopped as stopped:
+            self.wrong = str(stopped)
+        except Exception as error:  # any error of a scenario file; the other cards must still work
+            self.wrong = error_text(error) or type(error).__name__
+
+    def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
+        """Load the card's thumbnail, `side` pixels wide in colours of `theme`, and its text; `app`
+        finds scenarios. Subclasses override this method, which does nothing here.
+
+        Args:
+            app: app that finds scenarios.
+            theme: colours of the thumbnail.
+            side: side of the thumbnail in pixels.
+
+        Raises:
+            GVEngineError, OSError: the file cannot be read.
+        """
+
+    def open(self, app: AppContext) -> None:
+        """Open the level or replay of the card in `app`; subclasses override this method.
+
+        Raises:
+            GVEngineError, OSError: it cannot be opened.
+        """
+        raise NotImplementedError
+
+    def edit(self, app: AppContext) -> None:
+        """Open the card's level in the editor of `app`; raise an error if the card has no level.
+
+        Raises:
+            GVEngineError, OSError: there is no level, or it cannot be edited.
+        """
+        raise GVEngineError(f"{self.title} is no level to edit")
+
+    def draw(self, painter: Painter, rect: Rect, chosen: bool) -> None:
+        """Draw the card into `rect`, with an outline if `chosen` is True."""
+        line = painter.line_height
+        painter.draw_card(rect)
+        if chosen:
+            painter.draw_outline(rect)
+        rest = Rect(rect.x + line // 2, rect.y + line // 2, rect.w - line // 2 * 2, rect.h - line)
+        self.draw_thumbnail(painter, cut(rest, "left", rest.h, line * 3 // 4))
+        painter.draw_text(cut(rest, "top", line * 5 // 4), self.title, size=1.15, middle=True)
+        painter.draw_lines(rest, self.wrong or self.text, "loss" if self.wrong else "muted", 0.9)
+
+    def _make_thumbnail(self, game: Game, theme: Theme, side: int) -> None:
+        """Draw the card's thumbnail, `side` pixels wide in colours of `theme`: the world in the
+        current state of `game`."""
+        self._thumbnail = pygame.Surface((side, side), 0, 32)
+        self._thumbnail.fill(theme.well)
+        make_stage(game, theme).draw_thumbnail(self._thumbnail, self._thumbnail.get_rect())
+
+    def draw_thumbnail(self, painter: Painter, well: Rect) -> None:
+        """Draw the card's thumbnail into `well`; until it is loaded, an empty panel."""
+        if self._thumbnail is None:
+            painter.draw_card(well, "well")
+            return
+        picture = self._thumbnail
+        if picture.get_width() != well.w:
+            picture = pygame.transform.smoothscale(picture, well.size)
+        painter.surface.blit(picture, well)
+
+
+class ScenarioCard(Card):
+    """Card of the start screen that opens a game of a scenario."""
+
+    def __init__(self, entry: Entry) -> None:
+        super().__init__(entry.title, Path(entry.source))
+        self.entry = entry
+
+    def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
+        """Load the scenario's description and a thumbnail of the level of seed 0, `side` pixels
+        wide. A scenario with Python code of its own is not run."""
+        try:
+            scenario = self.entry.scenario
+        except TrustError:
+            description = " ".join(self.entry.description.split())
+            self.text = f"{description} Its own Python runs when you open it.".strip()
+            return
+        self.text = " ".join(scenario.description.split())
+        self._make_thumbnail(Game(scenario, seed=0), theme, side)
+
+    def open(self, app: AppContext) -> None:
+        """Open a game of the card's scenario."""
+        app.play(self.entry.source)
+
+    def edit(self, app: AppContext) -> None:
+        """Open the card's scenario in the editor."""
+        app.edit(self.entry.source)
+
+
+class MissingCard(Card):
+    """Card for scenarios that need a package which is not installed.
+
+    Args:
+        entries: the scenarios.
+    """
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        super().__init__(f"{len(entries)} more levels", text=entries[0].missing)
+        self._names = " ".join(entry.title for entry in entries)
+
+    @property
+    def search_texts(self) -> tuple[str, str]:
+        """Title of the card, and the names of its scenarios, that the search looks at."""
+        return self.title, self._names
+
+    def open(self, app: AppContext) -> None:
+        """Raise an error that says how to install the missing package."""
+        raise GVEngineError(self.text)
+
+
+class ReplayCard(Card):
+    """Card of the start screen that plays a replay."""
+
+    file: Path
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(file.stem, file)
+
+    def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
+        """Load a summary of the replay and, if `app` knows the scenario, a thumbnail of the level,
+        `side` pixels wide. The summary of a puzzle compares the steps with par and the best."""
+        replay = Replay.load(self.file)
+        self.text = self.summarize(replay.summary, replay, app)
+        with suppress(GVEngineError, OSError):  # it may still be read about
+            game = Game(app.find_scenario(replay, self.file), replay.seed)
+            if game.pack_level and not app.settings.puzzle_rewards:
+                result = app.progress.format_result(game, len(replay.steps))
+                self.text = self.summarize(f"{game.heading[0]}: {result}", replay, app)
+            self._make_thumbnail(game, theme, side)
+
+    def summarize(self, summary: str, replay: Replay, app: AppContext) -> str:
+        """Return the text of the card with this `summary` of the replay."""
+        return summary
+
+    def open(self, app: AppContext) -> None:
+        """Open the screen that plays the card's replay."""
+        app.watch_replay(self.file)
+
+    def draw_thumbnail(self, painter: Painter, well: Rect) -> None:
+        """Draw the thumbnail of the level into `well`, with a play symbol."""
+        super().draw_thumbnail(painter, well)
+        symbol = well.inflate(-well.w // 2, -well.h // 2)
+        if self._thumbnail is not None:  # in the corner of a picture
+            symbol = Rect(0, 0, well.w // 4, well.h // 4)
+            gap = painter.line_height // 4
+            symbol.bottomright = well.right - gap, well.bottom - gap
+            painter.draw_card(symbol.inflate(symbol.w // 2, symbol.h // 2))
+        points = (symbol.topleft, symbol.midright, symbol.bottomleft)
+        pygame.draw.polygon(painter.surface, painter.color("muted"), points)
+
+
+class UnfinishedCard(ReplayCard):
+    """Card of the start screen that continues the unfinished game."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(file)
+        self.title = "Go on playing"
+
+    def summarize(self, summary: str, replay: Replay, app: AppContext) -> str:
+        """Return the `summary` of the unfinished game, with the scenario's file if `app` knows
+        it."""
+        file = app.find_recent_file(replay)
+        return f"{summary} in {file}" if file else summary
+
+    def open(self, app: AppContext) -> None:
+        """Continue the unfinished game."""
+        app.resume_game(self.file)
+
+
+class FileCard(Card):
+    """Card for a file or folder that was typed or dropped; the file is read only when it is
+    opened."""
+
+    file: Path
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(file.name, file, str(file))
+
+    def open(self, app: AppContext) -> None:
+        """Open the file of the card: watch it if it is a replay or a folder of episodes, else play
+        it as a scenario."""
+        if self.file.suffix == SUFFIX or is_rollout(self.file):
+            app.watch_replay(self.file)
+        else:
+            app.play(str(self.file))
+
+    def edit(self, app: AppContext) -> None:
+        """Open the card's file in the editor."""
+        app.edit(str(self.file))

@@ -1,0 +1,595 @@
+"""Editor screen: paint a level, edit its rules and properties, and play it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen
+from typing import Any, ClassVar
+
+from gv_engine.play.editor import map_model
+from gv_engine.play.editor.document import BackgroundChecker, CheckState, EditorDocument, Fault
+from gv_engine.play.editor.rules import RULE_PARTS, Rule, swap_fault_path
+from gv_engine.play.editor.text_buffer import EditError
+from gv_engine.play.session.session import Session
+from gv_engine.play.ui.autosave import UnsavedEdits
+from gv_engine.play.ui.drawing.sprites import Rect, pygame
+from gv_engine.play.ui.drawing.stage import MapDrawing, make_map_drawing
+from gv_engine.play.ui.drawing.widgets import Painter, cut
+from gv_engine.play.ui.screens.edit_forms import cell_form, level_form
+from gv_engine.play.ui.screens.edit_lists import RuleListScreen, open_level_list
+from gv_engine.play.ui.screens.edit_menus import ConflictMenu, EditMenu, PackMenu
+from gv_engine.play.ui.screens.edit_panels import (
+    EditLayout,
+    draw_palette,
+    draw_report,
+    lay_out_editor,
+)
+from gv_engine.play.ui.screens.play import PlaytestScreen
+from gv_engine.play.ui.screens.replay import Prompt
+from gv_engine.play.ui.screens.screen import AppContext, Screen
+from gv_engine.scenario.storage.files import path_exists
+
+TOOLS = ("pen", "rectangle", "room", "fill")
+FILE_POLL_INTERVAL = 0.5  # s
+CHECKER_POLL_INTERVAL = 0.1  # s
+
+
+class EditScreen(Screen):
+    """Screen that edits one scenario, with a map to paint on.
+
+    Args:
+        app: app of the screen.
+        work: edited document.
+
+    Attributes:
+        work: edited document.
+        brushes: objects that can be painted.
+        cursor: cell of the keyboard commands.
+        tool: painting tool, one of `TOOLS`.
+        chosen_fault: number of the error that is shown; -1 for none.
+        export_text: progress of the web page that is being written; "" if none is.
+    """
+
+    groups = ("edit", "window")
+    commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
+        **Screen.commands,
+        "up": lambda screen: screen._move(-1, 0),
+        "down": lambda screen: screen._move(1, 0),
+        "left": lambda screen: screen._move(0, -1),
+        "right": lambda screen: screen._move(0, 1),
+        "put": lambda screen: screen._put(),
+        "erase": lambda screen: screen._erase(),
+        "pick": lambda screen: screen._pick(),
+        "next_thing": lambda screen: screen.brushes.select_next(1),
+        "previous_thing": lambda screen: screen.brushes.select_next(-1),
+        "next_color": lambda screen: screen.brushes.next_color(),
+        "next_state": lambda screen: screen.brushes.next_state(),
+        "next_tool": lambda screen: screen._next_tool(),
+        "all_things": lambda screen: screen.brushes.toggle_all_things(),
+        "zoom_in": lambda screen: screen.drawing.zoom(1),
+        "zoom_out": lambda screen: screen.drawing.zoom(-1),
+        "zoom_reset": lambda screen: screen.drawing.zoom(0),
+        "try": lambda screen: screen.try_level(),
+        "undo": lambda screen: screen.restore(screen.work.undo, "undo"),
+        "redo": lambda screen: screen.restore(screen.work.redo, "redo"),
+        "save": lambda screen: screen.save(),
+        "save_as": lambda screen: screen.save_as(),
+        "share": lambda screen: screen.save(then=screen.share),
+        "size": lambda screen: screen.enter_size(),
+        "cell_form": lambda screen: screen.has_map and screen.app.push(cell_form(screen)),
+        "level_form": lambda screen: screen.app.push(level_form(screen)),
+        "level_rules": lambda screen: screen.app.push(RuleListScreen(screen)),
+        "add_objects": lambda screen: open_level_list(screen),
+        "pack_levels": lambda screen: screen.app.push(PackMenu(screen)),
+        "next_fault": lambda screen: screen.show_fault(screen.chosen_fault + 1),
+        "menu": lambda screen: screen._open_menu(),
+    }
+
+    def __init__(self, app: AppContext, work: EditorDocument) -> None:
+        super().__init__(app)
+        self.work = work
+        self.brushes = map_model.Brushes(work.vocabulary)
+        self.cursor: map_model.MapCell = (0, 0)
+        self.tool = TOOLS[0]
+        self._corner: map_model.MapCell | None = None
+        self._is_erasing = False
+        self._is_pressed = False
+        self._stroke = 0
+        self._make_drawing = lru_cache(maxsize=1)(make_map_drawing)
+        self._layout: EditLayout | None = None
+        self._drawn: MapDrawing | None = None  # drawing that the mouse points at
+        self._preview: EditorDocument | None = None
+        self.chosen_fault = -1
+        self._next_check = 0.0
+        self._has_warned = self._is_discarded = False
+        self._checker = BackgroundChecker()
+        self._check_state = CheckState()
+        self._checked_scenario: object = None
+        self._moved_faults: tuple[Fault, ...] = ()  # findings that an edit has only moved
+        self._export: tuple[Path, Popen[str]] | None = None  # page and process that writes it
+        self._export_start = 0.0
+        self.export_text = ""
+
+    def refresh(self) -> None:
+        """Parse the changed text of the file again, and update brushes and cursor for the changed
+        level."""
+        self.work.refresh()
+        self.brushes.set_vocabulary(self.work.vocabulary)
+        height, width = self.work.map.shape
+        y, x = self.cursor
+        self.cursor = max(0, min(height - 1, y)), max(0, min(width - 1, x))
+        self._preview = None
+        self.app.needs_redraw = True
+
+    def edit(self, change: Callable[[str], str], stroke: object = None) -> None:
+        """Replace the file's text by `change(text)`, and show the changed level. Consecutive edits
+        with an equal `stroke`, such as a number, are undone together.
+
+        Args:
+            change: function from the old text to the new text.
+            stroke: edits in a row with the same stroke are undone together.
+
+        Raises:
+            EditError: the change is not possible.
+        """
+        self.work.edit(change, stroke)
+        self.refresh()
+
+    def move_rule(self, rule: Rule, offset: int) -> bool:
+        """Move `rule` by `offset` positions, 1 or -1, in its list; findings of the checker follow
+        it. Return True if that changes the file."""
+        before, findings = self.work.buffer.text, self._check_state.faults
+        self.edit(lambda _: self.work.rules.move_rule(rule, offset))
+        if self.work.buffer.text == before:
+            return False
+        paths = [swap_fault_path(f.place.path, rule.path, offset) for f in findings]
+        self._moved_faults = tuple(
+            fault._replace(place=fault.place._replace(path=path))
+            for fault, path in zip(findings, paths, strict=True)
+        )
+        self._check_state = self._check_state._replace(faults=self._moved_faults)
+        return True
+
+    def draw_as_map(self) -> None:
+        """Replace the scenario's level generator by a fixed map: the level of seed 0."""
+        self.work.insert_level(0)
+        self.refresh()
+
+    @property
+    def has_map(self) -> bool:
+        """True if the level has a map to paint on."""
+        return bool(self.work.map.rows)
+
+    def paint(self, cells: Iterable[map_model.MapCell], thing: map_model.CellThing) -> None:
+        """Put `thing`, the legend entry of a cell's content, into `cells` of the map. Cells painted
+        by one drag of the mouse are undone together."""
+        self._require_map()
+        painted = [(cell, thing) for cell in cells if cell in self.work.map]
+        self.edit(lambda _: self.work.map.paint(painted), stroke=self._stroke)
+
+    def _require_map(self) -> None:
+        """Raise an `EditError` if the level has no map."""
+        if not self.has_map:
+            raise EditError("This level has no map to paint on; the menu draws one of its levels")
+
+    def _use_tool(self, cell: map_model.MapCell, erases: bool) -> None:
+        """Apply the selected tool (pen, rectangle, room or fill) to `cell`, with the selected
+        object or, if `erases`, with bare floor."""
+        thing = map_model.FLOOR_THING if erases else self.brushes.thing()
+        if self.tool == "fill":
+            self.paint(self.work.map.flood_fill(cell), thing)
+        elif self.tool == "pen":
+            self.paint([cell], thing)
+        elif self._corner is None:
+            self._corner, self._is_erasing = cell, erases
+        else:
+            self._draw_box(cell)
+
+    def _draw_box(self, cell: map_model.MapCell) -> None:
+        """Draw the rectangle or room between the first corner, marked before, and `cell`; nothing
+        if no corner is marked."""
+        corner, self._corner = self._corner, None
+        if corner is None:
+            return
+        if self.tool == "room" and not self._is_erasing:
+            self.edit(lambda _: self.work.map.paint_room(corner, cell), stroke=self._stroke)
+        else:
+            thing = map_model.FLOOR_THING if self._is_erasing else self.brushes.thing()
+            self.paint(map_model.cells_of_box(corner, cell), thing)
+
+    def _put(self) -> None:
+        """Apply the selected tool to the cell under the cursor."""
+        self._stroke += 1
+        self._use_tool(self.cursor, erases=False)
+
+    def _erase(self) -> None:
+        """Put bare floor into the cell under the cursor."""
+        self._stroke += 1
+        self.paint([self.cursor], map_model.FLOOR_THING)
+
+    def _pick(self) -> None:
+        """Make the object in the cell under the cursor the brush."""
+        if self.has_map:
+            self.brushes.pick(self.work.map.thing(self.cursor))
+
+    def _move(self, down: int, right: int) -> None:
+        """Move the cursor by `down` rows and `right` columns, unless it would leave the map."""
+        cell = self.cursor[0] + down, self.cursor[1] + right
+        if cell in self.work.map:
+            self.cursor = cell
+
+    def _next_tool(self) -> None:
+        """Switch to the next painting tool: pen, rectangle, room or fill."""
+        self.tool = TOOLS[(TOOLS.index(self.tool) + 1) % len(TOOLS)]
+        self._corner = None
+
+    def on_mouse(self, event: pygame.event.Event) -> None:
+        """Handle a mouse event: the wheel zooms the map or selects another object, buttons
+        paint."""
+        if self._layout is None or self._drawn is None:
+            return
+        if event.type == pygame.MOUSEWHEEL:
+            mouse = pygame.mouse.get_pos() if pygame.mouse.get_focused() else (0, 0)
+            if self._layout.palette.collidepoint(mouse):
+                self.brushes.select_next(-event.y)
+            else:
+                self._drawn.zoom(event.y)
+            return
+        position, cell = getattr(event, "pos", None), None
+        if position and self._layout.board.collidepoint(position) and self.has_map:
+            cell = self._drawn.cell_at(position)
+        if cell is not None and cell != self.cursor:
+            before, self.cursor, self.app.needs_redraw = self.cursor, cell, True
+            if event.type == pygame.MOUSEMOTION and self._is_pressed and self.tool == "pen":
+                thing = map_model.FLOOR_THING if self._is_erasing else self.brushes.thing()
+                self.paint(map_model.cells_of_line(before, cell), thing)
+        if event.type == pygame.MOUSEBUTTONDOWN and cell is not None:
+            self._press_cell(cell, event.button)
+        elif event.type == pygame.MOUSEBUTTONUP and self._is_pressed:
+            self._is_pressed = False
+            self._draw_box(self.cursor)
+
+    def _press_cell(self, cell: map_model.MapCell, button: int) -> None:
+        """Handle a mouse `button` pressed on `cell`: 1 (left) applies the tool, 2 (middle) selects
+        the object under the cursor, 3 (right) erases."""
+        self._stroke += 1
+        self._corner = None
+        if button == 2:
+            self._pick()
+        elif button in (1, 3):
+            self._is_pressed, self._is_erasing = True, button == 3
+            self._use_tool(cell, self._is_erasing)
+
+    # ---- drawing -------------------------------------------------------------------------
+
+    @property
+    def drawing(self) -> MapDrawing:
+        """Object that draws the map; created again when colours, object types or folder change."""
+        types, folders = self.work.vocabulary.types, self.work.sprite_folders
+        domain = self.work.document.domain if self.work.document else "grid"
+        return self._make_drawing(domain, self.app.theme, folders, types)
+
+    def _draw_board(self, painter: Painter, rect: Rect, drawing: MapDrawing) -> None:
+        """Draw into `rect` the map with outlined cells; if the level has no map, an explanation and
+        an example level. `drawing` draws the map."""
+        line = painter.line_height
+        painter.draw_card(rect, "well")
+        inner = rect.inflate(-line // 2, -line // 2)
+        if not self.has_map:
+            self._draw_without_map(painter, inner, drawing)
+            return
+        drawing.draw(painter.surface, inner, line, self.work.map, self.cursor)
+        drawing.outline_cells(painter.surface, inner, self._outlines())
+
+    def _outlines(self) -> Mapping[map_model.MapCell, str]:
+        """Return the cells to outline, each with the name of its theme colour: cells with errors,
+        the rectangle being drawn, the cursor."""
+        wrong = [cell for fault in self.faults for cell in self.work.cells_of(fault)]
+        marks = dict.fromkeys(wrong, "loss")
+        if self._corner is not None:
+            marks |= dict.fromkeys(map_model.cells_of_box(self._corner, self.cursor), "accent")
+        return {**marks, self.cursor: "select"}
+
+    def _draw_without_map(self, painter: Painter, rest: Rect, drawing: MapDrawing) -> None:
+        """Draw into `rest`, for a level without a map, an explanation, a button that turns the
+        level of seed 0 into a map, and a preview of that level."""
+        line = painter.line_height
+        text = (
+            "No map is drawn here: rules make a level with each reset, as below. Its rules and "
+            "properties can be edited, or one of its levels be drawn as a map, which then takes "
+            "their place."
+        )
+        if self.work.document is None:
+            text = "The file cannot be read as it is: " + self.work.faults[0].message
+        height = painter.draw_lines(Rect(rest.x, rest.y, rest.w, 6 * line), text, "muted")
+        if self.work.scenario is None:
+            return
+        cut(rest, "top", height + line // 2)
+        button = cut(rest, "top", 2 * line, line)
+        button.w = min(button.w, 16 * line)
+        painter.draw_button(button, "Draw it as a map", self.draw_as_map, ground="card")
+        self._preview = self._preview or self.work.copy_with_level(0)
+        if rest.h > 4 * line and self._preview.map.rows:
+            drawing.draw(painter.surface, rest, line, self._preview.map, (0, 0))
+
+    # ---- events --------------------------------------------------------------------------
+
+    def tick(self, now: float) -> float | None:
+        """Look for changes of the file on disk and for results of the background check; return the
+        seconds until the next call."""
+        if now >= self._next_check:
+            self._next_check = now + FILE_POLL_INTERVAL
+            self._check_file()
+        self._poll_checker()
+        self._poll_export()
+        due = self._next_check - now
+        is_waiting = self._checker.is_waiting or self._export is not None
+        return min(due, CHECKER_POLL_INTERVAL) if is_waiting else due
+
+    def _poll_checker(self) -> None:
+        """Send the scenario to the background checker if it has changed, and store new results of
+        the checker."""
+        if self._checked_scenario is not self.work.scenario:
+            self._checked_scenario = self.work.scenario
+            self._check_state, self._moved_faults = CheckState(self._moved_faults), ()
+            self._checker.ask(self.work.scenario)
+            self.app.needs_redraw = True
+        if state := self._checker.answer():
+            self._check_state = state
+            self.app.needs_redraw = True
+
+    def _poll_export(self) -> None:
+        """Show a note if the page that `share` writes is ready or has failed; else update its
+        progress."""
+        if self._export is None:
+            return
+        page, process = self._export
+        if (status := process.poll()) is None:
+            seconds = int(time.monotonic() - self._export_start)
+            text = f"Writing {page.name}: compiling the rules for browsers, {seconds} s"
+            self.app.needs_redraw |= text != self.export_text
+            self.export_text = text
+            return
+        self._export, self.export_text = None, ""
+        _, errors = process.communicate()
+        reason = (errors.strip().splitlines() or [f"the command ended with {status}"])[-1]
+        failure = f"No page: {reason.removeprefix('gv-engine: ')}"
+        success = f"{page} is written; open it in a browser, or send it to somebody"
+        self.app.show_note(failure if status else success, stays=15)
+
+    def on_close(self) -> None:
+        """Stop the background check and the writing of a page."""
+        self._checker.close()
+        if self._export is not None:
+            self._export[1].kill()
+            self._export[1].communicate()
+
+    def unsaved_work(self) -> UnsavedEdits | None:
+        """Return the edited text with its file and variant; None if it is saved, or the user has
+        chosen not to save it."""
+        buffer = self.work.buffer
+        if not buffer.is_edited or self._is_discarded:
+            return None
+        return UnsavedEdits(buffer.text, str(buffer.file or ""), self.work.variant)
+
+    def _check_file(self) -> None:
+        """Read the file again if another program has changed it; if there are unsaved edits, only
+        show a note."""
+        buffer = self.work.buffer
+        if not buffer.has_disk_changes:
+            self._has_warned = False
+        elif not self._has_warned:
+            self._has_warned = True
+            name = buffer.file.name if buffer.file else ""
+            if buffer.is_unsaved:
+                self.app.show_note(f"{name} was changed elsewhere: saving asks which one stays", 15)
+                return
+            buffer.load_from_disk()
+            self._has_warned = False
+            self.refresh()
+            note = f"{name} was changed elsewhere and is read again; undo leads back"
+            self.app.show_note(note, 10)
+        if self.work.have_rules_changed():
+            self.refresh()
+            self.app.show_note("The rules were changed and are read again")
+
+    def restore(self, restore_text: Callable[[], bool], name: str) -> None:
+        """Undo or redo an edit by calling `restore_text`, which returns False if there is nothing
+        to restore; then show a note with `name`, `undo` or `redo`.
+
+        Args:
+            restore_text: `undo` or `redo` of the document.
+            name: name of the function for the note.
+        """
+        if not restore_text():
+            self.app.show_note(f"There is nothing to {name}")
+        self.refresh()
+
+    def try_level(self) -> None:
+        """Open a game to playtest the edited level; raise an error if the level has errors.
+
+        Raises:
+            GVEngineError: the level has errors.
+        """
+        if self.work.scenario is None:
+            fault = self.work.faults[0].message if self.work.faults else "there is no level"
+            raise EditError(f"It cannot be played yet: {fault}")
+        self.app.push(PlaytestScreen(self.app, Session(self.work.scenario, seed=0)))
+
+    # ---- the file ------------------------------------------------------------------------
+
+    def save(self, then: Callable[[], None] = lambda: None) -> None:
+        """Save the file, then call `then`. First ask for a name if the file has none, or what to do
+        if another program has changed it.
+
+        Args:
+            then: called after the file is written.
+        """
+        if self.work.buffer.file is None:
+            self.save_as(then)
+        elif self.work.buffer.has_disk_changes:
+            self.app.push(ConflictMenu(self, then))
+        else:
+            self.write(then=then)
+
+    def save_as(self, then: Callable[[], None] = lambda: None) -> None:
+        """Ask the user for a file name and save the file under it, then call `then`."""
+        level = self.work.ref.file
+
+        def accept(text: str) -> None:
+            """Save into the file whose path was typed as `text`."""
+            file = Path(text.strip()).expanduser()
+            file = file if file.suffix in (".yaml", ".yml") else file.with_name(f"{file.name}.yaml")
+            if path_exists(file) and file.absolute() != level.absolute():
+                raise EditError(f"{file} is there already; choose another name")
+            self.write(file.absolute(), then)
+
+        words = f"A scenario file; without a folder it goes into {Path.cwd()}."
+        self.app.push(Prompt(self.app, "Save as", words, level.name, accept))
+
+    def write(self, file: Path | None = None, then: Callable[[], None] = lambda: None) -> None:
+        """Write the text into `file`, by default the edited one, show a note, and call `then` if it
+        succeeds."""
+        is_saved = False
+        with self.app.showing_errors("Not saved"):
+            saved = self.work.buffer.save(file)
+            self.refresh()
+            self.app.settings.add_recent(str(self.work.ref))
+            self.app.save_settings()
+            self.app.show_note(f"Saved {saved}")
+            is_saved = True
+        if is_saved:
+            with self.app.showing_errors():
+                then()
+
+    def share(self) -> None:
+        """Start to write the saved level as a web page beside its file, unless one is being
+        written; `tick` says when it is ready."""
+        if self._export is not None:
+            self.app.show_note(f"{self._export[0].name} is still being written")
+            return
+        level, settings = self.work.ref, self.app.settings
+        variant = f"-{level.variant}" if level.variant and not self.work.pack_titles else ""
+        page = level.file.with_name(f"{level.file.stem}{variant}.html")
+        style = f"--theme={settings.theme}", f"--palette={settings.palette}"
+        command = self.work.export_command(page, *style)
+        self._export = page, Popen(command, stdout=DEVNULL, stderr=PIPE, text=True)
+        self._export_start = time.monotonic()
+        self.app.show_note(f"Writing {page.name}, which can take a minute; go on meanwhile")
+
+    def leave(self) -> None:
+        """Close the editor without saving."""
+        self._is_discarded = True
+        while self.app.top is not self:
+            self.app.pop()
+        self.app.pop()
+
+    # ---- other commands ------------------------------------------------------------------
+
+    def enter_size(self) -> None:
+        """Ask the user for another size of the map, and change the map."""
+        self._require_map()
+        height, width = self.work.map.shape
+
+        def accept(text: str) -> None:
+            """Change the map to the size typed as `text`, rows and columns, such as `9x12`."""
+            sides = text.lower().replace("×", "x").split("x")
+            if len(sides) != 2 or not all(side.strip().isdecimal() for side in sides):
+                raise EditError(f"found {text!r}, expected rows and columns, as 9x12")
+            self.edit(lambda _: self.work.map.resize(int(sides[0]), int(sides[1])))
+
+        words = "Rows and columns. Walls around the level stay around it."
+        letters = "0123456789x× "
+        self.app.push(Prompt(self.app, "Size", words, f"{height}x{width}", accept, letters))
+
+    def show_fault(self, index: int) -> None:
+        """Select the error number `index` (wraps around), and move the cursor to the first cell to
+        which the error belongs."""
+        faults = self.faults
+        if not faults:
+            self.app.show_note("No errors found")
+            return
+        self.chosen_fault = index % len(faults)
+        if cells := self.work.cells_of(faults[self.chosen_fault]):
+            self.cursor = cells[0]
+
+    def open_fault(self, index: int, *_: object) -> None:
+        """Select the error number `index`, and open the list of rules or the form in which the user
+        can fix it."""
+        self.show_fault(index)
+        fault = self.faults[index]
+        key = fault.place.path.partition(".")[0].partition("[")[0]
+        if self.work.document is None or self.work.cells_of(fault):
+            return
+        if key in (part.key for part in RULE_PARTS):
+            rules = RuleListScreen(self)
+            rules.choose_at(fault.place.path)
+            self.app.push(rules)
+        elif key in self.work.format.keys:
+            form = level_form(self)
+            form.choose_field(key)
+            self.app.push(form)
+
+    def _open_menu(self) -> None:
+        """Unmark the first corner of a rectangle if there is one; else open the editor's menu."""
+        if self._corner is not None:
+            self._corner = None
+        else:
+            self.app.push(EditMenu(self))
+
+    @property
+    def faults(self) -> Sequence[Fault]:
+        """Errors of the document, followed by findings of the background checker."""
+        findings = (
+            fault._replace(message=self.work.shorten_message(fault.message, fault.place))
+            for fault in self._check_state.faults
+        )
+        return (*self.work.faults, *findings)
+
+    @property
+    def verdict(self) -> tuple[str, str]:
+        """Text on whether the level can be won, and the name of its theme colour."""
+        if self.work.scenario is None:
+            return "", "text"
+        state = self._check_state
+        if state.steps is None and not state.message:
+            return "Looking for a way to win", "muted"
+        text = state.message or f"Can be won in {state.steps} steps"
+        if state.levels:
+            text = f"Seed 0: {text[0].lower()}{text[1:]}. Seeds from 0 on: {state.levels}"
+        return text, "gain" if state.steps is not None else "loss" if state.is_lost else "muted"
+
+    # ---- drawing -------------------------------------------------------------------------
+
+    def draw(self, painter: Painter, now: float) -> None:
+        """Draw header, map, palette, report and hints."""
+        self._layout = layout = lay_out_editor(painter.area, painter.line_height)
+        header = layout.header.copy()
+        buttons = ((text, "edit", name) for text, name in _BUTTONS.items())
+        self.draw_buttons(painter, header, buttons, 9 * painter.line_height)
+        painter.draw_text(header, self.work.title, size=1.3, middle=True)
+        drawing = self._drawn = self.drawing
+        try:
+            self._draw_board(painter, layout.board, drawing)
+            draw_palette(painter, layout.palette, self, drawing)
+        except ValueError as error:  # a drawing of the author's that cannot be read
+            painter.draw_lines(layout.board, str(error), "loss")
+        draw_report(painter, layout.report, self)
+        painter.draw_text(layout.hints, " · ".join(self._hints()), "muted", "center", 0.9)
+
+    def _hints(self) -> Sequence[str]:
+        """Return hints on keys and mouse buttons."""
+        if self._corner is not None:
+            return self.hints_of("edit", {"put": "the other corner", "menu": "not this one"})
+        texts = {"undo": "undo", "next_tool": "tool", "pick": "take from the cell"}
+        hints = self.hints_of("edit", {**texts, "help": "all keys"})
+        return ("Left button puts, right takes out", *hints)
+
+
+_BUTTONS = {
+    **{"Play": "try", "Save": "save", "Menu": "menu", "Rules": "level_rules"},
+    "Level": "level_form",
+}

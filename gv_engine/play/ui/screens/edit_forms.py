@@ -1,0 +1,431 @@
+"""Forms of the editor: fields made from the schema, for the level, a cell or a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from gv_engine.play.editor.form_fields import FormField, form_fields, make_field, to_words
+from gv_engine.play.editor.map_model import Vocabulary
+from gv_engine.play.editor.pack import level_path
+from gv_engine.play.editor.rules import RULE_PARTS, Rule
+from gv_engine.play.editor.text_buffer import (
+    EditError,
+    KeyPath,
+    format_key_path,
+    has_value,
+    read_scalar,
+)
+from gv_engine.play.ui.drawing.sprites import Rect
+from gv_engine.play.ui.drawing.widgets import Painter, cut, wrap_text
+from gv_engine.play.ui.screens.menu import Menu, MenuRow
+from gv_engine.play.ui.screens.replay import Prompt
+from gv_engine.rules.errors import format_cell
+from gv_engine.scenario.documents.parameters import PARAMETERS
+from gv_engine.scenario.levels.packs import LEVEL_KEYS
+from gv_engine.scenario.readers.map import LEGEND_KEYS
+from gv_engine.scenario.syntax.json_schema import TEXT, Key
+from gv_engine.scenario.syntax.yaml_parser import parse_value
+
+if TYPE_CHECKING:
+    from gv_engine.play.ui.screens.edit import EditScreen
+
+
+_EXCLUDED_KEYS = ("domain", "map", "legend", *(part.key for part in RULE_PARTS))
+"""Keys of a level that are no fields of its form: they are painted, or edited as rules."""
+_FIRST = ("name", "description", "mission", "max_steps", "observation_function", "view")
+_MAX_DESCRIPTION_LINES = 4  # lines
+_AREA_TEXT = "Cells that the agent sees, with itself: ahead of it, or on all sides."
+_MAX_CYCLED_CHOICES = 3
+"""Number of choices up to which Enter switches to the next one; more are a list to pick from."""
+
+
+class FormScreen(Menu):
+    """Form with a row for each field; choices are changed in the row, other values are typed.
+
+    Args:
+        screen: editor screen.
+        title: title of the form.
+        make_fields: function that returns the current fields.
+        put: function that sets a field's value; None removes the field.
+        path: path of the form's object in error messages.
+    """
+
+    groups = ("list", "menu", "window")
+    free_lines = 6
+
+    def __init__(
+        self,
+        screen: EditScreen,
+        title: str,
+        make_fields: Callable[[], Sequence[FormField]],
+        put: Callable[[str, Any], None],
+        path: str = "",
+    ) -> None:
+        """Create a form of fields given by `make_fields`; `put(name, value)` writes a value into
+        the file."""
+        super().__init__(screen.app)
+        self._screen, self.title, self._make_fields, self._put = screen, title, make_fields, put
+        self._path = path
+
+    def rows(self) -> Sequence[MenuRow]:
+        """Return a menu row for each field of the form."""
+        rows = [self._make_row(field) for field in self._make_fields()]
+        return rows or [MenuRow("Nothing can be set here", lambda _: self.app.pop())]
+
+    def _make_row(self, field: FormField) -> MenuRow:
+        """Return the row of `field`: arrows for numbers and few choices; a list to pick from for
+        more choices."""
+        has_list = len(field.presets) > _MAX_CYCLED_CHOICES
+        is_set_number = field.number_schema is not None and isinstance(field.value, int)
+        return MenuRow(
+            field.label,
+            partial(self._change, field.name),
+            _format_value(field, self._screen.work.vocabulary),
+            choose=partial(self._pick, field.name) if has_list or is_set_number else None,
+            has_steps=bool(field.choices) or is_set_number,
+            repeats=is_set_number and not field.choices,
+        )
+
+    def _pick(self, name: str) -> None:
+        """Open the list of the values of the field called `name`, or ask the user to type one."""
+        field = self._field(name)
+        if field is not None and field.presets:
+            self.app.push(PickScreen(self, field))
+        elif field is not None:
+            self.ask_value(field)
+
+    def choose_field(self, name: str) -> None:
+        """Choose the row of the field called `name`; the first row if there is no such field."""
+        names = [field.name for field in self._make_fields()]
+        self.chosen = names.index(name) if name in names else 0
+
+    def _field(self, name: str) -> FormField | None:
+        """Return the field called `name`; None if there is none."""
+        return next((field for field in self._make_fields() if field.name == name), None)
+
+    def _change(self, name: str, step: int) -> None:
+        """Change the field called `name`: switch to the choice `step` positions further, open the
+        form of its parts, or ask the user to type a value."""
+        field = self._field(name)
+        if field is None:  # undone meanwhile
+            return
+        if field.choices and (field.value is None or field.value in field.choices):
+            self.pick_value(name, field.next_choice(step))
+        elif field.number_schema and isinstance(field.value, int):
+            self.pick_value(name, field.step_number(step))
+        elif field.parts is not None:
+            self.app.push(PartsScreen(self, name))
+        elif field.keys:
+            self.app.push(InnerForm(self, name))
+        else:
+            self.ask_value(field)
+
+    def pick_value(self, name: str, value: Any) -> None:
+        """Set the value of the field called `name` in the file, and show the changed level."""
+        self._put(name, value)
+        self._screen.refresh()
+
+    def ask_value(self, field: FormField) -> None:
+        """Open a dialog in which the user types the value of `field`."""
+
+        def accept(text: str) -> None:
+            self.pick_value(field.name, field.parse(text))
+
+        expected = f" Expected: {field.expected}." if field.expected else ""
+        explanation = field.description + expected
+        self.app.push(Prompt(self.app, field.label, explanation, field.shown, accept))
+
+    def run_command(self, name: str) -> None:
+        """Run the command `name`: remove the selected field's value, undo, redo, or a command of
+        menus."""
+        fields = self._make_fields()
+        if name == "remove" and fields:
+            self.pick_value(fields[min(self.chosen, len(fields) - 1)].name, None)
+        elif name in ("undo", "redo"):
+            self._screen.run_command(name)
+        else:
+            super().run_command(name)
+
+    def draw(self, painter: Painter, now: float) -> None:
+        """Draw the rows with `painter`, and below them the description and the error of the
+        selected field."""
+        super().draw(painter, now)
+        fields = self._make_fields()
+        if self.chosen >= len(fields):
+            return
+        field, line = fields[self.chosen], painter.line_height
+        path = _join_path(self._path, field.name)
+        faults = (f.message for f in self._screen.faults if f.place.path.startswith(path))
+        fault, hint = next(faults, ""), self.hint("list", "remove", "leaves it out.")
+        description = f"{field.description} {hint * (field.value is not None)}".strip()
+        width = min(painter.area.w - line, 46 * line)
+        heights = [
+            len(wrap_text(text, line, width - 2 * line, _MAX_DESCRIPTION_LINES)) * line
+            for text in (description, fault)
+        ]
+        card = Rect(0, 0, width, sum(heights) + line)
+        card.midbottom = painter.area.centerx, painter.area.bottom - line // 2
+        painter.draw_card(card)
+        painter.draw_outline(card, "outline")
+        rest = card.inflate(-2 * line, -line)
+        painter.draw_lines(cut(rest, "top", heights[0]), description, "muted")
+        if fault:
+            painter.draw_lines(rest, fault, "loss")
+
+
+class PickScreen(Menu):
+    """List of the values of a field, to pick one.
+
+    Args:
+        form: form with the field.
+        field: the field.
+    """
+
+    def __init__(self, form: FormScreen, field: FormField) -> None:
+        super().__init__(form.app)
+        self._form, self._edited = form, field
+        self.title = field.label.capitalize()
+        values = list(field.presets.values())
+        self.chosen = values.index(field.value) if field.value in values else 0
+
+    @property
+    def text_above(self) -> str:
+        """Description of the field."""
+        return _AREA_TEXT if self._edited.is_area else self._edited.description
+
+    def rows(self) -> Sequence[MenuRow]:
+        """Return a row for each value, a row for no value unless one is required, and a row to type
+        a value if that is possible."""
+        field, pick = self._edited, self._form.pick_value
+        rows = [
+            self.closing_row(name, partial(pick, field.name, value))
+            for name, value in field.presets.items()
+        ]
+        if not field.required:
+            rows.append(self.closing_row("None of them", partial(pick, field.name, None)))
+        if not field.choices:
+            rows.append(self.closing_row("Another one", partial(self._form.ask_value, field)))
+        return rows
+
+
+class InnerForm(FormScreen):
+    """Form of the inner fields of a field; empty after the field is gone.
+
+    Args:
+        above: form that has the field.
+        name: name of the field.
+    """
+
+    def __init__(self, above: FormScreen, name: str) -> None:
+        """Create the form for the parts of one field, called `name`, of the form `above`."""
+        self._above, self._name = above, name
+        title, path = to_words(name).capitalize(), _join_path(above._path, name)
+        super().__init__(above._screen, title, self._inner_fields, self._put_inner, path)
+
+    @property
+    def _outer_field(self) -> FormField | None:
+        """Field that this form edits, in the form above; None if it is gone."""
+        return self._above._field(self._name)
+
+    def _inner_fields(self) -> Sequence[FormField]:
+        """Return the fields of this form: the parts of the field that it edits; () if that field is
+        gone."""
+        if (field := self._outer_field) is None:
+            return ()
+        if field.parts:
+            return field.parts.fields(field.value)
+        return form_fields(field.keys, field.current, self._screen.work.vocabulary)
+
+    def _put_inner(self, name: str, value: Any) -> None:
+        """Set the part called `name` of the edited field to `value` in the file; None removes the
+        part."""
+        if field := self._outer_field:
+            part = field.parts.set_part(field.value, name, value) if field.parts else None
+            self._above._put(self._name, part if field.parts else field.with_current(name, value))
+
+
+class PartsScreen(InnerForm):
+    """Form of a list, or of a mapping whose keys the user chooses: parts are added, set, moved and
+    removed."""
+
+    def rows(self) -> Sequence[MenuRow]:
+        """Return a menu row for each item of the edited list or mapping, and a row that adds an
+        item."""
+        key = self.app.bindings.label("list", "add")
+        return (
+            *(super().rows() if self._make_fields() else ()),
+            MenuRow("Add one", lambda _: self.run_command("add"), key=key),
+        )
+
+    def run_command(self, name: str) -> None:
+        """Run the command `name`: add or move an item, or a command of forms."""
+        if name == "add":
+            self._add()
+        elif name in ("move_up", "move_down"):
+            self._move(-1 if name == "move_up" else 1)
+        elif name != "remove" or self.chosen < len(self._make_fields()):
+            super().run_command(name)
+
+    def _add(self) -> None:
+        """Append an item to the edited list; for a mapping, first ask the user for the key of the
+        new item."""
+        field = self._outer_field
+        if field is None or field.parts is None:
+            return
+        if field.parts.is_list:
+            self._accept(str(len(field.value or ()) + 1))
+        else:
+            explanation = f"A unique name. {field.parts.key.description}"
+            self.app.push(Prompt(self.app, "Name", explanation, "", self._accept))
+
+    def _accept(self, name: str) -> None:
+        """Add an item with the key or list number `name` and an example value, and select its
+        row."""
+        field = self._outer_field
+        if field is None or field.parts is None:
+            return
+        if not field.parts.is_list and name in (field.value or {}):
+            raise EditError(f"{name} is there already")
+        self.pick_value(name, field.parts.example)
+        self.choose_field(name)
+
+    def _move(self, offset: int) -> None:
+        """Move the selected item of the list by `offset` positions."""
+        field, parts = self._outer_field, self._make_fields()
+        if field is None or field.parts is None or self.chosen >= len(parts):
+            return
+        value = field.parts.move_part(field.value, parts[self.chosen].name, offset)
+        if value != field.value:
+            self._above.pick_value(self._name, value)
+            self.chosen += offset
+
+
+def _format_value(field: FormField, vocab: Vocabulary) -> str:
+    """Return the value of `field` as a text: yes or no for booleans, - for none; for a rule, its
+    name and its arguments, each formatted as in its own field. `vocab` is the vocabulary of the
+    level."""
+    for name, value in field.presets.items():
+        if value == field.value:
+            return name
+    if field.keys and "name" in field.current:  # a rule with its arguments
+        parts = form_fields(field.keys, field.current, vocab)
+        texts = (_format_value(part, vocab) for part in parts if part.value is not None)
+        return ", ".join(texts)
+    return to_words(field.value) if isinstance(field.value, bool) else field.shown or "-"
+
+
+def _join_path(path: str, name: str) -> str:
+    """Return the key path of the item `name` below `path`, such as `agents[0].view`. A number,
+    which counts from 1, becomes a list index."""
+    if name.isdecimal():
+        return f"{path}[{int(name) - 1}]"
+    return ".".join(filter(None, (path, name)))
+
+
+def level_form(screen: EditScreen) -> FormScreen:
+    """Return the form that edits the level in the editor `screen`: its parameters and all keys of
+    the file, except the map and the rules."""
+    work = screen.work
+    keys = work.format.keys
+    order = [*(key for key in _FIRST if key in keys), *(key for key in keys if key not in _FIRST)]
+    shown = {key: keys[key] for key in order if key not in _EXCLUDED_KEYS}
+
+    def make_fields() -> Sequence[FormField]:
+        """Return the current fields of the form."""
+        return [*_parameter_fields(screen), *form_fields(shown, work.values, work.vocabulary)]
+
+    def put_value(name: str, value: Any) -> None:
+        """Set the field called `name` to `value` in the file; None removes it."""
+        path: KeyPath = (name,)
+        if name in (field.name for field in _parameter_fields(screen)):
+            path = (PARAMETERS, name)
+            default_path = (*path, "default")
+            path = default_path if has_value(work.buffer.text, default_path) else path
+        work.set_value(path, value)
+
+    return FormScreen(screen, "Level", make_fields, put_value)
+
+
+def pack_level_form(screen: EditScreen, number: int) -> FormScreen:
+    """Return the form that edits level `number`, from 1, of the pack in the editor `screen`: all
+    its keys except the map."""
+    work = screen.work
+    keys = {name: key for name, key in LEVEL_KEYS.items() if name != "map"}
+
+    def make_fields() -> Sequence[FormField]:
+        """Return the current fields of the form."""
+        values = {
+            name: text if key.schema == TEXT else parse_value(text)
+            for name, key in keys.items()
+            if (text := read_scalar(work.buffer.text, level_path(number, name)))
+        }
+        return form_fields(keys, values, work.vocabulary)
+
+    def put_value(name: str, value: Any) -> None:
+        """Set the key `name` of the level to `value`; None removes it."""
+        work.set_value(level_path(number, name), value)
+
+    return FormScreen(screen, f"Level {number} of the pack", make_fields, put_value)
+
+
+def _parameter_fields(screen: EditScreen) -> list[FormField]:
+    """Return a form field for each parameter of the level in the editor `screen`, with the
+    parameter's default value."""
+    document = screen.work.document
+    fields = []
+    for parameter in document.parameters if document else ():
+        description = f"A parameter of the level. {parameter.description}".strip()
+        value, choices = parameter.default, parameter.choices
+        key = Key(description, {"enum": list(choices)} if choices else {}, required=True)
+        field = make_field(parameter.name, key, value, screen.work.vocabulary)
+        is_text = parameter.kind == "text"
+        fields.append(field._replace(expected=parameter.allowed_text, is_text=is_text))
+    return fields
+
+
+def cell_form(screen: EditScreen) -> FormScreen:
+    """Return the form that edits the content of the map cell under the editor's cursor."""
+    work, cell = screen.work, screen.cursor
+
+    def make_fields() -> Sequence[FormField]:
+        """Return the form fields for the present content of the cell."""
+        thing, vocab = work.map.thing(cell), work.vocabulary
+        name = str(thing.get("object", ""))
+        keys = dict(LEGEND_KEYS)
+        if states := vocab.types[name].states if name in vocab.types else ():
+            keys["state"] = keys["state"]._replace(schema={"enum": list(states)})
+        return form_fields(keys, thing, vocab)
+
+    def put_value(name: str, value: Any) -> None:
+        """Set the field called `name` of the cell's content to `value`; None removes it."""
+        thing = {**work.map.thing(cell), name: value}
+        if name == "object":  # another one has other states and colours
+            thing = {key: thing[key] for key in thing if key not in ("state", "color", "content")}
+        entry = work.vocabulary.normalize_entry(thing)
+        work.edit(lambda _: work.map.paint([(cell, entry)], over=False))
+
+    (y, x), title = cell, format_cell(*cell).capitalize()
+    return FormScreen(screen, title, make_fields, put_value, f"legend.{work.map.rows[y][x]}")
+
+
+def rule_form(screen: EditScreen, path: KeyPath) -> FormScreen:
+    """Return the form for the parameters of the rule at the key path `path` in the edited file."""
+    work = screen.work
+
+    def find_rule() -> Rule:
+        rules = (rule for part in RULE_PARTS for rule in work.rules.rules(part))
+        return next(rule for rule in rules if rule.path == path)
+
+    def make_fields() -> Sequence[FormField]:
+        """Return the current fields of the form."""
+        rule = find_rule()
+        return form_fields(work.rules.argument_table(rule), rule.arguments, work.vocabulary)
+
+    def put_value(name: str, value: Any) -> None:
+        """Set the parameter called `name` of the rule to `value`; None removes it."""
+        work.set_text(work.rules.set_argument(find_rule(), name, value))
+
+    title = to_words(find_rule().name)
+    return FormScreen(screen, title, make_fields, put_value, format_key_path(path))

@@ -1,0 +1,200 @@
+"""Panels of the editor screen: their layout, the palette to paint with, and the report on the
+level."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from gv_engine.play.editor import map_model
+from gv_engine.play.editor.form_fields import to_words
+from gv_engine.play.editor.rules import RULE_PARTS
+from gv_engine.play.ui.drawing.sprites import Rect
+from gv_engine.play.ui.drawing.stage import MapDrawing
+from gv_engine.play.ui.drawing.widgets import Painter, cut, first_row, wrap_text
+from gv_engine.rules.errors import format_cell
+from gv_engine.rules.objects import COLORS
+
+if TYPE_CHECKING:
+    from gv_engine.play.ui.screens.edit import EditScreen
+
+_MAX_FAULT_LINES = 8
+"""Maximum number of lines of an error."""
+_ADD_TEXT = "Add objects of another level, with their rules"
+
+
+class EditLayout(NamedTuple):
+    """Rectangles of the parts of the editor; they are disjoint."""
+
+    header: Rect
+    palette: Rect
+    board: Rect
+    report: Rect
+    hints: Rect
+
+
+def lay_out_editor(area: Rect, line: int) -> EditLayout:
+    """Return the rectangles of the editor's parts in the window `area`; in wide windows the error
+    report is beside the map. `line` is the height of a line of text in pixels."""
+    gap = max(3, line // 2)
+    board = area.inflate(-2 * gap, -gap)
+    header = cut(board, "top", line * 7 // 4, gap // 2)
+    hints = cut(board, "bottom", line, gap // 2)
+    palette = cut(board, "left", max(6 * line, min(10 * line, board.w // 5)), gap)
+    if board.w >= 32 * line:
+        report = cut(board, "right", max(12 * line, board.w // 4), gap)
+    else:
+        report = cut(board, "bottom", max(4 * line, board.h // 4), gap)
+    return EditLayout(header, palette, board, report, hints)
+
+
+def draw_palette(painter: Painter, rect: Rect, screen: EditScreen, drawing: MapDrawing) -> None:
+    """Draw into `rect` the palette: the selected object with its state and colour, the tool, the
+    objects to paint with, grouped by theme, and a button that adds objects of other levels.
+    `drawing` draws the objects."""
+    line, brushes = painter.line_height, screen.brushes
+    painter.draw_card(rect)
+    inner = rect.inflate(-line // 2 * 2, -line // 2 * 2)
+    _draw_chosen(painter, cut(inner, "top", 5 * line, line // 2), screen)
+    button = cut(inner, "bottom", line * 5 // 4, line // 2)
+    add, key = (
+        partial(screen.run_command, "add_objects"),
+        screen.app.bindings.label("edit", "add_objects"),
+    )
+    hovered = [(button, _ADD_TEXT)] if painter.draw_button(button, "Add", add, key) else []
+    side = line * 2
+    columns = max(1, inner.w // side)
+    rows: list[tuple[str, list[str]]] = []  # a heading, or brushes
+    for title, group in groupby(brushes.names, brushes.palette_heading):
+        rows += [(title, [])]
+        for number, name in enumerate(group):
+            rows += [("", [])] if number % columns == 0 else []
+            rows[-1][1].append(name)
+    heights = [line if heading else side for heading, _ in rows]
+    chosen = next(n for n, (_, names) in enumerate(rows) if brushes.chosen in names)
+    first = first_row(heights, chosen, inner.h)
+    groove = Rect(rect.right - line // 3, inner.y, line // 4, inner.h)
+    painter.draw_scrollbar(groove, sum(heights[:first]), inner.h, sum(heights))
+    for (heading, names), height in zip(rows[first:], heights[first:], strict=True):
+        if height > inner.h:
+            break
+        row = cut(inner, "top", height)
+        painter.draw_text(row, heading, "muted", size=0.8)
+        for column, name in enumerate(names):
+            slot = Rect(row.x + column * side, row.y, side, side).inflate(-line // 4, -line // 4)
+            is_hovered = painter.add_hit_area(slot, partial(brushes.choose, name))
+            hovered += [(slot, describe_brush(screen, name))] if is_hovered else []
+            painter.draw_card(slot, "accent" if name == brushes.chosen else "well")
+            symbol, size = brushes.symbol(name), slot.w - line // 3
+            if symbol.facing is None:
+                picture = drawing.object_picture(symbol.kind, symbol.state, symbol.color, size)
+            else:
+                picture = drawing.agent_picture(symbol.facing, size)
+            painter.surface.blit(picture, picture.get_rect(center=slot.center))
+    for slot, text in hovered:
+        painter.draw_outline(slot, "outline")
+        _draw_tooltip(painter, slot, text)
+
+
+def describe_brush(screen: EditScreen, name: str) -> str:
+    """Return a text about the object `name` of the palette: its name, its states, and what rules of
+    the level say about it."""
+    states = [state.lower() for state in screen.brushes.states(name)]
+    title = to_words(name).capitalize() + (f": {', '.join(states)}" if states else "")
+    if screen.work.document is None:
+        return title
+    rules = (rule for part in RULE_PARTS[:2] for rule in screen.work.rules.rules(part))
+    told = [rule.description for rule in rules if name in map(str, rule.arguments.values())]
+    return ". ".join([title, *(text.rstrip(".") for text in told[:2])]) + "."
+
+
+def _draw_tooltip(painter: Painter, slot: Rect, text: str) -> None:
+    """Draw `text` on a card to the right of `slot`."""
+    line = painter.line_height
+    width = min(20 * line, painter.text_width(text) + line, painter.area.right - slot.right - line)
+    height = len(wrap_text(text, line, width - line, _MAX_FAULT_LINES)) * line + line // 2
+    card = Rect(slot.right + line // 2, slot.y, width, height).clamp(painter.area)
+    painter.draw_card(card, "background")
+    painter.draw_outline(card, "outline")
+    painter.draw_lines(card.inflate(-line, -(line // 2)), text)
+
+
+def _draw_chosen(painter: Painter, rect: Rect, screen: EditScreen) -> None:
+    """Draw into `rect` the name of the object selected for painting, and buttons for its next
+    state, its next colour and the next tool."""
+    brushes, line, name = screen.brushes, painter.line_height, screen.brushes.chosen
+    painter.draw_text(cut(rect, "top", line), to_words(name), size=1.1, middle=True)
+    states, colors = brushes.states(name), brushes.colors(name)
+    texts = {
+        "next_state": states[brushes.state(name)].lower() if states else "",
+        "next_color": COLORS[brushes.color(name)].lower() if colors else "",
+        "next_tool": screen.tool,
+    }
+    for number, (command, text) in enumerate(texts.items()):
+        slot = Rect(rect.x, rect.y + number * line * 4 // 3, rect.w, line * 5 // 4)
+        if text:
+            key = screen.app.bindings.label("edit", command)
+            painter.draw_button(slot, text, partial(screen.run_command, command), key)
+
+
+def draw_report(painter: Painter, rect: Rect, screen: EditScreen) -> None:
+    """Draw into `rect` a report on the edited level: content of the cell under the cursor, whether
+    the level can be won, and the errors."""
+    line = painter.line_height
+    painter.draw_card(rect)
+    rest = rect.inflate(-line, -line)
+    texts = (describe_cursor_cell(screen), "text"), screen.verdict, (screen.export_text, "accent")
+    for text, color in texts:
+        if text and rest.h >= line:
+            room = Rect(rest.x, rest.y, rest.w, max(line, min(3 * line, rest.h)))
+            cut(rest, "top", painter.draw_lines(room, text, color) + line // 3)
+    _draw_faults(painter, rest, screen)
+
+
+def _draw_faults(painter: Painter, rest: Rect, screen: EditScreen) -> None:
+    """Draw into `rest` the errors of the edited level, starting with the selected one, and the
+    number of those that do not fit."""
+    line, faults = painter.line_height, screen.faults
+    first = max(0, screen.chosen_fault)
+    for number in range(first, len(faults)):
+        fault = faults[number]
+        height = len(wrap_text(fault.message, line, rest.w, _MAX_FAULT_LINES)) * line
+        slot = Rect(rest.x, rest.y, rest.w, min(height, rest.h))
+        if slot.h < line or (slot.h < height and number > first):
+            slot.h = line
+            painter.draw_text(slot.clip(rest), f"{len(faults) - number} more", "muted")
+            break
+        if painter.add_hit_area(slot, partial(screen.open_fault, number)):
+            painter.draw_outline(slot.inflate(line // 2, line // 4), "outline")
+        painter.draw_lines(slot, fault.message, "muted" if fault.is_slip else "loss")
+        cut(rest, "top", slot.h, line // 2)
+
+
+def describe_cursor_cell(screen: EditScreen) -> str:
+    """Return a text on the position and the content of the map cell under the editor's cursor."""
+    if not screen.has_map:
+        return ""
+    (y, x), work = screen.cursor, screen.work
+    character, place = work.map.rows[y][x], format_cell(y, x).capitalize()
+    if work.vocabulary.legend.get(character) is None:
+        return f"{place}: {character!r} stands for nothing"
+    return f"{place}: {describe_cell(work.map.thing((y, x)))}"
+
+
+def describe_cell(thing: map_model.CellThing) -> str:
+    """Return in words the content of a cell, such as `red door`, given its legend entry `thing`."""
+    parts = [str(thing[key]).lower() for key in ("state", "color") if key in thing]
+    name = to_words(str(thing["object"])) if "object" in thing else ""
+    parts_of_text = [" ".join([*parts, name])] if name else []
+    if "one_of" in thing:
+        parts_of_text.append("one of several things")
+    if map_model.AGENT_KEY in thing:
+        parts_of_text.append(f"the agent, looking {str(thing[map_model.AGENT_KEY]).lower()}")
+    for key, words in (("content", "with"), ("holds", "holding"), ("ground", "on")):
+        if key in thing:
+            inner = thing[key] if isinstance(thing[key], dict) else {"object": thing[key]}
+            parts_of_text.append(f"{words} {describe_cell(inner)}")
+    if "room" in thing:
+        parts_of_text.append(f"in {thing['room']}")
+    return " ".join(parts_of_text) or "floor"

@@ -1,0 +1,423 @@
+"""Base of the screens that show a game or a replay: stage, status panel, timeline and hot
+reload."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar
+
+from gv_engine.play.session.game import Game
+from gv_engine.play.session.hot_reload import HotReload
+from gv_engine.play.ui.drawing.sprites import Rect, join_into_lines, pygame
+from gv_engine.play.ui.drawing.stage import (
+    ScreenLayout,
+    SidePanel,
+    Stage,
+    draw_status_panel,
+    is_small_window,
+    lay_out_screen,
+    make_stage,
+)
+from gv_engine.play.ui.drawing.widgets import Painter, cut, wrap_text
+from gv_engine.play.ui.input.bindings import GROUPS
+from gv_engine.play.ui.screens.keyboard import copy_to_clipboard
+from gv_engine.play.ui.screens.screen import AppContext, Screen
+from gv_engine.play.ui.settings import SPEEDS
+from gv_engine.scenario.plugin import DOMAINS
+
+VIEW_COMMANDS = ("view", "inspect", "minimap", "zoom_in", "zoom_out", "zoom_reset")
+"""Commands of the group `view` that no gamepad button has."""
+POLL_INTERVAL = 0.05  # s between two checks of a background computation
+FILE_CHECK_INTERVAL = 0.4  # s
+RELOAD_SLICE = 0.01  # s of replaying steps between two pictures
+DIFFERENCE_LINES = 2.5  # height of the text about a difference
+
+_FOLDERS = re.compile(r"[^\s(]*[/\\](?=[^/\\\s]+:)")
+"""Folder of a file name that a colon follows."""
+
+
+class GameScreen(Screen):
+    """Screen that shows a game on its stage.
+
+    Args:
+        app: app of the screen.
+        game: session to show.
+
+    Attributes:
+        game: session to show.
+        stage: stage that draws the game.
+        frame: current frame.
+        domain: domain of the game.
+        controls: height of the controls below the stage, in lines; `tight_controls` in small
+            windows.
+        heading: text before the title of the game.
+        menu_commands: commands of the pause menu; the menu also has the actions that no gamepad
+            button has.
+        resume_label, leave_label: labels of the rows of the pause menu that resume and leave.
+        error_text: error that is shown until it is fixed.
+        extra_groups: groups of bindings in addition to the groups for viewing.
+    """
+
+    controls = 1.0
+    tight_controls = 1.0
+    heading = ""
+    menu_commands: tuple[str, ...] = ()
+    resume_label, leave_label = "Go on playing", "Leave this level"
+    error_text = ""
+    extra_groups: tuple[str, ...] = ()
+
+    commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
+        "help": Screen.commands["help"],
+        "settings": Screen.commands["settings"],
+        "view": lambda screen: screen._next_view(),
+        "inspect": lambda screen: screen._open_next_panel(),
+        "copy": lambda screen: screen._copy(),
+        "first_change": lambda screen: screen._seek_difference(),
+        "compare": lambda screen: screen._toggle_comparison(),
+    }
+
+    def __init__(self, app: AppContext, game: Game) -> None:
+        super().__init__(app)
+        self.game = game
+        self.frame = game.frame()
+        self.domain = DOMAINS[self.frame.domain]
+        self._theme = app.theme
+        self.stage: Stage = make_stage(game, self._theme)
+        self._stage_scenario = game.scenario
+        self.stage.begin(None, self.frame)
+        self._choose_view(self.game.scenario.view or app.settings.view)
+        self._glide_start = 0.0
+        self._is_gliding = False
+        self._layout: ScreenLayout | None = None
+        self._mouse_position = (-1, -1)
+        self._next_check = 0.0
+        self._reload_steps: Iterator[None] | None = None
+
+    @property
+    def groups(self) -> tuple[str, ...]:  # type: ignore[override]  # they change with the inspector
+        """Names of the key binding groups that are active; `inspector` only while a side panel is
+        open."""
+        side_groups = ("inspector",) if self.stage.side_panel else ()
+        return (*self.extra_groups, *side_groups, "view", "window")
+
+    def show(self, glide: bool = True) -> None:
+        """Show the current state of the game; `glide` animates the change from the state shown
+        before, if it can be animated."""
+        previous, self.frame = self.frame, self.game.frame()
+        if self._stage_scenario is not self.game.scenario:
+            self._rebuild_stage()
+        moves = self.stage.begin(previous if glide else None, self.frame)
+        self.stage.mark_differences(self._compared_frame())
+        self._is_gliding = moves and glide and self.app.settings.animation
+        self._glide_start = time.monotonic()
+        self.app.needs_redraw = True
+
+    def tick(self, now: float) -> float:
+        """Continue the animation of a step and the reloading of changed files; return the seconds
+        until the next call."""
+        if self._is_gliding:
+            self._is_gliding = now < self._glide_start + self.stage.glide
+            self.app.needs_redraw = True
+        due = self._check_files(now)
+        if not self.stage.is_busy:
+            return due
+        self.app.needs_redraw = True
+        return min(due, POLL_INTERVAL)
+
+    # ---- files that change -----------------------------------------------------------
+
+    @property
+    def _watched_game(self) -> Game:
+        """Game whose files are checked for changes."""
+        return self.game
+
+    def _check_files(self, now: float) -> float:
+        """Check every 0.4 s whether scenario files have changed, and continue a running hot reload
+        for a short time; return the seconds until the next call."""
+        if self._reload_steps is None and now >= self._next_check:
+            self._next_check = now + FILE_CHECK_INTERVAL
+            if HotReload(self._watched_game).has_file_changes():
+                self._on_files_changed()
+        if self._reload_steps is None:
+            return max(0.0, self._next_check - now)
+        until = time.monotonic() + RELOAD_SLICE
+        for _ in self._reload_steps:
+            if time.monotonic() >= until:
+                break
+        else:
+            self._reload_steps = None
+        return 0.0
+
+    def _on_files_changed(self) -> None:
+        """Start a hot reload: the scenario is read again, and the steps of the game are replayed in
+        it."""
+        self._reload_steps = self._hot_reload()
+
+    def _hot_reload(self) -> Iterator[None]:
+        """Reload the changed scenario, replay the steps of the game in it, and show the result;
+        yield after each part, so that the window stays responsive."""
+        game, before = self.game, self.game.scenario
+        message = yield from HotReload(game).reload_incrementally()
+        if not message or game is not self.game:
+            return
+        has_failed = game.scenario is before
+        first_line = _FOLDERS.sub("", message.split("\n")[0])  # without folders
+        self.error_text = f"Still as before: {first_line}" if has_failed else ""
+        self._rebuild_stage()
+        self.show(glide=False)
+        if self.game.difference is None or has_failed:
+            self.app.show_note(message, stays=20 if "\n" in message else 6)
+
+    def _compared_frame(self) -> Any:
+        """Return the frame of the game before the files changed, if the current step is the first
+        with a different result; else None."""
+        difference, game_before = self.game.difference, HotReload(self.game).game_before()
+        is_here = difference and difference.step == self.game.position
+        return game_before.frame() if game_before and is_here else None
+
+    def _difference_text(self) -> str:
+        """Return a text on the first step whose result differs from the game before a file change,
+        or from the recorded replay; "" if none does."""
+        return self.game.difference.message if self.game.difference else ""
+
+    def _draw_difference(self, painter: Painter, rect: Rect) -> None:
+        """Draw into `rect` the text on the first differing step, and buttons that show that step
+        and the game before the change."""
+        line, difference = painter.line_height, self._watched_game.difference
+        step = difference.step if difference else 0
+        room, text = rect.inflate(-line, -line // 2), self._difference_text()
+        row = Rect(room.x, 0, room.w, min(room.h, line * 7 // 4))
+        row.centery = room.centery
+        buttons = (self._compare_label, "view", "compare"), (f"Step {step}", "view", "first_change")
+        self.draw_buttons(painter, row, (each for each in buttons if each[0]), 16 * line + 1)
+        text_height = len(wrap_text(text, line * 9 // 10, row.w, 2)) * line * 9 // 10
+        text_rect = Rect(row.x, room.y + (room.h - text_height) // 2, row.w, room.h)
+        painter.draw_lines(text_rect, text, "loss", 0.9)
+
+    @property
+    def _compare_label(self) -> str:
+        """Label of the button that shows the game before the change; "" without a change."""
+        return "" if self.game.comparison is None else "Before"
+
+    def run_command(self, name: str) -> None:
+        """Run the command `name` of this screen, of the open side panel, or of the stage, which
+        draws the world."""
+        panel = self.stage.side_panel
+        if name in self.commands:
+            super().run_command(name)
+        elif panel and any(command.name == name for command in GROUPS["inspector"]):
+            panel.command(name)
+        else:
+            self.stage.command(name)
+
+    def _next_view(self) -> None:
+        """Switch to the next view of the domain, such as state or observation."""
+        views = tuple(self.domain.views)
+        self._choose_view(views[(views.index(self.stage.view) + 1) % len(views)])
+        if not self.game.scenario.view:
+            self.app.settings.view = self.stage.view
+        self.app.show_note(f"View: {self.stage.view}", stays=1.5)
+
+    def _open_next_panel(self) -> None:
+        """Open the next side panel, such as the inspector; after the last one close it."""
+        self.stage.side_panel = self._next_panel()
+
+    def _seek_difference(self) -> None:
+        """Go to the first step whose result differs from the game before the scenario files
+        changed."""
+        self.game.seek_first_difference()
+        self.show(glide=False)
+
+    def on_mouse(self, event: pygame.event.Event) -> None:
+        """Pass a mouse event to the side panel or to the stage, which draws the world; take the
+        action that a click stands for."""
+        if self._layout is None:
+            return
+        panel, stage_rect = self.stage.side_panel, self._layout.stage
+        position = event.pos if hasattr(event, "pos") else self._mouse_position
+        self._mouse_position = position
+        is_on_stage = stage_rect.collidepoint(position)
+        changed = False
+        if event.type in (pygame.MOUSEMOTION, pygame.WINDOWLEAVE):
+            is_hovered = event.type == pygame.MOUSEMOTION and is_on_stage
+            changed = self.stage.hover(position if is_hovered else None)
+        elif panel is not None and self._layout.side.collidepoint(position):
+            changed = panel.event(event)
+        elif event.type == pygame.MOUSEBUTTONDOWN and is_on_stage and event.button <= 3:
+            self.take_action(self.stage.click(position, event.button))
+            changed = True
+        elif event.type == pygame.MOUSEWHEEL and is_on_stage:
+            changed = self.stage.wheel(position, event.y)
+        self.app.needs_redraw |= changed
+
+    def _toggle_comparison(self) -> None:
+        """Open the screen that steps through the game as it was before scenario files changed, for
+        comparison."""
+        if self.game.comparison is None:
+            self.app.show_note("No saved file has changed a step of this game")
+        else:
+            self.app.open_comparison()
+
+    def _copy(self) -> None:
+        """Copy the game, level and steps, to the clipboard as a line of text.
+
+        Raises:
+            ReplayError: the session began with a snapshot.
+        """
+        error = copy_to_clipboard(self.game.replay().to_line())
+        paste = self.app.bindings.label("menu", "paste")
+        note = f"Copied as a line of text; {paste} in the search goes on from here"
+        self.app.show_note(error or note)
+
+    def take_action(self, action: str) -> None:
+        """Take `action`, chosen by a click on the world; screens that only show a game do
+        nothing."""
+
+    def draw(self, painter: Painter, now: float) -> None:
+        """Draw title, world, status panel, controls and hints with `painter`."""
+        if self._theme != self.app.theme:
+            self._rebuild_stage()
+        line, panel = painter.line_height, self.stage.side_panel
+        hint_lines = len(self._fit_hints(painter, 2))
+        hints = self._fit_hints(painter, hint_lines, self.current_hints())
+        difference_lines = DIFFERENCE_LINES if self._difference_text() else 0.0
+        is_small = is_small_window(painter.area, line)
+        controls = (self.tight_controls if is_small else self.controls) + difference_lines
+        layout = lay_out_screen(painter.area, line, panel is not None, controls, hint_lines)
+        self._layout = layout
+        self.stage.line = line
+        if painter.mouse is None or not layout.stage.collidepoint(painter.mouse):
+            self.stage.hover(None)
+        progress = (now - self._glide_start) / self.stage.glide if self._is_gliding else 1.0
+        try:
+            self.draw_stage(painter, layout.stage, max(0.0, min(1.0, progress)))
+        except ValueError as error:  # a drawing of the author's that cannot be read
+            painter.draw_lines(layout.stage, str(error), "loss")
+        self._draw_header(painter, layout.header.copy())
+        copy = None if self.hides_rewards else ("Copy", partial(self.run_command, "copy"))
+        facts = self.facts()
+        message_fits = draw_status_panel(
+            painter, layout.panel, self.frame, self.stage, facts, copy, not self.hides_rewards
+        )
+        if panel is not None:
+            panel.draw(painter.surface, layout.side, line)
+        controls_rect = layout.controls.copy()
+        difference_rect = cut(controls_rect, "bottom", int(difference_lines * line))
+        self.draw_controls(painter, controls_rect)
+        if difference_lines:
+            self._draw_difference(painter, difference_rect)
+        message = self.error_text or ("" if message_fits else self.frame.message)
+        if message:
+            more = self._fit_hints(painter, 1, self.current_hints()) if hint_lines > 1 else []
+            hints = [message, *more]
+        rest = layout.hints.copy()
+        for hint in hints:
+            color = "muted" if hint != message else "loss" if self.error_text else "accent"
+            painter.draw_text(cut(rest, "top", line), hint, color, "center", 0.9)
+
+    def draw_stage(self, painter: Painter, rect: Rect, progress: float) -> None:
+        """Draw the world into `rect`; `progress` of the step's animation is from 0 to 1."""
+        self.stage.draw(painter.surface, rect, progress)
+
+    def _fit_hints(
+        self, painter: Painter, most: int, hints: Sequence[str] | None = None
+    ) -> list[str]:
+        """Return the hints joined into at most `most` lines; hints that do not fit are left out,
+        but never the last one."""
+        parts = [hint for hint in (self.hints() if hints is None else hints) if hint]
+        line_height, width = painter.line_height * 9 // 10, painter.area.w - painter.line_height
+        while len(rows := join_into_lines(parts, line_height, width)) > most and len(parts) > 1:
+            del parts[-2]
+        return rows[:most]
+
+    @property
+    def hides_rewards(self) -> bool:
+        """True if seed and rewards are hidden: in a level of a pack, unless the player's settings
+        show them there."""
+        return bool(self.game.pack_level) and not self.app.settings.puzzle_rewards
+
+    def facts(self) -> Sequence[str]:
+        """Return short texts for the status panel, such as the seed."""
+        return ("",) if self.hides_rewards else (f"Seed: {self.game.seed}",)
+
+    def hints(self) -> Sequence[str]:
+        """Return short texts for the bottom of the screen, each with a key and its effect."""
+        raise NotImplementedError
+
+    def current_hints(self) -> Sequence[str]:
+        """Return the hints for the current state of the game, which are shown in place of
+        `hints`."""
+        return self.hints()
+
+    def buttons(self) -> Sequence[tuple[str, str, str]]:
+        """Return (label, group, command) of the buttons at the top, the most important first."""
+        panel = self._next_panel() or self.stage.side_panel
+        panels = ((panel.title, "view", "inspect"),) if panel else ()
+        return (("Keys", "view", "help"), ("View", "view", "view"), *panels)
+
+    def _next_panel(self) -> SidePanel | None:
+        """Return the side panel to open next; None, for no panel, after the last."""
+        order = (None, *self.stage.side_panels)
+        return order[(order.index(self.stage.side_panel) + 1) % len(order)]
+
+    def draw_controls(self, painter: Painter, rect: Rect) -> None:
+        """Draw the controls below the world into `rect`: the timeline, with which the user goes to
+        any step."""
+        if self.game.length:
+            self._draw_timeline(painter, rect)
+
+    def _draw_timeline(self, painter: Painter, rect: Rect) -> None:
+        """Draw into `rect` the timeline, with which the user goes to any step; the first differing
+        step after a reload is marked."""
+        length, line = max(1, self.game.length), painter.line_height
+        bar = rect.inflate(-line, -line // 4)
+        share = self.game.position / length
+        painter.draw_bar(bar, share, lambda share: self.seek(round(share * length)))
+        difference = self._watched_game.difference
+        if difference is not None:
+            mark = Rect(0, bar.y, max(3, line // 4), bar.h)
+            mark.centerx = min(bar.x + bar.w * difference.step // length, bar.right)
+            painter.draw_card(mark, "loss")
+            painter.add_hit_area(
+                mark.inflate(mark.w, 0), lambda _: self.run_command("first_change")
+            )
+
+    def seek(self, position: int) -> None:
+        """Go to the state after `position` steps of the episode, and show it."""
+        if position != self.game.position:
+            self.game.seek(position)
+            self.show(glide=False)
+
+    def change_speed(self, step: int) -> None:
+        """Change the speed of replays and agents by `step` positions in `SPEEDS`."""
+        settings = self.app.settings
+        number = SPEEDS.index(settings.speed) + step
+        settings.speed = SPEEDS[max(0, min(len(SPEEDS) - 1, number))]
+
+    def _draw_header(self, painter: Painter, rect: Rect) -> None:
+        """Draw the title of the game and the buttons into `rect`."""
+        self.draw_buttons(painter, rect, self.buttons(), 9 * painter.line_height)
+        title, place = self.game.heading
+        width = painter.draw_text(rect, self.heading + title, size=1.3, middle=True)
+        cut(rect, "left", width + painter.line_height)
+        painter.draw_text(rect, place, "muted", middle=True)
+
+    def _choose_view(self, view: str) -> None:
+        """Switch to the view called `view`, if the domain has such a view."""
+        if view in self.domain.views:
+            self.stage.view = view
+
+    def _rebuild_stage(self) -> None:
+        """Replace the stage, which draws the world, after a change of colours or scenario."""
+        old_stage, self._theme = self.stage, self.app.theme
+        is_same_scenario = self._stage_scenario is self.game.scenario
+        self.stage, self._stage_scenario = make_stage(self.game, self._theme), self.game.scenario
+        self.stage.begin(None, self.frame)
+        if old_stage.side_panel is not None:
+            number = old_stage.side_panels.index(old_stage.side_panel)
+            self.stage.side_panel = self.stage.side_panels[number]
+        default_view = self.game.scenario.view or self.app.settings.view
+        self._choose_view(old_stage.view if is_same_scenario else default_view)

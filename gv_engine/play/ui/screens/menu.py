@@ -1,0 +1,538 @@
+"""Lists over a screen: the base class of all lists, menus, the list of keys, and the list of a
+level's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
+
+from gv_engine.play.ui.autosave import Autosave, UnsavedEdits
+from gv_engine.play.ui.drawing.sprites import Rect, pygame
+from gv_engine.play.ui.drawing.widgets import Painter, Pixel, cut, first_row, wrap_text
+from gv_engine.play.ui.input.bindings import format_keys_file, key_label, keys_file, next_row
+from gv_engine.play.ui.screens.keyboard import paste_from_clipboard
+from gv_engine.play.ui.screens.screen import AppContext, Screen
+from gv_engine.scenario.reference_docs import Section
+
+
+class ListScreen(Screen):
+    """Dialog over another screen with rows, one of which is selected; the rows scroll if they do
+    not fit.
+
+    Attributes:
+        chosen: number of the chosen row.
+        wraps: True if `down` leads from the last row to the first.
+        title: text above the rows.
+    """
+
+    over = True
+    wraps: ClassVar[bool] = False
+    title: str = ""
+
+    def __init__(self, app: AppContext) -> None:
+        super().__init__(app)
+        self.chosen = 0
+        self._first = 0
+        self._page = 1
+
+    def rows(self) -> Sequence[Any]:
+        """Return the current rows."""
+        raise NotImplementedError
+
+    def run_command(self, name: str) -> None:
+        """Run the command `name`: select another row, or another command of the screen."""
+        row = next_row(name, self.chosen, self._page, len(self.rows()), self.wraps)
+        if row is None:
+            super().run_command(name)
+        else:
+            self.chosen = row
+
+    def on_mouse(self, event: pygame.event.Event) -> None:
+        """Select the row above or below when the mouse wheel is turned."""
+        if event.type == pygame.MOUSEWHEEL:
+            self.run_command("up" if event.y > 0 else "down")
+
+    def place_rows(self, painter: Painter, body: Rect, heights: Sequence[int]) -> dict[int, Rect]:
+        """Scroll to the selected row, draw the scrollbar, and return the rectangles of the visible
+        rows in `body` by row index. `heights` are the heights of all rows in pixels.
+
+        Args:
+            painter: painter to draw with.
+            body: rectangle of all rows.
+            heights: height of each row in pixels.
+
+        Returns:
+            Rectangles by number of the row, of the rows that fit.
+        """
+        self.chosen = max(0, min(self.chosen, len(heights) - 1))
+        self._first = first_row(heights, self.chosen, body.h, self._first)
+        slots, rest = {}, body.copy()
+        for number in range(self._first, len(heights)):
+            if heights[number] > rest.h:
+                break
+            slots[number] = cut(rest, "top", heights[number])
+            slots[number].h -= painter.line_height // 4
+        self._page = max(1, len(slots))
+        self.draw_scrollbar(painter, body, self._first, len(heights))
+        return slots
+
+    def draw_scrollbar(self, painter: Painter, body: Rect, first: int, count: int) -> None:
+        """Draw a scrollbar beside `body` for a list of `count` rows; `first` is the index of the
+        first visible row."""
+        line = painter.line_height
+        groove = Rect(body.right + line - line * 3 // 4, body.y, line // 4, body.h)
+        painter.draw_scrollbar(groove, first, self._page, count)
+
+
+class SearchField(Screen):
+    """Screen with a list that is filtered by typed text.
+
+    Attributes:
+        query: typed text.
+        chosen: number of the chosen item of the list.
+    """
+
+    query = ""
+    chosen: int
+    commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
+        **Screen.commands,
+        "erase": lambda screen: screen.set_query(screen.query[:-1]),
+        "paste": lambda screen: screen.paste(paste_from_clipboard()),
+    }
+
+    def set_query(self, query: str) -> None:
+        """Set the search text to `query`, and select the first match."""
+        self.query = query[:200]
+        self.chosen = 0
+
+    def paste(self, text: str) -> None:
+        """Append `text`, which was pasted, to the search text."""
+        self.set_query(self.query + text)
+
+    def on_text(self, text: str) -> None:
+        """Append `text`, which was typed, to the search text."""
+        self.set_query(self.query + "".join(c for c in text if c.isprintable()))
+
+
+# ---- menus ---------------------------------------------------------------------------------------
+
+NO_POSITION = (-1, -1)
+"""Mouse position before the first picture."""
+
+
+class MenuRow(NamedTuple):
+    """Row of a menu.
+
+    Attributes:
+        act: function that the row calls: with 1 when chosen; a row with a value with -1 or 1 by
+            left and right.
+        key: key with the same effect outside of the menu.
+        choose: function for a choice by Enter or a click, if it differs from `act`, as a list of
+            values.
+        has_steps: False if left and right do not change the value.
+        repeats: True if held keys go on changing the value, a number; not among a few choices.
+    """
+
+    label: str
+    act: Callable[[int], object]
+    value: str | None = None
+    key: str = ""
+    choose: Callable[[], object] | None = None
+    has_steps: bool = True
+    repeats: bool = False
+
+
+class Menu(ListScreen):
+    """Menu with a title, a text and rows with labels and values.
+
+    Attributes:
+        free_lines: lines at the bottom of the window to leave free.
+    """
+
+    wraps = True
+    free_lines = 0
+
+    def __init__(self, app: AppContext) -> None:
+        super().__init__(app)
+        self._mouse: Pixel | None = NO_POSITION
+
+    @property
+    def text_above(self) -> str:
+        """Text between title and rows."""
+        return ""
+
+    def close_row(self, label: str) -> MenuRow:
+        """Return a menu row called `label` that closes the menu."""
+        key = self.app.bindings.label("menu", "leave")
+        return MenuRow(label, lambda _: self.app.pop(), key=key)
+
+    def closing_row(self, label: str, act: Callable[[], object], key: str = "") -> MenuRow:
+        """Return a menu row called `label` that closes the menu and then calls `act`; `key` is
+        shown as the key with the same effect."""
+
+        def close_and_act(_: int) -> None:
+            self.app.pop()
+            act()
+
+        return MenuRow(label, close_and_act, key=key)
+
+    def command_row(self, label: str, name: str) -> MenuRow:
+        """Return a menu row called `label` that runs the command `name` of the window, such as
+        `settings`."""
+        key = self.app.bindings.label("window", name)
+        return MenuRow(label, lambda _: self.run_command(name), key=key)
+
+    def choice_row(
+        self, target: object, label: str, name: str, values: Mapping[Any, str]
+    ) -> MenuRow:
+        """Return a menu row called `label` that switches the attribute `name` of `target` between
+        the keys of `values`; the values of this dict are the texts to show.
+
+        Args:
+            target: object with the attribute.
+            label: label of the row.
+            name: name of the attribute.
+            values: text by value, in their order.
+        """
+        keys = list(values)
+        current = getattr(target, name)
+        number = keys.index(current) if current in keys else 0
+
+        def change(step: int) -> None:
+            setattr(target, name, keys[(number + step) % len(keys)])
+
+        return MenuRow(label, change, values[keys[number]])
+
+    def capture_key(self, key: str) -> bool:
+        """Activate the row that shows `key` beside its label, unless menus have a command for the
+        key; return True if there is such a row."""
+        if self.app.bindings.find(key, self.groups):
+            return False
+        row = next((row for row in self.rows() if row.key == key_label(key)), None)
+        if row:
+            row.act(1)
+        return row is not None
+
+    def can_repeat(self, name: str) -> bool:
+        """Return True if a held key repeats the command `name`: not a change among few choices."""
+        rows = self.rows()
+        return name not in ("left", "right") or rows[min(self.chosen, len(rows) - 1)].repeats
+
+    def run_command(self, name: str) -> None:
+        """Run the command `name`: activate the selected row, change its value, or select another
+        row."""
+        rows = self.rows()
+        self.chosen = min(self.chosen, len(rows) - 1)
+        row = rows[self.chosen]
+        if name == "choose" and row.choose:
+            row.choose()
+        elif name == "choose" or (name in ("left", "right") and row.value is not None):
+            if name == "choose" or row.has_steps:
+                row.act(-1 if name == "left" else 1)
+        else:
+            super().run_command(name)
+
+    def draw(self, painter: Painter, now: float) -> None:
+        """Draw with `painter` title, text, a scrollbar and the visible rows."""
+        rows, line = self.rows(), painter.line_height
+        row_width = max(painter.text_width(row.label + (row.value or "") + row.key) for row in rows)
+        width = max(row_width + 8 * line, painter.text_width(self.title, 1.4) + 2 * line, 20 * line)
+        width = min(painter.area.w - line, width)
+        text_height = len(wrap_text(self.text_above, line, width - 2 * line)) * line
+        header_height = 3 * line + (text_height + line) * bool(text_height)
+        room = painter.area.copy()
+        room.h -= self.free_lines * line
+        page = max(1, min(len(rows), (room.h - line - header_height) // (2 * line)))
+        card = Rect(0, 0, width, header_height + page * 2 * line + line // 2)
+        card.center = room.center
+        inner = painter.draw_dialog(card, self.title)
+        text_rect = Rect(inner.x, inner.y, inner.w, text_height)
+        painter.draw_lines(text_rect, self.text_above, "muted")
+        body = Rect(inner.x, card.y + header_height, inner.w, page * 2 * line)
+        slots = self.place_rows(painter, body, [2 * line] * len(rows))
+        self._choose_hovered(painter.mouse, slots)
+        for number, slot in slots.items():
+            self._draw_row(painter, slot, rows[number], number)
+
+    def _choose_hovered(self, mouse: Pixel | None, slots: Mapping[int, Rect]) -> None:
+        """Select the row under the position `mouse` if the mouse has moved; `slots` are the
+        rectangles of the rows by index."""
+        has_moved = self._mouse not in (NO_POSITION, mouse)
+        self._mouse = mouse
+        if has_moved and mouse is not None:
+            hovered = (number for number, slot in slots.items() if slot.collidepoint(mouse))
+            self.chosen = next(hovered, self.chosen)
+
+    def _draw_row(self, painter: Painter, slot: Rect, row: MenuRow, index: int) -> None:
+        """Draw `row`, number `index` of the menu, into the rectangle `slot`: as a button, or with
+        its value between arrows."""
+
+        def press(step: int = 1) -> None:
+            self.chosen = index
+            row.act(step)
+
+        chosen = index == self.chosen
+        if row.value is None:
+            painter.draw_button(slot, row.label, press, row.key, chosen, marked=False)
+            return
+
+        def click(at: Pixel) -> None:
+            """Choose the row, or change its value by the arrow that is clicked."""
+            is_arrow = row.has_steps and not arrows.collidepoint(at)
+            if row.choose and not is_arrow:
+                self.chosen = index
+                row.choose()
+            else:
+                press(-1 if at[0] < slot.centerx else 1)
+
+        painter.add_hit_area(slot, click)
+        painter.draw_card(slot, "accent" if chosen else "well")
+        color = "on_accent" if chosen else "text"
+        label = slot.inflate(-painter.line_height, 0)
+        value = Rect(label.centerx, label.y, label.w // 2, label.h)
+        label.w //= 2
+        arrows = value.inflate(-2 * painter.line_height, 0)
+        if row.choose:
+            arrows = arrows.union(label)
+        painter.draw_text(label, row.label, color)
+        painter.draw_text(value.inflate(-2 * painter.line_height, 0), row.value, color, "center")
+        if row.has_steps:  # freesansbold has these two signs
+            painter.draw_text(value, "<", color)
+            painter.draw_text(value, ">", color, "right")
+
+
+class AutosaveMenu(Menu):
+    """Question what to do with unsaved work that windows have left behind.
+
+    Args:
+        app: app of the screen.
+        autosaves: the unsaved work, the newest first.
+    """
+
+    title = "Not saved when the window ended"
+
+    def __init__(self, app: AppContext, autosaves: Sequence[Autosave]) -> None:
+        super().__init__(app)
+        self._autosaves = [*autosaves]
+
+    @property
+    def text_above(self) -> str:
+        """Description of the selected work, or of all."""
+        count = len(self._autosaves)
+        shown = self._autosaves[self.chosen :][:1] or self._autosaves[:1]
+        text = " ".join(autosave.describe() for autosave in shown)
+        return text if count == 1 else f"{min(self.chosen, count - 1) + 1} of {count}. {text}"
+
+    def rows(self) -> Sequence[MenuRow]:
+        """Return a row to continue each work, and rows to discard all or to decide later."""
+        later = "Decide at the next start"
+        return (
+            *(
+                MenuRow(self._label(autosave), partial(self._resume, autosave))
+                for autosave in self._autosaves
+                if not isinstance(autosave.work, str)
+            ),
+            self.close_row(later),
+            MenuRow("Discard" + " all" * (len(self._autosaves) > 1), self._discard_all),
+        )
+
+    @staticmethod
+    def _label(autosave: Autosave) -> str:
+        """Return the label of the row that continues the work of `autosave`."""
+        verb = "editing" if isinstance(autosave.work, UnsavedEdits) else "playing"
+        return f"Go on {verb}: {autosave.title}"
+
+    def _resume(self, autosave: Autosave, _: int) -> None:
+        """Continue the work of `autosave`; the question stays below for the others."""
+        self.app.resume_autosave(autosave)
+        self._autosaves.remove(autosave)
+
+    def _discard_all(self, _: int) -> None:
+        """Delete all autosaves, and close the question."""
+        self.app.pop()
+        for autosave in self._autosaves:
+            autosave.discard()
+
+    def on_resume(self) -> None:
+        """Close the question if no autosave is left."""
+        if not self._autosaves:
+            self.app.pop()
+
+
+# ---- texts ---------------------------------------------------------------------------------------
+
+
+class TextScreen(ListScreen):
+    """List of lines to read; `chosen` is the first line that is seen.
+
+    Attributes:
+        lines_per_notch: lines that a notch of the wheel scrolls.
+    """
+
+    lines_per_notch = 1
+
+    def run_command(self, name: str) -> None:
+        """Run the command `name`: scroll the text, or close the screen."""
+        if name in ("leave", "help", "choose"):
+            self.app.pop()
+        elif name != "settings":
+            super().run_command(name)
+
+    def on_mouse(self, event: pygame.event.Event) -> None:
+        """Scroll the text by the mouse wheel; close the screen at a click."""
+        if event.type == pygame.MOUSEWHEEL:
+            self.chosen -= self.lines_per_notch * event.y
+        elif event.type == pygame.MOUSEBUTTONDOWN:
+            self.app.pop()
+
+    def place_lines(
+        self, painter: Painter, body: Rect, height: int, count: int
+    ) -> Iterator[tuple[int, Rect]]:
+        """Draw the scrollbar, and yield index and rectangle of each line of text visible in `body`.
+        A line is `height` pixels high, and `count` is the number of all lines.
+
+        Args:
+            painter: painter to draw with.
+            body: rectangle of all lines.
+            height: height of a line in pixels.
+            count: number of lines.
+        """
+        self._page = max(1, body.h // height)
+        self.chosen = max(0, min(self.chosen, count - self._page))
+        self.draw_scrollbar(painter, body, self.chosen, count)
+        for place in range(min(self._page, count)):
+            yield self.chosen + place, Rect(body.x, body.y + place * height, body.w, height)
+
+
+class HelpScreen(TextScreen):
+    """List of keys and their commands, in columns.
+
+    Args:
+        app: app of the screen.
+        groups_shown: groups of bindings to list.
+        has_command: function from a command's name to False if the command is left out.
+    """
+
+    title = "Keys"
+
+    def __init__(
+        self, app: AppContext, groups_shown: tuple[str, ...], has_command: Callable[[str], bool]
+    ) -> None:
+        """Create a list of the keys of the command groups `groups_shown`, without commands for
+        which `has_command(name)` is False."""
+        super().__init__(app)
+        self._groups_shown, self._has_command = groups_shown, has_command
+
+    def rows(self) -> Sequence[tuple[str, str]]:
+        """Return keys and description of each command."""
+        return list(self.app.bindings.describe_keys(self._groups_shown, self._has_command))
+
+    def on_text(self, text: str) -> None:
+        """Close the list of keys if `text` is the letter that opened it."""
+        if text in "hH?":
+            self.app.pop()
+
+    def draw(self, painter: Painter, now: float) -> None:
+        """Draw the list of keys with `painter`, and a button that writes `keys.toml`."""
+        line, pairs, file = painter.line_height, self.rows(), keys_file()
+        card = painter.area.inflate(-line, -line)
+        columns = max(1, min(2, (card.w - 2 * line) // (30 * line)))
+        count = -(-len(pairs) // columns)
+        card.h = min(card.h, count * line * 5 // 4 + 6 * line)
+        card.w = min(card.w, columns * 36 * line)
+        card.center = painter.area.center
+        body = painter.draw_dialog(card, self.title)
+        if file.exists():
+            footer = cut(body, "bottom", line, line // 2)
+            painter.draw_text(footer, f"Yours are in {file}", "muted", size=0.9)
+        else:
+            footer = cut(body, "bottom", line * 3 // 2, line // 2)
+            footer.w = min(footer.w, 26 * line)
+            painter.draw_button(footer, "Make a file to change them", self._write_keys_file)
+        cut(body, "top", line // 2)
+        width = body.w // columns
+        for row, slot in self.place_lines(painter, body, line * 5 // 4, count):
+            for column, (keys, description) in enumerate(pairs[row::count]):
+                x, half = slot.x + column * width, (width - line) // 2
+                left = Rect(x, slot.y, half - line // 2, slot.h)
+                painter.draw_text(left, keys, "accent")
+                painter.draw_text(Rect(x + half, slot.y, half, slot.h), description)
+
+    def _write_keys_file(self) -> None:
+        """Write the file `keys.toml` with all commands and keys, unless it exists."""
+        file = keys_file()
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with file.open("x", encoding="utf-8") as text_file:
+                text_file.write(format_keys_file(self.app.bindings))
+        except OSError as error:
+            self.app.show_note(f"{file} cannot be made: {error.strerror}")
+        else:
+            self.app.show_note(f"Change {file} and start again")
+
+
+class RuleLine(NamedTuple):
+    """Line of the list: a line of a rule's text, with the rule's name on its first line; or a
+    heading."""
+
+    name: str
+    text: str
+    is_heading: bool = False
+
+
+class RulesScreen(TextScreen):
+    """List of the rules of a level, as sentences.
+
+    Args:
+        app: app of the screen.
+        title: title of the level.
+        description: description of the level.
+        sections: headings and rules.
+    """
+
+    lines_per_notch = 3
+
+    def __init__(
+        self, app: AppContext, title: str, description: str, sections: Sequence[Section]
+    ) -> None:
+        super().__init__(app)
+        self.title = title
+        self._description, self._sections = description, sections
+        self._lines: list[RuleLine] = []
+        self._name_width = 0
+
+    def rows(self) -> Sequence[RuleLine]:
+        """Return the lines of the list as it was drawn last."""
+        return self._lines
+
+    def draw(self, painter: Painter, now: float) -> None:
+        """Draw with `painter` the visible lines of the list of rules, and a scrollbar."""
+        line = painter.line_height
+        card = painter.area.inflate(-line, -line)
+        card.w = min(card.w, 52 * line)
+        self._lines = list(self._wrap_rules(line, card.w - 3 * line))
+        card.h = min(card.h, (len(self._lines) + 4) * line)
+        card.center = painter.area.center
+        body = painter.draw_dialog(card, self.title, middle=True)
+        for number, slot in self.place_lines(painter, body, line, len(self._lines)):
+            name, text, is_heading = self._lines[number]
+            name_rect = Rect(slot.x, slot.y, self._name_width - line // 2, line)
+            painter.draw_text(name_rect, name, "muted", size=0.9)
+            if not is_heading:
+                cut(slot, "left", self._name_width)
+            painter.draw_text(slot, text, "accent" if is_heading else "text")
+
+    def _wrap_rules(self, line_height: int, width: int) -> Iterator[RuleLine]:
+        """Yield the lines of the list of rules, wrapped to `width` pixels; `line_height` sets the
+        font size."""
+        for text in wrap_text(self._description, line_height, width):
+            yield RuleLine("", text, is_heading=True)
+        self._name_width = min(width // 3, 9 * line_height)
+        for heading, rules in self._sections:
+            yield RuleLine("", "")
+            yield RuleLine("", heading, is_heading=True)
+            for name, sentence in rules:
+                lines = wrap_text(sentence or name, line_height, width - self._name_width)
+                for number, text in enumerate(lines):
+                    yield RuleLine("" if number else name, text)

@@ -1,0 +1,552 @@
+"""Play screen: a player plays a game step by step or in real time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+from gv_engine.play.session.autoplay import (
+    SOLVER,
+    Opponent,
+    SolverPolicy,
+    assign_opponents,
+    list_opponents,
+)
+from gv_engine.play.session.catalogue import is_last_level, source_of
+from gv_engine.play.session.controller import PLAY_COMMANDS, PlayController, supports_command
+from gv_engine.play.session.replay import Replay, ReplayError
+from gv_engine.play.session.session import Session
+from gv_engine.play.session.tones import choose_sound
+from gv_engine.play.ui.drawing.recording import Recorder
+from gv_engine.play.ui.drawing.sprites import Rect, pygame
+from gv_engine.play.ui.drawing.widgets import Painter, cut, wrap_text
+from gv_engine.play.ui.input.bindings import GROUPS
+from gv_engine.play.ui.screens.game_screen import POLL_INTERVAL, VIEW_COMMANDS, GameScreen
+from gv_engine.play.ui.screens.medals import draw_medal, draw_medals
+from gv_engine.play.ui.screens.menu import RulesScreen
+from gv_engine.play.ui.screens.replay import Prompt
+from gv_engine.play.ui.screens.screen import AppContext
+from gv_engine.play.ui.screens.settings import PauseMenu
+from gv_engine.play.ui.settings import (
+    MEDALS,
+    new_file,
+    recording_folder,
+    save_replay,
+    save_unfinished,
+)
+from gv_engine.rules.errors import complain, error_text
+from gv_engine.rules.geometry import ACTIONS
+from gv_engine.rules.objects import OBJECT_TYPES
+from gv_engine.scenario.plugin import KeyCommand, get_plugin
+from gv_engine.scenario.readers.map import format_reward
+from gv_engine.scenario.reference_docs import list_rule_sections
+
+_SIMILAR_ACTIONS = {
+    "ACTUATE": ("TOGGLE", "PICK_UP"),
+    "TOGGLE": ("ACTUATE",),
+    "PICK_N_DROP": ("PICK_UP", "DROP"),
+    **dict.fromkeys(("PICK_UP", "DROP"), ("PICK_N_DROP",)),
+}
+"""Actions that players may mean by an action that the level lacks."""
+_FIRST_MOVES = 5  # hints on moves before those on undo; hints at the end are left out first
+
+
+class PlayScreen(GameScreen):
+    """Screen to play a game. See `GameScreen` for the arguments.
+
+    Attributes:
+        game: session to play.
+        has_opponents: True if agents outside the player's team act by the policy in the settings.
+    """
+
+    menu_commands: tuple[str, ...] = (
+        *("again", "hint", "rules", "next_level", "previous_level", "kin", "enter_seed", "copy"),
+        *("save_replay", "watch", "race", "record", "picture", "real_time", "edit_level"),
+        *VIEW_COMMANDS,
+    )
+
+    game: Session
+    has_opponents = True
+
+    commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
+        **GameScreen.commands,
+        "real_time": lambda screen: screen._toggle_real_time(),
+        "enter_seed": lambda screen: screen._enter_seed(),
+        "save_replay": lambda screen: screen.save_replay(),
+        "watch": lambda screen: screen._watch_saved_replay(),
+        "rules": lambda screen: screen._show_rules(),
+        "race": lambda screen: screen._race(),
+        "record": lambda screen: screen._toggle_recording(),
+        "picture": lambda screen: screen._save_picture(),
+        "edit_level": lambda screen: screen.app.edit(source_of(screen.game.scenario)),
+        "menu": lambda screen: screen.app.push(PauseMenu(screen)),
+    }
+
+    def __init__(self, app: AppContext, game: Session) -> None:
+        super().__init__(app, game)
+        show_note = partial(app.show_note, stays=15)
+        self._controller = PlayController(game, app.progress, show_note, app.load_scenario)
+        self.extra_groups = (self.domain.title, "play")
+        self._recorder: Recorder | None = None
+        self._saved_replay: Path | None = None
+        self._saved_state = ""
+        self._is_walking = False
+        self._next_walk_step = 0.0
+        self._opponents = app.settings.opponents  # setting of the opponents that act
+        self._configure_stage()
+
+    # ---- events ----------------------------------------------------------------------
+
+    def tick(self, now: float) -> float:
+        """Take the next step of a walk to a clicked cell, or the next step of real time, if one is
+        due at the time `now`; return the seconds until the next call."""
+        due = super().tick(now)
+        for solver in self._solvers:
+            self.app.needs_redraw |= solver.update_path()
+            due = min(due, POLL_INTERVAL) if solver.note else due
+        if self._is_walking:
+            if now >= self._next_walk_step:
+                self._next_walk_step = now + self.stage.glide
+                action = self.stage.next_walk_action()
+                self._is_walking = bool(action)
+                self.take_action(action)
+            due = min(due, self._next_walk_step - now)
+        if not self.app.has_focus:
+            self._controller.postpone_step(now, self.app.settings.time_speed)
+        elif self._controller.seconds_to_step(now) <= 0:
+            self._controller.postpone_step(now, self.app.settings.time_speed)
+            self.take_action(self.game.wait)
+        return min(due, self._controller.seconds_to_step(now))
+
+    @property
+    def level_commands(self) -> tuple[str, tuple[KeyCommand, ...]]:  # type: ignore[override]  # it changes with the game
+        """Name of the domain's command group, and the commands that the current level adds to the
+        group."""
+        return self.domain.title, (*self.game.commands, *self.stage.steering)
+
+    def has_command(self, name: str) -> bool:
+        """Return True if the command called `name` is available in this game."""
+        if name == "watch":
+            return self._saved_replay is not None
+        if name == "edit_level":
+            return bool(self.domain.sketch)
+        return supports_command(self.game, name) and self.stage.has_command(name)
+
+    def on_mouse(self, event: pygame.event.Event) -> None:
+        """Handle a mouse event as `GameScreen` does; a click also starts the walk to the clicked
+        cell."""
+        super().on_mouse(event)
+        if event.type == pygame.MOUSEBUTTONDOWN:  # the click may start a walk
+            self._is_walking, self._next_walk_step = True, time.monotonic() + self.stage.glide
+
+    def run_command(self, name: str) -> None:
+        """Run the command `name`: one of the session such as undo, an action of the domain, or a
+        command of this screen."""
+        self.stage.stop_walking()
+        if name == "go_on" and self.frame.success and is_last_level(self.game.scenario):
+            self.app.pop()
+        elif name in PLAY_COMMANDS:
+            self._controller.run_command(name)
+            self.show(glide=False)
+        elif any(command.name == name for command in self.app.bindings.commands(self.domain.title)):
+            for action in self.stage.actions(name):
+                if text := self._describe_missing_action(action):
+                    self.game.message = text
+                    self.show(glide=False)
+                else:
+                    self.take_action(action)
+        else:
+            super().run_command(name)
+
+    def _describe_missing_action(self, action: str) -> str:
+        """If the level lacks `action`, return a message with its key and the keys of similar
+        actions that the level has; else return ""."""
+        if action not in ACTIONS or action in (*self.game.actions, self.game.wait):
+            return ""
+        commands = {command.name: command for command in GROUPS[self.domain.title]}
+        near = [name for name in _SIMILAR_ACTIONS.get(action, ()) if name in self.game.actions]
+        others = (self.hint(self.domain.title, name, commands[name].description) for name in near)
+        text = self.hint(self.domain.title, action, commands[action].description)
+        return "; ".join((f"{text}: not in this level", *others))
+
+    def take_action(self, action: str) -> None:
+        """Take `action` in the game, unless the episode is over, and show the result.
+
+        Raises:
+            RuleError: a rule failed; the game stays as before.
+        """
+        if action and not self.frame.outcome:
+            self.step(lambda: self._controller.take_action(action))
+
+    def step(self, take_steps: Callable[[], object]) -> None:
+        """Call `take_steps`, which steps the session, and show the result; if that was exactly one
+        step, with animation and sound."""
+        before, previous_frame = self.game.position, self.frame
+        take_steps()
+        has_stepped = self.game.position == before + 1
+        self.show(glide=has_stepped)
+        if has_stepped and self.app.settings.sound:
+            stage_sound = self.stage.sound(previous_frame, self.frame)
+            self.app.play_sound(choose_sound(self.frame, stage_sound))
+        self._controller.postpone_step(time.monotonic(), self.app.settings.time_speed)
+
+    def _rebuild_stage(self) -> None:
+        """Replace the object that draws the world; in another level, also assign the opponents
+        again."""
+        super()._rebuild_stage()
+        self._configure_stage()
+        if self.has_opponents and not (self.game.partners or self.game.position):
+            self.assign_opponents()  # in the next level
+
+    def on_resume(self) -> None:
+        """Apply settings that may have changed: how arrow keys steer, and the policy of the
+        opponents."""
+        self._configure_stage()
+        if self._opponents == self.app.settings.opponents:
+            return
+        self._opponents = self.app.settings.opponents
+        if not list_opponents(self.game):
+            self.app.show_note("This level has no opponents: no agent is of another team")
+        elif self.has_opponents:
+            self.assign_opponents()
+        else:
+            self.app.show_note("Opponents act in games, not in races, trials or beside an agent")
+
+    def assign_opponents(self) -> None:
+        """Start the level again with the opponents of the settings; show a note if they cannot act
+        here."""
+        self._opponents = self.app.settings.opponents
+        message = assign_opponents(self.game, self._opponents)
+        self.show(glide=False)
+        if message:
+            self.app.show_note(message, stays=15)
+
+    @property
+    def _solvers(self) -> list[SolverPolicy]:
+        """Policies of those agents for which the solver acts."""
+        partners = self.game.partners.values()
+        return [partner for partner in partners if isinstance(partner, SolverPolicy)]
+
+    def _configure_stage(self) -> None:
+        """Tell the stage, which draws the world, that clicks start walks, and how arrow keys
+        steer."""
+        self.stage.walks = True
+        self.stage.steers = self.app.settings.steering == "screen"
+
+    def on_close(self) -> None:
+        """End the video recording, and save the game if it is unfinished."""
+        for solver in self._solvers:
+            solver.close()
+        self.end_recording()
+        self._controller.save_failed_try()
+        self.app.sessions.append(self.game)
+        try:
+            source = source_of(self.game.scenario)
+            save_unfinished(self.game.title, source, self.unsaved_work())
+        except OSError as error:
+            complain(f"the game is not saved: {error_text(error)}")
+
+    def unsaved_work(self) -> Replay | None:
+        """Return the game as a replay; None if it has no step, has ended, or began from a saved
+        state."""
+        with suppress(ReplayError):  # it began with a snapshot
+            replay = self.game.replay()
+            return replay if replay.steps and not replay.outcome else None
+        return None
+
+    def _toggle_real_time(self) -> None:
+        """Start or stop real time, in which the game steps at a fixed rate without key presses."""
+        self._controller.toggle_real_time()
+        self._controller.postpone_step(time.monotonic(), self.app.settings.time_speed)
+
+    def _enter_seed(self) -> None:
+        """Ask the player for a seed, and start its level."""
+
+        def accept(text: str) -> None:
+            self._controller.start_level(text)
+            self.show(glide=False)
+
+        explanation, seed = "Equal seeds are equal levels.", str(self.game.seed)
+        self.app.push(Prompt(self.app, "Which seed?", explanation, seed, accept, "0123456789-"))
+
+    def save_replay(self) -> None:
+        """Save the episode so far as a replay file."""
+        with self.app.showing_errors("The replay is not saved"):
+            file = save_replay(self.game)
+            self._saved_replay, self._saved_state = file, self.game.state_digest()
+            key = self.app.bindings.label("play", "watch")
+            self.app.show_note(f"Saved {file}" + f" · {key} watches it" * bool(key))
+
+    def _watch_saved_replay(self) -> None:
+        """Watch the replay that was saved last."""
+        if self._saved_replay is not None:
+            self.app.watch_replay(self._saved_replay, self.game.scenario)
+        else:
+            key = self.app.bindings.label("play", "save_replay")
+            self.app.show_note(f"No replay is saved yet{f'; {key} saves one' * bool(key)}")
+
+    def show(self, glide: bool = True) -> None:
+        """Show the current state of the game, animated if `glide`, and add it to a running video
+        recording."""
+        if self._stage_scenario is not self.game.scenario:
+            self.end_recording()
+            self.app.add_recent(self.game.scenario)
+        super().show(glide)
+        if self._recorder is not None:
+            try:
+                self._recorder.add(self.frame)
+            except (OSError, ValueError) as error:
+                self._recorder.discard()
+                self._recorder = None
+                self.app.show_note(f"The recording is lost: {error_text(error)}", stays=15)
+
+    def _show_rules(self) -> None:
+        """Open a list of the rules of the current level."""
+        scenario = self.game.scenario
+        types = getattr(self.frame, "types", OBJECT_TYPES)  # algebra has none
+        absent_types = self.stage.absent_types if self.game.pack_level else ()
+        schedules = get_plugin(scenario).list_schedules(scenario)
+        sections = list_rule_sections(schedules, types, absent_types)
+        self.app.push(RulesScreen(self.app, self.game.title, scenario.description, sections))
+
+    def _race(self) -> None:
+        """Open a race against the replay saved last, or against the solver if there is none."""
+        self.app.start_race(Opponent.load(str(self._saved_replay or SOLVER), self.game))
+
+    def _toggle_recording(self) -> None:
+        """Start or end a video recording of the game."""
+        if self._recorder is not None:
+            self.end_recording()
+            return
+        with self.app.showing_errors("Not recorded"):
+            recorder = self._create_recorder(self.app.settings.recording)
+            recorder.add(self.frame)
+            self._recorder = recorder
+
+    def end_recording(self) -> None:
+        """End the video recording, if one runs, and show where it was saved."""
+        recorder, self._recorder = self._recorder, None
+        if recorder is not None:
+            with self.app.showing_errors("The recording is lost"):
+                recorder.close()
+                self.app.show_note(f"Saved {recorder.path}")
+
+    def _save_picture(self) -> None:
+        """Save a picture of the current state as a PNG file."""
+        with self.app.showing_errors("The picture is not saved"):
+            with self._create_recorder(".png") as recorder:
+                recorder.add(self.frame)
+            self.app.show_note(f"Saved {recorder.path}")
+
+    def _create_recorder(self, suffix: str) -> Recorder:
+        """Return a recorder of a new picture or video file with the given suffix, such as
+        `.mp4`."""
+        file = new_file(recording_folder(), self.game, suffix)
+        return Recorder(file, self.game.scenario, self.stage.view, fps=self.app.settings.time_speed)
+
+    # ---- drawing ---------------------------------------------------------------------
+
+    def buttons(self) -> Sequence[tuple[str, str, str]]:
+        """Return the buttons of game screens after a button for the pause menu."""
+        return (("Menu", "play", "menu"), *super().buttons())
+
+    def facts(self) -> Sequence[str]:
+        """Return short texts for the status panel: seed, par, controlled agent, real time and
+        recording, as far as they apply."""
+        facts = [*super().facts(), self._goal_text]
+        if len(self.game.agents) > 1:
+            labels = {mark.name: mark.label for mark in self.frame.marks}
+            facts.append(f"You are {labels.get(self.game.controlled, self.game.controlled)}")
+        facts += [solver.note for solver in self._solvers]
+        if self._controller.is_real_time and self.app.has_focus:
+            facts.append(f"Time runs: {self.app.settings.time_speed} steps a second")
+        elif self._controller.is_real_time:
+            facts.append("Time waits until this window has the keys")
+        if self._recorder is not None:
+            facts.append(f"Recording: {self._recorder.path.suffix[1:]}")
+        return [*filter(None, facts)]
+
+    @property
+    def _goal_text(self) -> str:
+        """Text with the par (number of steps to aim for) of a level of a pack and the player's
+        best; "" for other levels."""
+        level = self.game.pack_level
+        return "" if level is None else self.app.progress.format_goal(level).capitalize()
+
+    def hints(self) -> Sequence[str]:
+        """Return short texts on the keys for moves, undo and help, for the bottom of the screen."""
+        domain = self.domain.title
+        descriptions = {c.name: c.description for c in self.app.bindings.commands(domain)}
+        moves = [
+            self.hint(domain, self.stage.keyed_command(name), descriptions[name])
+            for name in self.stage.hinted_commands
+        ]
+        others = {"undo": "undo"} | ({"hint": "hint"} if self.game.pack_level else {})
+        hints = [*moves[:_FIRST_MOVES], *self.hints_of("play", others)]
+        if self.has_command("next_agent"):
+            hints.append(self.hint(domain, "next_agent", "another agent"))
+        return (*hints, *moves[_FIRST_MOVES:], self.hint("view", "help", "all keys"))
+
+    def current_hints(self) -> Sequence[str]:
+        """Return the hints to show: during the episode `hints()`, at its end hints on the keys for
+        what to do next."""
+        if not self.frame.outcome:
+            return self.hints()
+        choices = [self.hint("play", name, label.lower()) for label, name in self._end_choices()]
+        return (*choices, self.hint("view", "help", "all keys"))
+
+    def draw(self, painter: Painter, now: float) -> None:
+        """Draw the game with `painter`; at the end of the episode also the result and buttons for
+        what to do next."""
+        super().draw(painter, now)
+        if self.frame.outcome and self._layout:
+            self._draw_end(painter, self._layout.panel)
+
+    def draw_stage(self, painter: Painter, rect: Rect, progress: float) -> None:
+        """Draw the world into `rect`, below the instructions if the level has some; `progress` of
+        the step's animation is from 0 to 1."""
+        if instructions := self._instructions:
+            line = painter.line_height
+            height = len(wrap_text(instructions, line, rect.w - line)) * line + line // 2
+            rect = rect.copy()
+            card = cut(rect, "top", min(height, rect.h // 2), line // 2)
+            painter.draw_card(card)
+            painter.draw_lines(card.inflate(-line, -(line // 2)), instructions, "accent")
+        super().draw_stage(painter, rect, progress)
+
+    @property
+    def _instructions(self) -> str:
+        """Instructions of a level of a pack, with the player's keys filled in."""
+        level, steering = self.game.pack_level, self.stage.steering
+        says = level.says if level else ""
+        return self.app.bindings.fill_in_keys(says, self.groups, steering, clicks=True)
+
+    def _end_choices(self) -> Sequence[tuple[str, str]]:
+        """Return (label, command) of the buttons that are shown at the end of the episode."""
+        is_saved = self._saved_state == self.game.state_digest()
+        replay = ("Watch replay", "watch") if is_saved else ("Save replay", "save_replay")
+        undo, next_level = ("Undo", "undo"), "Next level"
+        if self.game.is_lost:
+            return (("Try again", "go_on"), undo, (next_level, "next_level"), replay)
+        if self.frame.success and is_last_level(self.game.scenario):
+            next_level = "Back to the levels"
+        return ((next_level, "go_on"), ("Same level again", "again"), undo, replay)
+
+    @property
+    def _result_text(self) -> str:
+        """Text with the result of the episode."""
+        steps, prefix = self.frame.steps, f"Return {format_reward(self.frame.total)} in"
+        return self.app.progress.format_result(self.game, steps) or f"{prefix} {steps} steps"
+
+    def _draw_end(self, painter: Painter, room: Rect) -> None:
+        """Draw the result of the episode, its medals, and the buttons for what to do next into
+        `room`; only the result if `room` is too small. A success and a failure differ in colour."""
+        line, label = painter.line_height, self.app.bindings.label
+        buttons = [(text, name, label("play", name)) for text, name in self._end_choices()]
+        button_width = max(painter.text_width(text + key) for text, _, key in buttons)
+        button_width += 7 * line // 2
+        columns = next((n for n in (4, 2) if n * button_width + line <= room.w), 1)
+        level, is_lost = self.game.pack_level, self.frame.success is False
+        color = "loss" if is_lost or self.game.is_lost else "gain"
+        is_solved = self.frame.success and level
+        title, result = "Solved!" if is_solved else self.frame.ending, self._result_text
+        medals_height = 5 * line // 2 if is_solved else 0
+        text_width = painter.text_width(title, 1.4) + painter.text_width(result)
+        is_one_line = text_width + 4 * line <= room.w
+        header_height = (3 if is_one_line else 4) * line
+        rows = -(-len(buttons) // columns)
+        if header_height + medals_height + rows * 2 * line > room.h:
+            medals_height = 0
+        if header_height + rows * 2 * line > room.h:  # then the hints tell what to press
+            rows, is_one_line, header_height = 0, True, room.h
+        card = Rect(0, 0, room.w, header_height + medals_height + rows * 2 * line)
+        card.midbottom = room.midbottom
+        painter.draw_card(card)
+        painter.draw_outline(card, color)
+        text_rect = Rect(card.x, card.y + line // 2, card.w, 2 * line) if rows else card.copy()
+        text_rect.inflate_ip(-2 * line, 0)
+        title_width = painter.draw_text(text_rect, title, color, size=1.4)
+        if is_one_line:
+            cut(text_rect, "left", title_width + line)
+            painter.draw_text(text_rect, result, align="right")
+            discs = Rect(text_rect.x, 0, 4 * line, line * 5 // 4)
+            discs.centery = text_rect.centery
+            has_room = discs.w + line + painter.text_width(result) <= text_rect.w
+            if level and is_solved and not medals_height and has_room:
+                draw_medals(painter, discs, self.app.progress.medals(level), has_all=True)
+        else:
+            painter.draw_text(Rect(text_rect.x, text_rect.bottom, text_rect.w, line), result)
+        if level and medals_height:
+            place = Rect(card.x + line, card.y + header_height, card.w - 2 * line, 2 * line)
+            self._draw_won_medals(painter, place, self.app.progress.medals(level))
+        column_width = (card.w - line) // columns
+        x, y = card.x + line * 3 // 4, card.y + header_height + medals_height - line // 4
+        for number, (text, name, key) in enumerate(buttons[: rows * columns]):
+            row, column = divmod(number, columns)
+            slot = Rect(x + column * column_width, y + row * 2 * line, 0, line * 7 // 4)
+            slot.w = column_width - line // 2
+            painter.draw_button(slot, text, partial(self.run_command, name), key, number == 0)
+
+    @staticmethod
+    def _draw_won_medals(painter: Painter, rect: Rect, won: Collection[str]) -> None:
+        """Draw all medals of a level into `rect`, side by side with their names; medals that the
+        player has not won are only outlined."""
+        line, width = painter.line_height, rect.w // len(MEDALS)
+        for number, (medal, name) in enumerate(MEDALS.items()):
+            slot = Rect(rect.x + number * width, rect.y, width, rect.h)
+            disc = cut(slot, "left", line * 5 // 4, line // 4)
+            disc.h, disc.centery = disc.w, rect.centery
+            draw_medal(painter, disc, medal, medal in won)
+            painter.draw_text(slot, name, "text" if medal in won else "muted", size=0.9)
+
+
+class PlaytestScreen(PlayScreen):
+    """Play screen of the edited level. See `GameScreen` for the arguments."""
+
+    has_opponents = False
+
+    def __init__(self, app: AppContext, game: Session) -> None:
+        super().__init__(app, game)
+        self.extra_groups = ("trial", *self.extra_groups)
+
+    def run_command(self, name: str) -> None:
+        """Run the command `name`: return to the editor, or a command of the play screen."""
+        if name in ("back", "edit_level") or (name == "go_on" and self.frame.success):
+            self.app.pop()
+        else:
+            super().run_command(name)
+
+    def has_command(self, name: str) -> bool:
+        """Return True if the command `name` is available: not the next size or difficulty, and not
+        the editor, which is open below."""
+        return name not in ("kin", "edit_level") and super().has_command(name)
+
+    def on_close(self) -> None:
+        """End the video recording; the game of an edited level is not saved."""
+        self.end_recording()
+
+    def unsaved_work(self) -> None:
+        """Return None: the game of an edited level is not saved."""
+        return None
+
+    def _on_files_changed(self) -> None:
+        """Return to the editor, which reads the changed files."""
+        self.app.pop()
+
+    def _end_choices(self) -> Sequence[tuple[str, str]]:
+        """Return (label, command) of the buttons at the end of the episode; after a success the
+        first one leads back to the editor."""
+        choices = super()._end_choices()
+        return (("Back to the editor", "go_on"), *choices[1:]) if self.frame.success else choices
+
+    def buttons(self) -> tuple[tuple[str, str, str], ...]:
+        """Return the buttons of the play screen after a button back to the editor."""
+        return (("Edit", "trial", "back"), *super().buttons())
+
+    def hints(self) -> tuple[str, ...]:
+        """Return the hints of the play screen after a hint on the key back to the editor."""
+        return (self.hint("trial", "back", "edit"), *super().hints())

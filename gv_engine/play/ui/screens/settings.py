@@ -1,0 +1,260 @@
+"""Menus of settings and keys, and the pause menu."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from gv_engine.play.session.autoplay import list_opponent_policies
+from gv_engine.play.ui.colors import PALETTES, THEMES
+from gv_engine.play.ui.input.bindings import GROUPS, PADS, key_label, replace_keys
+from gv_engine.play.ui.screens.menu import Menu, MenuRow
+from gv_engine.play.ui.settings import SCALES, SPEEDS, STEERING, forced_scale
+
+if TYPE_CHECKING:
+    from gv_engine.play.ui.screens.game_screen import GameScreen
+    from gv_engine.play.ui.screens.screen import AppContext
+
+
+# ---- keys ----------------------------------------------------------------------------------------
+
+
+class KeysScreen(Menu):
+    """Menu with a row for each command; after choosing a row, the next pressed key becomes the
+    command's key."""
+
+    title = "Change keys"
+
+    # group, name and description of the command that gets the next key
+    _pending_command: tuple[str, str, str] | None = None
+
+    @property
+    def text_above(self) -> str:
+        """Explanation above the rows: how to change keys, or the request to press the new key."""
+        label = self.app.bindings.label
+        if self._pending_command is not None:
+            description = self._pending_command[2]
+            return f'Press another key for "{description}". {label("menu", "leave")}: as it was'
+        return (
+            f"{label('menu', 'choose')}: press another key. {label('menu', 'erase')}: the usual "
+            f"ones. A gamepad's buttons are changed by pressing one of them."
+        )
+
+    def _commands(self) -> Sequence[tuple[str, str, str]]:
+        """Return (group, name, description) of all commands whose keys can be changed."""
+        return [
+            (group, command.name, command.description)
+            for group in GROUPS
+            for command in self.app.bindings.commands(group)
+        ]
+
+    def rows(self) -> Sequence[MenuRow]:
+        """Return a menu row for each command, with its keys."""
+        rows = []
+        for command in self._commands():
+            group, name, description = command
+            keys = ", ".join(map(key_label, self.app.bindings.keys(group, name)))
+            label = f"{group.capitalize()}: {description}"
+            key = "..." if command == self._pending_command else keys or "-"
+            rows.append(MenuRow(label, partial(self._wait_for_key, command), key=key))
+        return rows
+
+    def capture_key(self, key: str) -> bool:
+        """If a command waits for its new key, bind the pressed `key` to it and return True; the key
+        for leaving cancels. Else return False."""
+        if self._pending_command is None:
+            return False
+        (group, name, _), self._pending_command = self._pending_command, None
+        if self.app.bindings.command_name(key, ("menu",)) != "leave":
+            self.app.rebind(group, name, replace_keys(self.app.bindings.keys(group, name), key))
+        return True
+
+    def run_command(self, name: str) -> None:
+        """Run the command `name`: restore the default keys of the selected command, or a command of
+        menus."""
+        if name == "erase":
+            group, command_name, _ = self._commands()[self.chosen]
+            self.app.rebind(group, command_name, None)
+        else:
+            super().run_command(name)
+
+    def _wait_for_key(self, command: tuple[str, str, str], step: int) -> None:
+        """Make the next pressed key the key of `command`, a (group, name, description)."""
+        self._pending_command = command
+
+
+# ---- settings ------------------------------------------------------------------------------------
+
+ON_OFF = {False: "off", True: "on"}
+
+
+class SettingsScreen(Menu):
+    """Menu with a row for each setting; changes are visible at once and saved on close."""
+
+    title = "Settings"
+
+    def __init__(self, app: AppContext) -> None:
+        super().__init__(app)
+        games = [screen.game for screen in app.screens if hasattr(screen, "game")]
+        self._opponents = list_opponent_policies(games[-1] if games else None)
+
+    def rows(self) -> Sequence[MenuRow]:
+        """Return a menu row for each setting."""
+        settings = self.app.settings
+        speeds = {speed: f"{speed} steps a second" for speed in SPEEDS}
+        scales: dict[float, str] = {0: "automatic", **{s: f"{s:.0%}" for s in SCALES}}
+        size = self.choice_row(settings, "Size", "scale", scales)
+        if forced_scale():
+            size = MenuRow("Size", lambda _: None, f"{forced_scale():.0%} by GV_ENGINE_SCALE")
+        full_screen = ON_OFF[settings.full_screen]
+        return (
+            self.choice_row(settings, "Theme", "theme", {name: name for name in THEMES}),
+            self.choice_row(settings, "Colours", "palette", {name: name for name in PALETTES}),
+            size,
+            self.choice_row(settings, "Animations", "animation", ON_OFF),
+            self.choice_row(settings, "Arrow keys", "steering", STEERING),
+            self.choice_row(settings, "Opponents", "opponents", self._opponents),
+            self.choice_row(settings, "Speed of time", "time_speed", speeds),
+            self.choice_row(settings, "Speed of replays", "speed", speeds),
+            self.choice_row(settings, "Recordings", "recording", {".mp4": "MP4", ".gif": "GIF"}),
+            self.choice_row(settings, "Sound", "sound", ON_OFF),
+            self.choice_row(settings, "Puzzle rewards", "puzzle_rewards", ON_OFF),
+            MenuRow("Change keys", lambda _: self.app.push(KeysScreen(self.app))),
+            MenuRow("Full screen", lambda _: self.app.toggle_full_screen(), full_screen),
+            self.close_row("Back"),
+        )
+
+    def run_command(self, name: str) -> None:
+        """Run the command `name` of the menu; if that turns sound on, play a sound."""
+        was_silent = not self.app.settings.sound
+        super().run_command(name)
+        if was_silent and self.app.settings.sound:
+            self.app.play_sound("gain")
+
+    def on_close(self) -> None:
+        """Save the settings."""
+        self.app.save_settings()
+
+
+# ---- pause ---------------------------------------------------------------------------------------
+
+_MAIN_COMMANDS = ("agent", "again", "hint", "take_over", "rules", "export")
+"""Commands of the pause menu itself, the most important first; others are in its lists."""
+_MAX_MAIN = 3
+_VIEW_COMMANDS = ("record", "picture", "real_time")
+"""Commands that are listed with the commands for the view."""
+_SECTIONS = ("Levels and replays", "View and actions", "Keys and settings")
+"""Titles of the lists of the pause menu."""
+INSPECTOR_COMMANDS = ("next_tab", "previous_tab", "next_choice", "previous_choice")
+"""Commands of the group `inspector`, offered while a side panel is open."""
+
+
+class PauseMenu(Menu):
+    """Pause menu of a game or a replay; offers commands that no gamepad button has."""
+
+    title = "Pause"
+
+    def __init__(self, screen: GameScreen) -> None:
+        super().__init__(screen.app)
+        self._screen = screen
+        self.groups = ("menu", *screen.groups)
+
+    @property
+    def text_above(self) -> str:
+        """Description of the game's scenario."""
+        return str(getattr(self._screen.game.scenario, "description", ""))
+
+    def rows(self) -> Sequence[MenuRow]:
+        """Return at most eight rows: the main commands, a row for each list of further commands,
+        and rows for keys and settings and for leaving."""
+        main, *sections = self._sections()
+        return (
+            self.close_row(self._screen.resume_label),
+            *(self._row(*command) for command in main),
+            *(
+                MenuRow(title, partial(self._open_section, number, title), key=">")
+                for number, title in enumerate(_SECTIONS, 1)
+                if number > len(sections) or sections[number - 1]
+            ),
+            self.closing_row(self._screen.leave_label, self.app.pop),
+        )
+
+    def _open_section(self, number: int, title: str, _: int) -> None:
+        """Open the list of commands number `number`, called `title`."""
+        self.app.push(PauseSection(self._screen, number, title))
+
+    def _sections(self) -> Sequence[Sequence[tuple[str, str]]]:
+        """Return the (group, name) pairs of the main commands, of the other commands of the game,
+        and of commands for the view and the agent."""
+        commands = self._commands()
+        main = [c for name in _MAIN_COMMANDS for c in commands if c[1] == name][:_MAX_MAIN]
+        others = [c for c in commands if c not in main]
+        views = [c for c in others if c[0] not in ("play", "replay") or c[1] in _VIEW_COMMANDS]
+        return main, [c for c in others if c not in views], views
+
+    def run_command(self, name: str) -> None:
+        """Run the command `name` of the game screen below, or of the menu."""
+        if name == "help":
+            self._screen.run_command(name)
+        elif name == "menu":
+            self.app.pop()
+        elif name in (command_name for _, command_name in self._commands()):
+            self._run(name)
+        else:
+            super().run_command(name)
+
+    def _row(self, group: str, name: str) -> MenuRow:
+        """Return a menu row that closes the menu and runs the command `name` of `group` in the game
+        screen."""
+        commands = self.app.bindings.commands(group)
+        description = next(command.description for command in commands if command.name == name)
+        key = self.app.bindings.label(group, name)
+        return MenuRow(description.capitalize(), lambda _: self._run(name), key=key)
+
+    def _run(self, name: str) -> None:
+        """Close the menu, and run the command `name` in the game screen."""
+        while self.app.top is not self._screen:
+            self.app.pop()
+        self._screen.run_command(name)
+
+    def _commands(self) -> Sequence[tuple[str, str]]:
+        """Return (group, name) of the commands in the menu: the available ones of the game screen,
+        and actions of the level that have no gamepad button."""
+        screen, domain, bindings = self._screen, self._screen.domain.title, self.app.bindings
+        groups = {c.name: group for group in screen.groups for c in GROUPS.get(group, ())}
+        names = (*screen.menu_commands, *(INSPECTOR_COMMANDS if screen.stage.side_panel else ()))
+        commands = [(groups[name], name) for name in names]
+        if domain in screen.groups:  # no replay
+            actions = (command.name for command in bindings.commands(domain))
+            commands += [(domain, n) for n in actions if not PADS & {*bindings.keys(domain, n)}]
+        return [command for command in commands if screen.has_command(command[1])]
+
+
+class PauseSection(PauseMenu):
+    """List of commands that the pause menu leads to.
+
+    Args:
+        screen: screen of the game.
+        number: number of the list, from 1.
+        title: title of the list.
+    """
+
+    text_above = ""
+
+    def __init__(self, screen: GameScreen, number: int, title: str) -> None:
+        super().__init__(screen)
+        self._number, self.title = number, title
+
+    def rows(self) -> Sequence[MenuRow]:
+        """Return a row for each command of the list, and a row that leads back."""
+        sections = self._sections()
+        if self._number < len(sections):
+            rows = [self._row(*command) for command in sections[self._number]]
+        else:
+            rows = [
+                self.command_row("Keys", "help"),
+                self.command_row("Settings", "settings"),
+                MenuRow("Quit", lambda _: self.app.quit()),
+            ]
+        return (*rows, self.close_row("Back"))

@@ -1,0 +1,31 @@
+"""Playing of sounds by pygame; each sound is synthesised at its first use and cached."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from gv_engine.play.session.tones import RATE, synthesize
+from gv_engine.play.ui.drawing.sprites import pygame
+
+
+def play_sound(name: str) -> str:
+    """Play the sound called `name`, a key of `TONES`; return an error message, or "" if it
+    worked."""
+    try:
+        pygame.mixer.init(RATE, -16, 1, allowedchanges=0)  # does nothing if already initialised
+        _cached_sound(name).play()
+    except pygame.error as error:
+        return f"There is no sound: {error}"
+    return ""
+
+
+def close() -> None:
+    """Release the sound device."""
+    _cached_sound.cache_clear()
+    pygame.mixer.quit()
+
+
+@cache
+def _cached_sound(name: str) -> pygame.mixer.Sound:
+    """Return the sound called `name`, made once and then kept."""
+    return pygame.mixer.Sound(buffer=synthesize(name).tobytes())

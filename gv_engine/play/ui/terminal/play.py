@@ -1,0 +1,614 @@
+"""Games in a terminal: the event loop, keys and the layout of the screen."""
+
+from __future__ import annotations
+
+import textwrap
+import time
+from collections.abc import Callable, Iterable
+from itertools import zip_longest
+from pathlib import Path
+
+from rich.text import Text
+
+from gv_engine.play.session.catalogue import (
+    Entry,
+    built_in_entries,
+    folder_entries,
+    search,
+    with_pack_levels,
+)
+from gv_engine.play.session.controller import PLAY_COMMANDS, PlayController, supports_command
+from gv_engine.play.session.hot_reload import HotReload
+from gv_engine.play.session.session import Session
+from gv_engine.play.session.watchdog import PATIENCE, Watchdog
+from gv_engine.play.ui.colors import THEMES
+from gv_engine.play.ui.input.bindings import PADS, Bindings, key_label, next_row
+from gv_engine.play.ui.settings import LOCKED_NOTE, Progress, Settings, save_replay
+from gv_engine.play.ui.terminal.tty import Keys, Tty, make_terminal_picture
+from gv_engine.rules.errors import GVEngineError, Stopped, error_text
+from gv_engine.rules.frame import Scene
+from gv_engine.scenario.plugin import DOMAINS
+from gv_engine.scenario.readers.map import format_reward
+
+_CHARACTERS_OF_KEYS = {"Space": " ", "Minus": "-", "Period": ".", "Slash": "/"}
+"""Characters of keys that are neither letters nor digits."""
+_DESCRIPTION_LINES = 3
+"""Lines for the description of the chosen level."""
+
+
+class TerminalScreen:
+    """Screen that fills the terminal.
+
+    Args:
+        settings: settings of the player.
+        bindings: key bindings.
+
+    Attributes:
+        needs_redraw: True if the lines may have changed.
+        left: True after the player has left the screen.
+    """
+
+    def __init__(self, settings: Settings, bindings: Bindings) -> None:
+        self.needs_redraw = True
+        self.left = False
+        self._theme = THEMES[settings.theme]._replace(palette=settings.palette)
+        self._base_bindings = bindings
+        self._progress = Progress()
+        self._note = ""
+
+    @property
+    def ground(self) -> str:
+        """Rich style of the background."""
+        return f"{self._theme.text} on {self._theme.background}"
+
+    def lines(self, width: int, height: int) -> list[Text]:
+        """Return the lines of text that fill the screen, from the top, in `width` × `height`
+        characters."""
+        raise NotImplementedError
+
+    def press(self, key: str) -> None:
+        """React to the pressed `key`, a key name such as `Up`."""
+        raise NotImplementedError
+
+    def wait_seconds(self, now: float) -> float:
+        """Return the seconds to wait for a key, at the time `now`."""
+        return 1.0  # the terminal's size may change
+
+    def tick(self, now: float) -> None:
+        """Do what is due at the time `now`, such as a step in real time."""
+
+    def check_files(self) -> None:
+        """Read files again that have changed on disk."""
+
+
+class LevelPicker(TerminalScreen):
+    """Terminal screen that chooses a level and begins its game.
+
+    Args:
+        settings: settings with the theme.
+        bindings: key bindings; the keys of menus are used.
+        begin: function from a scenario's name or file to a new session.
+
+    Attributes:
+        game: session of the chosen level, or None.
+    """
+
+    def __init__(
+        self, settings: Settings, bindings: Bindings, begin: Callable[[str], Session]
+    ) -> None:
+        """Create a list of all levels; `begin(name)` creates the session of the chosen one."""
+        super().__init__(settings, bindings)
+        self.game: Session | None = None
+        self._begin = begin
+        entries = with_pack_levels([*folder_entries(Path.cwd()), *built_in_entries()])
+        self._entries = [entry for entry in entries if not entry.missing]
+        self._matches = self._entries
+        self._locked = self._find_locked()
+        self._asked_for: Entry | None = None
+        self._query = ""
+        self._chosen = self._first = 0
+        self._page = 1
+
+    def press(self, key: str) -> None:
+        """Run the menu command of the pressed `key`, or append its character to the search text."""
+        self.needs_redraw = True
+        self._note = ""
+        name = self._base_bindings.command_name(key, ("menu",))
+        row = next_row(name, self._chosen, self._page, len(self._matches))
+        typed = _CHARACTERS_OF_KEYS.get(key) or (key.lower() if len(key) == 1 else "")
+        if row is not None:
+            self._chosen = row
+        elif name == "choose" and self._matches:
+            self._choose(self._matches[self._chosen])
+        elif name == "erase":
+            self._search(self._query[:-1])
+        elif name == "leave" and self._query:
+            self._search("")
+        elif name == "leave":
+            self.left = True
+        elif not name and typed:
+            self._search(self._query + typed)
+
+    def reset(self) -> None:
+        """Clear the choice of a level and read again which levels are solved, so that the list can
+        be shown again."""
+        self.game, self.left, self.needs_redraw = None, False, True
+        self._progress = Progress()
+        self._locked = self._find_locked()
+
+    def _find_locked(self) -> set[str]:
+        """Return the digests of all levels that are locked, as in the window."""
+        packs = ((entry.level for entry in pack.levels) for pack in self._entries if not pack.level)
+        locked = (self._progress.find_locked(filter(None, levels)) for levels in packs)
+        return set().union(*locked)
+
+    def _choose(self, entry: Entry) -> None:
+        """Create the session of the level `entry` and leave the list; if that fails, stay and show
+        the error. A locked level opens only when it is chosen twice."""
+        is_locked = entry.level and entry.level.digest in self._locked
+        if is_locked and self._asked_for is not entry:
+            self._asked_for = entry
+            self._note = LOCKED_NOTE.format(self._base_bindings.label("menu", "choose"))
+            return
+        try:
+            self.game = self._begin(entry.source)
+            self.left = True
+        except (GVEngineError, OSError, Stopped) as error:
+            self._note = error_text(error)
+
+    def _search(self, query: str) -> None:
+        """Set the search text to `query`, and list the levels that match."""
+        self._query = query
+        self._chosen = 0
+        self._matches = search(query, self._entries, lambda entry: (entry.title, entry.group))
+
+    def lines(self, width: int, height: int) -> list[Text]:
+        """Return the lines of the level list from the top, in `width` × `height` characters.
+
+        Args:
+            width, height: size of the screen in characters.
+        """
+        theme, description = self._theme, self._description_lines(width)
+        self._page = max(1, height - len(description) - 3)
+        self._first = max(self._chosen - self._page + 1, min(self._first, self._chosen))
+        entries = self._matches[self._first : self._first + self._page]
+        title_width = max((len(entry.title) for entry in entries), default=0) + 2
+        rows = [
+            Text.assemble(
+                (f" {entry.title:<{title_width}}", theme.text),
+                (f"{entry.group} ", theme.muted),
+                (self._format_solved(entry), theme.gain),
+            )
+            for entry in entries
+        ]
+        if rows:
+            rows[self._chosen - self._first].stylize(f"{theme.on_accent} on {theme.accent}")
+        else:
+            rows = [Text(f" Nothing fits {self._query!r}", theme.muted)]
+        query_text = f"{self._query}_" if self._query else "type to search"
+        choose, leave = (self._base_bindings.label("menu", name) for name in ("choose", "leave"))
+        footer = f"{choose}: play   {leave}: {'clear' if self._query else 'leave'}"
+        lines = [
+            Text.assemble(("Levels  ", f"bold {theme.accent}"), query_text),
+            Text(),
+            *rows,
+            *[Text()] * (self._page - len(rows)),
+            *description,
+            Text(footer, theme.muted),
+        ]
+        lines = [_truncate(line, width) for line in lines]
+        return lines[: height - 1] + lines[-1:] if len(lines) > height else lines
+
+    def _format_solved(self, entry: Entry) -> str:
+        """Return par, best and medals of `entry` if it is a level of a pack, such as `par 20 · your
+        best 25 · Solved`; else ""."""
+        if entry.level is None:
+            return ""
+        locked = "Locked" * (entry.level.digest in self._locked)
+        texts = self._progress.format_goal(entry.level), self._progress.format_medals(entry.level)
+        return " · ".join(filter(None, (*texts, locked)))
+
+    def _description_lines(self, width: int) -> list[Text]:
+        """Return three lines of `width` characters with the description of the chosen level, or an
+        error message."""
+        text = self._note
+        if not text and self._matches:
+            try:
+                text = self._matches[self._chosen].description
+            except (GVEngineError, OSError) as error:
+                text = error_text(error)
+        rows = textwrap.wrap(" ".join(text.split()), max(1, width))[:_DESCRIPTION_LINES]
+        return [Text(row) for row in rows] + [Text()] * (_DESCRIPTION_LINES - len(rows))
+
+
+_PANEL_WIDTH = 30
+"""Columns that the panel beside the board needs."""
+_WIDE_TERMINAL = 80
+"""Columns from which on the panel is beside the board, even if the board is cut off."""
+_MARGIN = 2
+_MIN_SIZE = (50, 16)
+"""Columns and lines that a level of usual size needs."""
+_CHECK_INTERVAL = 0.25  # s between checks of the terminal's size and the scenario's files
+_SEQUENCE_TIMEOUT = 0.05  # s to wait for the rest of an escape sequence
+
+
+def play(
+    game: Session | None, settings: Settings, bindings: Bindings, begin: Callable[[str], Session]
+) -> None:
+    """Let the user play the session `game` in the terminal until the user leaves. If `game` is
+    None, the user chooses levels from a list, and `begin(name)` creates their sessions.
+
+    Args:
+        game: session to play; None to choose levels from a list.
+        settings: theme, palette and speed.
+        bindings: key bindings.
+        begin: function from a scenario's name or file to a new session.
+
+    Raises:
+        NoTerminal: input or output is no terminal.
+        KeyboardInterrupt: Ctrl-C was pressed, and not to stop a rule; the terminal is restored.
+    """
+    question = "Ctrl-C: stop what has been running for {0.seconds:.0f} s, {0}"
+    with Tty() as tty, Watchdog(PATIENCE, lambda rule: tty.ask(question.format(rule))):
+        if game is not None:
+            _run_screen(tty, TerminalGame(game, settings, bindings))
+            return
+        picker = LevelPicker(settings, bindings, begin)
+        while _run_screen(tty, picker) and picker.game is not None:
+            if not _run_screen(tty, TerminalGame(picker.game, settings, bindings)):
+                return
+            picker.reset()
+
+
+def _run_screen(tty: Tty, screen: TerminalScreen) -> bool:
+    """Run the event loop of `screen`: show its lines in the terminal `tty` and pass it the pressed
+    keys until the player leaves it. Return False if the terminal was closed."""
+    keys = Keys()
+    size = tty.size
+    looked = 0.0
+    tty.show(screen.lines(*size), screen.ground)
+    while not screen.left:
+        now = time.monotonic()
+        data = tty.read(_SEQUENCE_TIMEOUT if keys.is_waiting else screen.wait_seconds(now))
+        if data is None:
+            return False
+        for key in keys.feed(data) if data or not keys.is_waiting else keys.flush():
+            screen.press(key)
+        screen.tick(time.monotonic())
+        if now - looked >= _CHECK_INTERVAL:
+            looked = now
+            screen.check_files()
+        if screen.needs_redraw or size != tty.size:
+            size = tty.size
+            screen.needs_redraw = False
+            tty.show(screen.lines(*size), screen.ground)
+    return True
+
+
+class TerminalGame(TerminalScreen):
+    """Terminal screen of a game, see `gv_engine.play.ui.input.bindings` for its keys."""
+
+    def __init__(self, game: Session, settings: Settings, bindings: Bindings) -> None:
+        super().__init__(settings, bindings)
+        self.game = game
+        self._controller = PlayController(game, self._progress, self._show_note)
+        self._speed, self._shows_rewards = settings.time_speed, settings.puzzle_rewards
+        self._shown_hint = ""
+        self._drawn_scenario = game.scenario
+        self._steers = settings.steering == "screen"
+        self._picture = make_terminal_picture(game, self._theme, self._steers)
+        self._domain = DOMAINS[game.frame().domain]
+        self._groups = (self._domain.title, "play", "view", "window")
+        self._views = tuple(self._domain.views)
+        self._default_view = settings.view if settings.view in self._views else self._views[0]
+        self._view = self.game.scenario.view or self._default_view
+        self._typed_seed: str | None = None
+        self._is_leaving = False
+        self._is_help_open = False
+
+    @property
+    def _bindings(self) -> Bindings:
+        """Key bindings, including the commands that the level defines."""
+        own = (*self.game.commands, *self._picture.steering)
+        return self._base_bindings.with_level_commands(self._domain.title, own)
+
+    # ---- keys and time -------------------------------------------------------------------
+
+    def press(self, key: str) -> None:
+        """Run the command of the pressed `key`; while the player types a seed, edit the seed."""
+        self.needs_redraw = True
+        self._note = ""
+        if self._typed_seed is not None:
+            self._edit_seed(key)
+            return
+        helping, self._is_help_open = self._is_help_open, False
+        leaving, self._is_leaving = self._is_leaving, False
+        name = self._bindings.command_name(key, self._groups)
+        if leaving and name in ("menu", "go_on"):
+            self.left = True
+        elif helping or (name == "hint" and self._ask_hint()):
+            return
+        elif name in PLAY_COMMANDS:
+            self._try(lambda: self._controller.run_command(name))
+        elif name in _COMMANDS:
+            self._try(lambda: _COMMANDS[name](self))
+        elif description := self._describe_window_command(name):
+            self._note = f"Only in the window: {description}"
+        elif name:
+            self._try(lambda: self._act(name))
+
+    def _ask_hint(self) -> bool:
+        """Ask for a hint, or for a stronger one; return False if the domain has no such hints."""
+        if self._picture.has_hints:
+            self._try(self._picture.ask_hint, drops_hint=False)
+        return self._picture.has_hints
+
+    def _act(self, name: str) -> None:
+        """Take the actions of the domain's command `name`, such as a move."""
+        for action in self._picture.actions(name):
+            self._controller.take_action(action)
+
+    def _describe_window_command(self, name: str) -> str:
+        """Return the description of the command `name` if it is not available in the terminal, only
+        in the window; else ""."""
+        domain_commands, *other_groups = (self._bindings.commands(group) for group in self._groups)
+        if any(command.name == name for command in domain_commands):  # algebra has hints in both
+            return ""
+        descriptions = (c.description for group in other_groups for c in group if c.name == name)
+        return next(descriptions, "")
+
+    def _try(self, act: Callable[[], object], drops_hint: bool = True) -> None:
+        """Call `act` and show its error as a note, if any; if it has changed the scenario, create
+        the drawing of the world again. If `drops_hint`, the hint, which is for the state before, is
+        removed."""
+        if drops_hint:
+            self._picture.drop_hint()
+        try:
+            act()
+        except (GVEngineError, OSError) as error:
+            self._note = error_text(error)
+        if self._drawn_scenario is not self.game.scenario:
+            self._drawn_scenario = self.game.scenario
+            self._picture = make_terminal_picture(self.game, self._theme, self._steers)
+            self._view = self.game.scenario.view or self._default_view
+
+    def _edit_seed(self, key: str) -> None:
+        """Apply the pressed `key` to the seed that the player is typing; Enter starts the level of
+        that seed."""
+        typed = self._typed_seed or ""
+        self._typed_seed = None
+        if key in ("Return", "Keypad Enter") and typed:
+            self._try(lambda: self._controller.start_level(typed))
+        elif key == "Backspace":
+            self._typed_seed = typed[:-1]
+        elif (key.isdigit() or key == "Minus") and len(typed) < 18:
+            self._typed_seed = typed + key.replace("Minus", "-")
+        elif key not in ("Escape", "Return", "Keypad Enter"):
+            self._typed_seed = typed
+
+    def wait_seconds(self, now: float) -> float:
+        """Return the seconds to wait for a key: until the next check of the files, or the next step
+        in real time."""
+        return min(_CHECK_INTERVAL, max(0.0, self._controller.seconds_to_step(now)))
+
+    def tick(self, now: float) -> None:
+        """In real time, take a step with the action for waiting if it is due at the time `now`."""
+        is_paused = self._is_leaving or self._is_help_open
+        self.needs_redraw |= self._picture.hint_text != self._shown_hint
+        if self._controller.seconds_to_step(now) <= 0 and not is_paused:
+            self._try(lambda: self._controller.take_action(self.game.wait))
+            self._controller.postpone_step(now, self._speed)
+            self.needs_redraw = True
+
+    def check_files(self) -> None:
+        """If scenario files have changed on disk, reload the scenario and replay the steps."""
+        hot_reload = HotReload(self.game)
+        if hot_reload.has_file_changes():
+            self._note = hot_reload.reload()
+            self.needs_redraw = True
+
+    def _show_note(self, note: str) -> None:
+        self._note = note
+
+    def _change_view(self) -> None:
+        """Switch to the next view (way of drawing the world)."""
+        self._view = self._views[(self._views.index(self._view) + 1) % len(self._views)]
+
+    # ---- drawing -------------------------------------------------------------------------
+
+    def lines(self, width: int, height: int) -> list[Text]:
+        """Return the lines of the game, or of the list of keys, from the top, in `width` × `height`
+        characters.
+
+        Args:
+            width, height: size of the screen in characters.
+        """
+        draw_body = self._key_lines if self._is_help_open else self._body_lines
+        body = [_truncate(line, width) for line in draw_body(width, height - 1)[: height - 1]]
+        body += [Text()] * (height - 1 - len(body))
+        is_small = width < _MIN_SIZE[0] or height < _MIN_SIZE[1]
+        warning = "Too small a terminal   " if is_small else ""
+        return [*body, _truncate(Text(warning + self._footer(), self._theme.muted), width)]
+
+    def _body_lines(self, width: int, room: int) -> list[Text]:
+        """Return the lines of the board and the status panel, side by side or one below the other,
+        in `width` × `room` characters."""
+        if width < _WIDE_TERMINAL and len(self._board_lines(width, room)[0]) + _PANEL_WIDTH > width:
+            panel = self._panel_lines(width)
+            return [*self._board_lines(width, max(room - len(panel), room // 2)), *panel]
+        board = self._board_lines(width - _PANEL_WIDTH, room)
+        board_width = len(board[0]) + _MARGIN
+        pairs = zip_longest(board, self._panel_lines(width - board_width), fillvalue=Text())
+        return [
+            Text.assemble(line, " " * (board_width - len(line)), panel_line)
+            for line, panel_line in pairs
+        ]
+
+    def _board_lines(self, width: int, height: int) -> list[Text]:
+        """Return the lines of the picture of the world, in at most `width` × `height`
+        characters."""
+        return self._picture.draw(self.game.frame(), self._view, max(1, width), max(1, height))
+
+    def _panel_lines(self, width: int) -> list[Text]:
+        """Return the lines of the status panel, `width` characters wide: title, steps, return, last
+        rewards, messages, result and legend."""
+        frame = self.game.frame()
+        lines = self._status_lines(frame, width)
+        if frame.action:
+            lines += self._last_step_lines(frame)
+        lines += self._note_lines(frame, width)
+        if frame.outcome:
+            lines += self._result_lines(frame)
+        lines += [Text(), *self._picture.legend(frame)]
+        return [_truncate(line, width) for line in lines]
+
+    @property
+    def _has_rewards(self) -> bool:
+        """True if seed and rewards are shown: levels of packs hide them, unless the settings
+        show them."""
+        return self._shows_rewards or self.game.pack_level is None
+
+    def _status_lines(self, frame: Scene, width: int) -> list[Text]:
+        """Return the lines on the level and the state of the game: title, steps, return, goal,
+        agent and what the domain adds."""
+        game, level, (title, place) = self.game, self.game.pack_level, self.game.heading
+        limit = "" if frame.max_steps is None else f" of {frame.max_steps}"
+        undone_steps = game.length - game.position
+        undone_text = f" ({undone_steps} undone)" if undone_steps else ""
+        seed = f"seed {game.seed}, " if self._has_rewards else ""
+        facts = [
+            f"{seed}step {frame.steps}{limit}{undone_text}",
+            f"return {format_reward(frame.total)}" if self._has_rewards else "",
+            self._progress.format_goal(level) if level else "",
+            f"you are {game.controlled}" if len(game.agents) > 1 else "",
+            *self._wrap(self._picture.facts(frame), width),
+            f"time runs: {self._speed} steps a second" if self._controller.is_real_time else "",
+        ]
+        heading = [Text(title, f"bold {self._theme.accent}"), Text(place, self._theme.muted)]
+        return [*filter(None, heading), *map(Text, filter(None, facts))]
+
+    def _last_step_lines(self, frame: Scene) -> list[Text]:
+        """Return the lines on the last action, with its reward and the rules that gave it, if
+        rewards are shown."""
+        action = frame.action.replace("_", " ").lower()
+        if not self._has_rewards:
+            return [Text(), Text(f"{action} ")]
+        lines = [Text(), Text.assemble(f"{action} ", self._format_reward(frame, frame.reward))]
+        for name, term in frame.terms.items():
+            if term:
+                label = f"  {name.replace('_', ' ')} ", self._theme.muted
+                lines.append(Text.assemble(label, self._format_reward(frame, term)))
+        return lines
+
+    def _note_lines(self, frame: Scene, width: int) -> list[Text]:
+        """Return the lines with instructions, hint, message of the game and note, each after an
+        empty line; `_shown_hint` becomes the hint."""
+        self._shown_hint = self._picture.hint_text
+        lines = []
+        notes = self._instructions(), self._shown_hint, frame.message, *self._note.split("\n")
+        for note in notes:
+            if rows := self._wrap([note], width):
+                lines += [Text(), *(Text(row, f"bold {self._theme.text}") for row in rows)]
+        return lines
+
+    def _result_lines(self, frame: Scene) -> list[Text]:
+        """Return the lines on the end of the episode: success or failure, steps and medals."""
+        theme, level = self._theme, self.game.pack_level
+        is_lost = frame.success is False or self.game.is_lost
+        ground = theme.loss if is_lost else theme.gain
+        is_solved = level is not None and frame.success
+        ending = "Solved!" if is_solved else frame.ending
+        medals = self._progress.format_medals(level) if level and is_solved else ""
+        return [
+            Text(),
+            Text(f" {ending} ", f"bold {theme.on_accent} on {ground}"),
+            Text(self._progress.format_result(self.game, frame.steps)),
+            Text(medals, theme.accent),
+        ]
+
+    @staticmethod
+    def _wrap(texts: Iterable[str], width: int) -> list[str]:
+        """Return `texts` in lines of at most `width` characters."""
+        return [row for text in texts for row in textwrap.wrap(text, max(1, width))]
+
+    def _instructions(self) -> str:
+        """Return the instructions of a level of a pack, with the player's keys filled in."""
+        level, steering = self.game.pack_level, self._picture.steering
+        return self._bindings.fill_in_keys(level.says, self._groups, steering) if level else ""
+
+    def _format_reward(self, frame: Scene, value: float) -> tuple[str, str]:
+        """Return (text, colour) of the reward `value`; the colour marks gains and, if `frame`
+        highlights losses, also losses."""
+        theme = self._theme
+        below = theme.loss if frame.is_loss_highlighted else theme.text
+        return format_reward(value), theme.gain if value > 0 else below if value < 0 else theme.text
+
+    def _footer(self) -> str:
+        """Return the text of the last line: a question, or hints on keys."""
+        if self._typed_seed is not None:
+            return f"Which seed? {self._typed_seed}_   Enter: play it   Esc: go on"
+        if self._is_leaving:
+            return f"Leave? {self._label('menu')}: leave   any other key: go on"
+        if self._is_help_open:
+            return "Any key: go on"
+        if self.game.frame().outcome:
+            names = {"go_on": "next level", "again": "same level again", "undo": "undo"}
+        else:
+            hint = {"hint": "hint"} if self.game.pack_level else {}
+            names = {"help": "keys", "undo": "undo", **hint, "next_level": "next level"}
+        names["menu"] = "leave"
+        return "   ".join(
+            f"{self._label(name)}: {description}" for name, description in names.items()
+        )
+
+    def _label(self, name: str) -> str:
+        """Return the label of the first key of the command `name`; "" if none of the active groups
+        has a key for it."""
+        names = ((group, c.name) for group in self._groups for c in self._bindings.commands(group))
+        labels = (self._bindings.label(*pair) for pair in names if pair[1] == name)
+        return next(filter(None, labels), "")
+
+    def _key_lines(self, width: int, height: int) -> list[Text]:
+        """Return the lines of the list of keys, in as many columns as fit into `width` × `height`
+        characters."""
+        bindings, theme = self._bindings, self._theme
+        keys_by_command: dict[str, tuple[list[str], str]] = {}
+        for group in self._groups:
+            for name, description, *_ in bindings.commands(group):
+                is_available = name in (*PLAY_COMMANDS, *_COMMANDS) or (
+                    group == self._domain.title and self._picture.has_command(name)
+                )
+                is_available |= name == "hint" and self._picture.has_hints
+                keys = [key_label(key) for key in bindings.keys(group, name) if key not in PADS]
+                if is_available and keys and supports_command(self.game, name):
+                    description = "leave" if name == "menu" else description
+                    keys_by_command.setdefault(name, (keys, description))
+        rows = max(1, height - 1)
+        columns = min(-(-len(keys_by_command) // rows), max(1, width // _PANEL_WIDTH))
+        column_width = width // columns
+        max_keys, keys_width = (3, 26) if column_width >= 2 * _PANEL_WIDTH else (1, 14)
+        lines = [Text("Keys", f"bold {theme.accent}"), *(Text() for _ in range(rows))]
+        for number, (keys, description) in enumerate(keys_by_command.values()):
+            keys_text = f"{', '.join(keys[:max_keys]):<{keys_width}}"
+            entry = Text.assemble((keys_text, theme.accent), description)
+            entry.truncate(max(0, column_width - 1), overflow="ellipsis", pad=True)
+            if number < columns * rows:
+                lines[1 + number % rows].append_text(entry).append(" ")
+        return lines
+
+
+_COMMANDS: dict[str, Callable[[TerminalGame], object]] = {
+    "enter_seed": lambda screen: setattr(screen, "_typed_seed", ""),
+    "real_time": lambda screen: screen._controller.toggle_real_time(),
+    "save_replay": lambda screen: screen._show_note(f"Saved {save_replay(screen.game)}"),
+    "view": TerminalGame._change_view,
+    "menu": lambda screen: setattr(screen, "_is_leaving", True),
+    "help": lambda screen: setattr(screen, "_is_help_open", True),
+}
+
+
+def _truncate(line: Text, width: int) -> Text:
+    """Return a copy of `line` of at most `width` characters; a cut line ends with dots."""
+    line = line.copy()
+    line.truncate(max(1, width), overflow="ellipsis")
+    return line

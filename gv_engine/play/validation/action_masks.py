@@ -1,0 +1,79 @@
+"""Checks of action masks: all actions that a mask excludes must have the same effect, or none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+
+from gv_engine.envs.backends.seeding import make_rng
+from gv_engine.rules.geometry import Action
+from gv_engine.scenario.scenario import Scenario
+from gv_engine.world.simulation import Simulation
+
+_LEVELS, _STEPS = 3, 20
+
+
+class _StepOutcome(NamedTuple):
+    """Result of a step: whether the episode ended, the reward terms, and the bytes of the world's
+    record without the action."""
+
+    over: bool
+    terms: tuple[float, ...]
+    rest: bytes
+
+
+def find_mask_faults(scenario: Scenario) -> list[str]:
+    """Play short random episodes; return a list with one sentence about the first action that has
+    an effect although the action mask excludes it, or an empty list."""
+    if scenario.layout.agents > 1:
+        return []
+    simulation, mask = Simulation(scenario), np.zeros(len(scenario.actions), np.int8)
+    for seed in range(_LEVELS):
+        rng = make_rng(seed, "actions")
+        simulation.reset(np.random.default_rng(seed))
+        for step in range(_STEPS):
+            simulation.valid_actions(mask)
+            masked = [
+                action for action, valid in zip(scenario.actions, mask, strict=True) if not valid
+            ]
+            before = simulation.world.snapshot()
+            outcomes = {action: _step_outcome(simulation, before, action) for action in masked}
+            counts = Counter(outcomes.values())
+            if len(counts) > 1:
+                # if two outcomes are equally frequent, the one with less effect
+                usual = max(counts, key=lambda o: (counts[o], not o.over, -sum(map(abs, o.terms))))
+                return [_describe_fault(outcomes, usual, f"level {seed}, step {step}")]
+            simulation.world.restore(before)
+            simulation.step(scenario.actions[rng.integers(len(scenario.actions))])
+            if simulation.world.terminated or simulation.world.truncated:
+                break
+    return []
+
+
+def _step_outcome(simulation: Simulation, row: np.ndarray, action: int) -> _StepOutcome:
+    """Return the outcome of an action in the world state `row`."""
+    world = simulation.world
+    world.restore(row)
+    simulation.step(action)
+    after = world.snapshot()
+    rest = b"".join(after[name].tobytes() for name in after.dtype.names or () if name != "action")
+    return _StepOutcome(bool(world.terminated), simulation.terms_of(), rest)
+
+
+def _describe_fault(outcomes: dict[int, _StepOutcome], usual: _StepOutcome, place: str) -> str:
+    """Return the error message for the first action whose outcome differs from `usual`, the most
+    frequent one. `outcomes` has the outcome of each action that the mask excludes, and `place` the
+    level and step, for the message."""
+    action, outcome = next(item for item in outcomes.items() if item[1] != usual)
+    if outcome.over != usual.over:
+        effect = "ends the episode; give the terminating function answers="
+    elif outcome.terms != usual.terms:
+        effect = "changes a reward; give the reward function answers="
+    else:
+        effect = (
+            "does what others do not; give its rule when=, which is true of it, and put rules that "
+            "happen by themselves behind it"
+        )
+    return f"the action mask leaves {Action(action).name} out ({place}), and yet it {effect}"

@@ -1,0 +1,120 @@
+"""Checks that rules keep their contracts: a reward function must not change the world, for
+example."""
+
+from __future__ import annotations
+
+import random  # noqa: TID251  # to see whether others draw from it
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gv_engine.envs.backends.seeding import make_rng
+from gv_engine.rules.system import Phase, System, source_location, unwrap_partials
+from gv_engine.rules.world import World
+from gv_engine.scenario.memory.layout import AGENT_COLUMNS
+from gv_engine.scenario.scenario import Scenario
+from gv_engine.world.simulation import Simulation
+
+_MAY_EDIT = (Phase.RESET, Phase.TRANSITION)
+_MAY_USE_RNG = (*_MAY_EDIT, Phase.VISIBILITY, Phase.OBSERVATION)
+_ENGINE_FIELDS = [name for name, obj in vars(World).items() if isinstance(obj, property)]
+_WATCHED_STEPS = 50  # steps of an episode; contracts break early
+
+
+def find_broken_contracts(scenario: Scenario, episodes: int = 3, seed: int = 0) -> list[str]:
+    """Play random episodes in the object world; return a sentence for each function of a rule that
+    breaks its contract, for example a reward function that changes the world."""
+    messages: dict[str, None] = {}
+    simulation = Simulation(scenario)
+    simulation.watch(lambda *rule: _watch_function(messages, *rule))
+    for number in range(episodes):
+        rng = make_rng(seed, "actions", number)
+        observation = np.zeros((*scenario.area.shape, 3), np.uint8), np.zeros(3, np.uint8)
+        try:
+            simulation.reset(np.random.default_rng(seed + number))
+            for _ in range(_WATCHED_STEPS):
+                for agent in simulation.agents:
+                    simulation.observe(*observation, agent)
+                action_indices = rng.integers(len(scenario.actions), size=len(simulation.agents))
+                simulation.step(*(scenario.actions[number] for number in action_indices))
+                if simulation.world.terminated or simulation.world.truncated:
+                    break
+        except Exception:
+            continue  # an error that other checks report
+    return list(messages)
+
+
+def _watch_function(
+    messages: dict[str, None], system: System, part: str, function: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Return a wrapper of `function` that compares the world before and after each call, and adds a
+    sentence for each broken contract to `messages`. `part` is the function's role in `system`, such
+    as `function`, `remember` or `when`."""
+    phase = system.phase if part == "function" else None
+    engines = _ENGINE_FIELDS if phase in _MAY_EDIT and system.objects is None else []
+
+    def report(fault: str) -> None:
+        messages[f"{_describe_function(system, part)}, {fault}"] = None
+
+    def watched(w: Any, *arguments: Any) -> Any:
+        worlds = [w, *(obj.world for obj in arguments if hasattr(obj, "world"))]
+        rows = [] if phase in _MAY_EDIT else [world.snapshot() for world in worlds]
+        field_values = [_read_field(w, name) for name in engines]
+        rng_state, containers = _global_rng_state(), _read_containers(function)
+        result = function(w, *arguments)
+        for name, text in _read_containers(function).items():
+            if text != containers.get(name, text):
+                report(
+                    f"changes the global {name!r}, which no reset or snapshot restores; keep it in "
+                    f"a component"
+                )
+        if _global_rng_state() != rng_state:
+            report("draws from a global generator, which no seed of the world reaches; use w.rng")
+        if phase is Phase.TRANSITION and result is not None:
+            report(f"returns {type(result).__name__}; transitions edit the state, return nothing")
+        for name, value in zip(engines, field_values, strict=True):
+            new_value = _read_field(w, name)
+            if new_value is not value and (name not in AGENT_COLUMNS or new_value != value):
+                report(f"writes w.{name}, which is set by the engine; rules only read it")
+        for world, row in zip(worlds, rows, strict=bool(rows)):
+            new_value = world.snapshot()
+            if new_value["rng"] != row["rng"] and phase not in _MAY_USE_RNG:
+                report("draws by chance; it must give the same for the same step")
+            new_value["rng"] = row["rng"]
+            if new_value.tobytes() != row.tobytes():
+                report("edits the state, which it may only look at")
+        return result
+
+    return watched
+
+
+def _read_containers(function: Callable[..., Any]) -> dict[str, str]:
+    """Return the lists, dictionaries and sets among the globals of a rule's module as texts."""
+    names = getattr(unwrap_partials(function), "__globals__", {})
+    kinds = list, dict, set, bytearray
+    return {
+        name: repr(value)
+        for name, value in names.items()
+        if isinstance(value, kinds) and not name.startswith("__")
+    }
+
+
+def _read_field(world: Any, name: str) -> Any:
+    value = getattr(world, name)
+    return [*value] if name in AGENT_COLUMNS else value
+
+
+def _describe_function(system: System, part: str) -> str:
+    """Return name, file and line of a system's function, or of its helper `part`, such as
+    `remember` or `when`."""
+    if part == "function":
+        return f"{system.title}, a {system.phase.label}"
+    helper = getattr(system, part)
+    file, line = source_location(helper)
+    return f"{unwrap_partials(helper).__name__} ({file}:{line}), the {part} of {system.name}"
+
+
+def _global_rng_state() -> tuple[Any, ...]:
+    legacy: Any = np.random.get_state()  # noqa: NPY002  # to see whether others draw from it
+    return random.getstate(), legacy[1].tobytes(), legacy[2:]

@@ -1,0 +1,527 @@
+"""Lint: likely mistakes in valid scenarios, such as rules that never act.
+
+docs/checking.md lists the kinds of mistakes. Some checks skip scenarios with custom rules, as these
+may do anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, combinations
+from types import FunctionType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.core import FLOOR
+from components.objects import WALL
+from gv_engine.envs.backends.seeding import make_rng
+from gv_engine.play.session.sprite_paths import find_missing_sprites, find_unused_files
+from gv_engine.play.validation.action_masks import find_mask_faults
+from gv_engine.rules.component import column_name
+from gv_engine.rules.errors import ProblemPlace, describe_allowed, format_cell
+from gv_engine.rules.functions import find_functions, names_of
+from gv_engine.rules.geometry import ACTIONS, DROP, PICK_UP, TOGGLE, Action
+from gv_engine.rules.objects import COLORS, ObjectTypes, is_engine_module
+from gv_engine.rules.system import Call, Phase, get_system, is_nested_call, source_location
+from gv_engine.scenario.plugin import format_place
+from gv_engine.scenario.readers.map import LEGEND
+from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.syntax.fields import YamlNode, format_message, mapping
+from gv_engine.world.simulation import Simulation, make_level
+from gv_engine.world.world import ObjectWorld
+from systems.minigrid.instructions import Mission as Instruction
+from systems.minigrid.instructions import list_unmatched
+from systems.movers import let_pass
+from systems.queries import matches_mission
+from systems.transition import follow, hold_down, move_agent, push, slide, switch
+
+# ---- unused actions ------------------------------------------------------------------------------
+
+
+def find_unused_actions(scenario: Scenario) -> list[str]:
+    """Return a sentence for each action of the scenario that has no effect because no rule mentions
+    it."""
+    calls = list(scenario.walk_calls(*Phase))
+    if any(call.system.is_processor for call in calls):  # whose code cannot be searched for names
+        return []
+    named = {name for call in calls for name in _used_names(call)}
+    return [
+        f"nothing acts on {action.name}; give a rule {{name: …, on_action: {action.name}}}, or "
+        f"take it out of the action_space"
+        for action in map(Action, scenario.actions)
+        if (action.is_custom or action in (PICK_UP, DROP, TOGGLE)) and action.name not in named
+    ]
+
+
+def find_undeclared_actions(scenario: Scenario) -> list[str]:
+    """Return a sentence for each function of a rule that uses an action which the scenario does not
+    declare."""
+    declared = [command.name for command in scenario.own_actions]
+    messages = {
+        f"{format_place(*source_location(function))}: {function.__name__} asks for {action.name}, "
+        f"which no action_space declares{describe_allowed(action.name, declared, 'declared')}"
+        for call in scenario.walk_calls(*Phase)
+        for function, names in _called_functions(call).items()
+        for _, value in names
+        for action in _actions_in(value)
+        if action.is_custom and action.name not in declared
+    }
+    return sorted(messages)
+
+
+def _called_functions(call: Call) -> Mapping[FunctionType, list[tuple[str, Any]]]:
+    system = call.system
+    return find_functions([*system.functions, system.objects, *call.arguments.values()])
+
+
+def _actions_in(value: Any) -> Iterator[Action]:
+    for part in value if isinstance(value, tuple | list) else (value,):
+        if isinstance(part, Action):
+            yield part
+
+
+def _used_names(call: Call) -> Iterator[str]:
+    """Yield all action names, identifiers and strings that occur in a rule call and its
+    functions."""
+    called = _called_functions(call)
+    values = [*call.arguments.values(), *(value for uses in called.values() for _, value in uses)]
+    yield from (action.name for value in values for action in _actions_in(value))
+    for function in called:
+        names = names_of(function)
+        yield from names.strings | names.attributes | names.variables
+
+
+# ---- levels --------------------------------------------------------------------------------------
+
+
+def _find_objects(world: ObjectWorld, kinds: set[int], color: int | None = None) -> NDArray[Any]:
+    cells = world.cells()
+    mask = np.isin(cells[..., 0], list(kinds))
+    return mask if color is None else mask & (cells[..., 2] == color)
+
+
+def _find_reachable(world: ObjectWorld) -> NDArray[np.bool_]:
+    """Return an (H, W) mask of the cells that agents could reach if only walls blocked them."""
+    open_cells = ~_find_objects(world, {WALL})
+    reached = np.zeros_like(open_cells)
+    for agent in world.agents():
+        reached[world.position.y[agent], world.position.x[agent]] = True
+    while True:
+        grown = reached.copy()
+        grown[1:] |= reached[:-1]
+        grown[:-1] |= reached[1:]
+        grown[:, 1:] |= reached[:, :-1]
+        grown[:, :-1] |= reached[:, 1:]
+        grown &= open_cells
+        if (grown == reached).all():
+            return reached
+        reached = grown
+
+
+# ---- mistakes ------------------------------------------------------------------------------------
+
+_LEVELS = 20
+_STEPS = 100
+_MIN_MATCHES = 10  # number of true conditions before a conclusion
+_RULE_KEYS = {
+    Phase.TRANSITION: "transition_functions",
+    Phase.REWARD: "reward_functions",
+    Phase.TERMINATING: "terminating_function",
+    Phase.SUCCESS: "success_function",
+}
+# Columns too common to tell rules apart
+_COMMON = {"agent", "position", "kind", "color", "condition", "solid", "opaque", "portable"}
+_MOVE = get_system(move_agent)
+# Rules that clear the cell for a move in the same step
+_BEFORE_MOVE = [get_system(rule) for rule in (push, let_pass)]
+_AFTER_MOVE = [get_system(rule) for rule in (slide, hold_down)]
+_FOLLOW = get_system(follow)
+_SET_STATES = [get_system(rule) for rule in (switch, hold_down)]
+
+
+class Finding(NamedTuple):
+    """Likely mistake in a scenario.
+
+    Attributes:
+        name: kind of mistake, see docs/checking.md.
+        message: place, problem, and likely fix.
+    """
+
+    name: str
+    message: str
+
+
+def find_mistakes(scenario: Scenario) -> list[Finding]:
+    """Return the findings for a scenario; for a mixture of scenarios, the findings for each of
+    them."""
+    return [finding for finding, _ in find_placed_mistakes(scenario)]
+
+
+def find_placed_mistakes(scenario: Scenario) -> list[tuple[Finding, ProblemPlace]]:
+    """Return likely mistakes in a scenario, each with its place in the scenario file if known."""
+    mistakes = [mistake for member in scenario.members for mistake in _Linter(member).findings()]
+    actions = (*find_unused_actions(scenario), *find_undeclared_actions(scenario))
+    others = [("action", message) for message in actions]
+    others += [("mask", message) for message in find_mask_faults(scenario)]
+    return [*mistakes, *((Finding(name, message), ProblemPlace()) for name, message in others)]
+
+
+def find_rule_place(scenario: Scenario, message: str) -> ProblemPlace:
+    """Return the place in the scenario file of the rule that `message` names; an empty place if it
+    names none."""
+    for phase, key in _RULE_KEYS.items():
+        for number, call in enumerate(scenario.calls(phase)):
+            if any(re.search(rf"\b{part.name}\b", message) for part in call.walk()):
+                node = mapping(scenario.document.root).get(key)
+                is_list = node is not None and isinstance(node.value, list)
+                return ProblemPlace(f"{key}[{number}]" if is_list else key)
+    return ProblemPlace()
+
+
+class _Mistake(NamedTuple):
+    """Message of one check, with the YAML node of the mistake.
+
+    Attributes:
+        node: YAML node with the mistake.
+        message: problem and likely fix.
+        cells: (y, x) map cells of the mistake.
+    """
+
+    node: YamlNode
+    message: str
+    cells: Sequence[tuple[int, int]] = ()
+
+
+class _Linter:
+    """Checks of one scenario that is no mixture of scenarios; each `check_…` method yields mistakes
+    of one kind."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        """Sample some levels of the scenario for the checks."""
+        self._scenario = scenario
+        self._top = mapping(scenario.document.root)
+        self._levels = [make_level(scenario, seed) for seed in range(_LEVELS)]
+        parts = (call.system for call in scenario.walk_calls(Phase.RESET, Phase.TRANSITION))
+        # custom rules may make anything
+        self._known = all(
+            is_engine_module(system.function.__module__) and not system.objects for system in parts
+        )
+
+    def findings(self) -> Iterator[tuple[Finding, ProblemPlace]]:
+        """Yield the likely mistakes that all checks find, each with its place in the scenario
+        file."""
+        label = self._scenario.document.label
+        for name, check in _CHECKS.items():
+            for node, message, cells in check(self):
+                place = node.place._replace(cells=(*node.place.cells, *cells))
+                yield Finding(name, format_message(label, node, message)), place
+        for message in find_missing_sprites(self._scenario):
+            match = re.search(r"objects\.(\w+): ", message)
+            place = mapping(self._top["objects"])[match[1]].place if match else ProblemPlace()
+            yield Finding("drawing", message), place
+        for message in find_unused_files(self._scenario):
+            yield Finding("file", message), ProblemPlace()
+
+    def _entry(self, key: str, number: int = 0) -> YamlNode:
+        node = self._top.get(key, self._scenario.document.root)
+        return node.value[number] if isinstance(node.value, list) else node
+
+    def _rules(self, *phases: Phase) -> Iterator[tuple[YamlNode, Call]]:
+        for phase in phases:
+            for number, call in enumerate(self._scenario.calls(phase)):
+                yield from _nested_rules(self._entry(_RULE_KEYS[phase], number), call)
+
+    # ---- objects -----------------------------------------------------------------------------
+
+    def check_states(self) -> Iterator[_Mistake]:
+        """Yield a mistake for each object type with a component that all of its states add, so that
+        the component does not depend on the state."""
+        nodes = mapping(self._top["objects"]) if "objects" in self._top else {}
+        for kind in self._scenario.layout.types:
+            if kind.name in nodes and len(kind.state_components) > 1:
+                shared = set.intersection(*(set(parts) for parts in kind.state_components))
+                if shared:
+                    parts = ", ".join(sorted(cls.__name__ for cls, _ in shared))
+                    yield _Mistake(
+                        nodes[kind.name],
+                        f"every state of {kind.name} brings {parts}, so that no state changes it; "
+                        f"put it under `components`, or take it out of one state",
+                    )
+
+    def check_legend(self) -> Iterator[_Mistake]:
+        """Yield a mistake for each character of the map legend that appears on no map."""
+        document = self._scenario.document
+        if "legend" not in self._top or document.variants or document.levels:
+            return
+        for character, node in mapping(self._top["legend"]).items():
+            if not node.file and not any(character in text for text in self._map_texts()):
+                message = f"no map has the character {character!r}; draw it, or take this out"
+                yield _Mistake(node, message)
+
+    def _map_cells(self, masks: Sequence[NDArray[np.bool_]]) -> list[tuple[int, int]]:
+        if "map" not in self._top or len({mask.shape for mask in masks}) > 1:
+            return []
+        return [(y, x) for y, x in np.argwhere(np.logical_and.reduce(masks)).tolist()]
+
+    def _scalars_of(self, *keys: str) -> list[YamlNode]:
+        return [scalar for key in keys if key in self._top for scalar in _scalars(self._top[key])]
+
+    def _map_texts(self) -> list[str]:
+        return [scalar.text for scalar in self._scalars_of("map", "maps")]
+
+    # ---- rules -------------------------------------------------------------------------------
+
+    def check_rules(self) -> Iterator[_Mistake]:
+        """Yield a mistake for each rule that needs an object type or component which no level ever
+        contains."""
+        if not self._known:
+            return
+        kinds, types = self._possible_types(), self._scenario.types
+        columns = {column_name(cls) for kind in kinds for cls in types[kind].component_classes}
+        for node, call in self._rules(
+            Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING, Phase.SUCCESS
+        ):
+            types_used = [call.arguments.get(key, FLOOR) for key in ("object_type", "other_type")]
+            missing = [f"a {types[kind].name}" for kind in types_used if kind not in kinds]
+            columns_of_rule = _columns_used(call, types) - _COMMON
+            if not missing and columns_of_rule and not columns_of_rule & columns:
+                missing = [f"an object with the component {' or '.join(sorted(columns_of_rule))}"]
+            if missing:
+                yield _Mistake(
+                    node,
+                    f"{call.name} never acts: no map, place or rule ever makes {missing[0]}; put "
+                    f"one into the level, or take the rule out",
+                )
+
+    def check_order(self) -> Iterator[_Mistake]:
+        """Yield a mistake for each rule in the wrong order: it must come before another rule, such
+        as the move rule, but comes after it, or vice versa."""
+        rules = [*self._rules(Phase.TRANSITION)]
+        for number, (node, call) in enumerate(rules):
+            before, after = ([c for _, c in part] for part in (rules[:number], rules[number + 1 :]))
+            moved, moves = (any(c.system is _MOVE for c in calls) for calls in (before, after))
+            if moved and call.system in _BEFORE_MOVE:
+                yield _Mistake(node, f"{call.name} makes way for a move; put it before move_agent")
+            if moves and not moved and call.system in _AFTER_MOVE:
+                message = f"{call.name} goes by where a move has led; put it behind move_agent"
+                yield _Mistake(node, message)
+            for other in after if call.system is _FOLLOW else ():
+                followed = other.arguments.get("object_type") == call.arguments["other_type"]
+                if followed and other.system in _SET_STATES:
+                    yield _Mistake(node, f"follow is a step late; put it behind {other.name}")
+
+    def check_colors(self) -> Iterator[_Mistake]:
+        """Yield a mistake for each object that follows objects of its own colour if no such object
+        exists."""
+        follows: dict[int, list[tuple[YamlNode, Call]]] = {}
+        for node, call in self._rules(Phase.TRANSITION) if self._known else ():
+            if call.system is _FOLLOW:
+                follows.setdefault(call.arguments["object_type"], []).append((node, call))
+        types = self._scenario.types
+        for kind, rules in follows.items():
+            leaders = [call.arguments["other_type"] for _, call in rules]
+            if any(other.leaves in leaders for other in types):
+                continue  # one may come from what is used up
+            reported: set[int] = set()
+            for seed, world in enumerate(self._levels):
+                entities = range(world.layout.first_object, world.capacity)
+                colors = {world.color.value[e] for e in entities if world.kind.value[e] in leaders}
+                for y, x in np.argwhere(_find_objects(world, {kind})).tolist():
+                    color = int(world.cells()[y, x, 2])
+                    if color not in colors | reported:
+                        reported.add(color)
+                        others = " or ".join(types[other].name for other in leaders)
+                        yield _Mistake(
+                            rules[0][0],
+                            f"the {types[kind].name} at {format_cell(y, x)} is "
+                            f"{COLORS[color]}, and no {others} is, so that it never moves; give "
+                            f"one its colour" + f" (level of seed {seed})" * bool(seed),
+                            self._map_cells(
+                                [_find_objects(w, {kind}, color) for w in self._levels]
+                            ),
+                        )
+
+    def check_missions(self) -> Iterator[_Mistake]:
+        """Yield a mistake for the mission if no level has an object that the mission asks for."""
+        if not ("mission" in self._top and self._known):
+            return
+        if self._scenario.layout.mission is Instruction:
+            first, *others = map(list_unmatched, self._levels)
+            for bit, description in first.items():
+                if all(bit in other for other in others):
+                    message = f"no level has {description}; put one into it, or ask for another"
+                    yield _Mistake(self._top["mission"], message)
+        else:
+            entities = (
+                (w, e) for w in self._levels for e in range(w.layout.first_object, w.capacity)
+            )
+            terrain = (
+                (w, w.terrain_of(kind.index))
+                for w in self._levels
+                for kind in w.layout.terrain
+                if w.placed[kind.index]
+            )
+            found = chain(entities, terrain)
+            if not any(matches_mission(w, agent, e) for w, e in found for agent in w.agents()):
+                message = (
+                    "no level has what it asks for; put one into the level, or ask for another"
+                )
+                yield _Mistake(self._top["mission"], message)
+
+    def _possible_types(self) -> set[int]:
+        """Return the numbers of the object types that levels contain, that the scenario file names,
+        or that such objects leave behind when they are used up."""
+        types = {FLOOR}
+        for world in self._levels:
+            types |= {world.kind.value[e] for e in range(world.layout.first_object, world.capacity)}
+            types |= {kind.index for kind in world.layout.terrain if world.placed[kind.index]}
+        scalars = self._scalars_of("legend", "place", "draw", "reset_function")
+        names = {scalar.text.rpartition(":")[2] for scalar in scalars}
+        types |= {kind.index for kind in self._scenario.layout.types if kind.name in names}
+        characters = {character for text in self._map_texts() for character in text}
+        types |= {symbol.kind for character, symbol in LEGEND.items() if character in characters}
+        while new_types := {self._scenario.types[kind].leaves for kind in types} - {None, *types}:
+            types |= {kind for kind in new_types if kind is not None}
+        return types
+
+    def check_actions(self) -> Iterator[_Mistake]:
+        """Yield a mistake for each rule with an argument that is an action which the scenario does
+        not have, and for each other rule whose condition is true only for such actions."""
+        own = self._scenario.actions
+        tried = sorted({*range(len(ACTIONS)), *own})
+        conditional_rules = []
+        for phase in _RULE_KEYS:
+            for node, call in self._rules(phase):
+                asked = {each for value in call.arguments.values() for each in _actions_in(value)}
+                if asked and asked.isdisjoint(own):
+                    yield _Mistake(node, _describe_waiting(call, sorted(asked)))
+                elif phase is Phase.TRANSITION and (when := call.make_condition(call.system.when)):
+                    conditional_rules.append((node, call, when))
+        counts = np.zeros((len(conditional_rules), len(tried)), np.int64)
+        for world in self._random_worlds(tried):
+            for number, (_, _, when) in enumerate(conditional_rules):
+                counts[number] += [
+                    any(when(world, agent, action) for agent in world.agents()) for action in tried
+                ]
+        for (node, call, _), count in zip(conditional_rules, counts, strict=True):
+            matching = {action for action, matches in zip(tried, count, strict=True) if matches}
+            if count.sum() >= _MIN_MATCHES and matching.isdisjoint(own):
+                yield _Mistake(node, _describe_waiting(call, sorted(matching)))
+
+    def _random_worlds(self, actions: list[int]) -> Iterator[ObjectWorld]:
+        """Yield the world before each step of short random episodes. Actions are sampled from
+        `actions`, which may include actions that the scenario does not declare."""
+        simulation = Simulation(self._scenario)
+        for seed in range(2):
+            rng = make_rng(seed, "actions")
+            try:
+                simulation.reset(np.random.default_rng(seed))
+                for _ in range(_STEPS):
+                    yield simulation.world
+                    simulation.step(*rng.choice(actions, len(simulation.agents)).tolist())
+            except Exception:
+                continue  # a rule that is not defined here, as others report
+
+    # ---- ends --------------------------------------------------------------------------------
+
+    def check_goals(self) -> Iterator[_Mistake]:
+        """Yield a mistake for each terminating or success function about objects that walls keep
+        agents from reaching."""
+        types = self._scenario.types
+        leaps = any(
+            "telepod" in _columns_used(call, types) or WALL in call.arguments.values()
+            for _, call in self._rules(Phase.TRANSITION)
+        )
+        for node, call in (
+            self._rules(Phase.TERMINATING, Phase.SUCCESS) if self._known and not leaps else ()
+        ):
+            columns = _columns_used(call, types) - _COMMON
+            goal_types = {call.arguments.get("object_type", -1)} | {
+                kind.index
+                for kind in self._scenario.layout.types
+                if columns & {column_name(cls) for cls in kind.component_classes}
+            }
+            goal_masks = [_find_objects(world, goal_types) for world in self._levels]
+            areas = map(_find_reachable, self._levels)
+            reached = [(goal & area).any() for goal, area in zip(goal_masks, areas, strict=True)]
+            if all(goal.any() for goal in goal_masks) and not any(reached):
+                message = f"{call.name} is never met: walls are around all that it waits for"
+                yield _Mistake(node, message, self._map_cells(goal_masks))
+
+    def check_rewards(self) -> Iterator[_Mistake]:
+        """Yield a mistake for each reward function whose rewards always cancel the rewards of an
+        earlier function."""
+        rules = [*enumerate(self._scenario.calls(Phase.REWARD))]
+        for (_, one), (number, other) in combinations(rules, 2):
+            is_equal = one.system is other.system and one.agent_mask == other.agent_mask
+            if is_equal and is_engine_module(one.system.function.__module__):
+                reward_names = [name for name in one.arguments if name.startswith("reward")]
+                pairs = [(one.arguments[name], other.arguments[name]) for name in reward_names]
+                if not all(isinstance(value, float | int) for pair in pairs for value in pair):
+                    continue
+                other_names = one.arguments.keys() - reward_names
+                is_equal = all(one.arguments[name] == other.arguments[name] for name in other_names)
+                if is_equal and any(a for a, _ in pairs) and all(a == -b for a, b in pairs):
+                    yield _Mistake(
+                        self._entry(_RULE_KEYS[Phase.REWARD], number),
+                        f"{one.name} always cancels {one.name} above; take both out, or change one",
+                    )
+
+
+# Checks by kind of mistake
+_CHECKS: dict[str, Callable[[_Linter], Iterable[_Mistake]]] = {
+    "state": _Linter.check_states,
+    "legend": _Linter.check_legend,
+    "rule": _Linter.check_rules,
+    "order": _Linter.check_order,
+    "color": _Linter.check_colors,
+    "mission": _Linter.check_missions,
+    "action": _Linter.check_actions,
+    "goal": _Linter.check_goals,
+    "reward": _Linter.check_rewards,
+}
+
+
+def _describe_waiting(call: Call, actions: Iterable[int]) -> str:
+    """Return a message about a rule that waits for `actions`, none of which the scenario has."""
+    names = " or ".join(ACTIONS[action] for action in actions)
+    return (
+        f"{call.name} never acts: it waits for {names}, which `action_space` has not; add it "
+        f"there, or take the rule out"
+    )
+
+
+def _nested_rules(node: YamlNode, call: Call) -> Iterator[tuple[YamlNode, Call]]:
+    """Yield a rule call and all calls that are its arguments, each with its YAML node."""
+    yield node, call
+    fields = node.value if isinstance(node.value, dict) else {}
+    for name, argument in call.arguments.items():
+        if is_nested_call(argument):
+            inner = argument if isinstance(argument, tuple) else (argument,)
+            below = fields.get(name, node)
+            nodes = below.value if isinstance(below.value, list) else [below] * len(inner)
+            for inner_node, part in zip(nodes, inner, strict=True):
+                yield from _nested_rules(inner_node, part)
+
+
+def _scalars(node: YamlNode) -> Iterator[YamlNode]:
+    """Yield all texts and numbers in a YAML node that may contain lists and mappings."""
+    if not isinstance(node.value, dict | list):
+        yield node
+        return
+    for part in node.value.values() if isinstance(node.value, dict) else node.value:
+        yield from _scalars(part)
+
+
+def _columns_used(call: Call, types: ObjectTypes) -> set[str]:
+    """Return the names of the components that a built-in rule uses; an empty set for user-defined
+    rules."""
+    system = call.system
+    if not is_engine_module(system.function.__module__):
+        return set()
+    used = [names_of(function) for function in system.functions]
+    columns = {column_name(cls) for kind in types for cls in kind.component_classes}
+    return {name for name in columns if any(name in each for each in used)}
