@@ -6,7 +6,7 @@ cost nothing. `p` is the record of a scenario's parameters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -47,7 +47,7 @@ class CallPlan:
     """A call of a system, as compiled code reads it.
 
     Attributes:
-        system: the system, and its functions: function, when, until, remember, answers.
+        system: the system.
         arguments: arguments of the function, in order.
         number: number of the test that can end the episode, 0 for none.
         agent_mask: by agent, True in whose turns the call runs; () for all.
@@ -57,16 +57,8 @@ class CallPlan:
     """
 
     system: System
-    function: Callable[..., Any]
-    when: Callable[..., Any] | None
-    until: Callable[..., Any] | None
-    remember: Callable[..., Any] | None
-    answers: Callable[..., Any] | None
     arguments: tuple[Argument, ...]
     is_per_agent: bool
-    takes_agent: bool
-    is_spontaneous: bool
-    phase: Phase
     number: int
     agent_mask: tuple[bool, ...]
     otherwise: Any
@@ -132,12 +124,8 @@ class Planner:
         self.marked.append(system)
         return CallPlan(
             system,
-            *(system.function, system.when, system.until, system.remember, system.answers),
             tuple(arguments),
             call.is_per_agent,
-            has_parameter(system.function, "agent"),
-            system.is_spontaneous,
-            system.phase,
             numbers.get(prefix, 0),
             call.agent_mask,
             call.masked_value,
@@ -231,7 +219,7 @@ def measure_call(w: Any, p: Any, call: Any, agent: int) -> Any:
     """Return what a call and the calls nested in it remember of the world before the step."""
     return (
         call_marked(call.mark, measure_own, w, p, call, agent)
-        if call.remember is not None
+        if call.system.remember is not None
         else None,
         tuple(measure_argument(w, p, each, agent) for each in call.arguments),
     )
@@ -246,9 +234,9 @@ def measure_argument(w: Any, p: Any, argument: Any, agent: int) -> Any:
 
 def measure_own(w: Any, p: Any, call: Any, agent: int) -> Any:
     """Return what a call itself remembers, a number or a tuple of numbers."""
-    own = (agent,) if call.takes(call.remember, "agent") else ()
-    values = tuple(read_argument(w, p, each, agent, None) for each in call.of(call.remember))
-    found = call.remember(w, *own, *values)
+    own = (agent,) if call.takes(call.system.remember, "agent") else ()
+    values = tuple(read_argument(w, p, each, agent, None) for each in call.of(call.system.remember))
+    found = call.system.remember(w, *own, *values)
     return found if isinstance(found, tuple) else 0 + found
 
 
@@ -256,10 +244,10 @@ def run_call(w: Any, p: Any, call: Any, agent: int, past: Any) -> Any:
     """Run a call in an agent's turn; return its result. `past` is from `measure_call`, or None."""
     if call.agent_mask and not call.agent_mask[agent]:
         return call.otherwise
-    if call.until is not None:
+    if call.system.until is not None:
         return call_marked(call.mark, run_until, w, p, call, agent)
-    if call.when is not None and not call_marked(
-        call.mark, holds, w, p, call, call.when, agent, w.action[agent]
+    if call.system.when is not None and not call_marked(
+        call.mark, holds, w, p, call, call.system.when, agent, w.action[agent]
     ):
         return None
     before = w.ended_by[agent]
@@ -271,13 +259,13 @@ def run_call(w: Any, p: Any, call: Any, agent: int, past: Any) -> Any:
 
 def call_function(w: Any, p: Any, call: Any, agent: int, past: Any) -> Any:
     """Call the function of a system with its arguments."""
-    own = (agent,) if call.takes_agent else ()
-    was = (past[0],) if call.remember is not None else ()
+    own = (agent,) if call.takes(call.system.function, "agent") else ()
+    was = (past[0],) if call.system.remember is not None else ()
     values = tuple(
         read_argument(w, p, each, agent, None if past is None else past[1][k])
         for k, each in enumerate(call.arguments)
     )
-    return call.function(w, *own, *was, *values)
+    return call.system.function(w, *own, *was, *values)
 
 
 def note_end(w: Any, call: Any, agent: int, found: Any, before: int) -> None:
@@ -298,7 +286,9 @@ def run_until(w: Any, p: Any, call: Any, agent: int) -> None:
         values = read_all(w, p, call, agent)
         tries += 1
         if until_holds(w, p, call, tries):
-            call.function(w, *((agent,) if call.takes_agent else ()), *values)
+            call.system.function(
+                w, *((agent,) if call.takes(call.system.function, "agent") else ()), *values
+            )
             return
 
 
@@ -309,9 +299,9 @@ def read_all(w: Any, p: Any, call: Any, agent: int) -> Any:
 
 def until_holds(w: Any, p: Any, call: Any, tries: int) -> bool:
     """Return the result of the condition that ends the repetition of a reset."""
-    tried = (tries,) if call.takes(call.until, "tried") else ()
-    values = tuple(read_argument(w, p, each, NOTHING, None) for each in call.of(call.until))
-    return bool(call.until(w, *tried, *values))
+    tried = (tries,) if call.takes(call.system.until, "tried") else ()
+    values = tuple(read_argument(w, p, each, NOTHING, None) for each in call.of(call.system.until))
+    return bool(call.system.until(w, *tried, *values))
 
 
 # ---- resets and steps, compiled ------------------------------------------------------------------
@@ -382,7 +372,7 @@ def run_systems(w: Any, p: Any, plan: Any, terms: Any) -> None:
     if not plan.is_bodiless:
         check_agents_placed(w, plan)
     found = tuple(
-        score(w, p, plan, call, pasts[k], terms, plan.slots[k])
+        score(w, p, plan, call, pasts[k], None if plan.alone else terms, plan.slots[k])
         for k, call in enumerate(plan.rewards)
     )
     end_agents(w, p, plan, ended)
@@ -440,10 +430,10 @@ def acts(w: Any, p: Any, call: Any, agent: int, action: int) -> Any:
     """Return True if a transition would react to an action of an agent."""
     if call.agent_mask and not call.agent_mask[agent]:
         return False
-    inside = nested_acts(w, p, call, agent, action) if call.is_spontaneous else True
-    if call.when is None:
+    inside = nested_acts(w, p, call, agent, action) if call.system.is_spontaneous else True
+    if call.system.when is None:
         return inside
-    return inside and call_marked(call.mark, holds, w, p, call, call.when, agent, action)
+    return inside and call_marked(call.mark, holds, w, p, call, call.system.when, agent, action)
 
 
 def nested_acts(w: Any, p: Any, call: Any, agent: int, action: int) -> Any:
@@ -452,7 +442,7 @@ def nested_acts(w: Any, p: Any, call: Any, agent: int, action: int) -> Any:
         return False
     found = False
     for part in call.nested:
-        if part.phase is Phase.TRANSITION:
+        if part.system.phase is Phase.TRANSITION:
             found = found or acts(w, p, part, agent, action)
     return found
 
@@ -462,11 +452,11 @@ def answers(w: Any, p: Any, call: Any, agent: int, action: int) -> Any:
     effect."""
     if call.agent_mask and not call.agent_mask[agent]:
         return False
-    if call.answers is None and not call.has_nested:
+    if call.system.answers is None and not call.has_nested:
         return False
     found = False
-    if call.answers is not None:
-        found = call_marked(call.mark, holds, w, p, call, call.answers, agent, action)
+    if call.system.answers is not None:
+        found = call_marked(call.mark, holds, w, p, call, call.system.answers, agent, action)
     for part in call.nested:
         found = found or answers(w, p, part, agent, action)
     return found
@@ -505,12 +495,12 @@ def look(w: Any, p: Any, plan: Any, agent: int, grid: Any, item: Any, ground: An
 
 def run_visibility(w: Any, p: Any, call: Any, agent: int, view: Any) -> None:
     """Run a visibility system."""
-    call.function(w, agent, view, *read_all(w, p, call, agent))
+    call.system.function(w, agent, view, *read_all(w, p, call, agent))
 
 
 def run_observation(w: Any, p: Any, call: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
     """Run an observation system."""
-    call.function(w, agent, view, (grid, item), *read_all(w, p, call, agent))
+    call.system.function(w, agent, view, (grid, item), *read_all(w, p, call, agent))
 
 
 def write_numbers(w: Any, agent: int, sources: Any, out: Any) -> None:
