@@ -83,10 +83,10 @@ def test_what_cannot_be_expanded():
     damaged["at"][0, 1, 1] = 255
     for given, actions, says in (
         (rows[0].reshape(()), None, r"rows have shape \(\): expected \(n,\)"),
-        (rows, [8], "allowed are 0 to 7"),
-        (rows, [-1], "allowed are 0 to 7"),
-        (rows, 3, "allowed are 0 to 7"),
-        (rows, [0.5], "allowed are 0 to 7"),
+        (rows, [8], "whole numbers from 0 to 7"),
+        (rows, [-1], "whole numbers from 0 to 7"),
+        (rows, 3, "whole numbers from 0 to 7"),
+        (rows, [0.5], "whole numbers from 0 to 7"),
         (damaged, None, "damaged: at is 255"),
     ):
         with pytest.raises(ValueError, match=says):
