@@ -34,7 +34,7 @@ def _copy_bytes(body: Body, target: Any, source: Any, size: Any) -> None:
         body.emit.get(f"inttoptr i64 {arithmetic.to_int(body, each).text} to ptr")
         for each in (target, source)
     )
-    memory.copy_bytes(body, to, at, arithmetic.to_int(body, size).text)
+    memory.emit_copy(body, to, at, arithmetic.to_int(body, size).text)
 
 
 def make_byte_copy(count: int) -> Callable[[Any, int, Any, int], None]:
@@ -48,7 +48,7 @@ def make_byte_copy(count: int) -> Callable[[Any, int, Any, int], None]:
     @emits(copy)
     def emit(body: Body, source: ArrayValue, start: Any, goal: ArrayValue, place: Any) -> None:
         at = body.emit.offset(source.pointer, arithmetic.to_int(body, start).text)
-        memory.copy_bytes(
+        memory.emit_copy(
             body,
             body.emit.offset(goal.pointer, arithmetic.to_int(body, place).text),
             at,

@@ -79,7 +79,7 @@ def _copy_values(body: Body, w: Record, e: Any, number: Any, values: FieldValues
             value = body.emit.get(f"load {word}, ptr {place}, align 1")
             body.emit.do(f"store {word} {value}, ptr {target}")
         else:
-            memory.copy_bytes(body, target, place, size)
+            memory.emit_copy(body, target, place, size)
 
 
 def fill_values(w: Any, count: int, number: int, values: FieldValues, is_zeroed: bool) -> None:

@@ -112,10 +112,10 @@ def _compare_chain(body: Body, left: Any, ops: list[ast.cmpop], nodes: list[ast.
     """Return `left op node op …`; what follows a false comparison is not evaluated."""
     is_set = isinstance(nodes[0], ast.Set) and isinstance(ops[0], ast.In | ast.NotIn)
     right = _tuple(body, nodes[0]) if is_set else body.evaluate(nodes[0])
-    found = operators.compare(body, ops[0], left, right)
+    found = operators.compare_any(body, ops[0], left, right)
     if len(ops) == 1:
         return found
-    return flow.choose(
+    return flow.choose_value(
         body, found, lambda: _compare_chain(body, right, ops[1:], nodes[1:]), lambda: found
     )
 
@@ -155,7 +155,7 @@ def _last_of(body: Body, nodes: list[ast.expr], is_and: bool) -> Any:
 @visits(ast.IfExp)
 def _if_exp(body: Body, node: ast.IfExp) -> Any:
     test = condition(body, node.test)
-    return flow.choose(
+    return flow.choose_value(
         body, test, lambda: body.evaluate(node.body), lambda: body.evaluate(node.orelse)
     )
 
@@ -168,7 +168,11 @@ def _branch_on(
     is_and: bool,
 ) -> Any:
     """Return `rest()` if the test leaves `and` (or `or`) undecided, else `first()`."""
-    return flow.choose(body, test, rest, first) if is_and else flow.choose(body, test, first, rest)
+    return (
+        flow.choose_value(body, test, rest, first)
+        if is_and
+        else flow.choose_value(body, test, first, rest)
+    )
 
 
 VISITORS.update(
@@ -179,7 +183,7 @@ VISITORS.update(
             *(part and body.evaluate(part) for part in (node.lower, node.upper, node.step))
         ),
         ast.BoolOp: lambda body, node: _last_of(body, node.values, isinstance(node.op, ast.And)),
-        ast.BinOp: lambda body, node: operators.binary(
+        ast.BinOp: lambda body, node: operators.calculate_any(
             body, node.op, body.evaluate(node.left), body.evaluate(node.right)
         ),
         ast.Attribute: lambda body, node: read_attribute(

@@ -36,7 +36,7 @@ from gv_engine.compiler.language.values import (
 )
 
 
-def choose(
+def choose_value(
     body: Body, test: Scalar | bool, then: Callable[[], Any], otherwise: Callable[[], Any]
 ) -> Any:
     """Return the value of one of two branches."""

@@ -60,7 +60,7 @@ def save_failure(record: Any) -> None:
 @emits(save_failure)
 def _save_failure(body: Body, record: Record) -> None:
     place = body.emit.offset("%arena", BLAME)
-    memory.copy_bytes(body, record.pointer, place, ARENA_HEAD - BLAME)
+    memory.emit_copy(body, record.pointer, place, ARENA_HEAD - BLAME)
 
 
 def call_marked(mark: int, function: Callable[..., Any], *values: Any) -> Any:
@@ -111,7 +111,7 @@ def _call_or_zeros(body: Body, condition: Any, function: Callable[..., Any], *va
     def zeros() -> Any:
         return rebuild(found[0], (_ZEROS[leaf.llvm] for leaf in leaves(found[0])))
 
-    return flow.choose(body, arithmetic.truth(body, condition), call, zeros)
+    return flow.choose_value(body, arithmetic.truth(body, condition), call, zeros)
 
 
 def tabulate(count: int, function: Callable[..., Any], *values: Any) -> list[Any]:
@@ -145,7 +145,7 @@ def copy_constant(record: Any, start: int, values: Any) -> None:
 @emits(copy_constant)
 def _copy_constant(body: Body, record: Record, start: int, values: Any) -> None:
     source, place = arrays.constant_array(body, values), body.emit.offset(record.pointer, start)
-    memory.copy_bytes(body, place, source.pointer, len(values))
+    memory.emit_copy(body, place, source.pointer, len(values))
 
 
 def zero_bytes(record: Any, start: int) -> None:
@@ -173,7 +173,7 @@ def _set_bits(body: Body, word: Any, first: Any) -> Iterated:
         lowest = body.call_external("llvm.cttz.i64", "i64", f"i64 {bits}", "i1 true")
         less = get(f"sub i64 {bits}, 1")
         body.emit.do(f"store i64 {get(f'and i64 {bits}, {less}')}, ptr {left}")
-        return arithmetic.binary(body, ast.Add(), first, Scalar(Kind.INT, lowest, 0, 63))
+        return arithmetic.calculate(body, ast.Add(), first, Scalar(Kind.INT, lowest, 0, 63))
 
     return Iterated(body.call_function(count_bits, word), take_lowest)
 
@@ -185,7 +185,7 @@ def prefetch(array: Any, *indices: int) -> None:
 @emits(prefetch)
 def _prefetch(body: Body, array: ArrayValue, *indices: Any) -> None:
     place = arrays.element(body, array, indices, is_inside=True)
-    memory.prefetch(body, place)
+    memory.emit_prefetch(body, place)
 
 
 def new_record(kind: RecordType) -> Any:
@@ -203,4 +203,4 @@ def prefetch_record(record: Any, start: int) -> None:
 
 @emits(prefetch_record)
 def _prefetch_record(body: Body, record: Record, start: int) -> None:
-    memory.prefetch(body, body.emit.offset(record.pointer, start))
+    memory.emit_prefetch(body, body.emit.offset(record.pointer, start))

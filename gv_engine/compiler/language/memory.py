@@ -29,7 +29,7 @@ ARENA = "MemoryError: the arrays of a rule need more than the arena"
 ALIGN = 16
 
 
-def load(
+def load_value(
     body: Body,
     pointer: str,
     dtype: np.dtype[Any],
@@ -104,13 +104,14 @@ def require_fit(body: Body, number: Scalar, dtype: np.dtype[Any]) -> None:
         above = body.emit.get(f"icmp ugt i64 {number.text}, {high}")
         body.fail_if(Scalar(Kind.BOOL, above), error)
     elif number.low < low or number.high > high:
-        above = arithmetic.compare(body, ast.Gt(), number, min(high, HIGHEST))
+        above = arithmetic.compare_numbers(body, ast.Gt(), number, min(high, HIGHEST))
         body.fail_if(
-            arithmetic.either(body, arithmetic.compare(body, ast.Lt(), number, low), above), error
+            arithmetic.either(body, arithmetic.compare_numbers(body, ast.Lt(), number, low), above),
+            error,
         )
 
 
-def copy_bytes(body: Body, target: str, source: str, size: int | str) -> None:
+def emit_copy(body: Body, target: str, source: str, size: int | str) -> None:
     """Copy bytes between addresses that do not overlap."""
     parts = f"ptr {target}", f"ptr {source}", f"i64 {size}", "i1 false"
     body.call_external("llvm.memcpy.p0.p0.i64", "void", *parts)
@@ -122,7 +123,7 @@ def fill_bytes(body: Body, target: str, byte: int, size: int | str) -> None:
     body.call_external("llvm.memset.p0.i64", "void", *parts)
 
 
-def prefetch(body: Body, place: str) -> None:
+def emit_prefetch(body: Body, place: str) -> None:
     """Fetch memory into the cache, there or not."""
     body.call_external("llvm.prefetch.p0", "void", f"ptr {place}", "i32 0", "i32 3", "i32 1")
 
@@ -165,7 +166,7 @@ def _field(body: Body, record: Record, name: str, start: int, dtype: np.dtype[An
         if part is None:
             body.refuse(f"the record {name!r} has no type in compiled code")
         return Record(pointer, part)
-    return load(body, pointer, dtype, is_constant=not record.type.is_writable)
+    return load_value(body, pointer, dtype, is_constant=not record.type.is_writable)
 
 
 def _array_at(
@@ -178,7 +179,8 @@ def _array_at(
     """Return the array whose address and length stand at a place."""
     word = np.dtype(np.int64)
     address, length = (
-        load(body, each, word, is_constant=True) for each in (place, body.emit.offset(place, 8))
+        load_value(body, each, word, is_constant=True)
+        for each in (place, body.emit.offset(place, 8))
     )
     pointer = body.emit.get(f"inttoptr i64 {address.text} to ptr")
     shape: tuple[int | Scalar, ...] = (replace(length, low=0), *inner)

@@ -33,7 +33,7 @@ def _order(body: Body, op: ast.cmpop, a: tuple[Any, ...], b: tuple[Any, ...]) ->
     if not (a and b):
         return KNOWN_OPERATORS[type(op)](len(a), len(b))
     strict = ast.Lt() if isinstance(op, ast.Lt | ast.LtE) else ast.Gt()
-    first, same = compare(body, strict, a[0], b[0]), _are_equal(body, a[0], b[0])
+    first, same = compare_any(body, strict, a[0], b[0]), _are_equal(body, a[0], b[0])
     return arithmetic.either(
         body, first, arithmetic.both(body, same, _order(body, op, a[1:], b[1:]))
     )
@@ -42,7 +42,7 @@ def _order(body: Body, op: ast.cmpop, a: tuple[Any, ...], b: tuple[Any, ...]) ->
 def _are_equal(body: Body, a: Any, b: Any) -> Any:
     """Return `a == b` for items of tuples and lists."""
     arithmetic.require_no_nan(body, a)
-    return compare(body, ast.Eq(), a, b)
+    return compare_any(body, ast.Eq(), a, b)
 
 
 def _is_in(body: Body, value: Any, values: Any) -> Any:
@@ -59,41 +59,41 @@ def _is_in(body: Body, value: Any, values: Any) -> Any:
         if kind_of(value) is Kind.FLOAT:
             body.refuse("found a fraction in place of an integer before `in`")
         ends = (ast.GtE(), ast.Lt()) if step > 0 else (ast.LtE(), ast.Gt())
-        above = compare(body, ends[0], value, values.start)
-        found = arithmetic.both(body, above, compare(body, ends[1], value, values.stop))
+        above = compare_any(body, ends[0], value, values.start)
+        found = arithmetic.both(body, above, compare_any(body, ends[1], value, values.stop))
         if abs(step) != 1:
-            rest = binary(body, ast.Mod(), value, abs(step))
-            first = binary(body, ast.Mod(), values.start, abs(step))
-            found = arithmetic.both(body, found, compare(body, ast.Eq(), rest, first))
+            rest = calculate_any(body, ast.Mod(), value, abs(step))
+            first = calculate_any(body, ast.Mod(), values.start, abs(step))
+            found = arithmetic.both(body, found, compare_any(body, ast.Eq(), rest, first))
     elif isinstance(values, tuple | list | set | frozenset | dict):
         found = False
         arithmetic.require_no_nan(body, value)
         for each in values:
-            found = arithmetic.either(body, found, compare(body, ast.Eq(), value, each))
+            found = arithmetic.either(body, found, compare_any(body, ast.Eq(), value, each))
     else:
         body.refuse(f"`in` takes a tuple, a list, a set or a range, found {describe(values)}")
     return found
 
 
-def compare(body: Body, op: ast.cmpop, a: Any, b: Any) -> Any:
+def compare_any(body: Body, op: ast.cmpop, a: Any, b: Any) -> Any:
     """Return the result of a comparison, known or not."""
     if isinstance(op, ast.In | ast.NotIn):
         found = _is_in(body, a, b)
         return found if isinstance(op, ast.In) else arithmetic.negate(body, found)
     if is_known((a, b)):
-        return arithmetic.compare(body, op, a, b)
+        return arithmetic.compare_numbers(body, op, a, b)
     if isinstance(op, ast.Is | ast.IsNot):
         if a is None or b is None:
             return (a is b) is isinstance(op, ast.Is)
         body.refuse("`is` compares with None, or values that are known: write ==")
     if isinstance(a, _ARRAYS) or isinstance(b, _ARRAYS):
-        return _each(body, arithmetic.compare, op, a, b)
+        return _each(body, arithmetic.compare_numbers, op, a, b)
     if _are_alike(a, b):
         return _compare_items(body, op, a, b)
     are_sequences = isinstance(a, tuple | list) and isinstance(b, tuple | list)
     if are_sequences and isinstance(op, ast.Eq | ast.NotEq):
         return isinstance(op, ast.NotEq)
-    return arithmetic.compare(body, op, a, b)
+    return arithmetic.compare_numbers(body, op, a, b)
 
 
 def _compare_items(body: Body, op: ast.cmpop, a: Sequence[Any], b: Sequence[Any]) -> Any:
@@ -106,17 +106,17 @@ def _compare_items(body: Body, op: ast.cmpop, a: Sequence[Any], b: Sequence[Any]
     return equal if isinstance(op, ast.Eq) else arithmetic.negate(body, equal)
 
 
-def binary(body: Body, op: ast.operator, a: Any, b: Any) -> Any:
+def calculate_any(body: Body, op: ast.operator, a: Any, b: Any) -> Any:
     """Return the result of a binary operator."""
     if is_known((a, b)):
-        return arithmetic.binary(body, op, a, b)
+        return arithmetic.calculate(body, op, a, b)
     if isinstance(a, _ARRAYS) or isinstance(b, _ARRAYS):
-        return _each(body, arithmetic.binary, op, a, b)
+        return _each(body, arithmetic.calculate, op, a, b)
     if isinstance(op, ast.Add) and _are_alike(a, b):
         return a + b
     if isinstance(op, ast.Mult) and isinstance(a, tuple | list) and isinstance(b, int):
         return a * b
-    return arithmetic.binary(body, op, a, b)
+    return arithmetic.calculate(body, op, a, b)
 
 
 def _each(body: Body, operate: Callable[..., Any], op: ast.AST, a: Any, b: Any) -> ArrayValue:
@@ -131,7 +131,7 @@ def _each(body: Body, operate: Callable[..., Any], op: ast.AST, a: Any, b: Any) 
     if len(shape) != len(shapes[-1]):
         body.refuse("operators take two arrays of one shape in compiled code")
     for x, y in zip(shape, shapes[-1]):
-        differ = compare(body, ast.NotEq(), x, y)
+        differ = compare_any(body, ast.NotEq(), x, y)
         body.fail_if(differ, "ValueError: operands could not be broadcast together")
     if len(shape) > 1:
         a, b = (arrays.flatten(body, x) if isinstance(x, ArrayValue) else x for x in (a, b))
