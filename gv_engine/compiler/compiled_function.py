@@ -22,9 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from gv_engine.compiler.language.body import ARENA_HEAD, LIBRARY, Body, Compiled
+from gv_engine.compiler.language.body import ARENA_HEAD, Body, Compiled
 from gv_engine.compiler.language.compiler import Compiler
 from gv_engine.compiler.language.emitter import Emitter
+from gv_engine.compiler.language.library import LIBRARY
 from gv_engine.compiler.language.machine import MachineCode
 from gv_engine.compiler.language.maths import call_c
 from gv_engine.compiler.language.values import (
