@@ -458,6 +458,11 @@ def name_parameters_of_lambdas(a: Any, b: Any) -> Any:
     return doubled[2], below
 
 
+def measure_ranges(a: Any, b: Any) -> Any:
+    steps = range(a % 3)
+    return len(steps) > 0, len(steps) == 0, len(range(b % 5, 3)) < 1
+
+
 def comprehend(a: Any, b: Any) -> Any:
     odd = [k * k for k in range(a % 9) if k % 2]
     pairs = [x + 1 for x in (1, 2, 3)]
@@ -639,7 +644,7 @@ WHOLE_FUNCTIONS = [
     *(combine_bits, combine_truths, raise_power, compare, compare_mixed, use_and_or, stop_early),
     *(pick, is_member, set_in_one_branch, set_in_loop, set_in_both, widen, change_type),
     *(loop_with_else, loop_back, loop_nested, loop_while, loop_for_ever, loop_over_tuple),
-    name_parameters_of_lambdas,
+    *(name_parameters_of_lambdas, measure_ranges),
     *(leave_with_value, leave_loops, return_or_else, read_last_turn, read_unset_turn),
     *(make_arrays_in_loops, keep_array_of_turn),
     *(loop_over_functions, unpack, walrus, change_argument, call_with_names),
