@@ -460,7 +460,7 @@ def name_parameters_of_lambdas(a: Any, b: Any) -> Any:
 
 def measure_ranges(a: Any, b: Any) -> Any:
     steps = range(a % 3)
-    return len(steps) > 0, len(steps) == 0, len(range(b % 5, 3)) < 1
+    return len(steps) > 0, len(range(b % 5, 3, 2)) > 0, len(range(3, b % 7, -2)) < 1
 
 
 def comprehend(a: Any, b: Any) -> Any:
