@@ -42,7 +42,6 @@ def make_byte_copy(count: int) -> Callable[[Any, int, Any, int], None]:
     from index `start` of the bytes of an array to index `place` of those of another one."""
 
     def copy(source: Any, start: int, goal: Any, place: int) -> None:
-        """Copy the bytes; replaced by `emit`."""
         raise NotImplementedError
 
     @emits(copy)

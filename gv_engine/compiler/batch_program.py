@@ -140,7 +140,6 @@ class BatchProgram:
         return error
 
     def _find_system(self, mark: int, member: int) -> System | None:
-        """Return the system whose call has a mark in a member's plan."""
         marked = self.plan.groups[self.plan.group_of[member]].plan.marked
         return marked[mark - 1] if mark else None
 

@@ -63,7 +63,6 @@ def encode_cells(cells: Any, steps: Any, stride: int, out: Any) -> bool:
 
 
 def _encode_chunk(cells: Any, start: int, steps: Any, stride: int, out: Any) -> bool:
-    """Do the work of `encode_cells` for the 64 cells from index `start` on."""
     raise NotImplementedError
 
 
@@ -116,7 +115,6 @@ def _emit_chunk(
 
 
 def _pick(body: Body, llvm: str, vector: str, lanes: Iterable[int]) -> str:
-    """Return a vector of lanes of a vector of type `llvm`."""
     order = ", ".join(f"i32 {lane}" for lane in lanes)
     mask = f"<{CHUNK} x i32> <{order}>"
     return body.emit.get(f"shufflevector {llvm} {vector}, {llvm} poison, {mask}")

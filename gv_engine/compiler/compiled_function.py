@@ -260,7 +260,6 @@ class _Entry:
         self._require(f"icmp eq ptr {kind}, {_pointer(cls)}")
 
     def _require(self, condition: str) -> None:
-        """Leave the function unless a condition holds: the arguments have another form."""
         more = self._emit.new_block()
         self._emit.branch(self._emit.get(condition), more, self._other)
         self._emit.start(more)
@@ -299,7 +298,6 @@ class _Entry:
         return self._emit.get(f"call ptr {_address(name)}(i64 {value.text})")
 
     def _share(self, value: Any) -> str:
-        """Return a new reference to a known object."""
         self._emit.do(f"call void {_address('Py_IncRef')}(ptr {_pointer(value)})")
         return _pointer(value)
 
@@ -321,11 +319,9 @@ class _Entry:
 
 @cache
 def _address(name: str) -> str:
-    """Return a function of Python's C API as an LLVM constant."""
     function = getattr(ctypes.pythonapi, name)
     return f"inttoptr (i64 {ctypes.cast(function, ctypes.c_void_p).value} to ptr)"
 
 
 def _pointer(value: Any) -> str:
-    """Return the address of a Python object, which must be kept, as an LLVM constant."""
     return f"inttoptr (i64 {id(value)} to ptr)"

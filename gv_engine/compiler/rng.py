@@ -148,7 +148,5 @@ def sample_without_replacement(r: Any, n: int, size: int) -> Any:
 
 
 def _shuffle_tail(r: Any, values: Any, first: int) -> None:
-    """Shuffle the part of an array that `sample_without_replacement` returns, in place: from the
-    end down to index `first`."""
     for i in range(len(values) - 1, first - 1, -1):
         _swap(values, i, integers(r, 0, i + 1))

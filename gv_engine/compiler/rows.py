@@ -394,7 +394,6 @@ def word(number: Any) -> Any:
 
 
 def _emit_word(body: Body, number: Any) -> Scalar:
-    """Return the number, without arithmetic: that of 64 bits without a sign differs in Python."""
     return replace(arithmetic.to_number(body, number), narrow="uint64")
 
 

@@ -107,7 +107,6 @@ def _cut_looks(body: Body, w: Record, view: Record, *numbers: Any) -> None:
     further = v.get(f"mul i64 {next_line}, {stride}")
 
     def cut_tile(i: str, j: int) -> list[str]:
-        """Return the rows of a square tile of the view whose first cell is (i, j)."""
         along = v.get(f"select i1 {is_turned}, i64 {i}, i64 {j}")
         away = v.get(f"select i1 {is_turned}, i64 {j}, i64 {i}")
         near = v.get(f"add i64 {cell}, {v.get(f'mul i64 {along}, {next_cell}')}")
@@ -147,7 +146,6 @@ def _cut_looks(body: Body, w: Record, view: Record, *numbers: Any) -> None:
         ]
 
     def write_tiles(k: Any) -> None:
-        """Store the tiles in row `k` of tiles: appearances, and the cells that are opaque."""
         i = v.get(f"mul i64 {arithmetic.to_int(body, k).text}, {size}")
         words = [["0"] * size, ["0"] * size]
         for j in range(0, width, size):
@@ -202,7 +200,6 @@ def _write_seen_looks(body: Body, view: Record, grid: ArrayValue) -> None:
     hidden = v.splat(HIDDEN)
 
     def find_seen(i: str, begin: int) -> str:
-        """Return a vector of i1: the cells from `begin` on in row i that are seen."""
         if not by_rows:
             index = v.get(f"add i64 {v.get(f'mul i64 {i}, {width}')}, {begin}")
             place = v.place(view, "seen", index, 1)

@@ -241,8 +241,6 @@ def _reports_read_only(buffer: Any) -> bool:
 
 
 def _make_writable(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a writable view of `array`. Needed for memory from DLPack before 1.0, which NumPy
-    marks as read-only because DLPack does not say whether it is."""
     memory = (ctypes.c_uint8 * array.nbytes).from_address(array.ctypes.data)
     memory._array = array  # type: ignore[attr-defined]  # keeps the memory alive
     return np.ndarray(array.shape, array.dtype, memoryview(memory), strides=array.strides)

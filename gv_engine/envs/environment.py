@@ -57,7 +57,6 @@ class ScenarioEnv(RenderedEnv, gymnasium.Env[_Observation, np.int64]):
 
     @property
     def _action_legend(self) -> str:
-        """Names of the actions, for messages."""
         raise NotImplementedError
 
     def _reset_generator(self, seed: int | None) -> np.random.Generator | None:
@@ -228,7 +227,6 @@ class GridEnv(ScenarioEnv[Any]):
 
     @property
     def _action_legend(self) -> str:
-        """Names of the actions, for messages."""
         return f"for {', '.join(self.scenario.action_names)}"
 
     def _cache_output_views(self) -> None:
@@ -289,7 +287,6 @@ class GridEnv(ScenarioEnv[Any]):
             self.render()
 
     def _observation(self) -> Any:
-        """Return the current observation."""
         return self._encoder.encode(*self._observed)
 
     def _info(self) -> dict[str, Any]:

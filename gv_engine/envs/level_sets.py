@@ -195,7 +195,6 @@ def _split(scenario: Scenario, world: str, name: str) -> LevelSet:
 
 
 def _larger_set(scenario: Scenario, world: str) -> LevelSet:
-    """Return the set `larger`: levels of the scenario that `make_larger` returns."""
     return _set_of_seeds(make_larger(scenario), range(_MAX_LEVELS // _TEST_INTERVAL), world)
 
 
@@ -247,8 +246,6 @@ def _with_settings(scenario: Scenario, settings: dict[str, Any]) -> Scenario:
 
 
 def _parse_seed_range(text: str) -> range | None:
-    """Return the range of seeds that a text such as `0:100` stands for; None for any other text, or
-    an empty range."""
     ends = text.split(":")
     seeds = range(*map(int, ends)) if len(ends) == 2 and all(map(str.isdecimal, ends)) else None
     return seeds or None
@@ -275,7 +272,6 @@ def _set_of_seeds(scenario: Scenario, levels: Any, world: str) -> LevelSet:
 
 
 def _is_seed(value: Any) -> bool:
-    """Return True for an integer from 0 to 2**63 - 1."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     return whole and 0 <= value < 2**63
 
@@ -414,13 +410,10 @@ def compute_content_keys(
 
 
 def _to_words(values: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return numbers of any dtype as 64-bit words."""
     return values.astype(np.float64 if values.dtype.kind == "f" else np.int64).view(np.uint64)
 
 
 def _mix_bits(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return 64-bit words whose bits are mixed as in a hash, so that similar numbers get unlike
-    results."""
     for _ in range(2):
         words = (words ^ words >> np.uint64(32)) * np.uint64(0xD6E8FEB86659FD93)
     return words ^ words >> np.uint64(32)

@@ -38,34 +38,24 @@ class EachAgentVectorEnv(GridVectorEnv):
     is_multi_agent = True
 
     def _name_line(self, line: int) -> str:
-        """Return a text that names line `line` of the arrays in a message: the agent's name and the
-        world's number."""
         world, agent = divmod(line, len(self.scenario.agent_group.names))
         return f"{self.scenario.agent_group.names[agent]} in {super()._name_line(world)}"
 
     def _unmark_running_worlds(self) -> None:
-        """Set `_ended` to False for all agents of worlds where the episode goes on for an agent,
-        and for agents that do not exist."""
         out = self._batch.outputs
         member = out.final_member if self._mode == SAME_STEP else out.member
         self._ended[:] = self._worlds_with_all(self._ended) & self._present_agents(member)
 
     def _worlds_with_all(self, lines: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return an (N * A,) mask of the lines of those worlds where `lines` is True for all
-        agents."""
         by_agent = np.ascontiguousarray(self._by_world(lines).T)  # NumPy is slow along short axes
         return by_agent.all(axis=0).repeat(len(by_agent))
 
     def _present_agents(self, member: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return an (N * A,) mask, True for agents that exist; `member` has, for each agent, the
-        index of the mixture's scenario in its world."""
         if not self.scenario.layout.has_smaller_members:
             return self._all
         return self.scenario.present_agents(self._by_world(member)[:, 0]).ravel()
 
     def _by_world(self, lines: NDArray[Any]) -> NDArray[Any]:
-        """Return a view of `lines`, an array of shape (N * A, …), with shape (N, A, …) by world and
-        agent."""
         agents = len(self.scenario.agent_group.names)
         return lines.reshape(self.num_worlds, agents, *lines.shape[1:])
 
@@ -81,8 +71,6 @@ class EachAgentVectorEnv(GridVectorEnv):
 
 
 def _delegate(name: str) -> Any:
-    """Return a property whose value is the attribute `name` of the environment `flat`, see
-    `AgentsVectorEnv`."""
     return property(attrgetter(f"flat.{name}"), doc=getattr(EachAgentVectorEnv, name, None).__doc__)
 
 

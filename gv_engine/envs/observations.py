@@ -223,8 +223,6 @@ class PixelView(ObservationEncoder):
         self._cell_pictures, self._items = map(self._lines, pictures)
 
     def _lines(self, pictures: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return n pictures as an (n, planes, height, bytes per pixel row) array: three planes if
-        the channels come first, otherwise one with interleaved colours."""
         if self._planar:
             return np.ascontiguousarray(np.moveaxis(pictures, -1, 1))
         return pictures.reshape(len(pictures), 1, pictures.shape[1], -1)
@@ -263,13 +261,6 @@ def make_tile_blit(run: int) -> Callable[..., None]:
     copy = make_byte_copy(run)
 
     def paint(codes: Any, cells: Any, out: Any) -> None:
-        """Draw images into `out` by copying the tile of each cell.
-
-        Args:
-            codes: (N, h, w) tile number of each cell.
-            cells: (n, planes, side, run) uint8 tiles.
-            out: (N, planes, h, side, w * run) uint8 to fill.
-        """
         many, height, width = codes.shape
         planes, side = cells.shape[1:3]
         place = 0
@@ -341,7 +332,6 @@ class TextView(ObservationEncoder):
         return tuple(self._text(*view) for view in zip(*views, strict=True))
 
     def _text(self, grid: NDArray[Any], item: NDArray[Any], facing: Any = FORWARD) -> str:
-        """Return the text of one view and its held object."""
         observer = *self._observer, int(facing)
         return self._view_to_text(grid, item, self._scenario.types, observer)
 

@@ -211,7 +211,6 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
         }
 
     def _infos(self, names: list[str]) -> dict[str, Any]:
-        """Return the infos of these agents, by name."""
         return {name: self._info(self._agent_indices[name]) for name in names}
 
     def _info(self, index: int) -> dict[str, Any]:
@@ -253,8 +252,6 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
         return self._observations(present), self._infos(present)
 
     def _present_agents(self) -> list[str]:
-        """Return the names of the agents that exist in the present level; in a mixture of scenarios
-        some may not."""
         present = self.scenario.present_agents(int(self._batch.outputs.member[0])).tolist()
         return list(compress(self.possible_agents, present))
 

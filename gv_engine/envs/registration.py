@@ -82,7 +82,5 @@ def register_all() -> None:
 
 
 def _register(id: str, env: str, vector_env: str, kwargs: dict[str, str]) -> None:
-    """Register the environment id `id` with Gymnasium, unless it is registered already; `env` and
-    `vector_env` are its entry points, `kwargs` their arguments."""
     if id not in gymnasium.registry:
         gymnasium.register(id, entry_point=env, vector_entry_point=vector_env, kwargs=kwargs)

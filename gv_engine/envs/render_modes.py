@@ -109,7 +109,6 @@ class NotebookView:
     """Base class of environments, sessions and replays, which notebooks show as pictures."""
 
     def _repr_html_(self) -> str:
-        """Return a picture or an animation as HTML; it is drawn without a display."""
         text: str = resolve_name(NOTEBOOK_HTML)(self)
         return text
 
@@ -128,12 +127,9 @@ class DrawsWorlds(NotebookView):
     _renderer: Renderer | None = None
 
     def _new_renderer(self, mode: str) -> Renderer:
-        """Return a renderer of the worlds for a render mode."""
         return Renderer(mode, self.scenario, self._batch.render)
 
     def _draw(self, i: int) -> Any:
-        """Return a picture of world number `i` in the format of the render mode, which is not
-        None."""
         if self._renderer is None:
             self._renderer = self._new_renderer(str(self.render_mode))
         return self._renderer.draw(i)
@@ -165,7 +161,6 @@ class RenderedEnv(DrawsWorlds):
         self._is_closed = True
 
     def _warn_once(self, message: str) -> None:
-        """Warn the caller of `step`, unless the environment has warned before."""
         if not self._has_warned:
             self._has_warned = True
             gymnasium.logger.warn(message, stacklevel=3)

@@ -58,7 +58,6 @@ class _Codes(NamedTuple):
 
 
 def _default_codes(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
-    """Return code numbers that are equal to the type, state and colour indices."""
     return _Codes({t: t for t in states}, dict.fromkeys(states, 0), {c: c for c in colors})
 
 
@@ -187,8 +186,6 @@ class Representation:
         return cls(name, objects, colors, shape, is_state=True, types=types)
 
     def _make_table(self, codes: dict[int, int]) -> NDArray[Any]:
-        """Return a (256,) array with the code number by type or colour index. Indices that are not
-        in `codes` get the code number for unlisted indices."""
         table = np.full(256, self._unlisted, np.min_scalar_type(self._unlisted))
         table[list(codes)] = list(codes.values())
         return table
@@ -198,8 +195,6 @@ class Representation:
         bound the code numbers of each channel."""
 
         def box(shape: tuple[int, ...], low: Any, high: Any, dtype: Any) -> spaces.Box:
-            """Return a Gymnasium box of this shape and dtype; the bounds `low` and `high` are
-            repeated to fill the shape."""
             low, high = (np.broadcast_to(bound, shape).astype(dtype) for bound in (low, high))
             return spaces.Box(low, high, dtype=dtype)
 
@@ -433,7 +428,6 @@ class ObservationEncoder:
 
     @property
     def _parts(self) -> Mapping[str, Any]:
-        """Spaces of the arrays of an observation, by name."""
         if isinstance(self.space, spaces.Dict):
             return self.space.spaces
         return dict.fromkeys(self.buffer_names, self.space)

@@ -99,8 +99,6 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         return f"<{type(self).__name__} {self.scenario.name}, {worlds}, {self.world}>"
 
     def _step_output_specs(self, observation: arg_checks.ArraySpecs) -> arg_checks.ArraySpecs:
-        """Return (shape, dtype) of each array that a caller of `step` may pass in `out`, by name:
-        the entries of `observation`, and `reward`, `terminated` and `truncated`."""
         flags = (self.num_envs,), np.dtype(np.bool_)
         reward = (self.num_envs,), self._reward_dtype
         return {**observation, "reward": reward, "terminated": flags, "truncated": flags}
@@ -163,12 +161,10 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         return numbers
 
     def _require_open(self, method: str) -> None:
-        """Raise gymnasium's ClosedEnvironmentError for a call of `method` after `close`."""
         if self.closed:
             raise ClosedEnvironmentError(f"{method}() after close(): make a new environment")
 
     def _name_line(self, line: int) -> str:
-        """Return the name that messages give to index `line` of the arrays, such as "world 3"."""
         return f"{self.world_noun} {line}"
 
     def _add_episode(

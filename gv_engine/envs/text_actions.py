@@ -87,6 +87,5 @@ class TextActions(gymnasium.Wrapper[Any, Any, Any, Any]):
         return observation, reward, terminated, truncated, self._add_actions(info)
 
     def _add_actions(self, info: dict[str, Any]) -> dict[str, Any]:
-        """Return `info` with the texts of the actions that have an effect now."""
         pairs = zip(self.action_texts, info["action_mask"], strict=True)
         return {**info, "actions": [text for text, is_valid in pairs if is_valid]}

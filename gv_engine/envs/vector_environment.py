@@ -296,7 +296,6 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         return self._observation(outputs), rewards, terminated, truncated, info
 
     def _mark_ended_worlds(self) -> None:
-        """Set `_ended` to True for the lines of worlds whose episode is over, else to False."""
         out = self._batch.outputs
         np.logical_or(out.terminated, out.truncated, self._ended)
         self._unmark_running_worlds()
@@ -306,7 +305,6 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         single agent, there is nothing to do."""
 
     def _output_arrays(self, out: Mapping[str, Any] | None) -> Arrays:
-        """Return NumPy arrays by name that share the memory of the caller's arrays `out`."""
         return {} if out is None else arg_checks.as_output_arrays(out, self._output_specs)
 
     @cached_property
@@ -341,7 +339,6 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         return self._results.copy_info()
 
     def _share_info(self, out: backend.StepArrays) -> dict[str, Any]:
-        """Return the dictionary `info` with the arrays of `out` themselves, not copies."""
         return self._make_info(out.mask, out.terms, out.member, out.success, info_mask=self._all)
 
     def _make_info(
@@ -513,7 +510,6 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
 
     @cached_property
     def _depends_on_steps(self) -> bool:
-        """True if a transition or terminating rule reads the number of steps."""
         return backend.depends_on_steps(self.scenario)
 
     def fork(self) -> GridVectorEnv:

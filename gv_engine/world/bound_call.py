@@ -76,8 +76,6 @@ class BoundCall:
     def _list_by_agent(
         self, function: Callable[..., Any] | None, arguments: tuple[Any, ...]
     ) -> list[tuple[Any, ...]]:
-        """Return, by agent number, the arguments that `function` gets after the world: `arguments`,
-        with the agent number first if the function takes one."""
         asks = function is not None and has_parameter(function, "agent")
         return [(agent, *arguments) if asks else arguments for agent in self._agents]
 
@@ -140,8 +138,6 @@ class BoundCall:
         return own or answers_action(self._inner, w, agent, action)
 
     def _test_transition(self, w: Any, agent: int, action: int) -> bool:
-        """Return True if the condition of this transition holds for the action, and, if the
-        transition only runs nested ones, one of the nested transitions has an effect."""
         holds = self._condition is None or self._condition(w, agent, action)
         return holds and (not self._is_spontaneous or answers_action(self._inner, w, agent, action))
 
@@ -234,5 +230,4 @@ def find_acting_calls(calls: list[BoundCall], agent: int, action: int) -> tuple[
 
 
 def _as_tuple(argument: Any) -> tuple[Call, ...]:
-    """Return the calls in an argument, which is a call or a tuple of calls."""
     return argument if isinstance(argument, tuple) else (argument,)

@@ -36,8 +36,6 @@ _NUMBERS = itertools.count(1)
 
 
 def _delete_world(name: str) -> None:
-    """Delete the world called `name` from the library esper, if it exists and is not the current
-    one."""
     with ESPER_LOCK:
         if esper.current_world != name and name in esper.list_worlds():
             esper.delete_world(name)
@@ -131,7 +129,6 @@ class EsperContext:
         self._store(esper._context_map[self.name], size)
 
     def _clear_query_caches(self) -> None:
-        """Forget the results of esper's queries."""
         self._single_query_cache.clear()
         self._multi_query_cache.clear()
 
@@ -409,12 +406,9 @@ def _make_default_component(cls: type) -> Any:
     entities that lack the component."""
 
     def refuse(self: object, name: str, value: object) -> None:
-        """Raise `ColumnError`: a rule has written a component of an entity that does not have the
-        component."""
         raise ColumnError(describe_absence(cls, name))
 
     def init(self: object) -> None:
-        """Set all fields to their defaults."""
         for field in fields_of(cls):
             object.__setattr__(self, field.name, field.default)
 

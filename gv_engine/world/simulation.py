@@ -129,8 +129,6 @@ _PROCESSORS = {
 
 @cache
 def _make_processor_class(base: Any, name: str, place: int) -> Any:
-    """Return a subclass of `base` for the system called `name`; all worlds share it. `place` is the
-    index among the scenario's processors, so that two calls of one system get two classes."""
     return type(name, (base,), {})
 
 
@@ -145,8 +143,6 @@ def make_processor(world: Any, call: Call, place: int) -> Any:
         return _make_processor_class(base, call.name, place)(world, call)
 
     def process(self: Any, canvas: Any = None) -> None:
-        """Run the author's processor in a step, or, if it is a rendering system, while the world is
-        drawn on a `canvas`; then copy its changes into the world's columns."""
         if (canvas is None) == (phase is not Phase.RENDERING):
             before = [*world.reward]
             try:
@@ -416,7 +412,6 @@ class Simulation:
         self._terms[agent][:] = values
 
     def _clear_terms(self) -> None:
-        """Set the reward of each reward function to 0 for each agent."""
         for agent in self.agents:
             self.set_terms(agent, (0.0,) * len(self.scenario.reward_names))
 
@@ -445,8 +440,6 @@ class Simulation:
             observation.run(self.world, agent, (self.view, (grid, item)))
 
     def _is_away(self, agent: int) -> bool:
-        """Return True if the agent is one of several and not on the grid, because it has left or
-        does not exist."""
         return not self.world.is_alone and self.world.position.y[agent] < 0
 
     def render(

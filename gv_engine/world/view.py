@@ -35,7 +35,6 @@ def _make_read_only_property(name: str) -> Any:
     writes it."""
 
     def refuse(view: ObjectView, value: object) -> None:
-        """Raise `RuleError` for a write."""
         raise RuleError(READ_ONLY_MESSAGE.format(name))
 
     return property(attrgetter(f"_{name}"), refuse)
@@ -113,7 +112,6 @@ class ObjectView:
         return array
 
     def _make_cell_array(self, values: list[Any]) -> NDArray[Any]:
-        """Return a list of values as an (h, w) object array."""
         return np.array(values, object).reshape(self.area.shape)
 
     def look(self, w: ObjectWorld, agent: int) -> None:
@@ -153,12 +151,9 @@ class ObjectView:
         self._seen, self._looks = [*known[0]], known[1]
 
     def _find_looks(self) -> tuple[bytes, tuple[bool, ...]]:
-        """Return the background of the cells, see `make_floor`."""
         return make_floor(tuple(chain.from_iterable(self._seen)), self._outside)
 
     def _get_transparent_bits(self, i: int) -> tuple[int, int]:
-        """Return two bit masks of the transparent cells of view row `i`: counted from the left, and
-        from the right."""
         if self._opaque_cells is not None:
             return _compute_clear_bits(tuple(self._opaque_cells[i].tolist()))
         return _compute_clear_bits(tuple(self._opaque[i * self._width : (i + 1) * self._width]))
@@ -232,7 +227,6 @@ def _compute_clear_bits(opaque: tuple[Any, ...]) -> tuple[int, int]:
 
 @lru_cache(maxsize=4096)
 def _unpack_bits(bits: int, from_right: int, width: int) -> list[int]:
-    """Return (width,) flags of a row from bits counted from the left and from the right."""
     return [bits >> j & 1 | from_right >> width - 1 - j & 1 for j in range(width)]
 
 

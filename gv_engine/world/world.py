@@ -100,7 +100,6 @@ class ObjectWorld(Verbs, World):
         self.clear()
 
     def _bind_prefab(self, parts: Prefab) -> tuple[tuple[type, tuple[float, ...], list[Any]], ...]:
-        """Return (class, values, rows of the columns) for each component of a prefab."""
         return tuple((cls, values, self._by_class[cls].rows) for cls, values in parts)
 
     if TYPE_CHECKING:  # a real method would slow down all attribute reads
@@ -459,8 +458,6 @@ class ObjectWorld(Verbs, World):
         return self._get_appearances(self._select_cells(self.ground, marked))
 
     def _select_cells(self, cells: NDArray[Any], marked: NDArray[np.bool_] | None) -> NDArray[Any]:
-        """Return the part of `cells` inside the grid; only the cells that the mask `marked`
-        selects, if given."""
         inside = cells[: self.height, : self.width]
         return inside if marked is None else inside[marked]
 
@@ -638,7 +635,6 @@ def make_floor(seen: tuple[Any, ...], outside: bytes) -> tuple[bytes, tuple[bool
 
 @lru_cache(maxsize=64)
 def _list_edge_cells(height: int, width: int) -> list[tuple[int, int]]:
-    """Return (y, x) of all cells at the edge of a grid of this size, row by row."""
     whole = product(range(height), range(width))
     return [(y, x) for y, x in whole if y in (0, height - 1) or x in (0, width - 1)]
 
@@ -654,7 +650,6 @@ def _name_value_in_errors(place: str) -> Iterator[None]:
 
 
 def _rebuild_world(layout: Layout, row: NDArray[Any]) -> ObjectWorld:
-    """Return a world of `layout`, restored from `row`, the record of its state."""
     world = ObjectWorld(layout)
     world.restore(row)
     return world

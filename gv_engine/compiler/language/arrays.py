@@ -143,7 +143,6 @@ def element(
 def _place_stored(
     body: Body, index: Any, length: int | Scalar, capacity: int, wraps: bool
 ) -> Scalar:
-    """Return the place of an index of a column that ends before its capacity: 0 beyond."""
     place = place_index(body, arithmetic.to_int(body, index), capacity, not wraps)
     stored = arithmetic.compare_numbers(body, ast.Lt(), place, length)
     return arithmetic.select(body, stored, place, 0)  # type: ignore[no-any-return]

@@ -358,8 +358,6 @@ class Body:
         return compiled, arguments
 
     def _close(self, value: Any) -> Any:
-        """Return a value for another function, with the variables that a function within this one
-        reads."""
         if not isinstance(value, Nested) or not value.free or value.owner is not self:
             return value
         return Method(self.capture(value), value)

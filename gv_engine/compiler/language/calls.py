@@ -49,7 +49,6 @@ def _call(body: Body, node: ast.Call) -> Any:
 
 
 def _keywords(body: Body, node: ast.Call) -> dict[str, Any]:
-    """Return the values of the keyword arguments of a call."""
     if any(keyword.arg is None for keyword in node.keywords):
         body.refuse("`**values` does not compile")
     return {str(each.arg): body.evaluate(each.value) for each in node.keywords}

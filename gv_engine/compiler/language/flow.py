@@ -199,5 +199,4 @@ def count_turns(
 
 
 def _has_array(value: Any) -> bool:
-    """Return True if a value has arrays among its parts."""
     return any(isinstance(each, ArrayValue | ListValue | Iterated) for each in walk(value))

@@ -346,7 +346,6 @@ def _sorted(body: Body, values: Any) -> Any:
 
 
 def _require_order(values: Any) -> None:
-    """Fail if an element is no number: the order would depend on how Python sorts."""
     for value in values:
         if value != value:
             raise ValueError("`sorted` takes no nan in compiled code")

@@ -10,7 +10,6 @@ from llvmlite import binding
 
 
 def _initialize() -> None:
-    """Prepare LLVM for this processor; newer versions of llvmlite do it themselves."""
     for prepare in (binding.initialize_native_target, binding.initialize_native_asmprinter):
         with suppress(RuntimeError):
             prepare()

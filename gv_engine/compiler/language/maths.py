@@ -48,7 +48,6 @@ def call_float(body: Body, name: str, *values: Any, attributes: str = "") -> Sca
 
 
 def _instruction(name: str) -> Callable[..., Any]:
-    """Return the code of a function of floats that is an instruction of LLVM, exact everywhere."""
     return lambda body, *values: call_float(body, f"llvm.{name}.f64", *values)
 
 
@@ -209,7 +208,6 @@ def _square(x: float) -> tuple[float, float]:
 
 
 def _add(a: float, b: float) -> tuple[float, float]:
-    """Return `a + b` and what rounding has lost of it, for `abs(a) >= abs(b)`."""
     total = a + b
     return total, (a - total) + b
 

@@ -32,7 +32,6 @@ def _dtype(body: Body, value: Any) -> np.dtype[Any]:
 
 
 def _like(body: Body, array: ArrayValue, dtype: Any) -> tuple[np.dtype[Any], bool]:
-    """Return the dtype of a new array like another one, and if NumPy's numbers are read from it."""
     return (array.dtype, array.is_numpy) if dtype is None else (_dtype(body, dtype), True)
 
 
@@ -111,7 +110,6 @@ def make_array(body: Body, values: Any, dtype: Any = None) -> ArrayValue:
 
 
 def _require_wide(body: Body, dtype: Any, *values: Any) -> None:
-    """Refuse narrow numbers that the dtype of a new array comes from."""
     if dtype is None and (narrow := narrow_of(*values)):
         body.refuse(arithmetic.CONVERT.format(narrow))
 
@@ -143,7 +141,6 @@ def _take(body: Body, table: Any, indices: ArrayValue) -> ArrayValue:
 
 
 def _take_all(table: Any, indices: Any, found: Any) -> None:
-    """Write the elements of a table at flat indices into `found`."""
     for k in range(len(indices)):
         found[k] = table[indices[k]]
 
@@ -185,7 +182,6 @@ def _is_greater(a: Any, b: Any) -> Any:
 
 
 def _find_index(is_before: Any) -> Callable[..., Any]:
-    """Return the code of an array's `argmin` or `argmax`."""
     return lambda body, values: body.call_function(
         _find_first, flatten_items(body, values), is_before
     )

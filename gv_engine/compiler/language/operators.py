@@ -40,7 +40,6 @@ def _order(body: Body, op: ast.cmpop, a: tuple[Any, ...], b: tuple[Any, ...]) ->
 
 
 def _are_equal(body: Body, a: Any, b: Any) -> Any:
-    """Return `a == b` for items of tuples and lists."""
     arithmetic.require_no_nan(body, a)
     return compare_any(body, ast.Eq(), a, b)
 
@@ -158,7 +157,6 @@ def _each(body: Body, operate: Callable[..., Any], op: ast.AST, a: Any, b: Any) 
 
 
 def _are_alike(a: Any, b: Any) -> bool:
-    """Return True for two tuples, and for two lists."""
     return any(isinstance(a, kind) and isinstance(b, kind) for kind in (tuple, list))
 
 

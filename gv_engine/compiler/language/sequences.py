@@ -216,7 +216,6 @@ def read_from_list(body: Body, values: ListValue, index: Any, is_inside: bool = 
 
 
 def _to_index(body: Body, index: Any) -> Any:
-    """Return an index; truth values are 0 and 1 to lists."""
     is_truth = is_number(index) and kind_of(index) is Kind.BOOL
     return arithmetic.to_int(body, index) if is_truth else index
 

@@ -179,7 +179,6 @@ def _raise(body: Body, node: ast.Raise) -> None:
 
 
 def _require_plain_text(body: Body, node: ast.AST) -> None:
-    """Refuse texts of errors with {0}, which stands for a number of the program."""
     for part in ast.walk(node):
         if isinstance(part, ast.Constant) and re.search(r"\{\d\}", str(part.value)):
             body.refuse("the text of an error has no {0} in compiled code")
@@ -381,5 +380,4 @@ def _find_conflicts(node: ast.AST) -> Iterator[str]:
 
 
 def _has_list(value: Any) -> bool:
-    """Return True for lists, and tuples with them."""
     return any(isinstance(each, list | ListValue) for each in walk(value))

@@ -131,7 +131,6 @@ def _share(body: Body, name: str, value: Any) -> LocalVariable:
 
 
 def _keep(body: Body, name: str, form: Any) -> LocalVariable:
-    """Return the variable for all values of a name, made at its first use."""
     if name not in body.shared:
         body.shared[name] = _new_variable(body, form)
     return body.shared[name]
@@ -212,14 +211,12 @@ def learn_early(body: Body) -> None:
 
 
 def _has_numbers(value: Any) -> bool:
-    """Return True if a value is a number, or has parts that the running program computes."""
     if isinstance(value, tuple):
         return any(map(_has_numbers, value))
     return is_number(value) or not is_known(value)
 
 
 def _has_growing_items(value: Any) -> bool:
-    """Return True for the items of a list that grows, and for tuples with them."""
     return any(isinstance(each, ListValue) and bool(each.name) for each in walk(value))
 
 

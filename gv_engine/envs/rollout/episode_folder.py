@@ -221,8 +221,6 @@ class EpisodeFolder:
         self._fixed = _json_lines(about)
 
         def open_array(name: str, kind: RowKind, rows: int) -> GrowingArray:
-            """Open the file of the array `name`: a new one, or, to go on with a rollout, the one
-            that has `rows` rows."""
             array_state = (state["arrays"][name], rows) if go_on else None
             return GrowingArray(path / f"{name}.npy", *kind, array_state)
 
@@ -247,7 +245,6 @@ class EpisodeFolder:
             self._wait_for_writer(self._max_waiting)
 
     def _start_chunk(self) -> None:
-        """Hand over the pending episodes to the thread that writes."""
         self._chunks.append(self._pending)
         self._pending, self._num_pending = [], 0
 
@@ -344,7 +341,6 @@ class EpisodeFolder:
             self._path.rmdir()
 
     def _close_files(self) -> None:
-        """Close all array files, and end the thread that writes."""
         self._executor.shutdown()
         for array in (*self._step_arrays.values(), *self._episode_arrays.values()):
             array.close()
@@ -449,7 +445,6 @@ def _comparable(name: str, about: dict[str, Any]) -> Any:
 
 
 def _json_lines(about: dict[str, Any]) -> str:
-    """Return the lines between the braces of a JSON object."""
     return json.dumps(about, indent=2)[2:-2]
 
 

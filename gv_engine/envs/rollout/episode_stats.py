@@ -134,11 +134,9 @@ class EpisodeStats:
 
 
 def _extend(limits: tuple[float, float], values: NDArray[Any]) -> tuple[float, float]:
-    """Return the least and the greatest value of two limits and an array."""
     low, high = limits
     return min([low, *values.tolist()]), max([high, *values.tolist()])
 
 
 def _number(value: float) -> str:
-    """Return a number as text, rounded, without -0."""
     return f"{round(value, 12) + 0.0:.6g}"  # no noise of sums that are 0, and no -0

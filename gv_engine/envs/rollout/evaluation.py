@@ -131,7 +131,6 @@ def estimate_success(successes: int, episodes: int) -> Estimate:
 
 
 def _bootstrap(values: NDArray[np.float64], rng: np.random.Generator) -> Estimate:
-    """Return the mean of the values, with percentiles of the means of resampled values."""
     samples = rng.choice(values, (_RESAMPLES, len(values))).mean(1)
     low, high = np.percentile(samples, (2.5, 97.5)).tolist()
     return Estimate(float(values.mean()), low, high)

@@ -211,7 +211,6 @@ class _Machines:
 
 
 def _scheduling(machine: str | None) -> Any:
-    """Return Ray's scheduling strategy for a machine: there, or anywhere if the machine is gone."""
     return NodeAffinitySchedulingStrategy(machine, soft=True) if machine else "DEFAULT"
 
 
@@ -235,7 +234,6 @@ def _run_part(references: list[Any], part: tuple[Any, ...]) -> Any:
 
 @lru_cache(maxsize=1)
 def _get_function(reference: Any) -> Callable[..., Any]:
-    """Return the function behind a Ray `reference`; each process downloads it only once."""
     function: Callable[..., Any] = ray.get(reference)
     return function
 

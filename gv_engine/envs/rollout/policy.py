@@ -156,17 +156,12 @@ class CompiledRandomPolicy(RandomPolicy):
         batch.run_loop(lambda *program: self._play(program, *work))
 
     def _sample(self) -> NDArray[np.int64]:
-        """Return a random action for each of N worlds: an allowed action, or any action in worlds
-        that allow none."""
         self._choose(self._rngs, self._allowed, self._chosen)
         return self._chosen
 
 
 @lru_cache(maxsize=4)
 def _make_generator_block(seed: int, block: int) -> NDArray[Any]:
-    """Return records of random number generators, each in the state of `make_rng(seed, POLICY,
-    number)`, for the `_BLOCK_SIZE` episode numbers of block number `block`. A generator takes a
-    tenth of the time if a block of them is made at once."""
     numbers = range(block * _BLOCK_SIZE, (block + 1) * _BLOCK_SIZE)
     return make_purpose_generators(seed, POLICY, numbers)
 
@@ -316,7 +311,6 @@ class BotPolicy:
 
 
 def _unchanged(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function itself."""
     return function
 
 
@@ -474,7 +468,6 @@ def find_trained_run(scenario: AnyScenario) -> Path:
 
 
 def _policy_names(text: str) -> list[str]:
-    """Return the policy names in `text`, the value of an option, without the names of agents."""
     return [part.partition("=")[2] for part in text.split(",")] if "=" in text else [text]
 
 
@@ -543,8 +536,6 @@ class MultiAgentPolicy:
 
 
 def _select_agent(values: Any, k: int) -> Any:
-    """Return `values` for agent number `k` (from 0) only: arrays (N, A, …), also inside
-    dictionaries, become arrays (N, …)."""
     if isinstance(values, dict):
         return {name: _select_agent(value, k) for name, value in values.items()}
     return np.ascontiguousarray(values[:, k])

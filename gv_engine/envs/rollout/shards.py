@@ -113,6 +113,5 @@ class ShardPlayer:
 
     @cached_property
     def _env_and_policy(self) -> tuple[Any, policies.Policy]:
-        """Environment and policy of this process, made on first use."""
         env = self.job.make_env(self.job.num_envs)
         return env, self.job.make_policy(env)

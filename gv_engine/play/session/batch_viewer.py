@@ -278,7 +278,6 @@ class BatchViewer(BatchSource):
         self._policy.begin(worlds.tolist(), self._seed, numbers.tolist())
 
     def _make_snapshot(self) -> BatchSnapshot:
-        """Return a snapshot of all worlds now."""
         return BatchSnapshot(cell_codes(self._batch), self.steps, self._results.copy())
 
     # ---- from outside --------------------------------------------------------------------
@@ -291,7 +290,6 @@ class BatchViewer(BatchSource):
         future: Future[_T] = Future()
 
         def task() -> None:
-            """Run `work`, and keep its result or its error for the caller."""
             try:
                 future.set_result(work())
             except BaseException as error:  # raised again by the caller
@@ -305,8 +303,6 @@ class BatchViewer(BatchSource):
         to the beginning of its episode. In the batch the world stands still until `give_back`."""
 
         def freeze() -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-            """Stop the world, and return its current state, the first state of its episode and the
-            actions since."""
             row = self._frozen_rows[world] = self._env.snapshot(world)
             start, num_steps = self._starts[world].copy(), int(self._episode_steps[world])
             if num_steps > len(self._past_actions):  # no longer recorded
@@ -330,8 +326,6 @@ class BatchViewer(BatchSource):
         with a new episode if the episode of the session has ended."""
 
         def release() -> None:
-            """Write the state of the session into the world of the batch, and let it take steps
-            again."""
             del self._frozen_rows[world]
             self._policy_input = self._env.restore(session.row(), world)
             if session.outcome:

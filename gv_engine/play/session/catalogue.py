@@ -71,7 +71,6 @@ def _rank(words: Sequence[str], name: str, text: str) -> int | None:
 
 
 def _is_like(word: str, parts: Sequence[str]) -> bool:
-    """Return whether `word`, maybe mistyped, resembles one of `parts`, the words of an item."""
     return len(word) >= _MIN_TYPO_LENGTH and bool(get_close_matches(word, parts, 1, _SIMILARITY))
 
 
@@ -274,8 +273,6 @@ def is_last_level(scenario: Playable) -> bool:
 
 
 def _next_in_course(file: Path) -> str:
-    """Return the name of the scenario after the pack `file` in `COURSE`, the order for new players;
-    "" if there is none."""
     if file.parent != PUZZLES or file.stem not in COURSE:
         return ""
     return COURSE[COURSE.index(file.stem) + 1]
@@ -322,8 +319,6 @@ def next_size_variant(name: str) -> str:
 
 
 def _heading_of(name: str, prefixes: Iterable[str]) -> str:
-    """Return the heading under which the scenario `name` is listed: the shortest of `prefixes` with
-    which `name` begins, such as Memory for memory-four-rooms."""
     own = _SIZE.sub("", name)
     prefix = min((p for p in prefixes if own == p or own.startswith(f"{p}-")), key=len)
     return prefix.replace("-", " ").capitalize()

@@ -33,7 +33,6 @@ _INEXACT = "This is not how it was: a rule remembers something outside of the wo
 
 
 def _delegate(path: str) -> Any:
-    """Return a property that reads the attribute at `path`."""
     return property(attrgetter(path))
 
 
@@ -196,8 +195,6 @@ class Game(NotebookView):
             raise make_rule_error(error) from error
 
     def _get_goal_sentence(self) -> str:
-        """Return the last sentence of the description, which names the goal; "" if the agents have
-        missions, which are shown all the time."""
         sentences = _SENTENCE_END.split(self.scenario.description)
         return "" if self.scenario.mission_texts else sentences[-1]
 

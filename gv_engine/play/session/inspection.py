@@ -129,8 +129,6 @@ def world_differences(old: Any, new: Any, names: Sequence[str] = ("agent",)) -> 
 
 
 def _change_if(entity: int, thing: str, aspect: str, old: str, new: str) -> Iterator[Change]:
-    """Yield a `Change` in one aspect of an entity if its values `old` and `new` differ; `thing` is
-    the entity's name, such as `red key`."""
     if old != new:
         yield Change(entity, thing, aspect, old, new)
 
@@ -231,25 +229,20 @@ def field_in_words(world: Any, e: int, column: str, field: str, value: Any) -> s
 
 
 def _facing(world: Any, e: int) -> str:
-    """Return the direction in which agent `e` of `world` looks, in words."""
     return ORIENTATIONS[world.agent.facing[e]].lower()
 
 
 def _held_object_name(world: Any, agent: int) -> str:
-    """Return words for the object that an agent of `world` carries, such as `red key`; "" for
-    none."""
     e = world.agent.holding[agent]
     return _name_of(world, e) if e != agent else ""
 
 
 def _position_of(world: Any, e: int) -> str:
-    """Return the position of entity `e` of `world` as `row 2, column 3`; "" if it is in no cell."""
     y, x = world.position.y[e], world.position.x[e]
     return format_cell(y, x) if y >= 0 else ""
 
 
 def _name_of(world: Any, e: int) -> str:
-    """Return words for entity `e` of `world`, such as `red key`; "" if there is no such entity."""
     if e == NOTHING or e >= world.capacity or not world.alive[e]:
         return ""
     return describe_object(world.layout.object_types, *world.appearance(e))

@@ -55,7 +55,6 @@ def row_digest(row: NDArray[Any], types: ObjectTypes) -> str:
     digest = sha256()
 
     def update(name: str, values: Any) -> None:
-        """Add `name` and the numbers in `values`, widened to 64 bits, to the hash."""
         array = np.asarray(values)
         wide = array.astype("<f8" if array.dtype.kind == "f" else "<i8")
         digest.update(f"{name} {wide.shape} ".encode())
@@ -400,30 +399,24 @@ class Replay(NotebookView):
         return Difference(step, f"step {step}: {message}{self._version_note()}")
 
     def _version_note(self) -> str:
-        """Return a note for error messages if the replay was recorded by another version of GV
-        Engine; else ""."""
         if self.engine == __version__:
             return ""
         return f" (played with GV Engine {self.engine}, this is {__version__})"
 
 
 def _with_checksum(body: bytes) -> bytes:
-    """Return the file content `body` with its checksum appended."""
     return body + _CHECKSUM + b'"%s"\n}\n' % sha256(body).hexdigest().encode()
 
 
 def _encode_reward(reward: float) -> float | str:
-    """Return a reward as JSON can hold it: infinities and NaN as text."""
     return reward if math.isfinite(reward) else str(reward)
 
 
 def _describe_outcome(outcome: str) -> str:
-    """Return a phrase for an outcome, such as "is terminated"; "goes on" for none."""
     return f"is {outcome}" if outcome else "goes on"
 
 
 def _short_message(error: Exception) -> str:
-    """Return an error's message in one line of at most 120 characters."""
     missing = f"there is no {error}" if isinstance(error, KeyError) else str(error)
     return " ".join(missing.split())[:120]
 
@@ -458,16 +451,12 @@ def _parse_replay(content: Any) -> Replay:
 
 
 def _parse_step(action: Any, reward: Any, state: Any) -> TimelineStep:
-    """Return the recorded step given by three JSON values; raise TypeError if they have a wrong
-    type."""
     if not isinstance(action, str) or not isinstance(state, str):
         raise TypeError("a step is an action, a reward and a state")
     return TimelineStep(action, float(reward), "", state)
 
 
 def _get_text(content: Any, name: str) -> str:
-    """Return the text under the key `name` of the parsed JSON `content`; raise TypeError if it is
-    no text."""
     if not isinstance(content[name], str):
         raise TypeError(f"{name!r} is no text")
     return str(content[name])

@@ -80,8 +80,6 @@ class Session(Game):
         return self._history.titled_summaries(self.timeline)
 
     def _leave_timeline(self) -> Timeline:
-        """Update the summary of the current timeline, and return the timeline, to be put into the
-        history."""
         self.timeline.summary = self.timeline.summarize()
         self.timeline.is_listed = True
         return self.timeline

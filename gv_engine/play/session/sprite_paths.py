@@ -267,5 +267,4 @@ def list_sprite_names(types: Iterable[ObjectType]) -> list[str]:
 
 
 def _custom_types(scenario: Scenario) -> list[ObjectType]:
-    """Return the object types that the author of `scenario` has declared, without the engine's."""
     return [kind for kind in scenario.layout.types if not is_engine_module(kind.module)]

@@ -231,7 +231,6 @@ class TextGames:
 
 
 def _quote(text: str) -> str:
-    """Return the beginning and the end of an unknown name in quotation marks."""
     return errors.shorten(repr(text[:1000]), _SHOWN)
 
 

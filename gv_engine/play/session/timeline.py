@@ -200,8 +200,6 @@ class Timeline:
         return step
 
     def _limit_comparison(self, action: str) -> None:
-        """If `action` differs from the action that the episode before the reload took at this step,
-        compare only the steps up to here; drop the comparison if none of these differs."""
         old, here = self.comparison, self.position
         if old and here < old.num_steps and old.timeline.steps[here].action != action:
             self.comparison = old._replace(num_steps=here) if here >= old.difference.step else None
@@ -250,8 +248,6 @@ class Timeline:
 
 
 def _snapshot_interval(age: int) -> int:
-    """Return how many steps lie between two saved states that are `age` steps before the current
-    one; more for older ones."""
     return int(_EVERY << (age // _RECENT).bit_length())
 
 
@@ -284,8 +280,6 @@ class SessionHistory:
 
 
 def _titled_summary(timeline: Timeline) -> list[tuple[str, EpisodeSummary]]:
-    """Return [(scenario name, summary)] of a timeline that the player has left; [] if it has no
-    summary, or is hidden from the list of episodes."""
     if timeline.summary is None or not timeline.is_listed:
         return []
     return [(timeline.scenario.name, timeline.summary)]
@@ -365,8 +359,6 @@ def replay_timeline(
 
 
 def _compare(old: Timeline, step: int, message: str, num_steps: int) -> ReloadComparison:
-    """Return the comparison with the timeline `old`: the first difference is at `step` and
-    described by `message`, and `num_steps` is the number of steps that both timelines have."""
     start = f"from step {step} on" if step else "from the beginning on"
     return ReloadComparison(old, Difference(step, f"{start}: {message}"), num_steps)
 

@@ -166,11 +166,6 @@ class Gif(PictureWriter):
 
 
 def _run_ffmpeg(*arguments: str) -> None:
-    """Run the program ffmpeg with these command-line arguments; raise an error if it fails.
-
-    Raises:
-        OSError: the encoder failed.
-    """
     command = [imageio_ffmpeg().get_ffmpeg_exe(), "-v", "quiet", "-y", *arguments]
     if subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode:
         raise OSError(_STOPPED)

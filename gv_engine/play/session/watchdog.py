@@ -136,7 +136,6 @@ class Watchdog:
                 self._unanswered = None
 
     def _postpone_exit(self) -> None:
-        """Restart the timer that ends the process if C code blocks all threads for too long."""
         faulthandler.dump_traceback_later(self._patience, exit=True, file=2)
 
     def _on_alarm(self, number: int, frame: FrameType | None) -> None:
@@ -187,7 +186,6 @@ class Watchdog:
             raise stopped
 
     def _forget_call(self) -> None:
-        """Forget the rule that was running, and remove the trace function."""
         self._call, self._tries = None, 0
         if sys.gettrace() is _ignore:
             sys.settrace(None)
@@ -207,7 +205,6 @@ def _rule_frames(frame: FrameType | None) -> list[FrameType]:
 
 
 def _is_debugged() -> bool:
-    """Return whether a debugger traces this process."""
     monitoring = getattr(sys, "monitoring", None)  # from Python 3.12 on
     stepped = monitoring is not None and monitoring.get_tool(monitoring.DEBUGGER_ID) is not None
     return stepped or sys.gettrace() not in (None, _ignore)
@@ -221,8 +218,6 @@ def _make_raising_trace(stopped: Stopped) -> Callable[..., Any]:
     """Return a trace function for `sys.settrace` that raises `stopped` at the next line of code."""
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
-        """Raise the exception `stopped` if `event` is a new line of code; `frame` and `argument`
-        are those of trace functions."""
         if event == "line":
             raise stopped
         return trace
@@ -295,8 +290,6 @@ def _handle_signals(reader: socket.socket, seconds: float, message: str) -> None
 
 
 def _exit(message: str, code: int = 1) -> NoReturn:
-    """Print `message`, and end the process at once with the exit code `code`, without any
-    clean-up."""
     sys.stdout.flush()
     complain(message)
     os._exit(code)

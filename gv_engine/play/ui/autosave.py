@@ -155,7 +155,6 @@ class AutosaveWriter:
 
 
 def _suffix(work: Unsaved | None) -> str:
-    """Return the suffix of the file of an autosave, by the kind of work."""
     return "" if work is None else SUFFIX if isinstance(work, Replay) else ".yaml"
 
 
@@ -220,7 +219,6 @@ def _closed_folders() -> Iterator[Path]:
 
 
 def _remove_if_empty(folder: Path) -> None:
-    """Remove `folder` if it holds no autosave."""
     with suppress(OSError):
         if all(file.name == _LOCK for file in folder.iterdir()):
             shutil.rmtree(folder)
@@ -240,11 +238,6 @@ def _read_folder(folder: Path) -> Iterator[Autosave]:
 
 
 def _read(file: Path) -> Unsaved:
-    """Return the work in the autosave `file`.
-
-    Raises:
-        OSError, ValueError, ReplayError: the file cannot be read.
-    """
     if file.suffix == SUFFIX:
         return Replay.load(file)
     return UnsavedEdits.from_bytes(read_bytes(file, 2 * MAX_SCENARIO_BYTES, "autosaves"))

@@ -301,13 +301,10 @@ def forced_scale() -> float | None:
 
 
 def _is_scale(value: float) -> bool:
-    """Return whether `value` is allowed as the factor for the size of text and panels: 0.5 to 4."""
     return 0.5 <= value <= 4
 
 
 def _is_size(value: list[Any]) -> bool:
-    """Return True if `value` is a window size, width and height from 100 to 20,000 pixels, or
-    empty."""
     return not value or (
         len(value) == 2 and all(isinstance(side, int) and 100 <= side <= 20_000 for side in value)
     )

@@ -50,11 +50,6 @@ _GOAL = 8
 
 
 def _view_area(size: int) -> Area:
-    """Return the cells of MiniGrid's view with `size` rows and columns, relative to the agent.
-
-    Raises:
-        ValueError: MiniGrid has no view of this size.
-    """
     if size not in range(3, 256, 2):
         raise ValueError(f"agent_view_size={size!r}: allowed are odd numbers from 3 to 255")
     return Area(1 - size, 0, -(size // 2), size // 2)
@@ -166,7 +161,6 @@ class MiniGridEnv(GridEnv):
 
     @property
     def _parameters(self) -> dict[str, Any]:
-        """Values of the level's parameters by name."""
         return {each.name: each.value for each in self.scenario.document.parameters}
 
     @property
@@ -178,7 +172,6 @@ class MiniGridEnv(GridEnv):
 
     @cached_property
     def _example(self) -> MiniGridEnv:
-        """Environment of the same level after a reset, for attributes that MiniGrid has before."""
         example = type(self)(self.scenario, world="object")
         example.reset(seed=0)
         return example
@@ -390,7 +383,6 @@ class MiniGridEnv(GridEnv):
         return [line for line in text.splitlines() if line.startswith("You ")]
 
     def _info(self) -> dict[str, Any]:
-        """Return `info` as `GridEnv` does, with `descriptions` if they are asked for."""
         more = {"descriptions": self.descriptions} if self._has_descriptions else {}
         return super()._info() | more
 
@@ -504,11 +496,6 @@ class MiniGridEnv(GridEnv):
 
     @cached_property
     def _rooms(self) -> RoomGrid:
-        """Rooms of the level.
-
-        Raises:
-            AttributeError: the level has no rooms of one size.
-        """
         return RoomGrid.of(self.scenario, self.width, self.height)
 
     @property
@@ -561,7 +548,6 @@ class MiniGridEnv(GridEnv):
 
     @property
     def _has_progress(self) -> bool:
-        """True if the level keeps the progress of an instruction."""
         return "progress" in (self.scenario.layout.dtype.names or ())
 
     def update_objs_poss(self, instr: Any = None) -> None:
@@ -607,18 +593,15 @@ class MiniGridEnv(GridEnv):
 
     @property
     def _world(self) -> RowWorld:
-        """Read-only world over the current row."""
         return RowWorld(self.scenario.layout, self._row)
 
     @property
     def _row(self) -> NDArray[Any]:
-        """Record (row) of the world's current state, a copy."""
         if self._kept_row is None:
             self._kept_row = self._batch.snapshot(0)
         return self._kept_row
 
     def _forget_state(self) -> None:
-        """Forget what was read of the state, which has changed."""
         self._kept_row = self._kept_grid = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -654,8 +637,6 @@ class MiniGridEnv(GridEnv):
         return results
 
     def _step_batch(self, action: int) -> None:
-        """Copy the state of `np_random`, which wrappers may have used, back into the world; then
-        step the world by the action with the index `action`."""
         self._sync_rng()
         self._forget_state()
         super()._step_batch(action)
@@ -708,14 +689,10 @@ class MiniGridVectorEnv(GridVectorEnv):
     def _check_reset_arguments(
         self, seed: Seeds, options: dict[str, Any] | None
     ) -> tuple[list[int | None], NDArray[np.bool_]]:
-        """Return the seed of each world and the mask of the worlds to reset; options other than
-        `reset_mask` are ignored."""
         known = {key: mask for key, mask in (options or {}).items() if key == "reset_mask"}
         return super()._check_reset_arguments(seed, known)
 
     def _check_actions(self, actions: ArrayLike) -> NDArray[np.int64]:
-        """Return the actions as an (N,) int64 array; 0 replaces actions of MiniGrid that this level
-        does not have."""
         if self.num_actions < _NUM_ACTIONS:
             actions = np.where(np.asarray(actions) < self.num_actions, actions, 0)
         return super()._check_actions(actions)

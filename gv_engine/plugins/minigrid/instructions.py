@@ -56,6 +56,5 @@ def _make_clause(clause: Sequence[int], strict: bool) -> Any:
 
 
 def _describe(numbers: Sequence[int]) -> tuple[str | None, str | None, str | None]:
-    """Return type, colour and place of a description, None for any."""
     kind, color, place, _ = numbers
     return TYPE_NAME_BY_INDEX.get(kind), COLOR_NAME_BY_INDEX.get(color), _PLACES[place]

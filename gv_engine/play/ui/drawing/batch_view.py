@@ -125,8 +125,6 @@ class TileTable:
 
 
 def _color_of_kind(kind: int) -> tuple[int, ...]:
-    """Return a bright colour, (red, green, blue), for the object type with index `kind`; other
-    types have other hues."""
     color = pygame.Color(0)
     color.hsva = (kind * GOLDEN_ANGLE % 360, 75, 85, 100)
     return color.r, color.g, color.b
@@ -197,8 +195,6 @@ class BatchView:
 
     @property
     def _origin(self) -> tuple[int, int]:
-        """Position (x, y) in pixels of the first world on the surface; the rows of worlds are
-        centred in their rectangle."""
         used = self._surface.get_rect()
         x, y = (max(0, room - size) // 2 for room, size in zip(self._rect.size, used.size))
         return self._rect.x + x, self._rect.y + y

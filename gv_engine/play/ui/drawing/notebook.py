@@ -68,7 +68,6 @@ def _animate(session: Game, title: str) -> str:
 
 
 def _frame_at(session: Game, position: int) -> Any:
-    """Move `session` to the state after `position` steps, and return the frame of this state."""
     session.seek(position)
     return session.frame()
 

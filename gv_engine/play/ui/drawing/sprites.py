@@ -194,7 +194,6 @@ class SpriteSheet:
 
 
 def _dim(picture: pygame.Surface, lit: bool) -> pygame.Surface:
-    """Darken `picture` in place unless `lit` is True, and return it."""
     if not lit:
         picture.fill(DIM, special_flags=pygame.BLEND_RGB_MULT)
     return picture
@@ -407,7 +406,6 @@ class LineFont:
                 yield from self._find_fonts(run)
 
     def _width(self, piece: str, font: freetype.Font) -> int:
-        """Return the width of `piece` in `font`, in pixels before scaling down."""
         if font in self._others.values():
             return sum(self._advance(letter, font) for letter in piece)
         return font.get_rect(piece).width
@@ -471,8 +469,6 @@ def cached_font(font_class: Callable[[int], LineFont], line_height: int) -> Line
 
 @cache
 def _create_font(font_class: Callable[[int], LineFont], line_height: int) -> LineFont:
-    """Create a font of class `font_class` for lines of `line_height` pixels; cached until
-    `pygame.quit`."""
     pygame.register_quit(_create_font.cache_clear)  # pygame.quit() makes fonts unusable
     return font_class(line_height)
 

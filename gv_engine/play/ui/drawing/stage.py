@@ -357,8 +357,6 @@ def is_small_window(area: Rect, line: int) -> bool:
 
 
 def _panel_lines(area: Rect, line: int) -> float:
-    """Return the height of the status panel in lines of text; it is lower if the window `area` is
-    small. `line` is the height of a line in pixels."""
     return 3 if area.h < 24 * line else 5.25 if is_small_window(area, line) else 8
 
 
@@ -479,8 +477,6 @@ def _draw_held_item(painter: Painter, rect: Rect, stage: Stage) -> None:
 
 
 def _counter_rows(scene: Scene, has_rewards: bool) -> list[tuple[str, str]]:
-    """Return (label, value) pairs for steps and, if `has_rewards`, reward and return of the frame
-    `scene`."""
     limit = "" if scene.max_steps is None else f" / {scene.max_steps}"
     rewards = [("Reward", format_reward(scene.reward)), ("Return", format_reward(scene.total))]
     return [("Steps", f"{scene.steps}{limit}"), *(rewards if has_rewards else ())]
@@ -556,8 +552,6 @@ def _draw_counters(
 def _draw_history(
     painter: Painter, rect: Rect, scene: Scene, stage: Stage, has_rewards: bool
 ) -> None:
-    """Draw the history of the episode into `rect`; if the domain has none, the last reward of each
-    reward rule, if `has_rewards`."""
     if not stage.draw_history(painter.surface, rect) and has_rewards:
         _draw_reward_terms(painter, rect, scene)
 
@@ -580,15 +574,11 @@ def _draw_reward_terms(painter: Painter, rect: Rect, scene: Scene) -> None:
 
 
 def _draw_message(painter: Painter, rect: Rect, message: str) -> bool:
-    """Draw `message` into `rect` if at least one line fits; return False if a message did not
-    fit."""
     if message and rect.h >= painter.line_height:
         painter.draw_lines(rect, message, "accent")
     return not message or rect.h >= painter.line_height
 
 
 def _value_color(scene: Scene, value: float) -> str:
-    """Return the name of the theme colour for the reward `value`: gain, loss, text or muted.
-    Negative rewards are "loss" only if `scene` highlights losses."""
     below = "loss" if scene.is_loss_highlighted else "text"
     return "gain" if value > 0 else below if value < 0 else "muted"

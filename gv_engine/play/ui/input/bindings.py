@@ -389,8 +389,6 @@ def _check_changes(changes: Mapping[str, object]) -> dict[str, dict[str, list[st
 
 
 def _is_level_action(group: str, name: str) -> bool:
-    """Return True if `name` can be an action that a level defines in the group `group`: it is in
-    upper case, and not close to the name of a built-in action."""
     actions = [command.name for command in GROUPS[group] if command.name.isupper()]
     return bool(actions) and name.isupper() and not get_close_matches(name, actions, 1, 0.8)
 
@@ -408,7 +406,6 @@ def _canonical_key(name: str, key: str) -> str:
 
 
 def _are_active_together(group: str, other_group: str) -> bool:
-    """Return True if two groups of commands are the same, or are active on the same screen."""
     shared = (group in groups and other_group in groups for groups in SCREENS.values())
     return group == other_group or any(shared)
 
@@ -425,7 +422,6 @@ def _check_unique(changed_keys: Mapping[tuple[str, str], Sequence[str]]) -> None
 
 
 def _find_line(name: str, text: str) -> str:
-    """Return `:7` if line 7 of the file's `text` begins with `name`; "" if no line does."""
     match = re.search(rf"^\s*\[?\s*\"?{re.escape(name)}\b", text, re.MULTILINE)
     return f":{text.count(chr(10), 0, match.end()) + 1}" if match else ""
 

@@ -186,11 +186,9 @@ class AutoplayScreen(PlayScreen):
         self._maps.close()
 
     def _race(self) -> None:
-        """Open a race of the player against the agent on this level."""
         self.app.start_race(autoplay.Opponent.load(self.autoplayer.name, self.game))
 
     def _pause(self) -> None:
-        """Pause the agent."""
         self._is_acting = False
         self.app.needs_redraw = True
 
@@ -307,7 +305,6 @@ class RaceScreen(PlayScreen):
             self._choose_view(tuple(self.domain.views)[1])
 
     def _make_opponent_stage(self) -> Stage:
-        """Return a new `Stage` that draws the opponent's game."""
         stage = make_stage(self.opponent.session, self._theme)
         stage.begin(None, self._opponent_frame)
         return stage
@@ -385,7 +382,6 @@ class RaceScreen(PlayScreen):
         self._opponent_stage.draw(painter.surface, opponent_rect, 1.0)
 
     def _rebuild_stage(self) -> None:
-        """Replace the objects that draw the player's and the opponent's game."""
         super()._rebuild_stage()
         self._opponent_stage = self._make_opponent_stage()
 

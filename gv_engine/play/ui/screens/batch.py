@@ -72,7 +72,6 @@ class BatchScreen(Screen):
         self._renderer: FrameRenderer | None = None
 
     def _make_view(self) -> BatchView:
-        """Return a new `BatchView`, which draws the worlds, in the colours of the theme."""
         scenario, palette = self.worlds.scenario, self._theme.palette
         sheet = SpriteSheet(sprite_folders(scenario), palette, types=scenario.types)
         return BatchView(sheet, self._theme)
@@ -127,8 +126,6 @@ class BatchScreen(Screen):
             self._set_pace(self.local_worlds, name)
 
     def _next_filter(self) -> None:
-        """Switch to the next filter: all worlds, worlds whose last episode was won, or worlds whose
-        last episode failed."""
         self._filter = (self._filter + 1) % len(RESULTS)
         self._first, self._selected = 0, None
 
@@ -144,7 +141,6 @@ class BatchScreen(Screen):
         self.app.needs_redraw = True
 
     def _shown_worlds(self) -> NDArray[np.int64]:
-        """Return the indices of the worlds that match the filter."""
         state = self.worlds.latest_snapshot()
         return np.arange(0) if state is None else state.worlds_with([*RESULTS][self._filter])
 
@@ -206,7 +202,6 @@ class BatchScreen(Screen):
         self._scroll(min(0, row - first) + max(0, row - first - layout.rows + 1))
 
     def _scroll(self, rows: int) -> None:
-        """Scroll the worlds down by `rows` rows, or up if it is negative."""
         layout = self._view.layout
         last = max(0, -(-len(self._shown_worlds()) // layout.columns) - layout.rows)
         self._first = max(0, min(last, self._first // layout.columns + rows)) * layout.columns
@@ -263,8 +258,6 @@ class BatchScreen(Screen):
         self._renderer.draw(painter.surface.subsurface(rect), frame)
 
     def _scroll_to_anchor(self, layout: BatchLayout, count: int) -> None:
-        """Scroll `count` worlds, laid out as `layout`, until the world `_anchor` is in the middle
-        row, or as near to it as possible; then clear `_anchor`."""
         last = max(0, -(-count // layout.columns) - layout.rows)
         row = (self._anchor or 0) // layout.columns - layout.rows // 2
         self._first, self._anchor = max(0, min(last, row)) * layout.columns, None
@@ -320,7 +313,6 @@ class BatchScreen(Screen):
 
 
 def _draw_curve_title(painter: Painter, row: Rect, title: str, last: str) -> None:
-    """Draw the title of a curve at the left of `row`, and its last value at the right."""
     width = painter.draw_text(row, last, "accent", "right", 0.9)
     row.w -= width + painter.line_height // 4
     painter.draw_text(row, title, "muted", size=0.9)

@@ -94,8 +94,6 @@ class Card:
         painter.draw_lines(rest, self.wrong or self.text, "loss" if self.wrong else "muted", 0.9)
 
     def _make_thumbnail(self, game: Game, theme: Theme, side: int) -> None:
-        """Draw the card's thumbnail, `side` pixels wide in colours of `theme`: the world in the
-        current state of `game`."""
         self._thumbnail = pygame.Surface((side, side), 0, 32)
         self._thumbnail.fill(theme.well)
         make_stage(game, theme).draw_thumbnail(self._thumbnail, self._thumbnail.get_rect())

@@ -171,7 +171,6 @@ class EditScreen(Screen):
         self.edit(lambda _: self.work.map.paint(painted), stroke=self._stroke)
 
     def _require_map(self) -> None:
-        """Raise an `EditError` if the level has no map."""
         if not self.has_map:
             raise EditError("This level has no map to paint on; the menu draws one of its levels")
 
@@ -201,28 +200,23 @@ class EditScreen(Screen):
             self.paint(map_model.cells_of_box(corner, cell), thing)
 
     def _put(self) -> None:
-        """Apply the selected tool to the cell under the cursor."""
         self._stroke += 1
         self._use_tool(self.cursor, erases=False)
 
     def _erase(self) -> None:
-        """Put bare floor into the cell under the cursor."""
         self._stroke += 1
         self.paint([self.cursor], map_model.FLOOR_THING)
 
     def _pick(self) -> None:
-        """Make the object in the cell under the cursor the brush."""
         if self.has_map:
             self.brushes.pick(self.work.map.thing(self.cursor))
 
     def _move(self, down: int, right: int) -> None:
-        """Move the cursor by `down` rows and `right` columns, unless it would leave the map."""
         cell = self.cursor[0] + down, self.cursor[1] + right
         if cell in self.work.map:
             self.cursor = cell
 
     def _next_tool(self) -> None:
-        """Switch to the next painting tool: pen, rectangle, room or fill."""
         self.tool = TOOLS[(TOOLS.index(self.tool) + 1) % len(TOOLS)]
         self._corner = None
 
@@ -440,7 +434,6 @@ class EditScreen(Screen):
         level = self.work.ref.file
 
         def accept(text: str) -> None:
-            """Save into the file whose path was typed as `text`."""
             file = Path(text.strip()).expanduser()
             file = file if file.suffix in (".yaml", ".yml") else file.with_name(f"{file.name}.yaml")
             if path_exists(file) and file.absolute() != level.absolute():
@@ -495,7 +488,6 @@ class EditScreen(Screen):
         height, width = self.work.map.shape
 
         def accept(text: str) -> None:
-            """Change the map to the size typed as `text`, rows and columns, such as `9x12`."""
             sides = text.lower().replace("×", "x").split("x")
             if len(sides) != 2 or not all(side.strip().isdecimal() for side in sides):
                 raise EditError(f"found {text!r}, expected rows and columns, as 9x12")

@@ -102,7 +102,6 @@ class FormScreen(Menu):
         self.chosen = names.index(name) if name in names else 0
 
     def _field(self, name: str) -> FormField | None:
-        """Return the field called `name`; None if there is none."""
         return next((field for field in self._make_fields() if field.name == name), None)
 
     def _change(self, name: str, step: int) -> None:
@@ -226,7 +225,6 @@ class InnerForm(FormScreen):
 
     @property
     def _outer_field(self) -> FormField | None:
-        """Field that this form edits, in the form above; None if it is gone."""
         return self._above._field(self._name)
 
     def _inner_fields(self) -> Sequence[FormField]:
@@ -239,8 +237,6 @@ class InnerForm(FormScreen):
         return form_fields(field.keys, field.current, self._screen.work.vocabulary)
 
     def _put_inner(self, name: str, value: Any) -> None:
-        """Set the part called `name` of the edited field to `value` in the file; None removes the
-        part."""
         if field := self._outer_field:
             part = field.parts.set_part(field.value, name, value) if field.parts else None
             self._above._put(self._name, part if field.parts else field.with_current(name, value))
@@ -317,8 +313,6 @@ def _format_value(field: FormField, vocab: Vocabulary) -> str:
 
 
 def _join_path(path: str, name: str) -> str:
-    """Return the key path of the item `name` below `path`, such as `agents[0].view`. A number,
-    which counts from 1, becomes a list index."""
     if name.isdecimal():
         return f"{path}[{int(name) - 1}]"
     return ".".join(filter(None, (path, name)))
@@ -333,11 +327,9 @@ def level_form(screen: EditScreen) -> FormScreen:
     shown = {key: keys[key] for key in order if key not in _EXCLUDED_KEYS}
 
     def make_fields() -> Sequence[FormField]:
-        """Return the current fields of the form."""
         return [*_parameter_fields(screen), *form_fields(shown, work.values, work.vocabulary)]
 
     def put_value(name: str, value: Any) -> None:
-        """Set the field called `name` to `value` in the file; None removes it."""
         path: KeyPath = (name,)
         if name in (field.name for field in _parameter_fields(screen)):
             path = (PARAMETERS, name)
@@ -355,7 +347,6 @@ def pack_level_form(screen: EditScreen, number: int) -> FormScreen:
     keys = {name: key for name, key in LEVEL_KEYS.items() if name != "map"}
 
     def make_fields() -> Sequence[FormField]:
-        """Return the current fields of the form."""
         values = {
             name: text if key.schema == TEXT else parse_value(text)
             for name, key in keys.items()
@@ -364,7 +355,6 @@ def pack_level_form(screen: EditScreen, number: int) -> FormScreen:
         return form_fields(keys, values, work.vocabulary)
 
     def put_value(name: str, value: Any) -> None:
-        """Set the key `name` of the level to `value`; None removes it."""
         work.set_value(level_path(number, name), value)
 
     return FormScreen(screen, f"Level {number} of the pack", make_fields, put_value)
@@ -390,7 +380,6 @@ def cell_form(screen: EditScreen) -> FormScreen:
     work, cell = screen.work, screen.cursor
 
     def make_fields() -> Sequence[FormField]:
-        """Return the form fields for the present content of the cell."""
         thing, vocab = work.map.thing(cell), work.vocabulary
         name = str(thing.get("object", ""))
         keys = dict(LEGEND_KEYS)
@@ -399,7 +388,6 @@ def cell_form(screen: EditScreen) -> FormScreen:
         return form_fields(keys, thing, vocab)
 
     def put_value(name: str, value: Any) -> None:
-        """Set the field called `name` of the cell's content to `value`; None removes it."""
         thing = {**work.map.thing(cell), name: value}
         if name == "object":  # another one has other states and colours
             thing = {key: thing[key] for key in thing if key not in ("state", "color", "content")}
@@ -419,12 +407,10 @@ def rule_form(screen: EditScreen, path: KeyPath) -> FormScreen:
         return next(rule for rule in rules if rule.path == path)
 
     def make_fields() -> Sequence[FormField]:
-        """Return the current fields of the form."""
         rule = find_rule()
         return form_fields(work.rules.argument_table(rule), rule.arguments, work.vocabulary)
 
     def put_value(name: str, value: Any) -> None:
-        """Set the parameter called `name` of the rule to `value`; None removes it."""
         work.set_text(work.rules.set_argument(find_rule(), name, value))
 
     title = to_words(find_rule().name)

@@ -83,8 +83,6 @@ class _SentenceList(ListScreen):
             self._draw_row(painter, slot, rows[number], number)
 
     def _row_height(self, line: int, width: int, row: SentenceRow) -> int:
-        """Return the height of `row` in pixels when its text is wrapped to `width` pixels; `line`
-        is the height of a line of text."""
         lines = wrap_text(row.sentence, line, width - 2 * line, _MAX_SENTENCE_LINES)
         return (len(lines) + 1) * line + line // 2 + line // 4
 
@@ -106,8 +104,6 @@ class _SentenceList(ListScreen):
             painter.draw_lines(sentence, row.sentence, "on_accent" if chosen else "muted")
 
     def _click(self, index: int, position: tuple[int, int]) -> None:
-        """Select the clicked row number `index`; a click on the selected row calls the row's
-        action. `position` of the mouse is ignored."""
         if index == self.chosen:
             self.rows()[index].act()
         self.chosen = index
@@ -162,17 +158,13 @@ class RuleListScreen(_SentenceList):
             super().run_command(name)
 
     def _change(self, text: str) -> None:
-        """Replace the text of the edited file by `text`."""
         self._screen.edit(lambda _: text)
 
     def _move(self, rule: Rule, offset: int) -> None:
-        """Move `rule` by `offset` positions in its list of rules, such as the rewards, and keep it
-        selected."""
         if self._screen.move_rule(rule, offset):
             self.chosen += offset
 
     def _open_rule_form(self, rule: Rule) -> None:
-        """Open the form for the parameters of `rule`, if it has some."""
         if rule.system is not None and self._screen.work.rules.argument_table(rule):
             self.app.push(rule_form(self._screen, rule.path))
 
@@ -227,7 +219,6 @@ class SearchList(SearchField, _SentenceList):
         return ("Type to search", self.hint("menu", "choose", "takes it"))
 
     def _choose(self, act: Callable[[], None]) -> None:
-        """Close the list, and call `act`."""
         self.app.pop()
         act()
 

@@ -66,7 +66,6 @@ class EditMenu(_ScreenMenu):
         )
 
     def _edit_row(self, label: str, name: str) -> MenuRow:
-        """Return a menu row called `label` that runs the command `name` of the editor."""
         key = self.app.bindings.label("edit", name)
         return self.closing_row(label, lambda: self._screen.run_command(name), key)
 
@@ -92,7 +91,6 @@ class PackMenu(_ScreenMenu):
 
     @property
     def _titles(self) -> Sequence[str]:
-        """Titles of the levels."""
         return self._screen.work.pack_titles
 
     @property
@@ -120,7 +118,6 @@ class PackMenu(_ScreenMenu):
 
     @property
     def _back_row(self) -> MenuRow:
-        """Row that closes the menu."""
         return self.close_row("Go on editing")
 
     def run_command(self, name: str) -> None:
@@ -142,27 +139,22 @@ class PackMenu(_ScreenMenu):
             self._edit(lambda text: pack.move_level(text, number, offset), number + offset)
 
     def _edit(self, change: Callable[[str], str], number: int) -> None:
-        """Change the text of the file by `change`, and edit level `number` of the pack."""
         self._screen.edit(change)
         self._open_level(number)
 
     def _open_level(self, number: int) -> None:
-        """Choose level `number` of the pack, and show it in the editor."""
         self.chosen = number - 1
         self._screen.work.open_level(number)
         self._screen.refresh()
 
     def _open(self, number: int, _: int) -> None:
-        """Close the menu, and edit level `number` of the pack."""
         self.app.pop()
         self._open_level(number)
 
     def _open_form(self) -> None:
-        """Open the form of the edited level."""
         self.app.push(pack_level_form(self._screen, int(self._screen.work.variant)))
 
     def _make_pack(self) -> None:
-        """Make a pack of the edited level."""
         rows = self._screen.work.map.rows
         self._edit(lambda text: pack.make_pack(text, rows), 1)
 
@@ -219,12 +211,9 @@ class ConflictMenu(_ScreenMenu):
         )
 
     def _write(self) -> None:
-        """Overwrite the file, which another program has changed, with the edited text."""
         self._screen.work.buffer.accept_disk_version()
         self._screen.write(then=self._then)
 
     def _load_from_disk(self) -> None:
-        """Replace the edited text by the file's content, which another program has changed; undo
-        brings back the edits."""
         self._screen.work.buffer.load_from_disk()
         self._screen.refresh()

@@ -131,7 +131,6 @@ class GameScreen(Screen):
 
     @property
     def _watched_game(self) -> Game:
-        """Game whose files are checked for changes."""
         return self.game
 
     def _check_files(self, now: float) -> float:
@@ -152,8 +151,6 @@ class GameScreen(Screen):
         return 0.0
 
     def _on_files_changed(self) -> None:
-        """Start a hot reload: the scenario is read again, and the steps of the game are replayed in
-        it."""
         self._reload_steps = self._hot_reload()
 
     def _hot_reload(self) -> Iterator[None]:
@@ -172,15 +169,11 @@ class GameScreen(Screen):
             self.app.show_note(message, stays=20 if "\n" in message else 6)
 
     def _compared_frame(self) -> Any:
-        """Return the frame of the game before the files changed, if the current step is the first
-        with a different result; else None."""
         difference, game_before = self.game.difference, HotReload(self.game).game_before()
         is_here = difference and difference.step == self.game.position
         return game_before.frame() if game_before and is_here else None
 
     def _difference_text(self) -> str:
-        """Return a text on the first step whose result differs from the game before a file change,
-        or from the recorded replay; "" if none does."""
         return self.game.difference.message if self.game.difference else ""
 
     def _draw_difference(self, painter: Painter, rect: Rect) -> None:
@@ -199,7 +192,6 @@ class GameScreen(Screen):
 
     @property
     def _compare_label(self) -> str:
-        """Label of the button that shows the game before the change; "" without a change."""
         return "" if self.game.comparison is None else "Before"
 
     def run_command(self, name: str) -> None:
@@ -222,12 +214,9 @@ class GameScreen(Screen):
         self.app.show_note(f"View: {self.stage.view}", stays=1.5)
 
     def _open_next_panel(self) -> None:
-        """Open the next side panel, such as the inspector; after the last one close it."""
         self.stage.side_panel = self._next_panel()
 
     def _seek_difference(self) -> None:
-        """Go to the first step whose result differs from the game before the scenario files
-        changed."""
         self.game.seek_first_difference()
         self.show(glide=False)
 
@@ -359,7 +348,6 @@ class GameScreen(Screen):
         return (("Keys", "view", "help"), ("View", "view", "view"), *panels)
 
     def _next_panel(self) -> SidePanel | None:
-        """Return the side panel to open next; None, for no panel, after the last."""
         order = (None, *self.stage.side_panels)
         return order[(order.index(self.stage.side_panel) + 1) % len(order)]
 
@@ -406,7 +394,6 @@ class GameScreen(Screen):
         painter.draw_text(rect, place, "muted", middle=True)
 
     def _choose_view(self, view: str) -> None:
-        """Switch to the view called `view`, if the domain has such a view."""
         if view in self.domain.views:
             self.stage.view = view
 

@@ -165,13 +165,10 @@ class Keyboard:
         return held
 
     def _get_pad_prefix(self, event: pygame.event.Event) -> str:
-        """Return the prefix of key names for the gamepad that has sent `event`: "" for the first
-        gamepad, `SECOND` for any other."""
         first = next(iter(self._pads), event.instance_id)
         return "" if event.instance_id == first else SECOND
 
     def _open_gamepad(self, index: int) -> None:
-        """Begin to listen to the gamepad number `index`, which was plugged in."""
         with suppress(pygame.error):  # unplugged again before it could be opened
             pad = controller.Controller(index)
             self._pads[pad.as_joystick().get_instance_id()] = pad

@@ -278,7 +278,6 @@ class Menu(ListScreen):
             return
 
         def click(at: Pixel) -> None:
-            """Choose the row, or change its value by the arrow that is clicked."""
             is_arrow = row.has_steps and not arrows.collidepoint(at)
             if row.choose and not is_arrow:
                 self.chosen = index
@@ -339,17 +338,14 @@ class AutosaveMenu(Menu):
 
     @staticmethod
     def _label(autosave: Autosave) -> str:
-        """Return the label of the row that continues the work of `autosave`."""
         verb = "editing" if isinstance(autosave.work, UnsavedEdits) else "playing"
         return f"Go on {verb}: {autosave.title}"
 
     def _resume(self, autosave: Autosave, _: int) -> None:
-        """Continue the work of `autosave`; the question stays below for the others."""
         self.app.resume_autosave(autosave)
         self._autosaves.remove(autosave)
 
     def _discard_all(self, _: int) -> None:
-        """Delete all autosaves, and close the question."""
         self.app.pop()
         for autosave in self._autosaves:
             autosave.discard()

@@ -227,13 +227,10 @@ class PlayScreen(GameScreen):
 
     @property
     def _solvers(self) -> list[SolverPolicy]:
-        """Policies of those agents for which the solver acts."""
         partners = self.game.partners.values()
         return [partner for partner in partners if isinstance(partner, SolverPolicy)]
 
     def _configure_stage(self) -> None:
-        """Tell the stage, which draws the world, that clicks start walks, and how arrow keys
-        steer."""
         self.stage.walks = True
         self.stage.steers = self.app.settings.steering == "screen"
 
@@ -259,7 +256,6 @@ class PlayScreen(GameScreen):
         return None
 
     def _toggle_real_time(self) -> None:
-        """Start or stop real time, in which the game steps at a fixed rate without key presses."""
         self._controller.toggle_real_time()
         self._controller.postpone_step(time.monotonic(), self.app.settings.time_speed)
 
@@ -314,7 +310,6 @@ class PlayScreen(GameScreen):
         self.app.push(RulesScreen(self.app, self.game.title, scenario.description, sections))
 
     def _race(self) -> None:
-        """Open a race against the replay saved last, or against the solver if there is none."""
         self.app.start_race(Opponent.load(str(self._saved_replay or SOLVER), self.game))
 
     def _toggle_recording(self) -> None:
@@ -343,8 +338,6 @@ class PlayScreen(GameScreen):
             self.app.show_note(f"Saved {recorder.path}")
 
     def _create_recorder(self, suffix: str) -> Recorder:
-        """Return a recorder of a new picture or video file with the given suffix, such as
-        `.mp4`."""
         file = new_file(recording_folder(), self.game, suffix)
         return Recorder(file, self.game.scenario, self.stage.view, fps=self.app.settings.time_speed)
 
@@ -372,8 +365,6 @@ class PlayScreen(GameScreen):
 
     @property
     def _goal_text(self) -> str:
-        """Text with the par (number of steps to aim for) of a level of a pack and the player's
-        best; "" for other levels."""
         level = self.game.pack_level
         return "" if level is None else self.app.progress.format_goal(level).capitalize()
 
@@ -420,7 +411,6 @@ class PlayScreen(GameScreen):
 
     @property
     def _instructions(self) -> str:
-        """Instructions of a level of a pack, with the player's keys filled in."""
         level, steering = self.game.pack_level, self.stage.steering
         says = level.says if level else ""
         return self.app.bindings.fill_in_keys(says, self.groups, steering, clicks=True)
@@ -438,7 +428,6 @@ class PlayScreen(GameScreen):
 
     @property
     def _result_text(self) -> str:
-        """Text with the result of the episode."""
         steps, prefix = self.frame.steps, f"Return {format_reward(self.frame.total)} in"
         return self.app.progress.format_result(self.game, steps) or f"{prefix} {steps} steps"
 
@@ -534,12 +523,9 @@ class PlaytestScreen(PlayScreen):
         return None
 
     def _on_files_changed(self) -> None:
-        """Return to the editor, which reads the changed files."""
         self.app.pop()
 
     def _end_choices(self) -> Sequence[tuple[str, str]]:
-        """Return (label, command) of the buttons at the end of the episode; after a success the
-        first one leads back to the editor."""
         choices = super()._end_choices()
         return (("Back to the editor", "go_on"), *choices[1:]) if self.frame.success else choices
 

@@ -174,12 +174,10 @@ class ExportScreen(Menu):
         self.app.save_settings()
 
     def _begin(self) -> None:
-        """Start to write the picture or video file."""
         self._pictures = 0
         self._writing = self._write()
 
     def _stop(self) -> None:
-        """Stop writing, and delete the unfinished file."""
         if self._writing is not None:
             self._writing.close()
             self._writing = None
@@ -254,20 +252,16 @@ class CompareScreen(GameScreen):
 
     @property
     def _watched_game(self) -> Game:
-        """Game of the screen below, which plays the changed files."""
         return self._below.game
 
     def _on_files_changed(self) -> None:
-        """Close the screen, because the game below is replayed now."""
         self._leave()
 
     def _compared_frame(self) -> Any:
-        """Return the frame of the changed game if it is at the same step; else None."""
         return self._below.game.frame() if self._is_compared else None
 
     @property
     def _is_compared(self) -> bool:
-        """True if the changed game is at the same step."""
         return self.game.position == self._below.game.position
 
     def show(self, glide: bool = True) -> None:
@@ -280,25 +274,20 @@ class CompareScreen(GameScreen):
         super().show(glide)
 
     def _difference_text(self) -> str:
-        """Return the text on the differences between both games at the current step."""
         return self._text
 
     def _seek_difference(self) -> None:
-        """Go to the first step with different results before and after the change of files."""
         difference = self._below.game.difference
         self.seek(difference.step if difference else 0)
 
     @property
     def _compare_label(self) -> str:
-        """Label of the button that returns to the changed game."""
         return "Now"
 
     def _toggle_comparison(self) -> None:
-        """Close this screen, and return to the screen of the changed game."""
         self._leave()
 
     def _leave(self) -> None:
-        """Close this screen, and return to the screen of the changed game."""
         self.app.pop()
         self._below.show(glide=False)
 

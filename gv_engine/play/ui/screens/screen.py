@@ -115,7 +115,6 @@ class AppContext:
 
     @property
     def _unsaved_works(self) -> list[Unsaved | None]:
-        """Unsaved work of each screen; None for a screen without."""
         return [screen.unsaved_work() for screen in self.screens]
 
     def show_note(self, note: str, stays: float = NOTE_STAYS) -> None:

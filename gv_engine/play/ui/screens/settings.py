@@ -80,7 +80,6 @@ class KeysScreen(Menu):
             super().run_command(name)
 
     def _wait_for_key(self, command: tuple[str, str, str], step: int) -> None:
-        """Make the next pressed key the key of `command`, a (group, name, description)."""
         self._pending_command = command
 
 
@@ -181,7 +180,6 @@ class PauseMenu(Menu):
         )
 
     def _open_section(self, number: int, title: str, _: int) -> None:
-        """Open the list of commands number `number`, called `title`."""
         self.app.push(PauseSection(self._screen, number, title))
 
     def _sections(self) -> Sequence[Sequence[tuple[str, str]]]:
@@ -213,7 +211,6 @@ class PauseMenu(Menu):
         return MenuRow(description.capitalize(), lambda _: self._run(name), key=key)
 
     def _run(self, name: str) -> None:
-        """Close the menu, and run the command `name` in the game screen."""
         while self.app.top is not self._screen:
             self.app.pop()
         self._screen.run_command(name)

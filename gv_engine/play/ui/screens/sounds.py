@@ -27,5 +27,4 @@ def close() -> None:
 
 @cache
 def _cached_sound(name: str) -> pygame.mixer.Sound:
-    """Return the sound called `name`, made once and then kept."""
     return pygame.mixer.Sound(buffer=synthesize(name).tobytes())

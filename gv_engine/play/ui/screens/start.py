@@ -92,7 +92,6 @@ class CardsScreen(SearchField):
 
     @property
     def _placed_cards(self) -> list[PlacedCard]:
-        """Cards with their rectangles, computed again if the search text has changed."""
         if self._is_outdated:
             self._place_cards()
         return self._cards
@@ -177,7 +176,6 @@ class CardsScreen(SearchField):
         return cards[-1].card if cards else None
 
     def _open(self, card: Card) -> None:
-        """Open the level, pack or replay of `card`."""
         card.open(self.app)
 
     # ---- drawing ---------------------------------------------------------------------
@@ -304,8 +302,6 @@ class CardsScreen(SearchField):
                     card.draw(painter, place, number == self.chosen)
 
     def _press(self, index: int, card: Card, position: tuple[int, int]) -> None:
-        """Select the clicked card, number `index`, and open it. `position` of the mouse is
-        ignored."""
         self.chosen = index
         self._open(card)
 
@@ -659,7 +655,6 @@ class StartScreen(CardsScreen):
 
 
 def _category_of(group: str) -> str:
-    """Return the category of the scenarios under the heading `group`."""
     category = "Algebra" if group.startswith("Mathy") else group
     return category if category in _CATEGORIES else "Others"
 

@@ -81,22 +81,18 @@ class TextField:
         return ""
 
     def _word_left(self) -> int:
-        """Return the index of the start of the word before the caret."""
         starts = [match.start() for match in _WORD.finditer(self.text)]
         return max((start for start in starts if start < self.caret), default=0)
 
     def _word_right(self) -> int:
-        """Return the index behind the word after the caret."""
         ends = [match.end() for match in _WORD.finditer(self.text)]
         return min((end for end in ends if end > self.caret), default=len(self.text))
 
     def _move(self, place: int, keeps_anchor: bool = False) -> None:
-        """Put the caret before the character at `place`; with `keeps_anchor`, select up to it."""
         self.caret = max(0, min(len(self.text), place))
         self._anchor = self._anchor if keeps_anchor else self.caret
 
     def _replace(self, start: int, end: int, text: str) -> None:
-        """Put `text` in place of the characters from `start` to `end`, and the caret behind it."""
         self.text = self.text[:start] + text + self.text[end:]
         self._move(start + len(text))
 
@@ -121,7 +117,6 @@ class TextField:
             painter.draw_text(whole, self.text, size=_SIZE)
 
         def press(position: tuple[int, int]) -> None:
-            """Move the caret to the mouse."""
             widths = [painter.text_width(self.text[:i], _SIZE) for i in range(len(self.text) + 1)]
             self._move(min(range(len(widths)), key=lambda i: abs(widths[i] - position[0] + x)))
 

@@ -137,7 +137,6 @@ class LevelPicker(TerminalScreen):
         self._locked = self._find_locked()
 
     def _find_locked(self) -> set[str]:
-        """Return the digests of all levels that are locked, as in the window."""
         packs = ((entry.level for entry in pack.levels) for pack in self._entries if not pack.level)
         locked = (self._progress.find_locked(filter(None, levels)) for levels in packs)
         return set().union(*locked)
@@ -157,7 +156,6 @@ class LevelPicker(TerminalScreen):
             self._note = error_text(error)
 
     def _search(self, query: str) -> None:
-        """Set the search text to `query`, and list the levels that match."""
         self._query = query
         self._chosen = 0
         self._matches = search(query, self._entries, lambda entry: (entry.title, entry.group))
@@ -308,7 +306,6 @@ class TerminalGame(TerminalScreen):
 
     @property
     def _bindings(self) -> Bindings:
-        """Key bindings, including the commands that the level defines."""
         own = (*self.game.commands, *self._picture.steering)
         return self._base_bindings.with_level_commands(self._domain.title, own)
 
@@ -338,13 +335,11 @@ class TerminalGame(TerminalScreen):
             self._try(lambda: self._act(name))
 
     def _ask_hint(self) -> bool:
-        """Ask for a hint, or for a stronger one; return False if the domain has no such hints."""
         if self._picture.has_hints:
             self._try(self._picture.ask_hint, drops_hint=False)
         return self._picture.has_hints
 
     def _act(self, name: str) -> None:
-        """Take the actions of the domain's command `name`, such as a move."""
         for action in self._picture.actions(name):
             self._controller.take_action(action)
 
@@ -411,7 +406,6 @@ class TerminalGame(TerminalScreen):
         self._note = note
 
     def _change_view(self) -> None:
-        """Switch to the next view (way of drawing the world)."""
         self._view = self._views[(self._views.index(self._view) + 1) % len(self._views)]
 
     # ---- drawing -------------------------------------------------------------------------
@@ -445,8 +439,6 @@ class TerminalGame(TerminalScreen):
         ]
 
     def _board_lines(self, width: int, height: int) -> list[Text]:
-        """Return the lines of the picture of the world, in at most `width` × `height`
-        characters."""
         return self._picture.draw(self.game.frame(), self._view, max(1, width), max(1, height))
 
     def _panel_lines(self, width: int) -> list[Text]:
@@ -464,8 +456,6 @@ class TerminalGame(TerminalScreen):
 
     @property
     def _has_rewards(self) -> bool:
-        """True if seed and rewards are shown: levels of packs hide them, unless the settings
-        show them."""
         return self._shows_rewards or self.game.pack_level is None
 
     def _status_lines(self, frame: Scene, width: int) -> list[Text]:
@@ -528,17 +518,13 @@ class TerminalGame(TerminalScreen):
 
     @staticmethod
     def _wrap(texts: Iterable[str], width: int) -> list[str]:
-        """Return `texts` in lines of at most `width` characters."""
         return [row for text in texts for row in textwrap.wrap(text, max(1, width))]
 
     def _instructions(self) -> str:
-        """Return the instructions of a level of a pack, with the player's keys filled in."""
         level, steering = self.game.pack_level, self._picture.steering
         return self._bindings.fill_in_keys(level.says, self._groups, steering) if level else ""
 
     def _format_reward(self, frame: Scene, value: float) -> tuple[str, str]:
-        """Return (text, colour) of the reward `value`; the colour marks gains and, if `frame`
-        highlights losses, also losses."""
         theme = self._theme
         below = theme.loss if frame.is_loss_highlighted else theme.text
         return format_reward(value), theme.gain if value > 0 else below if value < 0 else theme.text
@@ -562,8 +548,6 @@ class TerminalGame(TerminalScreen):
         )
 
     def _label(self, name: str) -> str:
-        """Return the label of the first key of the command `name`; "" if none of the active groups
-        has a key for it."""
         names = ((group, c.name) for group in self._groups for c in self._bindings.commands(group))
         labels = (self._bindings.label(*pair) for pair in names if pair[1] == name)
         return next(filter(None, labels), "")
@@ -608,7 +592,6 @@ _COMMANDS: dict[str, Callable[[TerminalGame], object]] = {
 
 
 def _truncate(line: Text, width: int) -> Text:
-    """Return a copy of `line` of at most `width` characters; a cut line ends with dots."""
     line = line.copy()
     line.truncate(max(1, width), overflow="ellipsis")
     return line

@@ -329,13 +329,10 @@ class Tty:
         return self._has_answered or bool(self._end_signal)
 
     def _exit_on_signal(self, signal_number: int, frame: FrameType | None) -> None:
-        """Signal handler for SIGTERM and SIGHUP: store the signal number and raise SystemExit."""
         self._end_signal = signal_number  # checked again if a rule catches the exception
         raise SystemExit(128 + signal_number)
 
     def _interrupt(self, signal_number: int, frame: FrameType | None) -> None:
-        """Signal handler for Ctrl-C: while a question is shown, take Ctrl-C as its answer; else
-        raise KeyboardInterrupt."""
         if not self._is_asking:
             raise KeyboardInterrupt
         self._has_answered = True

@@ -105,7 +105,6 @@ class StopQuestion:
         return self._stop or pygame.event.peek(pygame.QUIT)
 
     def _confirm(self) -> None:
-        """Record that the user has chosen to stop the rule."""
         self._stop = True
 
 
@@ -197,8 +196,6 @@ class App(AppContext):
         self.push(ReplayScreen(self, Game.from_replay(replay, scenario)))
 
     def _resume_replay(self, replay: Replay, scenario: Playable, step: int | None = None) -> None:
-        """Open a game of `scenario` that begins with the first `step` steps of `replay`, or with
-        all of them."""
         game = Session.from_replay(replay, scenario)
         game.seek(game.length if step is None else step)
         self.play_session(game)
@@ -271,7 +268,6 @@ class App(AppContext):
         self._reopen_when_released()
 
     def _reopen_when_released(self) -> None:
-        """Open the window in another mode, if that is due and the last key is not held."""
         if self._must_reopen and not self._keyboard.holds_last_key:
             self._must_reopen = False
             self._open()

@@ -115,20 +115,15 @@ class Viewer:
         pygame.display.quit()
 
     def _open(self) -> None:
-        """Open the window; if it is open, open it again in the chosen mode, window or full
-        screen."""
         open_window(self._title, full_screen=self._full_screen)
         self._keyboard.open()
         self._stale = True
 
     def _is_due(self) -> bool:
-        """Return True if the next frame may be drawn: the window is closed, the time is up, or the
-        user has pressed the key for a single step, which then counts as used."""
         once, self._steps_once = self._steps_once, False
         return once or self.closed or (self._plays and time.monotonic() >= self._due)
 
     def _draw(self, frame: Any) -> None:
-        """Draw `frame`, a snapshot of the program's world, in the window."""
         self._stale = False
         self._renderer.draw(pygame.display.get_surface(), frame)
         pygame.display.flip()
@@ -226,8 +221,6 @@ def open_window(
 
 
 def _window_size(size: tuple[int, int] | None, desktop: tuple[int, int]) -> tuple[int, int]:
-    """Return (width, height) of the window in pixels: `size`, or three quarters of the monitor's
-    height if None; at most nine tenths of the monitor `desktop`."""
     tall = max(600, desktop[1] * 3 // 4)
     width, height = size or (tall * 25 // 16, tall)
     return min(width, desktop[0] * 9 // 10), min(height, desktop[1] * 9 // 10)
@@ -347,8 +340,6 @@ class RemoteWorlds(BatchSource):
 
 
 def _codes_array(memory: Any, shape: tuple[int, ...]) -> NDArray[np.uint32]:
-    """Return `memory`, shared by two processes, as a uint32 array of `shape` (N, H, W) with the
-    packed appearance of every cell of all worlds."""
     return np.frombuffer(memory, np.uint32).reshape(shape)
 
 
