@@ -8,13 +8,13 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from gv_engine.plugins import publish
+from gv_engine.plugins import alias_modules
 from gv_engine.plugins.gridverse import action, registry
 
 if TYPE_CHECKING:
     from gv_engine.plugins.gridverse import *
 
-publish(__name__, "gv_engine.plugins.gridverse")
+alias_modules(__name__, "gv_engine.plugins.gridverse")
 
 _PATHS = {
     "actions": action,

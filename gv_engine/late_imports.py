@@ -59,16 +59,16 @@ def find_plugins() -> tuple[Plugin, ...]:
     )
 
 
-def load_addition(name: str) -> Any:
-    """Return the object that a plugin adds as `name`, an attribute of `Plugin`.
+def load_plugin_object(attribute: str) -> Any:
+    """Import and return the object that the first plugin with this `attribute` of `Plugin` names.
 
     Raises:
-        MissingPluginError: no plugin adds one.
+        MissingPluginError: no plugin names one.
     """
     for plugin in find_plugins():
-        if target := getattr(plugin, name):
+        if target := getattr(plugin, attribute):
             return resolve_name(target)
-    raise MissingPluginError(f"no plugin in gv_engine/plugins/ has a {name}, which this needs")
+    raise MissingPluginError(f"no plugin in gv_engine/plugins/ has a {attribute}, which this needs")
 
 
 GRID_DOMAIN = "gv_engine.play.grid.plugin:DOMAIN"

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from gv_engine.plugins import publish
+from gv_engine.plugins import alias_modules
 
 if TYPE_CHECKING:
     from gv_engine.plugins.algebra.mathy_envs import *
 
 
-publish(__name__, "gv_engine.plugins.algebra.mathy_envs")
+alias_modules(__name__, "gv_engine.plugins.algebra.mathy_envs")

@@ -6,14 +6,14 @@ from importlib.util import LazyLoader, find_spec, module_from_spec
 from pkgutil import walk_packages
 
 
-def publish(path: str, package: str) -> None:
-    """Make the modules of a plugin's `package` known below the public `path`, too: each is one
-    module under two names, and loaded when it is first imported or used."""
+def alias_modules(public_name: str, package: str) -> None:
+    """Make every module of a `package` importable under `public_name`, too, as the same module
+    object, which is loaded when it is first used."""
     for module in walk_packages(import_module(package).__path__, f"{package}."):
         if module.name not in sys.modules:
             _load_late(module.name)
     for name in [name for name in sys.modules if f"{name}.".startswith(f"{package}.")]:
-        sys.modules[path + name.removeprefix(package)] = sys.modules[name]
+        sys.modules[public_name + name.removeprefix(package)] = sys.modules[name]
 
 
 def _load_late(name: str) -> None:

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.late_imports import SCENARIO_BUILDER, load_addition
+from gv_engine.late_imports import SCENARIO_BUILDER, load_plugin_object
 from gv_engine.rules.component import AGENT
 from gv_engine.rules.errors import SeveralAgentsError, shorten
 from gv_engine.rules.frame import Canvas, Frame
@@ -424,7 +424,7 @@ class Scenario(ImmutableScenario):
             RuleError: the scenario lists an esper.Processor, is a mixture, or has views that do not
                 turn.
         """
-        return load_addition("inner_env")(self)
+        return load_plugin_object("inner_env")(self)
 
     @cached_property
     def identity(self) -> ScenarioIdentity:

@@ -123,7 +123,7 @@ def truth(body: Body, value: Any) -> Scalar | bool:
     if is_known(value) or isinstance(value, tuple | list):
         return bool(value)
     if isinstance(value, ListValue):
-        return compare_numbers(body, ast.NotEq(), value.length, 0)  # type: ignore[no-any-return]
+        return emit_scalar_comparison(body, ast.NotEq(), value.length, 0)  # type: ignore[no-any-return]
     body.refuse(f"{describe(value)} has no truth value: compare it, or take its length")
 
 
@@ -142,8 +142,8 @@ def join_kinds(body: Body, first: Kind, second: Kind) -> Kind:
     return max(first, second, key=_ORDER.__getitem__)
 
 
-def calculate(body: Body, op: ast.operator, a: Any, b: Any) -> Any:
-    """Return the result of a binary operator on numbers."""
+def emit_arithmetic(body: Body, op: ast.operator, a: Any, b: Any) -> Any:
+    """Emit code for a binary operator on numbers; return the result."""
     if is_known(a) and is_known(b):
         return compute(body, op, a, b)
     for value in (a, b):
@@ -188,7 +188,9 @@ def unary(body: Body, op: ast.unaryop, value: Any) -> Any:
     if isinstance(op, ast.USub) and number.kind is Kind.FLOAT:
         return Scalar(Kind.FLOAT, body.emit.get(f"fneg double {number.text}"))
     if isinstance(op, ast.USub):
-        return calculate(body, ast.Sub(), np.uint64(0) if number.kind is Kind.UINT else 0, number)
+        return emit_arithmetic(
+            body, ast.Sub(), np.uint64(0) if number.kind is Kind.UINT else 0, number
+        )
     if number.kind is Kind.UINT:
         return Scalar(Kind.UINT, body.emit.get(f"xor i64 {number.text}, -1"))
     whole = to_int(body, number)
@@ -196,8 +198,8 @@ def unary(body: Body, op: ast.unaryop, value: Any) -> Any:
     return Scalar(Kind.INT, text, ~whole.high, ~whole.low)
 
 
-def compare_numbers(body: Body, op: ast.cmpop, a: Any, b: Any) -> Any:
-    """Return the result of a comparison of numbers, known or not."""
+def emit_scalar_comparison(body: Body, op: ast.cmpop, a: Any, b: Any) -> Any:
+    """Emit code for a comparison of numbers; return the result, known or not."""
     if is_known(a) and is_known(b):
         return compute(body, op, a, b)
     if not (is_number(a) and is_number(b)):

@@ -85,7 +85,7 @@ def place_index(
     of an axis of the array."""
     size, given = arithmetic.to_int(body, length), index
     if index.low < 0 and not is_inside:
-        negative = arithmetic.compare_numbers(body, ast.Lt(), index, 0)
+        negative = arithmetic.emit_scalar_comparison(body, ast.Lt(), index, 0)
         moved = body.emit.get(f"add i64 {index.text}, {size.text}")
         text = body.emit.get(
             f"select i1 {arithmetic.to_number(body, negative).text}, i64 {moved}, i64 {index.text}"
@@ -144,7 +144,7 @@ def _place_stored(
     body: Body, index: Any, length: int | Scalar, capacity: int, wraps: bool
 ) -> Scalar:
     place = place_index(body, arithmetic.to_int(body, index), capacity, not wraps)
-    stored = arithmetic.compare_numbers(body, ast.Lt(), place, length)
+    stored = arithmetic.emit_scalar_comparison(body, ast.Lt(), place, length)
     return arithmetic.select(body, stored, place, 0)  # type: ignore[no-any-return]
 
 
@@ -193,19 +193,22 @@ def _cut(body: Body, index: slice, length: int | Scalar) -> tuple[int | Scalar, 
     if step < 0:
         if index.start is not None or index.stop is not None:
             body.refuse("a slice with a negative step has no ends in compiled code")
-        count = arithmetic.calculate(
-            body, ast.FloorDiv(), arithmetic.calculate(body, ast.Add(), length, -step - 1), -step
+        count = arithmetic.emit_arithmetic(
+            body,
+            ast.FloorDiv(),
+            arithmetic.emit_arithmetic(body, ast.Add(), length, -step - 1),
+            -step,
         )
-        return arithmetic.calculate(body, ast.Sub(), length, 1), count, step
+        return arithmetic.emit_arithmetic(body, ast.Sub(), length, 1), count, step
     start, stop = _clip(body, index.start, length, 0), _clip(body, index.stop, length, length)
     left = Scalar(Kind.INT, body.emit.get(f"sub i64 {stop.text}, {start.text}"))
     count = arithmetic.select(
-        body, arithmetic.compare_numbers(body, ast.Gt(), left, 0), left, constant(0)
+        body, arithmetic.emit_scalar_comparison(body, ast.Gt(), left, 0), left, constant(0)
     )
     count = replace(count, low=0, high=bounds_of(length)[1])
     if step > 1:
-        count = arithmetic.calculate(
-            body, ast.FloorDiv(), arithmetic.calculate(body, ast.Add(), count, step - 1), step
+        count = arithmetic.emit_arithmetic(
+            body, ast.FloorDiv(), arithmetic.emit_arithmetic(body, ast.Add(), count, step - 1), step
         )
     return start, count, step
 
@@ -218,15 +221,15 @@ def _clip(body: Body, value: Any, length: int | Scalar, default: int | Scalar) -
     if number.low < 0:
         moved = Scalar(Kind.INT, body.emit.get(f"add i64 {number.text}, {size.text}"))
         number = arithmetic.select(
-            body, arithmetic.compare_numbers(body, ast.Lt(), number, 0), moved, number
+            body, arithmetic.emit_scalar_comparison(body, ast.Lt(), number, 0), moved, number
         )
         number = arithmetic.select(
-            body, arithmetic.compare_numbers(body, ast.Lt(), number, 0), constant(0), number
+            body, arithmetic.emit_scalar_comparison(body, ast.Lt(), number, 0), constant(0), number
         )
         number = replace(number, low=0)
     if number.high > size.low:
         number = arithmetic.select(
-            body, arithmetic.compare_numbers(body, ast.Gt(), number, size), size, number
+            body, arithmetic.emit_scalar_comparison(body, ast.Gt(), number, size), size, number
         )
     return number
 
@@ -244,7 +247,7 @@ def write_array(body: Body, array: ArrayValue, index: Any, value: Any) -> None:
         place = place_index(
             body, arithmetic.to_int(body, indices[0]), array.capacity, not array.wraps
         )
-        beyond = arithmetic.compare_numbers(body, ast.GtE(), place, array.shape[0])
+        beyond = arithmetic.emit_scalar_comparison(body, ast.GtE(), place, array.shape[0])
         body.fail_if(beyond, "IndexError: only the first entities can have this component")
     found = part(body, array, indices)
     if found.shape:
@@ -279,7 +282,7 @@ def _require_marks(
     if marks.dtype != np.bool_ or len(array.shape) != len(marks.shape):
         body.refuse(MARKS)
     for x, y in zip(array.shape, marks.shape):
-        differ = arithmetic.compare_numbers(body, ast.NotEq(), x, y)
+        differ = arithmetic.emit_scalar_comparison(body, ast.NotEq(), x, y)
         body.fail_if(differ, "IndexError: boolean index did not match indexed array")
     return ravel(body, array), flatten(body, marks)
 
@@ -320,7 +323,7 @@ def fill(body: Body, array: ArrayValue, value: Any) -> None:
     if isinstance(value, ArrayValue):
         for a, b in zip(array.shape, value.shape):
             body.fail_if(
-                arithmetic.compare_numbers(body, ast.NotEq(), a, b),
+                arithmetic.emit_scalar_comparison(body, ast.NotEq(), a, b),
                 "ValueError: the arrays differ in shape",
             )
     _walk(body, array, value, lambda pointer, each: put_element(body, array, pointer, each))
@@ -372,7 +375,7 @@ def read_array_attribute(body: Body, array: ArrayValue, name: str) -> Any:
         case "size":
             size: Any = 1
             for length in array.shape:
-                size = arithmetic.calculate(body, ast.Mult(), size, length)
+                size = arithmetic.emit_arithmetic(body, ast.Mult(), size, length)
             return size
     if name in ARRAY_METHODS:
         return Method(array, ARRAY_METHODS[name])
@@ -390,12 +393,12 @@ def new_array(body: Body, shape: Any, dtype: np.dtype[Any], is_numpy: bool = Tru
     size: Any = dtype.itemsize
     for length in reversed(shape):
         if isinstance(length, Scalar) and length.low < 0:
-            negative = arithmetic.compare_numbers(body, ast.Lt(), length, 0)
+            negative = arithmetic.emit_scalar_comparison(body, ast.Lt(), length, 0)
             body.fail_if(negative, "ValueError: negative dimensions are not allowed")
         elif isinstance(length, int) and length < 0:
             body.refuse("negative dimensions are not allowed")
         strides.insert(0, size)
-        size = arithmetic.calculate(body, ast.Mult(), size, length)
+        size = arithmetic.emit_arithmetic(body, ast.Mult(), size, length)
     pointer = memory.allocate(body, arithmetic.to_int(body, size))
     return ArrayValue(pointer, shape, tuple(strides), dtype, is_numpy=is_numpy)
 

@@ -154,7 +154,7 @@ def reduce(body: Body, function: Any, node: ast.GeneratorExp, start: int | Scala
 
     def add() -> None:
         before = Scalar(Kind.INT, body.emit.get(f"load i64, ptr {result}"))
-        total = operators.calculate_any(body, ast.Add(), before, body.evaluate(node.elt))
+        total = operators.emit_operator(body, ast.Add(), before, body.evaluate(node.elt))
         if total.kind is not Kind.INT:
             body.refuse("`sum` of fractions rounds by version of Python: use add_up")
         body.emit.do(f"store i64 {total.text}, ptr {result}")

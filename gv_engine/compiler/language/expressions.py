@@ -112,7 +112,7 @@ def _compare_chain(body: Body, left: Any, ops: list[ast.cmpop], nodes: list[ast.
     """Return `left op node op …`; what follows a false comparison is not evaluated."""
     is_set = isinstance(nodes[0], ast.Set) and isinstance(ops[0], ast.In | ast.NotIn)
     right = _tuple(body, nodes[0]) if is_set else body.evaluate(nodes[0])
-    found = operators.compare_any(body, ops[0], left, right)
+    found = operators.emit_comparison(body, ops[0], left, right)
     if len(ops) == 1:
         return found
     return flow.choose_value(
@@ -183,7 +183,7 @@ VISITORS.update(
             *(part and body.evaluate(part) for part in (node.lower, node.upper, node.step))
         ),
         ast.BoolOp: lambda body, node: _last_of(body, node.values, isinstance(node.op, ast.And)),
-        ast.BinOp: lambda body, node: operators.calculate_any(
+        ast.BinOp: lambda body, node: operators.emit_operator(
             body, node.op, body.evaluate(node.left), body.evaluate(node.right)
         ),
         ast.Attribute: lambda body, node: read_attribute(

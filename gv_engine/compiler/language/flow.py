@@ -26,9 +26,9 @@ from gv_engine.compiler.language.values import (
     kind_of,
     leaves,
     narrow_of,
-    outline_of,
     parts_of,
     rebuild,
+    storage_key,
     to_known,
     to_range,
     walk,
@@ -94,9 +94,9 @@ def join(body: Body, a: Any, b: Any) -> Any:
         return Scalar(kind, "", min(x.low, y.low), max(x.high, y.high), narrow_of(a, b))
     if isinstance(a, Range | range) and isinstance(b, Range | range):
         a, b = to_range(a), to_range(b)
-    if (parts := parts_of(a)) and outline_of(a) == outline_of(b):
+    if (parts := parts_of(a)) and storage_key(a) == storage_key(b):
         return with_parts(a, map(partial(join, body), parts, parts_of(b)))
-    if outline_of(a) == outline_of(b) and (is_known((a, b)) or not isinstance(a, Method)):
+    if storage_key(a) == storage_key(b) and (is_known((a, b)) or not isinstance(a, Method)):
         return a
     body.refuse(f"the value is {describe(a)} here and {describe(b)} there")
 

@@ -173,7 +173,7 @@ def _set_bits(body: Body, word: Any, first: Any) -> Iterated:
         lowest = body.call_external("llvm.cttz.i64", "i64", f"i64 {bits}", "i1 true")
         less = get(f"sub i64 {bits}, 1")
         body.emit.do(f"store i64 {get(f'and i64 {bits}, {less}')}, ptr {left}")
-        return arithmetic.calculate(body, ast.Add(), first, Scalar(Kind.INT, lowest, 0, 63))
+        return arithmetic.emit_arithmetic(body, ast.Add(), first, Scalar(Kind.INT, lowest, 0, 63))
 
     return Iterated(body.call_function(count_bits, word), take_lowest)
 

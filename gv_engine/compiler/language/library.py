@@ -52,7 +52,7 @@ def _uint(body: Body, value: Any) -> Any:
         return number
     whole = arithmetic.to_int(body, number)
     if whole.low < 0 and body.is_checked:
-        negative = operators.compare_any(body, ast.Lt(), whole, 0)
+        negative = operators.emit_comparison(body, ast.Lt(), whole, 0)
         body.fail_if(negative, "OverflowError: a negative integer is no uint64")
     return Scalar(Kind.UINT, whole.text)
 
@@ -107,7 +107,7 @@ def _pick(op: ast.cmpop) -> Callable[..., Any]:
             return options["default"] if options else body.refuse(EMPTY)
         found = values[0]
         for value in values[1:]:
-            better = operators.compare_any(body, op, value, found)
+            better = operators.emit_comparison(body, op, value, found)
             if {kind_of(found), kind_of(value)} == {Kind.INT, Kind.FLOAT}:
                 found, value = (
                     arithmetic.to_exact_float(body, found),
@@ -134,7 +134,7 @@ def _to_items(body: Body, value: Any) -> tuple[Any, ...] | Iterated:
 
 def _pick_from_items(body: Body, op: ast.cmpop, items: Iterated, options: dict[str, Any]) -> Any:
     """Return the least or greatest of items that are not known one by one."""
-    is_empty = operators.compare_any(body, ast.Eq(), items.length, 0)
+    is_empty = operators.emit_comparison(body, ast.Eq(), items.length, 0)
     if not options:
         body.fail_if(is_empty, EMPTY)
 
@@ -148,7 +148,9 @@ def _pick_from_items(body: Body, op: ast.cmpop, items: Iterated, options: dict[s
     def look(k: Scalar) -> None:
         each = items.read(k)
         best = Scalar(start.kind, body.emit.get(f"load {start.kind.llvm}, ptr {slot}"))
-        better = arithmetic.select(body, operators.compare_any(body, op, each, best), each, best)
+        better = arithmetic.select(
+            body, operators.emit_comparison(body, op, each, best), each, best
+        )
         body.emit.do(f"store {start.kind.llvm} {better.text}, ptr {slot}")
 
     flow.repeat(body, items.length, look)
@@ -156,9 +158,9 @@ def _pick_from_items(body: Body, op: ast.cmpop, items: Iterated, options: dict[s
 
 
 LIBRARY[bool] = LIBRARY[np.bool_] = lambda body, value=False: arithmetic.truth(body, value)
-LIBRARY[pow] = lambda body, a, b: operators.calculate_any(body, ast.Pow(), a, b)
+LIBRARY[pow] = lambda body, a, b: operators.emit_operator(body, ast.Pow(), a, b)
 LIBRARY[divmod] = lambda body, a, b: tuple(
-    operators.calculate_any(body, op, a, b) for op in (ast.FloorDiv(), ast.Mod())
+    operators.emit_operator(body, op, a, b) for op in (ast.FloorDiv(), ast.Mod())
 )
 LIBRARY[tuple] = lambda body, values=(): tuple(sequences.unpack(body, values))
 LIBRARY[min], LIBRARY[max] = _pick(ast.Lt()), _pick(ast.Gt())
@@ -189,7 +191,7 @@ def _sum(body: Body, values: Any, start: int | Scalar = 0) -> Any:
         def add(k: Scalar) -> None:
             before = Scalar(Kind.INT, body.emit.get(f"load i64, ptr {slot}"))
             each = arrays.read_element(body, values, (k,), is_inside=True)
-            after = operators.calculate_any(body, ast.Add(), before, arithmetic.to_int(body, each))
+            after = operators.emit_operator(body, ast.Add(), before, arithmetic.to_int(body, each))
             body.emit.do(f"store i64 {after.text}, ptr {slot}")
 
         flow.repeat(body, values.shape[0], add)
@@ -197,7 +199,7 @@ def _sum(body: Body, values: Any, start: int | Scalar = 0) -> Any:
     for value in sequences.unpack(body, values):
         if kind_of(value) is Kind.FLOAT:
             body.refuse("`sum` of fractions rounds by version of Python: use add_up")
-        total = operators.calculate_any(body, ast.Add(), total, value)
+        total = operators.emit_operator(body, ast.Add(), total, value)
     return total
 
 
@@ -236,7 +238,7 @@ def _range(body: Body, *values: Any) -> Any:
     start, stop, step = {1: (0, *values, 1), 2: (*values, 1), 3: values}[len(values)]
     if is_known(values):
         return range(start, stop, step)
-    zero = operators.compare_any(body, ast.Eq(), step, 0)
+    zero = operators.emit_comparison(body, ast.Eq(), step, 0)
     body.fail_if(zero, "ValueError: range() arg 3 must not be zero")
     return Range(_index(body, start), _index(body, stop), _index(body, step))
 
@@ -251,7 +253,7 @@ def _enumerate(body: Body, values: Any, start: int = 0) -> Any:
     if isinstance(items, tuple):
         return tuple(enumerate(items, start))
     return Iterated(
-        items.length, lambda k: (operators.calculate_any(body, ast.Add(), k, start), items.read(k))
+        items.length, lambda k: (operators.emit_operator(body, ast.Add(), k, start), items.read(k))
     )
 
 
@@ -262,7 +264,7 @@ def _reversed(body: Body, values: Any) -> Any:
     items = sequences.iterate(body, values)
     if isinstance(items, tuple):
         return tuple(reversed(items))
-    last = arithmetic.to_int(body, operators.calculate_any(body, ast.Sub(), items.length, 1))
+    last = arithmetic.to_int(body, operators.emit_operator(body, ast.Sub(), items.length, 1))
 
     def read_from_end(k: Scalar) -> Any:
         text = body.emit.get(f"sub i64 {last.text}, {k.text}")
@@ -281,7 +283,7 @@ def _zip(body: Body, *values: Any, strict: bool = False) -> Any:
     tables = [sequences.to_table(body, each) if isinstance(each, tuple) else each for each in items]
     length = tables[0].length
     for other in tables[1:]:
-        shorter = operators.compare_any(body, ast.Lt(), other.length, length)
+        shorter = operators.emit_comparison(body, ast.Lt(), other.length, length)
         length = arithmetic.select(body, shorter, other.length, length)
     return Iterated(length, lambda k: tuple(each.read(k) for each in tables))
 

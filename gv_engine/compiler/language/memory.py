@@ -104,9 +104,11 @@ def require_fit(body: Body, number: Scalar, dtype: np.dtype[Any]) -> None:
         above = body.emit.get(f"icmp ugt i64 {number.text}, {high}")
         body.fail_if(Scalar(Kind.BOOL, above), error)
     elif number.low < low or number.high > high:
-        above = arithmetic.compare_numbers(body, ast.Gt(), number, min(high, HIGHEST))
+        above = arithmetic.emit_scalar_comparison(body, ast.Gt(), number, min(high, HIGHEST))
         body.fail_if(
-            arithmetic.either(body, arithmetic.compare_numbers(body, ast.Lt(), number, low), above),
+            arithmetic.either(
+                body, arithmetic.emit_scalar_comparison(body, ast.Lt(), number, low), above
+            ),
             error,
         )
 

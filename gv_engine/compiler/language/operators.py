@@ -33,7 +33,7 @@ def _order(body: Body, op: ast.cmpop, a: tuple[Any, ...], b: tuple[Any, ...]) ->
     if not (a and b):
         return KNOWN_OPERATORS[type(op)](len(a), len(b))
     strict = ast.Lt() if isinstance(op, ast.Lt | ast.LtE) else ast.Gt()
-    first, same = compare_any(body, strict, a[0], b[0]), _are_equal(body, a[0], b[0])
+    first, same = emit_comparison(body, strict, a[0], b[0]), _are_equal(body, a[0], b[0])
     return arithmetic.either(
         body, first, arithmetic.both(body, same, _order(body, op, a[1:], b[1:]))
     )
@@ -41,7 +41,7 @@ def _order(body: Body, op: ast.cmpop, a: tuple[Any, ...], b: tuple[Any, ...]) ->
 
 def _are_equal(body: Body, a: Any, b: Any) -> Any:
     arithmetic.require_no_nan(body, a)
-    return compare_any(body, ast.Eq(), a, b)
+    return emit_comparison(body, ast.Eq(), a, b)
 
 
 def _is_in(body: Body, value: Any, values: Any) -> Any:
@@ -58,41 +58,41 @@ def _is_in(body: Body, value: Any, values: Any) -> Any:
         if kind_of(value) is Kind.FLOAT:
             body.refuse("found a fraction in place of an integer before `in`")
         ends = (ast.GtE(), ast.Lt()) if step > 0 else (ast.LtE(), ast.Gt())
-        above = compare_any(body, ends[0], value, values.start)
-        found = arithmetic.both(body, above, compare_any(body, ends[1], value, values.stop))
+        above = emit_comparison(body, ends[0], value, values.start)
+        found = arithmetic.both(body, above, emit_comparison(body, ends[1], value, values.stop))
         if abs(step) != 1:
-            rest = calculate_any(body, ast.Mod(), value, abs(step))
-            first = calculate_any(body, ast.Mod(), values.start, abs(step))
-            found = arithmetic.both(body, found, compare_any(body, ast.Eq(), rest, first))
+            rest = emit_operator(body, ast.Mod(), value, abs(step))
+            first = emit_operator(body, ast.Mod(), values.start, abs(step))
+            found = arithmetic.both(body, found, emit_comparison(body, ast.Eq(), rest, first))
     elif isinstance(values, tuple | list | set | frozenset | dict):
         found = False
         arithmetic.require_no_nan(body, value)
         for each in values:
-            found = arithmetic.either(body, found, compare_any(body, ast.Eq(), value, each))
+            found = arithmetic.either(body, found, emit_comparison(body, ast.Eq(), value, each))
     else:
         body.refuse(f"`in` takes a tuple, a list, a set or a range, found {describe(values)}")
     return found
 
 
-def compare_any(body: Body, op: ast.cmpop, a: Any, b: Any) -> Any:
-    """Return the result of a comparison, known or not."""
+def emit_comparison(body: Body, op: ast.cmpop, a: Any, b: Any) -> Any:
+    """Emit code for a comparison of values of any type; return the result, known or not."""
     if isinstance(op, ast.In | ast.NotIn):
         found = _is_in(body, a, b)
         return found if isinstance(op, ast.In) else arithmetic.negate(body, found)
     if is_known((a, b)):
-        return arithmetic.compare_numbers(body, op, a, b)
+        return arithmetic.emit_scalar_comparison(body, op, a, b)
     if isinstance(op, ast.Is | ast.IsNot):
         if a is None or b is None:
             return (a is b) is isinstance(op, ast.Is)
         body.refuse("`is` compares with None, or values that are known: write ==")
     if isinstance(a, _ARRAYS) or isinstance(b, _ARRAYS):
-        return _each(body, arithmetic.compare_numbers, op, a, b)
+        return _each(body, arithmetic.emit_scalar_comparison, op, a, b)
     if _are_alike(a, b):
         return _compare_items(body, op, a, b)
     are_sequences = isinstance(a, tuple | list) and isinstance(b, tuple | list)
     if are_sequences and isinstance(op, ast.Eq | ast.NotEq):
         return isinstance(op, ast.NotEq)
-    return arithmetic.compare_numbers(body, op, a, b)
+    return arithmetic.emit_scalar_comparison(body, op, a, b)
 
 
 def _compare_items(body: Body, op: ast.cmpop, a: Sequence[Any], b: Sequence[Any]) -> Any:
@@ -105,17 +105,17 @@ def _compare_items(body: Body, op: ast.cmpop, a: Sequence[Any], b: Sequence[Any]
     return equal if isinstance(op, ast.Eq) else arithmetic.negate(body, equal)
 
 
-def calculate_any(body: Body, op: ast.operator, a: Any, b: Any) -> Any:
-    """Return the result of a binary operator."""
+def emit_operator(body: Body, op: ast.operator, a: Any, b: Any) -> Any:
+    """Emit code for a binary operator on values of any type; return the result."""
     if is_known((a, b)):
-        return arithmetic.calculate(body, op, a, b)
+        return arithmetic.emit_arithmetic(body, op, a, b)
     if isinstance(a, _ARRAYS) or isinstance(b, _ARRAYS):
-        return _each(body, arithmetic.calculate, op, a, b)
+        return _each(body, arithmetic.emit_arithmetic, op, a, b)
     if isinstance(op, ast.Add) and _are_alike(a, b):
         return a + b
     if isinstance(op, ast.Mult) and isinstance(a, tuple | list) and isinstance(b, int):
         return a * b
-    return arithmetic.calculate(body, op, a, b)
+    return arithmetic.emit_arithmetic(body, op, a, b)
 
 
 def _each(body: Body, operate: Callable[..., Any], op: ast.AST, a: Any, b: Any) -> ArrayValue:
@@ -130,7 +130,7 @@ def _each(body: Body, operate: Callable[..., Any], op: ast.AST, a: Any, b: Any) 
     if len(shape) != len(shapes[-1]):
         body.refuse("operators take two arrays of one shape in compiled code")
     for x, y in zip(shape, shapes[-1]):
-        differ = compare_any(body, ast.NotEq(), x, y)
+        differ = emit_comparison(body, ast.NotEq(), x, y)
         body.fail_if(differ, "ValueError: operands could not be broadcast together")
     if len(shape) > 1:
         a, b = (arrays.flatten(body, x) if isinstance(x, ArrayValue) else x for x in (a, b))

@@ -91,9 +91,11 @@ def read_dict(body: Body, values: dict[Any, Any], key: Any, *default: Any) -> An
     """Return the value of a key in a known dict, or the default if there is no such key."""
     place: Any = len(values)
     for k, each in enumerate(values):
-        place = arithmetic.select(body, operators.compare_any(body, ast.Eq(), key, each), k, place)
+        place = arithmetic.select(
+            body, operators.emit_comparison(body, ast.Eq(), key, each), k, place
+        )
     if not default:
-        missing = operators.compare_any(body, ast.Eq(), place, len(values))
+        missing = operators.emit_comparison(body, ast.Eq(), place, len(values))
         body.fail_if(missing, "KeyError: the dict has no such key")
     return read_tuple(body, (*values.values(), *default), place)
 
@@ -160,8 +162,8 @@ def range_length(body: Body, value: Range) -> int | Scalar:
     if value.step != 1:
         length = body.call_function(count_items, value.start, value.stop, value.step)
         return replace(length, low=0) if isinstance(length, Scalar) else length
-    span = operators.calculate_any(body, ast.Sub(), value.stop, value.start)
-    length = arithmetic.select(body, operators.compare_any(body, ast.Gt(), span, 0), span, 0)
+    span = operators.emit_operator(body, ast.Sub(), value.stop, value.start)
+    length = arithmetic.select(body, operators.emit_comparison(body, ast.Gt(), span, 0), span, 0)
     return Scalar(Kind.INT, length.text, 0, max(length.high, 0))
 
 

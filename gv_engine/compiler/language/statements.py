@@ -151,7 +151,7 @@ def _augment(body: Body, node: ast.AugAssign, before: Any) -> Any:
     """Return the value that `+=` and so on assign."""
     if _has_list(before):
         body.refuse("`+=` changes a list, which may have other names: use append")
-    value = operators.calculate_any(body, node.op, before, body.evaluate(node.value))
+    value = operators.emit_operator(body, node.op, before, body.evaluate(node.value))
     is_array = isinstance(before, ArrayValue) and before.dtype == np.bool_
     if is_array and value.dtype != np.bool_:
         body.refuse("an array of truth values does not take numbers in this way")

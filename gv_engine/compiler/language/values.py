@@ -320,8 +320,8 @@ def walk(value: Any) -> Iterator[Any]:
         yield from walk(part)
 
 
-def outline_of(value: Any) -> Any:
-    """Return a hashable key, equal for values that differ in the values within them alone, and in
+def storage_key(value: Any) -> Any:
+    """Return a hashable key for how a value is stored; values with equal keys fit into the same
     LLVM values."""
     if isinstance(value, _COMPARABLE):
         return type(value), value
@@ -357,7 +357,7 @@ def form_of(value: Any) -> Any:
     """Return a hashable key, equal for values with the same known parts and the same kinds of
     unknown ones. A function is compiled once for each form of its arguments."""
     parts = parts_of(value)
-    return (outline_of(value), *map(form_of, parts)) if parts else outline_of(value)
+    return (storage_key(value), *map(form_of, parts)) if parts else storage_key(value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,8 +110,8 @@ class PlayController:
         else:
             self._show_note("Time cannot run in this level: it has no action that waits")
 
-    def postpone_step(self, now: float, speed: int) -> None:
-        """Let the next step of real time be due 1 / `speed` seconds after the time `now`."""
+    def schedule_next_step(self, now: float, speed: int) -> None:
+        """In real-time play, make the next step due 1 / `speed` seconds after the time `now`."""
         self._next_step = now + 1 / speed
 
     def seconds_to_step(self, now: float) -> float:

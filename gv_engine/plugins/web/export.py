@@ -23,7 +23,7 @@ from pathlib import Path
 from gv_engine.cli import options as cli
 from gv_engine.cli.check import find_levels, find_pack
 from gv_engine.envs.rollout.policy import GREEDY, TRAINED, find_run
-from gv_engine.late_imports import load_addition
+from gv_engine.late_imports import load_plugin_object
 from gv_engine.play.session.catalogue import Entry, built_in_entries
 from gv_engine.play.ui.colors import PALETTES, THEMES
 from gv_engine.rules.errors import GVEngineError
@@ -135,7 +135,7 @@ def _write_net(options: argparse.Namespace) -> int:
             f"{TRAINED} or the folder of a run of gv-engine train"
         )
     try:
-        about = load_addition("policy_writer")(run, options.net)
+        about = load_plugin_object("policy_writer")(run, options.net)
     except ValueError as error:
         raise cli.UsageError(str(error)) from None
     size = format_bytes(options.net.stat().st_size)

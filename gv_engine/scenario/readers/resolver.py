@@ -27,7 +27,7 @@ import esper
 
 import systems  # noqa: F401  # fills the registries
 from components.objects import OPTIONAL, built_in_components, built_in_types
-from gv_engine.late_imports import load_addition
+from gv_engine.late_imports import load_plugin_object
 from gv_engine.rules import geometry, objects
 from gv_engine.rules.component import is_component
 from gv_engine.rules.errors import describe_allowed
@@ -438,7 +438,7 @@ class NameResolver:
             raise self._foreign_error(node, function)
         try:
             name = node.text.rpartition(":")[2]
-            system: System = load_addition("state_function_adapter")(function, phase, name)
+            system: System = load_plugin_object("state_function_adapter")(function, phase, name)
         except TypeError as error:
             code = getattr(function, "__code__", None)
             if code and code.co_varnames[: code.co_argcount][:1] in (("state",), ("grid",)):

@@ -116,9 +116,9 @@ class PlayScreen(GameScreen):
                 self.take_action(action)
             due = min(due, self._next_walk_step - now)
         if not self.app.has_focus:
-            self._controller.postpone_step(now, self.app.settings.time_speed)
+            self._controller.schedule_next_step(now, self.app.settings.time_speed)
         elif self._controller.seconds_to_step(now) <= 0:
-            self._controller.postpone_step(now, self.app.settings.time_speed)
+            self._controller.schedule_next_step(now, self.app.settings.time_speed)
             self.take_action(self.game.wait)
         return min(due, self._controller.seconds_to_step(now))
 
@@ -192,7 +192,7 @@ class PlayScreen(GameScreen):
         if has_stepped and self.app.settings.sound:
             stage_sound = self.stage.sound(previous_frame, self.frame)
             self.app.play_sound(choose_sound(self.frame, stage_sound))
-        self._controller.postpone_step(time.monotonic(), self.app.settings.time_speed)
+        self._controller.schedule_next_step(time.monotonic(), self.app.settings.time_speed)
 
     def _rebuild_stage(self) -> None:
         """Replace the object that draws the world; in another level, also assign the opponents
@@ -257,7 +257,7 @@ class PlayScreen(GameScreen):
 
     def _toggle_real_time(self) -> None:
         self._controller.toggle_real_time()
-        self._controller.postpone_step(time.monotonic(), self.app.settings.time_speed)
+        self._controller.schedule_next_step(time.monotonic(), self.app.settings.time_speed)
 
     def _enter_seed(self) -> None:
         """Ask the player for a seed, and start its level."""

@@ -392,7 +392,7 @@ class TerminalGame(TerminalScreen):
         self.needs_redraw |= self._picture.hint_text != self._shown_hint
         if self._controller.seconds_to_step(now) <= 0 and not is_paused:
             self._try(lambda: self._controller.take_action(self.game.wait))
-            self._controller.postpone_step(now, self._speed)
+            self._controller.schedule_next_step(now, self._speed)
             self.needs_redraw = True
 
     def check_files(self) -> None:
