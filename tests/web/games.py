@@ -26,7 +26,7 @@ from gv_engine.cli.check import find_levels
 from gv_engine.envs.backends.compiled_backend import CompiledBatch
 from gv_engine.envs.backends.object_backend import ObjectBatch
 from gv_engine.play.session.replay import row_digest
-from gv_engine.plugins.web.page import OUTPUTS, SCRIPTS, make_page
+from gv_engine.plugins.web.page import ARRAYS, SCRIPTS, make_page
 from gv_engine.rules.errors import GVEngineError
 from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_grids
 from gv_engine.scenario.scenario import Scenario
@@ -52,7 +52,7 @@ class Player:
         of those that the object world has not; and the digest of the object world."""
         rows, arrays = self.compiled.derived_rows, self.compiled.lane.arrays
         value = zlib.crc32(np.ndarray(rows.itemsize, np.uint8, rows).tobytes())
-        names = sorted(name for name in OUTPUTS if name in arrays)
+        names = sorted(name for name in ARRAYS if name in arrays)
         for name in names:
             value = zlib.crc32(arrays[name].tobytes(), value)
         shown = vars(self.objects.outputs)

@@ -444,7 +444,7 @@ def test_page_and_window_show_the_same_sprites_in_every_cell():
         if sheet.get(name := sheet.sprite_name(kind, state), color, side).get_at((0, 0))[3] == 255
     ]
     assert filled
-    types = {kind.index: _describe_type(kind, level) for kind in kinds}
+    types = {kind.index: _describe_type(kind, level.types) for kind in kinds}
     (listed,) = run_script(
         f"""
         const types = {json.dumps(types)}, pairs = {json.dumps(pairs)};

@@ -67,9 +67,9 @@ def add_options(parser: cli.CommandParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command `export`: write the page, the site or the network that the options
     describe."""
-    given = [f"--{name}" for name in ("html", "site", "net") if getattr(options, name)]
-    if len(given) != 1:
-        found = " and ".join(given) or "none"
+    outputs = [f"--{name}" for name in ("html", "site", "net") if getattr(options, name)]
+    if len(outputs) != 1:
+        found = " and ".join(outputs) or "none"
         raise cli.UsageError(
             f"give one of --html FILE, --site FOLDER and --net FILE, found {found}"
         )
@@ -77,6 +77,11 @@ def run(options: argparse.Namespace) -> int:
         return _write_net(options)
     if options.site:
         return _write_site(options)
+    return _write_single_page(options)
+
+
+def _write_single_page(options: argparse.Namespace) -> int:
+    """Write a page of the only scenario that the options name, print its size, and return 0."""
     if len(options.scenarios) != 1:
         count = len(options.scenarios)
         raise cli.UsageError(f"--html is a page of one scenario, found {count}; for more: --site")
@@ -92,31 +97,32 @@ def _write_site(options: argparse.Namespace) -> int:
     scenario cannot be exported."""
     from gv_engine.plugins.web.page import Link, make_index
 
-    grids = {*list_built_in_grids(), *list_multi_agent_grids()}
-    built_in = [entry for entry in built_in_entries() if entry.source in grids]
-    named = [Entry(source, "Levels") for source in options.scenarios]
-    groups: dict[str, list[Link]] = {}
-    refused = 0
+    entries = [Entry(source, "Levels") for source in options.scenarios]
+    if not entries:
+        grids = {*list_built_in_grids(), *list_multi_agent_grids()}
+        entries = [entry for entry in built_in_entries() if entry.source in grids]
+    links_by_group: dict[str, list[Link]] = {}
+    exit_status = 0
     make_folder(options.site)
-    names = {"index"}
-    for entry in named or built_in:
-        name = next(n for n in _iter_names(entry.title) if n not in names)
-        names.add(name)
+    taken_names = {"index"}
+    for entry in entries:
+        name = next(each for each in _iter_names(entry.title) if each not in taken_names)
+        taken_names.add(name)
         file = options.site / f"{name}.html"
         try:
             title, levels = _load_levels(entry.source, options)
             _write_page(file, title, levels, options)
         except (GVEngineError, cli.UsageError) as error:
             cli.complain(f"{entry.source}: no page: {error}")
-            refused += 1
+            exit_status = 1
             continue
-        text = levels[0].description if len(levels) == 1 else f"{len(levels)} levels"
-        link = Link(title, text, file.name)
-        groups.setdefault(entry.group, []).append(link)
-    index = make_index("GV Engine", groups, options.theme)
+        description = levels[0].description if len(levels) == 1 else f"{len(levels)} levels"
+        link = Link(title, description, file.name)
+        links_by_group.setdefault(entry.group, []).append(link)
+    index = make_index("GV Engine", links_by_group, options.theme)
     write_file(options.site / "index.html", index, follow_links=False)
-    cli.say(f"{options.site / 'index.html'}: {sum(map(len, groups.values()))} pages")
-    return int(refused > 0)
+    cli.say(f"{options.site / 'index.html'}: {sum(map(len, links_by_group.values()))} pages")
+    return exit_status
 
 
 def _write_net(options: argparse.Namespace) -> int:
@@ -135,21 +141,23 @@ def _write_net(options: argparse.Namespace) -> int:
             f"{TRAINED} or the folder of a run of gv-engine train"
         )
     try:
-        about = load_plugin_object("policy_writer")(run, options.net)
+        description = load_plugin_object("policy_writer")(run, options.net)
     except ValueError as error:
         raise cli.UsageError(str(error)) from None
     size = format_bytes(options.net.stat().st_size)
-    cli.say(f"{options.net}: policy of {about['scenario']}, {size}")
-    inputs = [
-        (name, f"({', '.join(map(str, each['shape']))})", each["dtype"])
-        for name, each in about["inputs"].items()
+    cli.say(f"{options.net}: policy of {description['scenario']}, {size}")
+    rows = [
+        (name, f"({', '.join(map(str, array['shape']))})", array["dtype"])
+        for name, array in description["inputs"].items()
     ]
-    cli.print_table(("input", "shape", "dtype"), inputs)
-    cli.say(f"outputs: {', '.join(about['outputs'])}; actions: {', '.join(about['actions'])}")
+    cli.print_table(("input", "shape", "dtype"), rows)
+    outputs, actions = ", ".join(description["outputs"]), ", ".join(description["actions"])
+    cli.say(f"outputs: {outputs}; actions: {actions}")
     return 0
 
 
 def _iter_names(title: str) -> Iterator[str]:
+    """Yield names for a file, without end: `title`, `title-2`, `title-3` and so on."""
     yield title
     yield from (f"{title}-{number}" for number in itertools.count(2))
 
@@ -160,7 +168,7 @@ def _load_levels(source: str, options: argparse.Namespace) -> tuple[str, list[Sc
     settings = cli.scenario_options(options)
     levels = find_pack(source, settings)
     if options.levels:
-        names = _select(len(levels), options.levels, source)
+        names = _select_levels(len(levels), options.levels, source)
     elif isinstance(levels, LevelFiles):
         raise cli.UsageError(
             f"{source} has {len(levels):,} levels, a page has at most {_MAX_LEVELS:,}; choose "
@@ -169,8 +177,9 @@ def _load_levels(source: str, options: argparse.Namespace) -> tuple[str, list[Sc
     else:
         names = find_levels(source, settings)
     loaded = [load_scenario(name, **settings) for name in names]
-    grids = [cli.require_grid(each, "only grids become pages") for each in loaded]
-    return grids[0].name if len(grids) == 1 else Path(source).stem, grids
+    grids = [cli.require_grid(scenario, "only grids become pages") for scenario in loaded]
+    title = grids[0].name if len(grids) == 1 else Path(source).stem
+    return title, grids
 
 
 def _write_page(file: Path, title: str, levels: list[Scenario], options: argparse.Namespace) -> int:
@@ -195,20 +204,20 @@ def _parse_range(text: str) -> tuple[int, int]:
     return int(first), int(last or first)
 
 
-def _select(count: int, chosen: tuple[int, int], source: str) -> list[str]:
-    """Return the names of the levels numbered `chosen`, (first, last) inclusive, of the pack
+def _select_levels(count: int, level_range: tuple[int, int], source: str) -> list[str]:
+    """Return the names of the levels in `level_range`, (first, last) inclusive, of the pack
     `source`. `count` is the pack's number of levels, 0 if `source` is no pack.
 
     Raises:
         UsageError: there are no such levels, or they are too many for a page.
     """
-    first, last = chosen
+    first, last = level_range
     if not 1 <= first <= last <= max(count, 1):
-        given = first if first == last else f"{first}:{last}"
+        found = first if first == last else f"{first}:{last}"
         if count < 2:
-            raise cli.UsageError(f"--levels {given}: {source} is one level: leave --levels out")
+            raise cli.UsageError(f"--levels {found}: {source} is one level: leave --levels out")
         raise cli.UsageError(
-            f"--levels {given}: {source} has the levels 1 to {count}; expected a number, or "
+            f"--levels {found}: {source} has the levels 1 to {count}; expected a number, or "
             f"FIRST:LAST with the lower number first"
         )
     if last - first >= _MAX_LEVELS:

@@ -30,7 +30,7 @@ from gv_engine.play.ui.input.bindings import GROUPS
 from gv_engine.plugins.web.policies import describe_policy
 from gv_engine.rules import errors
 from gv_engine.rules.frame import AgentMark
-from gv_engine.rules.objects import COLORS, ObjectType
+from gv_engine.rules.objects import COLORS, ObjectType, ObjectTypes
 from gv_engine.rules.system import TERMINATING
 from gv_engine.scenario.missions.missions import Missions, has_step_limit, public_field_name
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand
@@ -43,8 +43,9 @@ SCRIPTS = "engine.js", "policy.js", "wall.js", "player.js"
 """Files of a page's program, in order."""
 
 _ALIGNMENT = 64  # bytes
-_MAX_WORDS = 1000  # values of a mission field that are listed as words
-OUTPUTS = (
+_MAX_WORDS = 1000
+"""Maximum number of values of a mission field that are listed as words."""
+ARRAYS = (
     *("actions", "grid", "item", "mission", "state", "mask", "terms", "rewards"),
     *("terminated", "truncated", "success"),
 )
@@ -59,6 +60,11 @@ _WALL_COMMANDS = {
     *("batch_pause", "batch_step", "batch_faster", "batch_slower", "batch_open", "leave"),
     *("batch_left", "batch_right", "batch_up", "batch_down"),
 }
+_LETTERS_END = (
+    '<text x="24" y="32" font-family="sans-serif" font-size="24" text-anchor="middle" '
+    'fill="{{{{ink}}}}">{}</text></svg>'
+)
+"""End of a sprite that shows letters; the page puts a colour in place of `{{ink}}`."""
 _CHARSET = '<meta charset="utf-8">'
 _SECURITY_POLICY = (
     '<meta http-equiv="Content-Security-Policy" content="'
@@ -116,7 +122,7 @@ def make_page(
         PolicyError, RunError: the policy does not exist, or cannot act in a level.
     """
     style = style or PageStyle()
-    content = {"policy": _describe_agent(policy, levels) if policy else None}
+    content = {"policy": _describe_policy(policy, levels) if policy else None}
     content |= _describe_page(title, levels, seed, style)
     data = json.dumps(content, ensure_ascii=False, allow_nan=False)
     data = data.replace("<", "\\u003c")  # no tag ends the script
@@ -178,23 +184,25 @@ def _read(file: str) -> str:
     return Path(__file__).with_name(file).read_text(encoding="utf-8")
 
 
-def _describe_agent(policy: str, levels: Sequence[Scenario]) -> dict[str, Any]:
+def _describe_policy(name: str, levels: Sequence[Scenario]) -> dict[str, Any]:
     """Return for JSON the data of a policy, and the commands that watch and control it on the
     page."""
-    data = describe_policy(policy, levels)
     wall = [command for command in GROUPS["batch"] if command.name in _WALL_COMMANDS]
-    data["commands"] = [command._asdict() for command in (*GROUPS["agent"], _WALL)]
-    return data | {"wallCommands": [command._asdict() for command in (*wall, _WALL)]}
+    return {
+        **describe_policy(name, levels),
+        "commands": [command._asdict() for command in (*GROUPS["agent"], _WALL)],
+        "wallCommands": [command._asdict() for command in (*wall, _WALL)],
+    }
 
 
 def _describe_page(
     title: str, levels: Sequence[Scenario], seed: int, style: PageStyle
 ) -> dict[str, Any]:
     """Return the data of a page, for JSON."""
-    batches = [CompiledBatch(level, 1) for level in levels]  # refuses what is any Python
-    programs = [*dict.fromkeys(batch.program for batch in batches)]
-    texts, failures = zip(*[program.write_for_web() for program in programs], strict=True)
-    types = {kind.index: kind for level in levels for kind in level.types}
+    batches = [CompiledBatch(level, 1) for level in levels]  # refuses rules that are any Python
+    programs = [*dict.fromkeys(batch.program for batch in batches)]  # levels may share a program
+    sources, failures = zip(*[program.write_for_web() for program in programs], strict=True)
+    types = {each.index: each for level in levels for each in level.types}
     return {
         "format": FORMAT,
         "engine": __version__,
@@ -202,7 +210,7 @@ def _describe_page(
         "seed": str(seed),
         "theme": style.theme,
         "embedded": style.embedded,
-        "wasm": _pack(link_texts(texts, ["run"])),
+        "wasm": _pack(link_texts(sources, ["run"])),
         "levels": [
             {
                 "number": number,
@@ -228,26 +236,30 @@ def _describe_page(
 
 # ---- memory --------------------------------------------------------------------------------------
 
+ArrayInfo = tuple[int, str, tuple[int, ...]]
+"""Array in a world's memory: address, type of its numbers such as `i4`, and shape."""
+
 
 def lay_out(arrays: Mapping[str, NDArray[Any]]) -> tuple[bytes, NDArray[Any]]:
-    """Return the start of a world's memory, from the address `STACK_TOP` on, and the record of the
-    addresses and lengths of `arrays`, which comes first in it. The array "arena" follows behind it,
-    where memory is empty."""
+    """Return the contents of a world's memory from the address `STACK_TOP` on, and the record of
+    the addresses and lengths of `arrays`, with which these contents begin. Behind them is the array
+    "arena", whose memory is empty."""
     record = np.zeros((), address_record_dtype(arrays))
     memory = bytearray(_pad(record.nbytes))
-    for name, array in sorted(arrays.items(), key=lambda item: item[0] == "arena"):
+    for name, array in sorted(arrays.items(), key=lambda item: item[0] == "arena"):  # arena last
         record[name] = STACK_TOP + len(memory), len(array)
         if name != "arena":
-            # field by field: what lies between the fields of a record is memory of this process
+            # copies only fields: the padding between them would make equal levels differ
             copied = np.zeros(array.shape, array.dtype)
             copied[...] = array
-            # a spare row, as views read past the end of the last grid row
+            # a spare element, as views read past the end of the last grid row
             memory += copied.tobytes().ljust(_pad(array.nbytes + array.itemsize), b"\0")
     memory[: record.nbytes] = record.tobytes()
     return bytes(memory), record
 
 
 def _pad(size: int) -> int:
+    """Return `size` rounded up to a multiple of the alignment."""
     return size + -size % _ALIGNMENT
 
 
@@ -255,22 +267,20 @@ def _pack(data: bytes) -> str:
     return base64.b64encode(zlib.compress(data, 9)).decode()
 
 
-def _locate(address: int, kind: np.dtype[Any]) -> list[Any]:
-    return [address, f"{kind.base.kind}{kind.base.itemsize}", kind.shape]
+def _describe_array(address: int, dtype: np.dtype[Any]) -> ArrayInfo:
+    return address, f"{dtype.base.kind}{dtype.base.itemsize}", dtype.shape
 
 
-def _locate_fields(dtype: np.dtype[Any], address: int, prefix: str = "") -> dict[str, list[Any]]:
-    """Return the place of each number of a record at `address`, as `_locate` gives it, by names
-    such as `door.status`."""
-    located: dict[str, list[Any]] = {}
-    for name in dtype.names or ():
-        assert dtype.fields
-        kind, offset = dtype.fields[name][:2]
-        if kind.names:
-            located |= _locate_fields(kind, address + offset, f"{prefix}{name}.")
+def _describe_fields(dtype: np.dtype[Any], address: int, prefix: str = "") -> dict[str, ArrayInfo]:
+    """Return where each field of a record at `address` is in memory, by names such as
+    `door.status`."""
+    infos: dict[str, ArrayInfo] = {}
+    for name, (field_dtype, offset, *_) in (dtype.fields or {}).items():
+        if field_dtype.names:
+            infos |= _describe_fields(field_dtype, address + offset, f"{prefix}{name}.")
         else:
-            located[prefix + name] = _locate(address + offset, kind)
-    return located
+            infos[prefix + name] = _describe_array(address + offset, field_dtype)
+    return infos
 
 
 # ---- levels --------------------------------------------------------------------------------------
@@ -280,10 +290,11 @@ def _describe_level(batch: CompiledBatch) -> dict[str, Any]:
     """Return the data of a level, for JSON."""
     level, lane, plan = batch.scenario, batch.lane, batch.program.plan
     arrays = {name: array for name, array in lane.arrays.items() if name != "addresses"}
-    image, places = lay_out(arrays)
-    row, area, layout = int(places["rows"]["address"]), level.area, level.layout
+    memory, addresses = lay_out(arrays)
+    row_address = int(addresses["rows"]["address"])
+    area, layout, group = level.area, level.layout, level.agent_group
     episode = GridEpisode(level)
-    commands, group = episode.commands, level.agent_group
+    commands = episode.commands
     marks = [AgentMark(name, *group.team_of(k), (-1, -1)) for k, name in enumerate(group.names, 1)]
     steering = Steering(level.action_names, commands)
     return {
@@ -294,17 +305,19 @@ def _describe_level(batch: CompiledBatch) -> dict[str, Any]:
         "settings": dict(level.document.settings),
         "variant": level.document.variant,
         "arrays": {
-            name: _locate(int(places[name]["address"]), np.dtype((array.dtype, array.shape)))
+            name: _describe_array(
+                int(addresses[name]["address"]), np.dtype((array.dtype, array.shape))
+            )
             for name, array in arrays.items()
-            if name in OUTPUTS
+            if name in ARRAYS
         },
-        "row": [row, arrays["rows"].itemsize],
-        "fields": _locate_fields(layout.dtype, row),
+        "row": [row_address, arrays["rows"].itemsize],
+        "fields": _describe_fields(layout.dtype, row_address),
         "rules": [[system.name for system in group.plan.marked] for group in plan.groups],
         "groups": plan.group_of,
-        "types": {kind.index: _describe_type(kind, level) for kind in level.types},
+        "types": {each.index: _describe_type(each, level.types) for each in level.types},
         "colors": [color.lower() for color in COLORS],
-        "agents": list(level.agent_group.names),
+        "agents": list(group.names),
         "marks": [{"team": mark.team_number, "label": mark.label} for mark in marks],
         "actions": list(level.action_names),
         "commands": [command._asdict() for command in commands],
@@ -322,60 +335,68 @@ def _describe_level(batch: CompiledBatch) -> dict[str, Any]:
         "guards": [list_guards(member) for member in level.members],
         "missions": _describe_missions(level.missions) if level.missions else None,
         "state": _describe_state(level),
-        "image": _pack(image),
+        "image": _pack(memory),
     }
 
 
 def _describe_pack_level(level: Scenario) -> dict[str, Any]:
     """Return the title of a level, its number if it belongs to a pack, the text that players see
     while they play it, and the smallest number of steps to win, for JSON."""
-    own = level.document.pack_level
-    if own is None:
+    pack_level = level.document.pack_level
+    if pack_level is None:
         return {"title": level.name, "says": "", "par": 0}
     number = int(level.document.variant)
-    return {"number": number, "title": own.title or level.name, "says": own.says, "par": own.par}
+    return {
+        "number": number,
+        "title": pack_level.title or level.name,
+        "says": pack_level.says,
+        "par": pack_level.par,
+    }
 
 
 def _describe_failures(failures: Mapping[int, Failure]) -> dict[int, str]:
-    """Return the messages for the players by the codes of errors; {rule} stands for the name of the
-    rule, and {0} for the first number that the program has left."""
+    """Return the messages for players by error code. In a message, {rule} stands for the name of
+    the rule, and {0} for the first number that the program reports with the error."""
     messages = {}
     for code, failure in sorted(failures.items()):
-        kind, _, text = failure.text.partition(": ")
-        place = f"{Path(failure.file).name}:{failure.line}"
-        is_complete = issubclass(getattr(errors, kind, IndexError), errors.RuleError)
-        messages[code] = text if is_complete else f"The rule {{rule}} failed: {text} ({place})"
+        error_name, _, message = failure.text.partition(": ")
+        location = f"{Path(failure.file).name}:{failure.line}"
+        is_complete = issubclass(getattr(errors, error_name, IndexError), errors.RuleError)
+        messages[code] = (
+            message if is_complete else f"The rule {{rule}} failed: {message} ({location})"
+        )
     return messages
 
 
-def _describe_type(kind: ObjectType, level: Scenario) -> dict[str, Any]:
+def _describe_type(object_type: ObjectType, types: ObjectTypes) -> dict[str, Any]:
     """Return the data of an object type, for JSON."""
+    states = range(object_type.num_states)
     return {
-        "name": kind.name,
-        "state": kind.state and ".".join(kind.state),
-        "oriented": kind.is_oriented,
-        "sprites": [kind.sprite_of(state) for state in range(kind.num_states)],
-        "blocks": [is_blocking(kind, state) for state in range(kind.num_states)],
-        "words": [
-            describe_object(level.types, kind.index, state, 0) for state in range(kind.num_states)
-        ],
+        "name": object_type.name,
+        "state": object_type.state and ".".join(object_type.state),
+        "oriented": object_type.is_oriented,
+        "sprites": [object_type.sprite_of(state) for state in states],
+        "blocks": [is_blocking(object_type, state) for state in states],
+        "words": [describe_object(types, object_type.index, state, 0) for state in states],
     }
 
 
 def _describe_endings(level: Scenario) -> Iterator[Any]:
     """Yield for each scenario of a mixture the sentences on how an episode ends, as nested lists:
     by the number in `ended_by`, then without and with success, then terminated and truncated."""
-    for member, own in enumerate(level.members):
-        paths = sum(len([*call.walk_paths()]) for call in own.calls(TERMINATING))
+    for index, member in enumerate(level.members):
+        num_rules = sum(len([*call.walk_paths()]) for call in member.calls(TERMINATING))
 
-        def describe(by: int, won: int, cut: int, member: int = member) -> str:
-            world = SimpleNamespace(member=member, terminated=not cut, truncated=bool(cut))
-            world.ended_by, world.success = [by], [won]
+        def describe(rule: int, success: int, truncated: int, index: int = index) -> str:
+            world = SimpleNamespace(member=index, ended_by=[rule], success=[success])
+            world.terminated, world.truncated = not truncated, bool(truncated)
             return level.describe_ending(world, 0)
 
+        # the page looks up both outcomes; without a definition of success, both have one sentence
+        outcomes = (0, 1) if member.success else (0, 0)
         yield [
-            [[describe(by, won, cut) for cut in (0, 1)] for won in (0, 1 if own.success else 0)]
-            for by in range(paths + 1)
+            [[describe(rule, success, truncated) for truncated in (0, 1)] for success in outcomes]
+            for rule in range(num_rules + 1)
         ]
 
 
@@ -383,7 +404,8 @@ def _describe_missions(missions: Missions) -> dict[str, Any]:
     """Return for JSON the texts of missions, the words for the values of each field, and the
     phrases that fill the other placeholders of the texts."""
     names = missions.names[1:]
-    fields, words = [public_field_name(name) for name in names], {}
+    fields = [public_field_name(name) for name in names]
+    words = {}
     for field, low, high in zip(fields, missions.low[1:], missions.high[1:], strict=True):
         if high - low < _MAX_WORDS:
             words[field] = [int(low), missions.list_words(field)]
@@ -394,9 +416,9 @@ def _describe_missions(missions: Missions) -> dict[str, Any]:
                 "words": phrase.words,
                 "when": phrase.when and [names.index(phrase.when[0]), phrase.when[1]],
             }
-            for phrase in own
+            for phrase in phrases_of_name
         ]
-        for name, own in missions.phrases.items()
+        for name, phrases_of_name in missions.phrases.items()
     }
     return {"texts": missions.texts, "fields": fields, "words": words, "phrases": phrases}
 
@@ -406,10 +428,10 @@ def _describe_state(level: Scenario) -> list[dict[str, Any]]:
     state = level.observed_state
     if state is None:
         return []
-    ends = zip(state.numbers, state.low.tolist(), state.high.tolist(), strict=True)
+    bounds = zip(state.low.tolist(), state.high.tolist(), strict=True)
     return [
-        {"label": number.label, "bar": [low, high] if number.has_bar else None}
-        for number, low, high in ends
+        {"label": number.label, "bar": bar if number.has_bar else None}
+        for number, bar in zip(state.numbers, bounds, strict=True)
     ]
 
 
@@ -421,21 +443,18 @@ def _read_sprites(
 ) -> Iterator[tuple[str, str]]:
     """Yield the (name, SVG text) of all sprites of the levels."""
     folders = [folder for level in levels for folder in sprite_paths.sprite_folders(level)]
-    places = sprite_paths.with_builtin_folders(dict.fromkeys(folders))
+    all_folders = sprite_paths.with_builtin_folders(dict.fromkeys(folders))
     for name in sprite_paths.list_sprite_names(types):
-        if file := sprite_paths.find_sprite(name, places):
+        if file := sprite_paths.find_sprite(name, all_folders):
             yield name, sprite_paths.read_svg(file)
         elif letters := sprite_paths.tile_letters(types, name):
-            yield name, sprite_paths.TILE.replace("</svg>", _LETTERS.format(html.escape(letters)))
-
-
-_LETTERS = (
-    '<text x="24" y="32" font-family="sans-serif" font-size="24" text-anchor="middle" '
-    'fill="{{{{ink}}}}">{}</text></svg>'
-)
+            yield (
+                name,
+                sprite_paths.TILE.replace("</svg>", _LETTERS_END.format(html.escape(letters))),
+            )
 
 
 def _list_commands() -> Iterator[KeyCommand]:
     yield from DOMAINS["grid"].keys
-    found = {each.name: each for group in ("play", "view") for each in GROUPS[group]}
-    yield from (found[name] for name in _COMMANDS)
+    by_name = {command.name: command for group in ("play", "view") for command in GROUPS[group]}
+    yield from (by_name[name] for name in _COMMANDS)

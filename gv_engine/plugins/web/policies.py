@@ -41,7 +41,7 @@ def describe_policy(name: str, levels: Sequence[Scenario]) -> dict[str, Any]:
             )
         return {"name": name, "masks": name == "valid"}
     for level in levels:
-        CheckpointPolicy(run, 1, level)
+        CheckpointPolicy(run, 1, level)  # raises an error if the run does not fit the level
     file = PolicyFile.read(run)
     spec = file.network_spec
     weights = {key: each for key, each in file.weights.items() if not key.startswith(_UNUSED)}
@@ -52,7 +52,7 @@ def describe_policy(name: str, levels: Sequence[Scenario]) -> dict[str, Any]:
         "masks": file.mask_actions,
         "scenario": file.scenario,
         "cells": file.cells.tolist(),
-        "cellSlots": spec.cells + 1,
+        "cellSlots": spec.cells + 1,  # the cells of the view, and the object in hand
         "height": spec.height,
         "layerNorm": file.layer_norm,
         "epsilon": file.epsilon,
@@ -61,6 +61,6 @@ def describe_policy(name: str, levels: Sequence[Scenario]) -> dict[str, Any]:
         "state": spec.state,
         "heads": NUM_HEADS,
         "binsPerUnit": BINS_PER_UNIT,
-        "weights": [[key, each.size] for key, each in weights.items()],
-        "image": base64.b64encode(packed).decode(),
+        "weightSizes": [[key, each.size] for key, each in weights.items()],
+        "packedWeights": base64.b64encode(packed).decode(),
     }

@@ -69,7 +69,7 @@ class Network {
   constructor(data, bytes) {
     this.data = data;
     let at = 0;
-    this.weights = Object.fromEntries(data.weights.map(([name, count]) => {
+    this.weights = Object.fromEntries(data.weightSizes.map(([name, count]) => {
       const values = new Float32Array(bytes.buffer.slice(bytes.byteOffset + at, bytes.byteOffset + at + 4 * count));
       at += 4 * count;
       return [name, values];
@@ -191,7 +191,7 @@ class Policy {
 
   /** Return the policy of a page. @param {any} data as gv_engine.plugins.web.policies describes it */
   static async load(data) {
-    return new Policy(data, data.weights ? new Network(data, await unpack(data.image)) : null);
+    return new Policy(data, data.weightSizes ? new Network(data, await unpack(data.packedWeights)) : null);
   }
 
   /** Return the decision of the policy in the current state of a world: for each agent an action,
