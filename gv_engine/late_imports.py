@@ -38,6 +38,7 @@ class Plugin:
         env_ids: function that yields further Gymnasium ids, each with the entry points of its
             environment and vector environment, and their arguments.
         representations: `ObservationEncoder` of each further representation of observations.
+        mission_language: class of a `gv_engine.scenario.missions.mission_reader.MissionLanguage`.
         inner_env: function that returns the environment of a scenario whose states are objects.
     """
 
@@ -45,6 +46,7 @@ class Plugin:
     commands: Mapping[str, str] = field(default_factory=dict)
     policy_writer: str = ""
     state_function_adapter: str = ""
+    mission_language: str = ""
     inner_env: str = ""
     env_ids: str = ""
     representations: Mapping[str, str] = field(default_factory=dict)

@@ -21,7 +21,7 @@ from gv_engine.rules.component import NOTHING
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import REGISTRIES, Phase
 from gv_engine.scenario.memory.layout import Layout
-from gv_engine.scenario.missions.missions import needs_clauses
+from gv_engine.scenario.missions.mission_reader import find_mission_languages
 from gv_engine.scenario.readers.map import grid_to_text
 from gv_engine.world.simulation import DISABLED, KEEP
 from systems import absence, together
@@ -52,7 +52,7 @@ EVERYTHING: list[str] = [
     name
     for name in _TRANSITIONS
     if not any(parameter.required for parameter in _TRANSITIONS[name].parameters)
-    and not needs_clauses(_TRANSITIONS[name])
+    and not any(each.owns_rule(_TRANSITIONS[name]) for each in find_mission_languages())
     and _TRANSITIONS[name].function.__module__ not in (together.__name__, absence.__name__)
 ]
 """All built-in transitions that need no parameter and no mission of verbs, except for those of

@@ -26,7 +26,8 @@ from gv_engine.rules.system import Call, Parameter, Phase, System, source_locati
 from gv_engine.rules.world import View, World
 from gv_engine.scenario.documents.document import EXTENDS, FILE_KEYS
 from gv_engine.scenario.library import VARIANTS
-from gv_engine.scenario.missions.missions import needs_clauses, reads_mission
+from gv_engine.scenario.missions.mission_reader import find_mission_languages
+from gv_engine.scenario.missions.missions import reads_mission
 from gv_engine.scenario.mixture import MIXTURE
 from gv_engine.scenario.plugin import DOMAINS, Schedules
 from gv_engine.scenario.readers.calls import TYPES, find_value_kind, list_built_in
@@ -335,10 +336,11 @@ def _system_topic(system: System) -> Topic:
         values.insert(0, "area: [[-6, 0], [-3, 3]]")
     entry = "{" + ", ".join([f"name: {system.name}", *values]) + "}" if values else system.name
     example = _KEYS[system.phase].format(entry)
-    if needs_clauses(system):
-        rules = "transition_functions: [verify_instruction]\n"
+    languages = [each for each in find_mission_languages() if each.owns_rule(system)]
+    if languages:
+        rules = f"transition_functions: [{languages[0].verifier}]\n"
         rules = "" if system.phase is Phase.TRANSITION else rules
-        example = f"mission: open the red door\n{rules}{example}"
+        example = f"mission: {languages[0].examples[0]}\n{rules}{example}"
     elif reads_mission(system):
         example = f'mission: {{text: "fetch the {{object}}", object: Key}}\n{example}'
     doors = {p.name: DOOR for p in parameters if p.required and p.name in TYPES}

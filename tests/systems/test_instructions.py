@@ -124,7 +124,7 @@ def test_a_mission_of_a_reset_function_is_replaced():
         ),
         (
             {"text": "a {object}", "object": "Key"},
-            "mission: it has no verbs; verify_instruction, f",
+            "mission: it has another form; verify_instruction, f",
         ),
     ],
 )

@@ -26,14 +26,13 @@ from gv_engine.rules.functions import find_functions, names_of
 from gv_engine.rules.geometry import ACTIONS, DROP, PICK_UP, TOGGLE, Action
 from gv_engine.rules.objects import COLORS, ObjectTypes, is_engine_module
 from gv_engine.rules.system import Call, Phase, get_system, is_nested_call, source_location
+from gv_engine.scenario.missions.mission_reader import find_mission_languages
 from gv_engine.scenario.plugin import format_place
 from gv_engine.scenario.readers.map import LEGEND
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.syntax.fields import YamlNode, format_message, mapping
 from gv_engine.world.simulation import Simulation, make_level
 from gv_engine.world.world import ObjectWorld
-from systems.minigrid.instructions import Mission as Instruction
-from systems.minigrid.instructions import list_unmatched
 from systems.movers import let_pass
 from systems.queries import matches_mission
 from systems.transition import follow, hold_down, move_agent, push, slide, switch
@@ -348,8 +347,10 @@ class _Linter:
         """Yield a mistake for the mission if no level has an object that the mission asks for."""
         if not ("mission" in self._top and self._known):
             return
-        if self._scenario.layout.mission is Instruction:
-            first, *others = map(list_unmatched, self._levels)
+        mission = self._scenario.layout.mission
+        languages = [each for each in find_mission_languages() if each.components[0] is mission]
+        if languages:
+            first, *others = map(languages[0].list_unmatched, self._levels)
             for bit, description in first.items():
                 if all(bit in other for other in others):
                     message = f"no level has {description}; put one into it, or ask for another"

@@ -1,49 +1,24 @@
-"""Missions: read the key `mission` of scenario files, and turn missions into numbers and text.
-
-    mission:
-      text: "fetch the {color} {object}"
-      object: Key
-      color: $color
-
-`systems.procedural.set_mission` writes it into the component `Mission` of the agent. For missions
-of clauses see `gv_engine.scenario.missions.instructions`.
-"""
+"""Missions of agents as numbers and as text."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
-from string import Formatter, digits
+from functools import cached_property
+from string import digits
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from components.core import NONE, Mission, Phrase, join_phrases, list_longest_phrases
-from gv_engine.rules.component import Field, column_name, fields_of, is_component, to_snake_case
-from gv_engine.rules.errors import describe_allowed
+from gv_engine.rules.component import Field, column_name, fields_of, to_snake_case
 from gv_engine.rules.functions import uses_name
 from gv_engine.rules.objects import COLORS
-from gv_engine.rules.system import Call, System, get_system
+from gv_engine.rules.system import System
 from gv_engine.rules.turns import reaches_mission_limit, reaches_step_limit
 from gv_engine.scenario.memory.layout import Layout
-from gv_engine.scenario.missions.instructions import (
-    INSTRUCTION_KEYS,
-    InstructionReader,
-    is_instruction,
-)
 from gv_engine.scenario.missions.mission_tokens import MAX_VALUES, MissionTokens
 from gv_engine.scenario.readers.map import format_mission
-from gv_engine.scenario.readers.random_values import NUMBER, make_row
-from gv_engine.scenario.syntax import fields
-from gv_engine.scenario.syntax import json_schema as schema
-from gv_engine.scenario.syntax.fields import YamlNode
-from gv_engine.scenario.syntax.json_schema import JsonSchema, Key, KeyTable
-from systems.minigrid.grammar import WORDINGS
-from systems.minigrid.instructions import Mission as Instruction
-from systems.minigrid.instructions import Progress, Target, set_instruction
-from systems.procedural import set_mission
 
 STEP_LIMIT_FIELD = "max_steps"
 """Name of the mission field that can lower the step limit of an episode."""
@@ -250,240 +225,6 @@ class Missions:
         return max(len(text) + text.count("{") * word for text in self.texts)
 
 
-ANY, BY_RULE = "any", "by_rule"
-_MAX_TEXTS = 100
-_MAX_TEXT_LENGTH = 1000
-
-MISSION_KEYS: KeyTable = {
-    "text": Key(
-        "Text with `{color}` and `{object}`, or a list of texts. Needed without clauses.",
-        schema.any_of(schema.TEXT, schema.list_of(schema.TEXT, minItems=1)),
-    ),
-    "wording": Key(
-        "Choice of the text: `any`, a number from 0 on, a drawn value, or `by_rule`, "
-        "set by a reset function.",
-        schema.TEXT,
-    ),
-    "among": Key(
-        "Object types; one on the grid is sampled, with its colour.",
-        schema.any_of(schema.OBJECT, schema.unique_list(schema.OBJECT)),
-    ),
-    "object": Key("Object type; by default any.", schema.OBJECT),
-    "color": Key("Colour; by default any.", schema.TEXT),
-    "component": Key(
-        "Subclass of `Mission` of that name, with further fields: `./rules.py:Mission`.",
-        schema.REFERENCE,
-    ),
-}
-"""Keys of a `mission` that is not made of clauses."""
-ALL_MISSION_KEYS: KeyTable = {**MISSION_KEYS, **INSTRUCTION_KEYS}
-"""Keys of `mission`, for editors."""
-MISSION_FORM: JsonSchema = {
-    **schema.object_schema(ALL_MISSION_KEYS),
-    "type": ["object", "string"],
-    "additionalProperties": schema.any_of(schema.TEXT, schema.INTEGER),
-}
-
-
-@dataclass(frozen=True)
-class MissionSpec:
-    """Contents of the key `mission`.
-
-    Attributes:
-        component: class of the agent's component that holds the mission.
-        texts: templates.
-        arguments: arguments of `set_mission`, or `set_instruction` for a mission of clauses; None
-            if only rules set the mission.
-    """
-
-    component: type
-    texts: tuple[str, ...]
-    arguments: Mapping[str, Any] | None
-
-    def wrap_reset(self, reset: Call) -> Call:
-        """Return a reset call that runs the call `reset` and then gives agents the mission that the
-        scenario file describes."""
-        if self.arguments is None:
-            return reset
-        setter = set_instruction if self.has_clauses else set_mission
-        return Call(get_system(setter), {"reset_function": reset, **self.arguments})
-
-    @property
-    def has_clauses(self) -> bool:
-        """True if the mission consists of clauses (BabyAI's instructions), which the rule
-        `verify_instruction` verifies."""
-        return self.component is Instruction
-
-    @property
-    def components(self) -> tuple[type, ...]:
-        """Component classes that worlds with the mission have."""
-        return (Instruction, Progress, Target) if self.has_clauses else (self.component,)
-
-
-class MissionReader(InstructionReader):
-    """Reader of the key `mission`; collects all errors."""
-
-    def read(self, node: YamlNode) -> MissionSpec:
-        """Read the value of `mission`, a text or a mapping, and return what it specifies; errors in
-        single entries are collected."""
-        if is_instruction(node):
-            arguments = None if node.value == BY_RULE else self.read_instruction(node)
-            return MissionSpec(Instruction, WORDINGS, arguments)
-        if not isinstance(node.value, dict):
-            hint = 'expected a mapping such as {text: "fetch the {color} {object}", object: Key}'
-            raise node.error(f"found {node.summary}, {hint}")
-        component: type = Mission
-        if "component" in node.value:
-            component = self._read_component(node.value["component"])
-        known = {public_field_name(f.name): f for f in list_observed_fields(component)}
-        keys = {**MISSION_KEYS, **known}
-        entries = fields.read_fields(self._problems, node, keys, INSTRUCTION_KEYS)
-        if "text" not in entries:
-            raise node.error('the text is missing: {text: "fetch the {color} {object}", …}')
-        names = [*known, *getattr(component, "phrases", ())]
-        names.remove("wording")
-        texts = self._read_texts(entries["text"], names)
-        values: dict[str, int] = {}
-        wordings = 0
-        with self._problems.collect():
-            wordings = self._read_wording(entries, node, texts, values)
-        for name, field in known.items():
-            if name in entries and name != "wording":
-                with self._problems.collect():
-                    values[field.name] = self._read_value(field, entries[name])
-        read_among = partial(self._read_among, entries)
-        among: tuple[int, ...] = self._problems.read_key(entries, "among", read_among, ())
-        arguments = None
-        if values or among or wordings:
-            arguments = {
-                "write": make_field_writer(values),
-                "values": make_row([*values.values()], fill=0),
-                "among": make_row(among),
-                "wordings": wordings,
-            }
-        return MissionSpec(component, texts, arguments)
-
-    def _read_component(self, node: YamlNode) -> type:
-        """Return the component class that the reference in `node` names; raise a FieldError if it
-        is no subclass of `Mission`."""
-        component: type = self._names.resolve_object(node)
-        if not (is_component(component) and issubclass(component, Mission)):
-            raise node.error(
-                f"{node.text} is no mission; make it a @component, and a class of "
-                f"components.Mission with more fields"
-            )
-        if column_name(component) != column_name(Mission):
-            raise node.error(f"call the class Mission, as rules read w.mission; found {node.text}")
-        return component
-
-    def _read_texts(self, node: YamlNode, names: Sequence[str]) -> tuple[str, ...]:
-        is_list = isinstance(node.value, list)
-        nodes = fields.limited_items(node, _MAX_TEXTS, "texts") if is_list else [node]
-        return self._problems.read_each(nodes, lambda each: _read_template(each, names))
-
-    def _read_wording(
-        self,
-        entries: Mapping[str, YamlNode],
-        node: YamlNode,
-        texts: Sequence[str],
-        values: dict[str, int],
-    ) -> int:
-        """Read the mission's key `wording`, which selects one of `texts`. Return the number of
-        texts to choose from at random, else 0; a selected index is stored in `values`."""
-        wording = entries.get("wording")
-        if wording is None:
-            if len(texts) > 1:
-                raise node.error("several texts; say which of them it is: `wording: any`")
-        elif wording.text == ANY:
-            return len(texts)
-        elif wording.text != BY_RULE:
-            values["wording"] = self._draws.read_value(
-                wording, (NUMBER,), lambda each: fields.integer(each, 0, len(texts) - 1)
-            )
-            most = max(self._draws.list_possible_values(values["wording"]))
-            if most >= len(texts):
-                raise wording.error(
-                    f"{wording.text} may be {most}, texts are 0 to {len(texts) - 1}"
-                )
-        return 0
-
-    def _read_value(self, field: Field, node: YamlNode) -> int:
-        """Return the value of the mission field `field` in `node`; a negative number is the code of
-        a random value."""
-        if is_field_for(field.name, "kind"):
-            return self._read_kind(node)
-        if is_field_for(field.name, "color"):
-            return self._read_color(node)
-        dtype: Any = field.dtype
-        if dtype.kind == "b":
-            return int(fields.boolean(node))
-        return self._draws.read_number(node, int(np.iinfo(dtype).max))
-
-    def _read_among(self, entries: Mapping[str, YamlNode], node: YamlNode) -> tuple[int, ...]:
-        """Return the indices of the object types under `among`, from which the mission picks an
-        object; `entries` is the whole mission."""
-        for key in ("object", "color"):
-            if key in entries:
-                raise entries[key].error(f"a mission has either `among` or `{key}`")
-
-        def read(each: YamlNode) -> int:
-            kind = self._names.resolve_object_type(each)
-            self._check_object(each, kind)
-            return kind
-
-        if not isinstance(node.value, list):
-            return (read(node),)
-        fields.limited_items(node, fields.MAX_SIDE, "types", minimum=0)
-        return fields.read_distinct(self._problems, node, read)
-
-
-def _read_template(node: YamlNode, names: Sequence[str]) -> str:
-    """Return the text template in `node`; raise a FieldError if a `{…}` in it is none of `names`,
-    the mission's fields."""
-    template = fields.text(node)
-    if len(template) > _MAX_TEXT_LENGTH:
-        raise node.error(f"found {len(template)} characters, expected at most {_MAX_TEXT_LENGTH}")
-    try:
-        parts = list(Formatter().parse(template))
-    except ValueError as error:
-        raise node.error(f"{error}; write {{{{ for a brace that is none of a field") from None
-    for _, name, form, conversion in parts:
-        if name is None:
-            continue
-        if name not in names:
-            raise node.error(f"a mission has no {{{name}}}{describe_allowed(name, names)}")
-        if form or conversion:
-            raise node.error(f"write {{{name}}} alone, without a form of it")
-    return template
-
-
-_Write = Callable[[Any, int, Any], None]
-
-
-def make_field_writer(names: Sequence[str] | Mapping[str, Any]) -> _Write:
-    """Return a function `(w, agent, values)` that writes `values[k]` into the k-th mission field of
-    `names`, for every k."""
-    write: _Write = _write_nothing
-    for number, name in enumerate(names):
-        write = _append_write(write, name, number)
-    return write
-
-
-def _write_nothing(w: Any, agent: int, values: Any) -> None:
-    """Write no field."""
-
-
-def _append_write(before: _Write, name: str, index: int) -> _Write:
-    """Return a function `(w, agent, values)` that calls `before` and then writes `values[index]`
-    into the mission field `name`."""
-
-    def write(w: Any, agent: int, values: Any) -> None:
-        before(w, agent, values)
-        w["mission"][name][agent] = values[index]
-
-    return write
-
-
 def reads_mission(system: System, component: type = Mission) -> bool:
     """Return True if `system`, or a function that it calls, reads the columns of `component`, by
     default `w.mission`; always False for a system in the style of `gv_engine.plugins.gridverse`."""
@@ -495,9 +236,3 @@ def uses_any_name(system: System, *names: str) -> bool:
     attribute of the world."""
     functions = [system.objects] if system.objects else system.functions
     return any(uses_name(function, *names) for function in functions)
-
-
-def needs_clauses(system: System) -> bool:
-    """Return True if `system` is a rule that works only with missions of clauses (BabyAI's
-    instructions)."""
-    return system.function.__module__ == Instruction.__module__

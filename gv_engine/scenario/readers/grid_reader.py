@@ -23,7 +23,7 @@ from gv_engine.scenario.documents.document import FILE_KEYS, Document
 from gv_engine.scenario.documents.rule_modules import list_source_files
 from gv_engine.scenario.levels.packs import LEVELS
 from gv_engine.scenario.memory.layout import Layout, round_up_size
-from gv_engine.scenario.missions import missions
+from gv_engine.scenario.missions import mission_reader, missions
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.readers import definitions
 from gv_engine.scenario.readers.actions import ACTION_SPACE, OWN_ACTION_KEYS, read_actions
@@ -44,7 +44,6 @@ from gv_engine.scenario.syntax import json_schema as schema
 from gv_engine.scenario.syntax.fields import ErrorCollector, YamlNode
 from gv_engine.scenario.syntax.json_schema import JsonSchema, Key, KeyTable
 from systems import absence, together
-from systems.minigrid.instructions import Progress
 from systems.procedural import settle
 
 MAX_ENTITIES = 2**22
@@ -149,12 +148,7 @@ GRID_KEYS: KeyTable = {
         schema.object_schema(definitions.WORLD_KEYS),
         nested=definitions.WORLD_KEYS,
     ),
-    "mission": Key(
-        'Task of the agent: `{text: "fetch the {color} {object}", object: Key, color: RED}`, '
-        "`{go_to: {type: Key, color: RED}}` or `go to the red key`.",
-        missions.MISSION_FORM,
-        nested=missions.ALL_MISSION_KEYS,
-    ),
+    "mission": mission_reader.make_mission_key(),
     "observation": Key(
         "What the agent observes beside its view: `{state: [agent.health]}`.",
         schema.object_schema(OBSERVATION_KEYS),
@@ -262,7 +256,7 @@ class GridReader(TopLevelReader):
         self.read = CallReader(self.names)
         self.draws = RandomValues(self.names)
         self.depth = 1  # of objects in each other
-        self.mission: missions.MissionSpec | None = None
+        self.mission: mission_reader.MissionSpec | None = None
         self.agents = definitions.AgentSpecs()
         self.world_components: Parts = ()
 
@@ -306,7 +300,9 @@ class GridReader(TopLevelReader):
         all_seen = Call(REGISTRIES[Phase.VISIBILITY]["fully_transparent"], {})
         visibility = tuple(call for call in sight if call not in own) or (all_seen,)
         levels = self.read_reset(objects, colors)
-        read_mission = missions.MissionReader(self.draws, objects, colors).read
+        read_mission = mission_reader.MissionReader(
+            mission_reader.MissionObjects(self.draws, objects, colors)
+        ).read
         self.mission = self.key("mission", read_mission, None)
         resets = map(self.mission.wrap_reset, levels) if self.mission else levels
         # agents without a cell in the level get one
@@ -365,28 +361,26 @@ class GridReader(TopLevelReader):
 
     def require_mission(self, calls: Mapping[Phase, tuple[Call, ...]]) -> None:
         """Report an error if systems in `calls`, the calls by phase, need a mission that the
-        scenario does not define: any mission, or one of clauses (BabyAI's instructions). Also
-        report a mission of clauses that no rule in `calls` verifies."""
+        scenario does not define: any mission, or one in the language of a plugin. Also report
+        what such a language needs of the rules."""
         spec, node = self.mission, self.entries.get("mission", self.missing_node("mission"))
         if "mission" in self.entries and spec is None:
             return  # it has errors of its own
         # rendering systems show a mission only if there is one
         listed = (call for phase in calls if phase is not Phase.RENDERING for call in calls[phase])
         parts = [part for call in listed for part in call.walk()]
-        asking = dict.fromkeys(p.name for p in parts if missions.needs_clauses(p.system))
-        if spec and spec.has_clauses:
-            moves = (part.system for part in parts if part.system.phase is Phase.TRANSITION)
-            if not any(missions.reads_mission(system, Progress) for system in moves):
-                self.problems.add(
-                    node, "nothing verifies it; put verify_instruction last in transition_functions"
-                )
-            if len(self.agents.bodies) > 1:
-                self.problems.add(node, "a mission of verbs is for one agent; write one of text")
-        elif asking:
-            fault = "it has no verbs" if spec else "missing"
-            example = "mission: open the red door"
-            self.problems.add(node, f"{fault}; {', '.join(asking)} needs one such as {example}")
-            return
+        if spec and spec.language:
+            moves = [part.system for part in parts if part.system.phase is Phase.TRANSITION]
+            for fault in spec.language.find_faults(moves, len(self.agents.bodies)):
+                self.problems.add(node, fault)
+        for language in mission_reader.find_mission_languages():
+            asking = dict.fromkeys(p.name for p in parts if language.owns_rule(p.system))
+            if asking and not (spec and spec.language is language):
+                fault = "it has another form" if spec else "missing"
+                rules = ", ".join(asking)
+                example = f"mission: {language.examples[0]}"
+                self.problems.add(node, f"{fault}; {rules} needs one such as {example}")
+                return
         if "mission" in self.entries:
             return
         asking = dict.fromkeys(part.name for part in parts if missions.reads_mission(part.system))

@@ -1,4 +1,4 @@
-"""Missions of clauses in scenario files: BabyAI's verbs and descriptions, as text or as mappings.
+"""BabyAI's instructions as missions of scenario files, as text or as mappings of clauses.
 
     mission: go to the red ball, then open a door on your left
     mission: {put: {type: Key}, next_to: {type: Ball, color: $c}, after: {go_to: {type: Door}}}
@@ -8,21 +8,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from components.core import FLOOR, NONE, NONE_GRID_OBJECT
+from components.core import NONE, NONE_GRID_OBJECT
 from components.objects import DOOR
-from gv_engine.rules.objects import COLORS
-from gv_engine.scenario.readers.random_values import COLOR, OBJECT, RandomValues
+from gv_engine.rules.system import System
+from gv_engine.scenario.missions.mission_reader import BY_RULE, MissionObjects
+from gv_engine.scenario.missions.missions import reads_mission
 from gv_engine.scenario.syntax import fields
 from gv_engine.scenario.syntax import json_schema as schema
 from gv_engine.scenario.syntax.fields import YamlNode
 from gv_engine.scenario.syntax.json_schema import Key, KeyTable
 from systems.minigrid import grammar
+from systems.minigrid.instructions import Mission, Progress, Target, list_unmatched, set_instruction
 
 PLACES = "left", "right", "front", "behind"
 """Places of a description, in the order of their numbers from 1 on."""
@@ -60,25 +61,11 @@ INSTRUCTION_KEYS: KeyTable = {
 """Keys of a mission of clauses."""
 
 
-def is_instruction(node: YamlNode) -> bool:
-    """Return True if the mission in `node` consists of clauses: it is a text, or a mapping with one
-    of `INSTRUCTION_KEYS`."""
-    if isinstance(node.value, dict):
-        return not INSTRUCTION_KEYS.keys().isdisjoint(node.value)
-    return isinstance(node.value, str)
-
-
 class InstructionReader:
-    """Reader of missions of clauses.
+    """Reader of missions of clauses, whose objects and colours `objects` reads."""
 
-    Args:
-        draws: random values of the scenario.
-        objects, colors: type and colour numbers that its levels may contain.
-    """
-
-    def __init__(self, draws: RandomValues, objects: Sequence[int], colors: Sequence[int]) -> None:
-        self._problems, self._names, self._draws = draws.problems, draws.names, draws
-        self._objects, self._colors = objects, colors
+    def __init__(self, objects: MissionObjects) -> None:
+        self._objects, self._draws, self._problems = objects, objects.draws, objects.problems
 
     def read_instruction(self, node: YamlNode) -> dict[str, Any]:
         """Return the arguments of `set_instruction` for the mission of clauses in `node`."""
@@ -91,8 +78,8 @@ class InstructionReader:
             raise node.error(f"{error}; {hint}") from None
         for kind, color in np.vstack((clauses[:, 1:3], clauses[:, 5:7])).tolist():
             if kind != NONE_GRID_OBJECT:
-                self._check_object(node, kind)
-            self._check_color(node, color)
+                self._objects.check_type(node, kind)
+            self._objects.check_color(node, color)
         return {"clauses": clauses, "wording": wording, "has_articles": True}
 
     def _read_mapping(self, node: YamlNode) -> dict[str, Any]:
@@ -136,50 +123,55 @@ class InstructionReader:
         entries = fields.read_fields(self._problems, node, DESCRIPTION_KEYS)
         kind = DOOR if verb == grammar.OPEN_DOOR else NONE_GRID_OBJECT
         if "type" in entries:
-            kind, allowed = self._read_kind(entries["type"]), grammar.list_kinds(verb)
+            kind, allowed = self._objects.read_type(entries["type"]), grammar.list_kinds(verb)
             if not set(self._draws.list_possible_values(kind)) <= set(allowed.values()):
-                names = [self._names.types[number].name for number in allowed.values() if number]
+                names = [
+                    self._objects.names.types[number].name for number in allowed.values() if number
+                ]
                 raise entries["type"].error(
                     f"found {entries['type'].text}, expected {', '.join(names)}: texts have "
                     f"words for no other types"
                 )
-        color = self._read_color(entries["color"]) if "color" in entries else NONE
+        color = self._objects.read_color(entries["color"]) if "color" in entries else NONE
         place = entries.get("place")
         number = 1 + fields.read_choice(place, PLACES, "place") if place else 0
         return [kind, color, number, 0]
 
-    def _read_kind(self, node: YamlNode) -> int:
-        """Return the index of the object type in `node`; a negative number is the code of a random
-        value, see `RandomValues`."""
-        value = self._draws.read_value(node, (OBJECT,), self._names.resolve_object_type)
-        for kind in self._draws.list_possible_values(value):
-            self._check_object(node, kind)
-        return value
 
-    def _read_color(self, node: YamlNode) -> int:
-        """Return the index of the colour in `node`; a negative number is the code of a random
-        value, see `RandomValues`."""
-        read = partial(fields.read_choice, choices=COLORS, label=COLOR)
-        value = self._draws.read_value(node, (COLOR,), read)
-        for color in self._draws.list_possible_values(value):
-            self._check_color(node, color)
-        return value
+class Instructions:
+    """BabyAI's instructions, a `MissionLanguage`."""
 
-    def _check_object(self, node: YamlNode, kind: int) -> None:
-        """Raise a FieldError at `node` if objects of the type with index `kind` cannot occur in the
-        scenario."""
-        if kind <= FLOOR or kind not in self._objects:
-            raise node.error(
-                f"{self._names.types[kind].name} is nothing that the scenario has; add it to the "
-                f"objects of its state_space, or name another"
-            )
+    components = Mission, Progress, Target
+    texts = grammar.WORDINGS
+    keys = INSTRUCTION_KEYS
+    setter = staticmethod(set_instruction)
+    examples = "open the red door", "{go_to: {type: Key, color: RED}}"
+    verifier = "verify_instruction"
 
-    def _check_color(self, node: YamlNode, color: int) -> None:
-        """Raise a FieldError at `node` if the colour with index `color` cannot occur in the
-        scenario."""
-        if color not in self._colors:
-            allowed = ", ".join(COLORS[index] for index in self._colors)
-            raise node.error(
-                f"{COLORS[color]} is not in the scenario, which has {allowed}; add it to the "
-                f"colors of its state_space"
-            )
+    def is_written_in(self, node: YamlNode) -> bool:
+        """Return True if the mission is a text, or a mapping with one of `INSTRUCTION_KEYS`."""
+        if isinstance(node.value, dict):
+            return not INSTRUCTION_KEYS.keys().isdisjoint(node.value)
+        return isinstance(node.value, str)
+
+    def read(self, node: YamlNode, objects: MissionObjects) -> Mapping[str, Any] | None:
+        """Return the arguments of `set_instruction` for the mission in `node`; None if rules set
+        it."""
+        return None if node.value == BY_RULE else InstructionReader(objects).read_instruction(node)
+
+    def owns_rule(self, system: System) -> bool:
+        """Return True if the rule `system` works only with such missions."""
+        return system.function.__module__ == Mission.__module__
+
+    def find_faults(self, transitions: Sequence[System], num_agents: int) -> Iterator[str]:
+        """Yield a message if no transition verifies the mission, and if there are several
+        agents."""
+        if not any(reads_mission(system, Progress) for system in transitions):
+            yield f"nothing verifies it; put {self.verifier} last in transition_functions"
+        if num_agents > 1:
+            yield "a mission of verbs is for one agent; write one of text"
+
+    def list_unmatched(self, w: Any) -> dict[int, str]:
+        """Return the descriptions that no object matched at the reset, by their bits in
+        `target.descriptions`."""
+        return list_unmatched(w)
