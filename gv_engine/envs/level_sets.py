@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.envs.backends.backend import Backend, get_expansion_size, make_batch
+from gv_engine.envs.backends.backend import make_batch, make_expansion_batch
 from gv_engine.envs.backends.seeding import make_seeded_generators
 from gv_engine.rules import errors
 from gv_engine.rules.component import AGENT, column_name, fields_of
@@ -346,7 +346,9 @@ def sample_keys(
 ) -> Iterator[tuple[int, int, int]]:
     """Yield (seed, key of the level, key of the level's layout) for each of `seeds`; equal levels
     and layouts have equal keys. `world` names the backend that samples the levels."""
-    backend, is_read = _make_sampling_backend(scenario, world), find_values_read_by_rules(scenario)
+    is_object = world == "object"
+    backend = make_batch(scenario, 1, world) if is_object else make_expansion_batch(scenario)
+    is_read = find_values_read_by_rules(scenario)
     remaining = iter(seeds)
     while block := [*islice(remaining, len(backend))]:
         mask = np.arange(len(backend)) < len(block)
@@ -417,16 +419,3 @@ def _mix_bits(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     for _ in range(2):
         words = (words ^ words >> np.uint64(32)) * np.uint64(0xD6E8FEB86659FD93)
     return words ^ words >> np.uint64(32)
-
-
-def _make_sampling_backend(scenario: Scenario, world: str) -> Backend:
-    """Return the backend that samples levels: compiled worlds if the rules compile and `world` is
-    not "object", else object worlds."""
-    if world == "object":
-        return make_batch(scenario, 1, world)
-    try:
-        return make_batch(scenario, get_expansion_size(scenario), "compiled")
-    except errors.BuiltInDoesNotCompileError:
-        raise
-    except errors.DoesNotCompileError:
-        return make_batch(scenario, 1, "object")

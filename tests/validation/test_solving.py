@@ -153,8 +153,8 @@ def test_equal_levels_are_searched_once():
 def test_all_levels_share_one_limit_of_seconds(monkeypatch):
     searched: list[float] = []
 
-    def search(solver: Solver, *rest: Any) -> Solution:
-        searched.append(rest[-1])
+    def search(solver: Solver, worlds: Any, start: Any, uses_rng: bool) -> Solution:
+        searched.append(solver._deadline)
         return Solution(Verdict.UNKNOWN, (), 1, 1, False)
 
     monkeypatch.setattr(Solver, "_search", search)
@@ -266,7 +266,9 @@ def test_one_of_several_agents_is_searched_as_if_the_others_did_nothing(
     for actions in solution.actions:
         game.step(f"{game.agents[1]} {game.actions[actions[1]]}")
     assert game.outcome
-    monkeypatch.setattr(solver, "_make_worlds", lambda level, _: make_batch(level, 1, "object"))
+    monkeypatch.setattr(
+        solver, "make_expansion_batch", lambda level, _: make_batch(level, 1, "object")
+    )
     assert Solver(race, agent=2).solve(0).actions == solution.actions
     alone = Scenario.load("hold-plates")  # each needs the other
     assert Solver(alone, agent=1).solve(0).verdict is Verdict.LOST

@@ -446,6 +446,21 @@ class Expansion(NamedTuple):
     masks: NDArray[np.int8]
 
 
+def make_expansion_batch(scenario: Scenario, checked: bool = False) -> Backend:
+    """Return worlds to expand states of the scenario in, with bounds checks if `checked`: compiled
+    ones, or a single object world if a rule of an author does not compile.
+
+    Raises:
+        BuiltInDoesNotCompileError: a rule of the engine does not compile.
+    """
+    try:
+        return make_batch(scenario, get_expansion_size(scenario), "compiled", checked=checked)
+    except BuiltInDoesNotCompileError:
+        raise
+    except DoesNotCompileError:
+        return make_batch(scenario, 1, "object", checked=checked)
+
+
 def get_expansion_size(scenario: Scenario) -> int:
     """Return the best number of worlds for expanding states of a scenario."""
     return min(1024, max(64, _CACHE_BYTES // scenario.layout.dtype.itemsize))

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from components.core import HIDDEN, NONE_GRID_OBJECT
 from gv_engine.envs.backends.backend import Backend, make_batch
 from gv_engine.envs.backends.seeding import make_rng
-from gv_engine.envs.environment import GridEnv
 from gv_engine.envs.observations import make_encoder
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.rollout.policy import RandomPolicy, load_policies
@@ -131,12 +130,12 @@ class _WaitingRows:
     def __init__(self, scenario: Scenario) -> None:
         self._scenario, self._waiting = scenario, list[tuple[NDArray[Any], Report]]()
         size = scenario.layout.dtype.itemsize
-        self._room = max(1, min(_MAX_WAITING, _MAX_WAITING_BYTES // size))
+        self._capacity = max(1, min(_MAX_WAITING, _MAX_WAITING_BYTES // size))
 
     @property
     def is_full(self) -> bool:
         """True if enough rows wait to be checked."""
-        return len(self._waiting) >= self._room
+        return len(self._waiting) >= self._capacity
 
     def add(self, row: NDArray[Any], report: Report) -> None:
         """Add a record to check later. `report.fault` holds the place of the record, such as the
@@ -189,55 +188,79 @@ def run_differential_test(
         PolicyError: there is no such policy.
         DoesNotCompileError: the scenario does not compile, and `compiled` is True.
     """
-    second = _make_env(scenario, "compiled" if compiled else "object", checked=compiled)
-    name = "compiled" if compiled else _AGAIN
-    worlds = {"object": _make_env(scenario, "object", False), name: second}
-    steps = 0
+    other, other_kind = ("compiled", "compiled") if compiled else (_AGAIN, "object")
+    worlds = {
+        "object": _World(scenario, "object", is_checked=False),
+        other: _World(scenario, other_kind, is_checked=compiled),
+    }
     player = _PolicyActions(scenario, policy) if policy else _RandomActions(scenario)
-    rows = _WaitingRows(scenario)
+    rows, steps = _WaitingRows(scenario), 0
     for number in range(episodes):
         player.begin(seed, number)
-        action: NDArray[np.int64] | None = None
-        for step in range(_MAX_STEPS + 1):
-            indices = () if action is None else action.tolist()
-            names = ", ".join(scenario.action_names[each] for each in indices) or "reset"
-            report = Report(number + 1, steps, f"seed {seed + number}, step {step}, {names}: ")
-            try:
-                outputs = _step_all(worlds, seed + number, action, limit)
-                _check_step(scenario, worlds, outputs, rows, report)
-            except _Fault as fault:
-                return rows.find_fault() or report.with_fault(str(fault))
-            except (Exception, Stopped):
-                # an earlier step may have left a world in which no rule can run
-                if found := rows.find_fault():
-                    return found
-                raise
-            steps += action is not None
-            is_over = step == _MAX_STEPS or np.all(outputs["terminated"] | outputs["truncated"])
-            if (is_over or rows.is_full) and (found := rows.find_fault()):
-                return found
-            if is_over:
-                break
-            action = player.act(outputs)
-    kinds = dict.fromkeys(env.world for env in worlds.values())
-    faults = (_find_batch_fault(scenario, kind, _TURNS * episodes, seed) for kind in kinds)
+        before = Report(number + 1, steps, f"seed {seed + number}, ")
+        report = _play_episode(scenario, worlds, player, rows, seed + number, limit, before)
+        if report.fault:
+            return report
+        steps = report.steps
+    faults = (
+        _find_batch_fault(scenario, kind, _TURNS * episodes, seed)
+        for kind in dict.fromkeys(("object", other_kind))
+    )
     return Report(episodes, steps, next(filter(None, faults), ""))
+
+
+def _play_episode(
+    scenario: Scenario,
+    worlds: dict[str, _World],
+    player: _RandomActions | _PolicyActions,
+    rows: _WaitingRows,
+    seed: int,
+    limit: float,
+    before: Report,
+) -> Report:
+    """Play the level of `seed` in both worlds until its end or a fault; return `before`, the report
+    of the episodes until now, with the steps of this one and its first fault, or "" for none."""
+    actions: NDArray[np.int64] | None = None
+    for step in range(_MAX_STEPS + 1):
+        indices = () if actions is None else actions.tolist()
+        names = ", ".join(scenario.action_names[index] for index in indices) or "reset"
+        report = before._replace(steps=before.steps + max(0, step - 1))
+        report = report.with_fault(f"step {step}, {names}: ")
+        try:
+            first, second = _step_both(worlds, seed, actions, limit)
+            _check_outputs(first, second, is_repeated=_AGAIN in worlds)
+            rows.add(first["row"], report)
+            _check_observations(scenario, first["observation"], worlds["object"].space)
+        except _Fault as fault:
+            return rows.find_fault() or report.with_fault(str(fault))
+        except (Exception, Stopped):
+            # an earlier step may have left a world in which no rule can run
+            if found := rows.find_fault():
+                return found
+            raise
+        is_over = step == _MAX_STEPS or np.all(first["terminated"] | first["truncated"])
+        if (is_over or rows.is_full) and (found := rows.find_fault()):
+            return found
+        if is_over:
+            break
+        actions = player.act(first)
+    return Report(before.episodes, before.steps + step, "")
 
 
 class _RandomActions:
     """Random actions; in every second episode only actions that the action mask allows."""
 
     def __init__(self, scenario: Scenario) -> None:
-        """Create two random policies; only the second one obeys the action mask."""
-        agents, actions = scenario.layout.agents, len(scenario.actions)
-        self._agents = agents
-        self._policies = [RandomPolicy(agents, actions, valid=valid) for valid in (False, True)]
-        self._current = self._policies[0]
+        self._agents = scenario.layout.agents
+        self._policies = [
+            RandomPolicy(self._agents, len(scenario.actions), use_action_mask)
+            for use_action_mask in (False, True)
+        ]
 
     def begin(self, seed: int, number: int) -> None:
         """Start an episode with new random generators, seeded by `seed` and the episode
         `number`."""
-        self._current = self._policies[number % 2]
+        self._current = self._policies[number % len(self._policies)]
         first = self._agents * number
         self._current.begin(range(self._agents), seed, range(first, first + self._agents))
 
@@ -251,7 +274,7 @@ class _PolicyActions:
     """Actions of a policy as in a rollout."""
 
     def __init__(self, scenario: Scenario, name: str) -> None:
-        self._several = scenario.layout.agents > 1
+        self._is_multi_agent = scenario.layout.agents > 1
         self._policy = load_policies(name, scenario, 1, len(scenario.actions))
 
     def begin(self, seed: int, number: int) -> None:
@@ -261,63 +284,63 @@ class _PolicyActions:
     def act(self, outputs: dict[str, Any]) -> NDArray[np.int64]:
         """Return the action that the policy chooses for each agent, as (agents,) int64."""
         observations = outputs["observation"]
-        if self._several:
-            per_agent = list(observations.values())
-            observations = {name: np.stack([o[name] for o in per_agent]) for name in per_agent[0]}
+        if self._is_multi_agent:
+            by_agent = [*observations.values()]
+            observations = {
+                name: np.stack([observation[name] for observation in by_agent])
+                for name in by_agent[0]
+            }
         batched = {name: np.asarray(array)[None] for name, array in observations.items()}
         info = {"action_mask": outputs["action_mask"][None]}
         return np.asarray(self._policy.act(batched, info)).reshape(-1)
 
 
-class _MultiAgentEnv:
-    """One world of several agents with the interface of `GridEnv`; outputs have an axis of
-    agents."""
+class _World:
+    """One world of a scenario. With several agents, outputs have an axis of agents, and
+    observations are given by agent."""
 
-    def __init__(self, scenario: Scenario, world: str, checked: bool) -> None:
-        """Make the world: compiled or of Python objects, as `world` says, and with bounds checks if
-        `checked`."""
-        self.scenario, self._names = scenario, scenario.agent_group.names
-        self._batch = make_batch(scenario, 1, world, checked=checked)
-        self.world = self._batch.world
-        self._form = make_encoder(scenario, "default")
-        self._form.bind_backend(self._batch)
-        self.observation_space = self._form.space
+    def __init__(self, scenario: Scenario, kind: str, is_checked: bool) -> None:
+        self.scenario = scenario
+        self._batch = make_batch(scenario, 1, kind, checked=is_checked)
+        self._encoder = make_encoder(scenario, "default")
+        self._encoder.bind_backend(self._batch)
+        self.space = self._encoder.space
 
-    def reset(self, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Start the level of a seed; return the observations by agent and the info."""
-        self._batch.set_generator(0, np.random.default_rng(seed))
-        self._batch.step(np.full(len(self._names), RESTART), DISABLED)
-        return self._observation(), self._info()
-
-    def step(self, actions: NDArray[np.int64]) -> tuple[Any, ...]:
-        """Take the actions of all agents; return observations by agent, arrays of rewards,
-        terminated and truncated, and the info."""
+    def step(self, seed: int, actions: NDArray[np.int64] | None) -> None:
+        """Apply one action of each agent; if `actions` is None, start the level of `seed`."""
+        if actions is None:
+            self._batch.set_generator(0, np.random.default_rng(seed))
+            actions = np.full(self.scenario.layout.agents, RESTART)
         self._batch.step(actions, DISABLED)
-        out = self._batch.outputs
-        ended = out.rewards.copy(), out.terminated.copy(), out.truncated.copy()
-        return self._observation(), *ended, self._info()
 
-    def snapshot(self) -> NDArray[Any]:
-        """Return a record (row) of the whole world."""
-        return self._batch.snapshot(0)
+    def read_outputs(self) -> dict[str, Any]:
+        """Return copies of the results of the last step by name, and the world's record as `row`.
 
-    def _observation(self) -> dict[str, Any]:
-        arrays = self._batch.outputs.get_arrays(self._form.source_arrays)
-        agents = zip(self._names, *arrays, strict=True)
-        return {name: self._form.encode(*parts) for name, *parts in agents}
-
-    def _info(self) -> dict[str, Any]:
-        """Return rewards by function, success and action masks after the last step."""
-        out = self._batch.outputs
-        terms = dict(zip(self.scenario.reward_names, out.terms.T.copy(), strict=True))
-        success, mask = out.success.copy(), out.mask.copy()
-        return {"reward_terms": terms, "success": success, "action_mask": mask}
-
-
-def _make_env(scenario: Scenario, world: str, checked: bool) -> GridEnv | _MultiAgentEnv:
-    if scenario.layout.agents > 1:
-        return _MultiAgentEnv(scenario, world, checked)
-    return GridEnv(scenario, world=world, checked=checked)
+        Raises:
+            RuleError: a number does not fit into the record.
+        """
+        out, scenario = self._batch.outputs, self.scenario
+        observations = {
+            name: self._encoder.encode(*arrays)
+            for name, *arrays in zip(
+                scenario.agent_group.names,
+                *out.get_arrays(self._encoder.source_arrays),
+                strict=True,
+            )
+        }
+        is_multi_agent = scenario.layout.agents > 1
+        lines = slice(None) if is_multi_agent else 0
+        terms = dict(zip(scenario.reward_names, out.terms[lines].T.copy(), strict=True))
+        return {
+            "observation": observations if is_multi_agent else next(iter(observations.values())),
+            "reward": out.rewards[lines].copy(),
+            "reward_terms": terms,
+            "terminated": out.terminated[lines].copy(),
+            "truncated": out.truncated[lines].copy(),
+            "success": out.success[lines].copy(),
+            "action_mask": out.mask[lines].copy(),
+            "row": self._batch.snapshot(0),
+        }
 
 
 def _name_raising_line(error: RuleError) -> str:
@@ -329,109 +352,78 @@ def _name_raising_line(error: RuleError) -> str:
     return text.replace(system.title, f"{system.name} ({place})") if system and place else text
 
 
-def _step_all(
-    worlds: dict[str, GridEnv | _MultiAgentEnv],
-    seed: int,
-    action: NDArray[np.int64] | None,
-    limit: float,
-) -> dict[str, Any]:
-    """Take the same step in every world, or reset all if `action` is None, and return their
-    outputs.
-
-    Returns:
-        Outputs of the object world by name, and under "others" a list with the outputs of the other
-        worlds.
+def _step_both(
+    worlds: dict[str, _World], seed: int, actions: NDArray[np.int64] | None, limit: float
+) -> list[dict[str, Any]]:
+    """Take the same step in both worlds, or reset them to the level of `seed` if `actions` is None;
+    return the outputs of each.
 
     Raises:
         _Fault: a rule failed.
     """
-    outputs: dict[str, dict[str, Any]] = {}
-    errors: dict[str, str] = {}
-    for name, env in worlds.items():
-        reward: Any = 0.0
-        terminated = truncated = np.False_
-        message = _timeout_message(env.scenario, action is None, limit)
+    outputs: list[dict[str, Any]] = []
+    errors: dict[str, RuleError] = {}
+    for name, world in worlds.items():
+        message = _format_timeout(world, is_reset=actions is None, limit=limit)
         try:
             with hard_timeout(limit, message) if name == "compiled" else nullcontext():
-                if action is None:
-                    observation, info = env.reset(seed=seed)
-                else:
-                    taken: Any = int(action[0]) if isinstance(env, GridEnv) else action
-                    observation, reward, terminated, truncated, info = env.step(taken)
+                world.step(seed, actions)
         except RuleError as error:
-            errors[name] = str(error)
-            if name == "object":
-                raised = error
+            errors[name] = error
             continue
         try:
-            row = env.snapshot()
+            outputs.append(world.read_outputs())
         except RuleError as error:
             raise _Fault(
                 f"{error} in the {name} world, and would be another number in the other"
             ) from None
-        outputs[name] = {
-            "observation": observation,
-            "reward": reward,
-            "reward_terms": info["reward_terms"],
-            "terminated": terminated,
-            "truncated": truncated,
-            "success": info.get("success", False),
-            "action_mask": info["action_mask"],
-            "row": row,
-        }
-    if len(set(errors.values())) == 1 and not outputs:
-        raise _Fault(_name_raising_line(raised))
-    if errors:
-        messages = (f"{name} world: {errors.get(name, 'goes on')}" for name in worlds)
-        problem = "only one world fails" if outputs else "both worlds fail, in other words"
-        raise _Fault(f"{problem}; {', '.join(messages)}")
-    return outputs["object"] | {"others": list(outputs.values())[1:]}
+    if not errors:
+        return outputs
+    if not outputs and len(set(map(str, errors.values()))) == 1:
+        raise _Fault(_name_raising_line(errors["object"]))
+    messages = (f"{name} world: {errors.get(name, 'goes on')}" for name in worlds)
+    problem = "only one world fails" if outputs else "both worlds fail, in other words"
+    raise _Fault(f"{problem}; {', '.join(messages)}")
 
 
-def _timeout_message(scenario: Scenario, resets: bool, limit: float) -> str:
-    """Return the error message for a compiled step, or a reset if `resets`, that did not end within
-    `limit` seconds."""
-    acting = (Phase.RESET,) if resets else (Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING)
-    rules = [
+def _format_timeout(world: _World, is_reset: bool, limit: float) -> str:
+    """Return the error message for a compiled step, or a reset, that did not end within `limit`
+    seconds."""
+    step_phases = Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING
+    phases = (Phase.RESET,) if is_reset else step_phases
+    names = dict.fromkeys(
         call.name
-        for member in scenario.members
-        for phase in (*acting, Phase.VISIBILITY, Phase.OBSERVATION)
+        for member in world.scenario.members
+        for phase in (*phases, Phase.VISIBILITY, Phase.OBSERVATION)
         for call in member.calls(phase)
-    ]
+    )
     return (
         f"the compiled world ran for {limit:g} s and was stopped, where the object world had come "
-        f"to an end; one of its rules does not: {', '.join(dict.fromkeys(rules))}"
+        f"to an end; one of its rules does not: {', '.join(names)}"
     )
 
 
-def _check_step(
-    scenario: Scenario,
-    worlds: dict[str, GridEnv | _MultiAgentEnv],
-    outputs: dict[str, Any],
-    rows: _WaitingRows,
-    report: Report,
-) -> None:
-    """Check that all worlds have the same outputs after a step, and that observations are
-    consistent; add the world to `rows`, which are checked later, with the `report` of this step.
-
-    Raises:
-        _Fault: two worlds differ, or an observation is inconsistent.
-    """
-    for rule, reward in outputs["reward_terms"].items():
+def _check_outputs(first: dict[str, Any], second: dict[str, Any], is_repeated: bool) -> None:
+    """Raise _Fault unless rewards are finite and both worlds have the same outputs; `is_repeated`
+    says that the second one is another object world."""
+    for rule, reward in first["reward_terms"].items():
         if not np.isfinite(reward).all():
             raise _Fault(f"{rule} returned {reward}; a reward is a finite number")
-    for other in outputs["others"]:
-        for name in other:
-            for place, left, right in _differences(name, outputs[name], other[name]):
-                if _AGAIN in worlds:
-                    raise _Fault(
-                        f"{place} is {left}, and {right} when the same seed is played {_AGAIN}: a "
-                        f"rule remembers something, or draws from elsewhere than w.rng or rng"
-                    )
-                raise _Fault(f"{place} is {left} in the object world, {right} in the compiled one")
-    rows.add(outputs["row"], report)
-    observations, space = outputs["observation"], worlds["object"].observation_space
-    for observation in observations.values() if scenario.layout.agents > 1 else (observations,):
+    for name in second:
+        for field, left, right in _differences(name, first[name], second[name]):
+            if is_repeated:
+                raise _Fault(
+                    f"{field} is {left}, and {right} when the same seed is played {_AGAIN}: a "
+                    f"rule remembers something, or draws from elsewhere than w.rng or rng"
+                )
+            raise _Fault(f"{field} is {left} in the object world, {right} in the compiled one")
+
+
+def _check_observations(scenario: Scenario, observations: dict[str, Any], space: Any) -> None:
+    """Raise _Fault unless the observation, or with several agents each of the `observations`, is
+    consistent and lies in `space`."""
+    is_multi_agent = scenario.layout.agents > 1
+    for observation in observations.values() if is_multi_agent else (observations,):
         if message := find_observation_fault(scenario, observation):
             raise _Fault(message)
         if observation not in space:

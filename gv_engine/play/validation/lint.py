@@ -46,7 +46,7 @@ def find_unused_actions(scenario: Scenario) -> list[str]:
     calls = list(scenario.walk_calls(*Phase))
     if any(call.system.is_processor for call in calls):  # whose code cannot be searched for names
         return []
-    named = {name for call in calls for name in _used_names(call)}
+    named = {name for call in calls for name in _iter_used_names(call)}
     return [
         f"nothing acts on {action.name}; give a rule {{name: …, on_action: {action.name}}}, or "
         f"take it out of the action_space"
@@ -63,7 +63,7 @@ def find_undeclared_actions(scenario: Scenario) -> list[str]:
         f"{format_place(*source_location(function))}: {function.__name__} asks for {action.name}, "
         f"which no action_space declares{describe_allowed(action.name, declared, 'declared')}"
         for call in scenario.walk_calls(*Phase)
-        for function, names in _called_functions(call).items()
+        for function, names in _find_called_functions(call).items()
         for _, value in names
         for action in _actions_in(value)
         if action.is_custom and action.name not in declared
@@ -71,7 +71,7 @@ def find_undeclared_actions(scenario: Scenario) -> list[str]:
     return sorted(messages)
 
 
-def _called_functions(call: Call) -> Mapping[FunctionType, list[tuple[str, Any]]]:
+def _find_called_functions(call: Call) -> Mapping[FunctionType, list[tuple[str, Any]]]:
     system = call.system
     return find_functions([*system.functions, system.objects, *call.arguments.values()])
 
@@ -82,10 +82,10 @@ def _actions_in(value: Any) -> Iterator[Action]:
             yield part
 
 
-def _used_names(call: Call) -> Iterator[str]:
+def _iter_used_names(call: Call) -> Iterator[str]:
     """Yield all action names, identifiers and strings that occur in a rule call and its
     functions."""
-    called = _called_functions(call)
+    called = _find_called_functions(call)
     values = [*call.arguments.values(), *(value for uses in called.values() for _, value in uses)]
     yield from (action.name for value in values for action in _actions_in(value))
     for function in called:
@@ -96,9 +96,11 @@ def _used_names(call: Call) -> Iterator[str]:
 # ---- levels --------------------------------------------------------------------------------------
 
 
-def _find_objects(world: ObjectWorld, kinds: set[int], color: int | None = None) -> NDArray[Any]:
+def _find_objects(
+    world: ObjectWorld, object_types: set[int], color: int | None = None
+) -> NDArray[Any]:
     cells = world.cells()
-    mask = np.isin(cells[..., 0], list(kinds))
+    mask = np.isin(cells[..., 0], list(object_types))
     return mask if color is None else mask & (cells[..., 2] == color)
 
 
@@ -163,9 +165,9 @@ def find_placed_mistakes(scenario: Scenario) -> list[tuple[Finding, ProblemPlace
     """Return likely mistakes in a scenario, each with its place in the scenario file if known."""
     mistakes = [mistake for member in scenario.members for mistake in _Linter(member).findings()]
     actions = (*find_unused_actions(scenario), *find_undeclared_actions(scenario))
-    others = [("action", message) for message in actions]
-    others += [("mask", message) for message in find_mask_faults(scenario)]
-    return [*mistakes, *((Finding(name, message), ProblemPlace()) for name, message in others)]
+    findings = [Finding("action", message) for message in actions]
+    findings += [Finding("mask", message) for message in find_mask_faults(scenario)]
+    return [*mistakes, *((finding, ProblemPlace()) for finding in findings)]
 
 
 def find_rule_place(scenario: Scenario, message: str) -> ProblemPlace:
@@ -201,12 +203,13 @@ class _Linter:
     def __init__(self, scenario: Scenario) -> None:
         """Sample some levels of the scenario for the checks."""
         self._scenario = scenario
-        self._top = mapping(scenario.document.root)
+        self._root = mapping(scenario.document.root)
         self._levels = [make_level(scenario, seed) for seed in range(_LEVELS)]
-        parts = (call.system for call in scenario.walk_calls(Phase.RESET, Phase.TRANSITION))
-        # custom rules may make anything
-        self._known = all(
-            is_engine_module(system.function.__module__) and not system.objects for system in parts
+        systems = (call.system for call in scenario.walk_calls(Phase.RESET, Phase.TRANSITION))
+        # other rules may make any object
+        self._has_engine_rules_only = all(
+            is_engine_module(system.function.__module__) and not system.objects
+            for system in systems
         )
 
     def findings(self) -> Iterator[tuple[Finding, ProblemPlace]]:
@@ -219,54 +222,57 @@ class _Linter:
                 yield Finding(name, format_message(label, node, message)), place
         for message in find_missing_sprites(self._scenario):
             match = re.search(r"objects\.(\w+): ", message)
-            place = mapping(self._top["objects"])[match[1]].place if match else ProblemPlace()
+            place = mapping(self._root["objects"])[match[1]].place if match else ProblemPlace()
             yield Finding("drawing", message), place
         for message in find_unused_files(self._scenario):
             yield Finding("file", message), ProblemPlace()
 
-    def _entry(self, key: str, number: int = 0) -> YamlNode:
-        node = self._top.get(key, self._scenario.document.root)
+    def _entry(self, key: str, number: int) -> YamlNode:
+        node = self._root.get(key, self._scenario.document.root)
         return node.value[number] if isinstance(node.value, list) else node
 
     def _rules(self, *phases: Phase) -> Iterator[tuple[YamlNode, Call]]:
         for phase in phases:
             for number, call in enumerate(self._scenario.calls(phase)):
-                yield from _nested_rules(self._entry(_RULE_KEYS[phase], number), call)
+                yield from _iter_nested_rules(self._entry(_RULE_KEYS[phase], number), call)
 
     # ---- objects -----------------------------------------------------------------------------
 
     def check_states(self) -> Iterator[_Mistake]:
         """Yield a mistake for each object type with a component that all of its states add, so that
         the component does not depend on the state."""
-        nodes = mapping(self._top["objects"]) if "objects" in self._top else {}
-        for kind in self._scenario.layout.types:
-            if kind.name in nodes and len(kind.state_components) > 1:
-                shared = set.intersection(*(set(parts) for parts in kind.state_components))
-                if shared:
-                    parts = ", ".join(sorted(cls.__name__ for cls, _ in shared))
-                    yield _Mistake(
-                        nodes[kind.name],
-                        f"every state of {kind.name} brings {parts}, so that no state changes it; "
-                        f"put it under `components`, or take it out of one state",
-                    )
+        nodes = mapping(self._root["objects"]) if "objects" in self._root else {}
+        for object_type in self._scenario.layout.types:
+            components_by_state = [set(parts) for parts in object_type.state_components]
+            if object_type.name not in nodes or len(components_by_state) < 2:
+                continue
+            if shared := set.intersection(*components_by_state):
+                names = ", ".join(sorted(cls.__name__ for cls, _ in shared))
+                yield _Mistake(
+                    nodes[object_type.name],
+                    f"every state of {object_type.name} brings {names}, so that no state changes "
+                    f"it; put it under `components`, or take it out of one state",
+                )
 
     def check_legend(self) -> Iterator[_Mistake]:
         """Yield a mistake for each character of the map legend that appears on no map."""
         document = self._scenario.document
-        if "legend" not in self._top or document.variants or document.levels:
+        if "legend" not in self._root or document.variants or document.levels:
             return
-        for character, node in mapping(self._top["legend"]).items():
+        for character, node in mapping(self._root["legend"]).items():
             if not node.file and not any(character in text for text in self._map_texts()):
                 message = f"no map has the character {character!r}; draw it, or take this out"
                 yield _Mistake(node, message)
 
     def _map_cells(self, masks: Sequence[NDArray[np.bool_]]) -> list[tuple[int, int]]:
-        if "map" not in self._top or len({mask.shape for mask in masks}) > 1:
+        if "map" not in self._root or len({mask.shape for mask in masks}) > 1:
             return []
         return [(y, x) for y, x in np.argwhere(np.logical_and.reduce(masks)).tolist()]
 
     def _scalars_of(self, *keys: str) -> list[YamlNode]:
-        return [scalar for key in keys if key in self._top for scalar in _scalars(self._top[key])]
+        return [
+            scalar for key in keys if key in self._root for scalar in _iter_scalars(self._root[key])
+        ]
 
     def _map_texts(self) -> list[str]:
         return [scalar.text for scalar in self._scalars_of("map", "maps")]
@@ -276,18 +282,18 @@ class _Linter:
     def check_rules(self) -> Iterator[_Mistake]:
         """Yield a mistake for each rule that needs an object type or component which no level ever
         contains."""
-        if not self._known:
+        if not self._has_engine_rules_only:
             return
-        kinds, types = self._possible_types(), self._scenario.types
-        columns = {column_name(cls) for kind in kinds for cls in types[kind].component_classes}
-        for node, call in self._rules(
-            Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING, Phase.SUCCESS
-        ):
-            types_used = [call.arguments.get(key, FLOOR) for key in ("object_type", "other_type")]
-            missing = [f"a {types[kind].name}" for kind in types_used if kind not in kinds]
-            columns_of_rule = _columns_used(call, types) - _COMMON
-            if not missing and columns_of_rule and not columns_of_rule & columns:
-                missing = [f"an object with the component {' or '.join(sorted(columns_of_rule))}"]
+        possible_types, types = self._find_possible_types(), self._scenario.types
+        possible_columns = {
+            column_name(cls) for index in possible_types for cls in types[index].component_classes
+        }
+        for node, call in self._rules(*_RULE_KEYS):
+            needed_types = [call.arguments.get(key, FLOOR) for key in ("object_type", "other_type")]
+            missing = [f"a {types[i].name}" for i in needed_types if i not in possible_types]
+            columns = _find_columns_used(call, types) - _COMMON
+            if not missing and columns and not columns & possible_columns:
+                missing = [f"an object with the component {' or '.join(sorted(columns))}"]
             if missing:
                 yield _Mistake(
                     node,
@@ -299,62 +305,73 @@ class _Linter:
         """Yield a mistake for each rule in the wrong order: it must come before another rule, such
         as the move rule, but comes after it, or vice versa."""
         rules = [*self._rules(Phase.TRANSITION)]
-        for number, (node, call) in enumerate(rules):
-            before, after = ([c for _, c in part] for part in (rules[:number], rules[number + 1 :]))
-            moved, moves = (any(c.system is _MOVE for c in calls) for calls in (before, after))
-            if moved and call.system in _BEFORE_MOVE:
+        calls = [call for _, call in rules]
+        move_indices = [index for index, call in enumerate(calls) if call.system is _MOVE]
+        for index, (node, call) in enumerate(rules):
+            is_after_move = any(move < index for move in move_indices)
+            is_before_all_moves = bool(move_indices) and index < move_indices[0]
+            if is_after_move and call.system in _BEFORE_MOVE:
                 yield _Mistake(node, f"{call.name} makes way for a move; put it before move_agent")
-            if moves and not moved and call.system in _AFTER_MOVE:
+            if is_before_all_moves and call.system in _AFTER_MOVE:
                 message = f"{call.name} goes by where a move has led; put it behind move_agent"
                 yield _Mistake(node, message)
-            for other in after if call.system is _FOLLOW else ():
-                followed = other.arguments.get("object_type") == call.arguments["other_type"]
-                if followed and other.system in _SET_STATES:
-                    yield _Mistake(node, f"follow is a step late; put it behind {other.name}")
+            if call.system is not _FOLLOW:
+                continue
+            for later in calls[index + 1 :]:
+                is_followed = later.arguments.get("object_type") == call.arguments["other_type"]
+                if is_followed and later.system in _SET_STATES:
+                    yield _Mistake(node, f"follow is a step late; put it behind {later.name}")
 
     def check_colors(self) -> Iterator[_Mistake]:
         """Yield a mistake for each object that follows objects of its own colour if no such object
         exists."""
-        follows: dict[int, list[tuple[YamlNode, Call]]] = {}
-        for node, call in self._rules(Phase.TRANSITION) if self._known else ():
+        follow_rules: dict[int, list[tuple[YamlNode, Call]]] = {}  # by type of the followers
+        for node, call in self._rules(Phase.TRANSITION) if self._has_engine_rules_only else ():
             if call.system is _FOLLOW:
-                follows.setdefault(call.arguments["object_type"], []).append((node, call))
-        types = self._scenario.types
-        for kind, rules in follows.items():
+                follow_rules.setdefault(call.arguments["object_type"], []).append((node, call))
+        for follower, rules in follow_rules.items():
             leaders = [call.arguments["other_type"] for _, call in rules]
-            if any(other.leaves in leaders for other in types):
-                continue  # one may come from what is used up
-            reported: set[int] = set()
-            for seed, world in enumerate(self._levels):
-                entities = range(world.layout.first_object, world.capacity)
-                colors = {world.color.value[e] for e in entities if world.kind.value[e] in leaders}
-                for y, x in np.argwhere(_find_objects(world, {kind})).tolist():
-                    color = int(world.cells()[y, x, 2])
-                    if color not in colors | reported:
-                        reported.add(color)
-                        others = " or ".join(types[other].name for other in leaders)
-                        yield _Mistake(
-                            rules[0][0],
-                            f"the {types[kind].name} at {format_cell(y, x)} is "
-                            f"{COLORS[color]}, and no {others} is, so that it never moves; give "
-                            f"one its colour" + f" (level of seed {seed})" * bool(seed),
-                            self._map_cells(
-                                [_find_objects(w, {kind}, color) for w in self._levels]
-                            ),
-                        )
+            if any(object_type.leaves in leaders for object_type in self._scenario.types):
+                continue  # a leader may come from what is used up
+            yield from self._find_followers_without_leader(rules[0][0], follower, leaders)
+
+    def _find_followers_without_leader(
+        self, node: YamlNode, follower: int, leaders: list[int]
+    ) -> Iterator[_Mistake]:
+        """Yield a mistake for each colour in which a level has an object of the type `follower`,
+        but none of the types `leaders`."""
+        types = self._scenario.types
+        leader_names = " or ".join(types[leader].name for leader in leaders)
+        reported: set[int] = set()
+        for seed, world in enumerate(self._levels):
+            entities = range(world.layout.first_object, world.capacity)
+            colors = {world.color.value[e] for e in entities if world.kind.value[e] in leaders}
+            for y, x in np.argwhere(_find_objects(world, {follower})).tolist():
+                color = int(world.cells()[y, x, 2])
+                if color in colors | reported:
+                    continue
+                reported.add(color)
+                yield _Mistake(
+                    node,
+                    f"the {types[follower].name} at {format_cell(y, x)} is {COLORS[color]}, and "
+                    f"no {leader_names} is, so that it never moves; give one its colour"
+                    + f" (level of seed {seed})"
+                    * bool(seed),
+                    self._map_cells([_find_objects(w, {follower}, color) for w in self._levels]),
+                )
 
     def check_missions(self) -> Iterator[_Mistake]:
         """Yield a mistake for the mission if no level has an object that the mission asks for."""
-        if not ("mission" in self._top and self._known):
+        if not ("mission" in self._root and self._has_engine_rules_only):
             return
         mission = self._scenario.layout.mission
         languages = [each for each in find_mission_languages() if each.components[0] is mission]
         if languages:
-            first, *others = map(languages[0].list_unmatched, self._levels)
+            first, *later = map(languages[0].list_unmatched, self._levels)
             for bit, description in first.items():
-                if all(bit in other for other in others):
+                if all(bit in unmatched for unmatched in later):
                     message = f"no level has {description}; put one into it, or ask for another"
-                    yield _Mistake(self._top["mission"], message)
+                    yield _Mistake(self._root["mission"], message)
         else:
             entities = (
                 (w, e) for w in self._levels for e in range(w.layout.first_object, w.capacity)
@@ -365,14 +382,14 @@ class _Linter:
                 for kind in w.layout.terrain
                 if w.placed[kind.index]
             )
-            found = chain(entities, terrain)
-            if not any(matches_mission(w, agent, e) for w, e in found for agent in w.agents()):
+            objects = chain(entities, terrain)
+            if not any(matches_mission(w, agent, e) for w, e in objects for agent in w.agents()):
                 message = (
                     "no level has what it asks for; put one into the level, or ask for another"
                 )
-                yield _Mistake(self._top["mission"], message)
+                yield _Mistake(self._root["mission"], message)
 
-    def _possible_types(self) -> set[int]:
+    def _find_possible_types(self) -> set[int]:
         """Return the numbers of the object types that levels contain, that the scenario file names,
         or that such objects leave behind when they are used up."""
         types = {FLOOR}
@@ -391,14 +408,16 @@ class _Linter:
     def check_actions(self) -> Iterator[_Mistake]:
         """Yield a mistake for each rule with an argument that is an action which the scenario does
         not have, and for each other rule whose condition is true only for such actions."""
-        own = self._scenario.actions
-        tried = sorted({*range(len(ACTIONS)), *own})
+        declared = self._scenario.actions
+        tried = sorted({*range(len(ACTIONS)), *declared})
         conditional_rules = []
         for phase in _RULE_KEYS:
             for node, call in self._rules(phase):
-                asked = {each for value in call.arguments.values() for each in _actions_in(value)}
-                if asked and asked.isdisjoint(own):
-                    yield _Mistake(node, _describe_waiting(call, sorted(asked)))
+                named = {
+                    action for value in call.arguments.values() for action in _actions_in(value)
+                }
+                if named and named.isdisjoint(declared):
+                    yield _Mistake(node, _describe_waiting(call, sorted(named)))
                 elif phase is Phase.TRANSITION and (when := call.make_condition(call.system.when)):
                     conditional_rules.append((node, call, when))
         counts = np.zeros((len(conditional_rules), len(tried)), np.int64)
@@ -409,7 +428,7 @@ class _Linter:
                 ]
         for (node, call, _), count in zip(conditional_rules, counts, strict=True):
             matching = {action for action, matches in zip(tried, count, strict=True) if matches}
-            if count.sum() >= _MIN_MATCHES and matching.isdisjoint(own):
+            if count.sum() >= _MIN_MATCHES and matching.isdisjoint(declared):
                 yield _Mistake(node, _describe_waiting(call, sorted(matching)))
 
     def _random_worlds(self, actions: list[int]) -> Iterator[ObjectWorld]:
@@ -432,44 +451,39 @@ class _Linter:
         """Yield a mistake for each terminating or success function about objects that walls keep
         agents from reaching."""
         types = self._scenario.types
-        leaps = any(
-            "telepod" in _columns_used(call, types) or WALL in call.arguments.values()
+        can_pass_walls = any(
+            "telepod" in _find_columns_used(call, types) or WALL in call.arguments.values()
             for _, call in self._rules(Phase.TRANSITION)
         )
-        for node, call in (
-            self._rules(Phase.TERMINATING, Phase.SUCCESS) if self._known and not leaps else ()
-        ):
-            columns = _columns_used(call, types) - _COMMON
+        if can_pass_walls or not self._has_engine_rules_only:
+            return
+        for node, call in self._rules(Phase.TERMINATING, Phase.SUCCESS):
+            columns = _find_columns_used(call, types) - _COMMON
             goal_types = {call.arguments.get("object_type", -1)} | {
                 kind.index
                 for kind in self._scenario.layout.types
                 if columns & {column_name(cls) for cls in kind.component_classes}
             }
             goal_masks = [_find_objects(world, goal_types) for world in self._levels]
-            areas = map(_find_reachable, self._levels)
-            reached = [(goal & area).any() for goal, area in zip(goal_masks, areas, strict=True)]
-            if all(goal.any() for goal in goal_masks) and not any(reached):
+            is_reached = any(
+                (mask & _find_reachable(world)).any()
+                for mask, world in zip(goal_masks, self._levels, strict=True)
+            )
+            if all(mask.any() for mask in goal_masks) and not is_reached:
                 message = f"{call.name} is never met: walls are around all that it waits for"
                 yield _Mistake(node, message, self._map_cells(goal_masks))
 
     def check_rewards(self) -> Iterator[_Mistake]:
         """Yield a mistake for each reward function whose rewards always cancel the rewards of an
         earlier function."""
-        rules = [*enumerate(self._scenario.calls(Phase.REWARD))]
-        for (_, one), (number, other) in combinations(rules, 2):
-            is_equal = one.system is other.system and one.agent_mask == other.agent_mask
-            if is_equal and is_engine_module(one.system.function.__module__):
-                reward_names = [name for name in one.arguments if name.startswith("reward")]
-                pairs = [(one.arguments[name], other.arguments[name]) for name in reward_names]
-                if not all(isinstance(value, float | int) for pair in pairs for value in pair):
-                    continue
-                other_names = one.arguments.keys() - reward_names
-                is_equal = all(one.arguments[name] == other.arguments[name] for name in other_names)
-                if is_equal and any(a for a, _ in pairs) and all(a == -b for a, b in pairs):
-                    yield _Mistake(
-                        self._entry(_RULE_KEYS[Phase.REWARD], number),
-                        f"{one.name} always cancels {one.name} above; take both out, or change one",
-                    )
+        calls = enumerate(self._scenario.calls(Phase.REWARD))
+        for (_, earlier), (number, later) in combinations(calls, 2):
+            if _are_opposite(earlier, later):
+                name = earlier.name
+                yield _Mistake(
+                    self._entry(_RULE_KEYS[Phase.REWARD], number),
+                    f"{name} always cancels {name} above; take both out, or change one",
+                )
 
 
 # Checks by kind of mistake
@@ -486,6 +500,22 @@ _CHECKS: dict[str, Callable[[_Linter], Iterable[_Mistake]]] = {
 }
 
 
+def _are_opposite(one: Call, other: Call) -> bool:
+    """Return True if two calls of a built-in reward function differ only in the sign of their
+    rewards."""
+    is_same_function = one.system is other.system and one.agent_mask == other.agent_mask
+    if not is_same_function or not is_engine_module(one.system.function.__module__):
+        return False
+    rewards = [name for name in one.arguments if name.startswith("reward")]
+    pairs = [(one.arguments[name], other.arguments[name]) for name in rewards]
+    return (
+        all(isinstance(value, float | int) for pair in pairs for value in pair)
+        and any(reward for reward, _ in pairs)
+        and all(reward == -opposite for reward, opposite in pairs)
+        and all(one.arguments[n] == other.arguments[n] for n in one.arguments.keys() - rewards)
+    )
+
+
 def _describe_waiting(call: Call, actions: Iterable[int]) -> str:
     """Return a message about a rule that waits for `actions`, none of which the scenario has."""
     names = " or ".join(ACTIONS[action] for action in actions)
@@ -495,34 +525,34 @@ def _describe_waiting(call: Call, actions: Iterable[int]) -> str:
     )
 
 
-def _nested_rules(node: YamlNode, call: Call) -> Iterator[tuple[YamlNode, Call]]:
+def _iter_nested_rules(node: YamlNode, call: Call) -> Iterator[tuple[YamlNode, Call]]:
     """Yield a rule call and all calls that are its arguments, each with its YAML node."""
     yield node, call
     fields = node.value if isinstance(node.value, dict) else {}
     for name, argument in call.arguments.items():
         if is_nested_call(argument):
-            inner = argument if isinstance(argument, tuple) else (argument,)
-            below = fields.get(name, node)
-            nodes = below.value if isinstance(below.value, list) else [below] * len(inner)
-            for inner_node, part in zip(nodes, inner, strict=True):
-                yield from _nested_rules(inner_node, part)
+            inner_calls = argument if isinstance(argument, tuple) else (argument,)
+            field = fields.get(name, node)
+            nodes = field.value if isinstance(field.value, list) else [field] * len(inner_calls)
+            for inner_node, part in zip(nodes, inner_calls, strict=True):
+                yield from _iter_nested_rules(inner_node, part)
 
 
-def _scalars(node: YamlNode) -> Iterator[YamlNode]:
+def _iter_scalars(node: YamlNode) -> Iterator[YamlNode]:
     """Yield all texts and numbers in a YAML node that may contain lists and mappings."""
     if not isinstance(node.value, dict | list):
         yield node
         return
     for part in node.value.values() if isinstance(node.value, dict) else node.value:
-        yield from _scalars(part)
+        yield from _iter_scalars(part)
 
 
-def _columns_used(call: Call, types: ObjectTypes) -> set[str]:
+def _find_columns_used(call: Call, types: ObjectTypes) -> set[str]:
     """Return the names of the components that a built-in rule uses; an empty set for user-defined
     rules."""
     system = call.system
     if not is_engine_module(system.function.__module__):
         return set()
-    used = [names_of(function) for function in system.functions]
+    names = [names_of(function) for function in system.functions]
     columns = {column_name(cls) for kind in types for cls in kind.component_classes}
-    return {name for name in columns if any(name in each for each in used)}
+    return {column for column in columns if any(column in each for each in names)}

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.envs.backends import backend
-from gv_engine.envs.backends.backend import Backend, make_batch, view_as_words
+from gv_engine.envs.backends.backend import Backend, make_expansion_batch, view_as_words
 from gv_engine.play.session.autoplay import SolutionPath
 from gv_engine.rules import errors
 from gv_engine.rules.component import AGENT
@@ -66,6 +66,22 @@ class Solution(NamedTuple):
     by_chance: bool
 
 
+class _ExpandedStates(NamedTuple):
+    """Batch of n states after each of a actions.
+
+    Attributes:
+        first_state: index of the first state among all states after the same number of steps.
+        next_keys: (n, a) hashes of the next states.
+        is_win: (n, a) True for each next state that is a win.
+        new: (m,) flat indices of those next states that are to be expanded, too.
+    """
+
+    first_state: int
+    next_keys: NDArray[Any]
+    is_win: NDArray[np.bool_]
+    new: NDArray[np.int64]
+
+
 class _RandomStep(Exception):
     """A step used the RNG, so that the search must compare RNG states too."""
 
@@ -106,22 +122,24 @@ class Solver:
         agent: int = 0,
     ) -> None:
         """Create the worlds in which levels are searched; see the class for the arguments."""
-        self._agent = agent
-        self._met = self._depth = 0  # states and steps of the running search
-        # `_deadline` is the `time.process_time` at which the running search gives up
-        self._states, self._seconds, self._deadline = states, seconds, np.inf
-        self._limit = scenario.max_steps or states
-        self._tells_success = scenario.tells_success
-        self._scenario = scenario
-        self._one_suffices = np.array([each.agent_group.ends == ANY for each in scenario.members])
-        self._actions = _list_lone_actions(scenario, agent) if agent else _joint_actions(scenario)
-        self._by_steps = backend.depends_on_steps(scenario)
-        self._worlds = _make_worlds(scenario, checked)
+        self._scenario, self._agent = scenario, agent
+        self._max_states, self._seconds = states, seconds
+        self._max_steps = scenario.max_steps or states
+        # of the running search
+        self._num_states = self._depth = 0
+        self._deadline = np.inf  # in `time.process_time`
+        self._one_win_suffices = np.array([m.agent_group.ends == ANY for m in scenario.members])
+        self._actions = (
+            _list_lone_actions(scenario, agent) if agent else _list_joint_actions(scenario)
+        )
+        self._depends_on_steps = backend.depends_on_steps(scenario)
+        self._worlds = make_expansion_batch(scenario, checked)
         # random observations do not change the effect of actions
-        blind = _without_random_observations(scenario)
-        self._blind = self._worlds if blind is scenario else _make_worlds(blind, checked)
-        followers = scenario.layout.dtype.itemsize * len(self._actions)
-        self._together = max(1, _BATCH_BYTES // followers)
+        searched = _without_random_observations(scenario)
+        is_same = searched is scenario
+        self._unseen_worlds = self._worlds if is_same else make_expansion_batch(searched, checked)
+        successor_bytes = scenario.layout.dtype.itemsize * len(self._actions)
+        self._chunk_size = max(1, _BATCH_BYTES // successor_bytes)
         self.searched: dict[int, Solution] = {}  # by hash of the level, without random steps
 
     def solve(self, seed: int, deadline: float | None = None) -> Solution:
@@ -156,9 +174,9 @@ class Solver:
         if level not in self.searched:
             self._deadline = time.process_time() + self._seconds if deadline is None else deadline
             try:
-                self.searched[level] = self._search(self._blind, start, False)
+                self.searched[level] = self._search(self._unseen_worlds, start, uses_rng=False)
             except _RandomStep:
-                return self._search(self._worlds, start, True)
+                return self._search(self._worlds, start, uses_rng=True)
         return self.searched[level]
 
     def _search(self, worlds: Backend, start: NDArray[Any], uses_rng: bool) -> Solution:
@@ -169,28 +187,30 @@ class Solver:
             _RandomStep: as for `_explore`.
         """
         layers: list[list[tuple[Any, Any]]] = []  # for each step (n,) parents and actions
+        verdict, num_actions = Verdict.LOST, len(self._actions)
         try:
-            for begin, keys, won, new in self._explore(worlds, start, uses_rng, self._limit):
+            for expanded in self._explore(worlds, start, uses_rng, self._max_steps):
                 if len(layers) == self._depth:
                     layers.append([])
-                if won.any():
-                    state, action = divmod(int(won.argmax()), keys.shape[1])
-                    indices = [action, *_trace_back(layers[:-1], begin + state)][::-1]
-                    path = self._actions[indices].tolist()
-                    path = [tuple(each) if isinstance(each, list) else each for each in path]
-                    return Solution(Verdict.WON, tuple(path), self._met, len(path), uses_rng)
-                layers[-1].append((begin + new // keys.shape[1], new % keys.shape[1]))
+                if expanded.is_win.any():
+                    state, action = divmod(int(expanded.is_win.argmax()), num_actions)
+                    earlier = _trace_back(layers[:-1], expanded.first_state + state)
+                    path = self._actions[[action, *earlier][::-1]].tolist()
+                    actions = tuple(tuple(a) if isinstance(a, list) else a for a in path)
+                    return Solution(
+                        Verdict.WON, actions, self._num_states, len(actions), by_chance=uses_rng
+                    )
+                parents, last_actions = np.divmod(expanded.new, num_actions)
+                layers[-1].append((expanded.first_state + parents, last_actions))
         except SearchLimitError:
-            return Solution(Verdict.UNKNOWN, (), self._met, self._depth, uses_rng)
-        return Solution(Verdict.LOST, (), self._met, self._depth, uses_rng)
+            verdict = Verdict.UNKNOWN
+        return Solution(verdict, (), self._num_states, self._depth, by_chance=uses_rng)
 
     def _explore(
         self, worlds: Backend, starts: NDArray[Any], uses_rng: bool, limit: float
-    ) -> Iterator[tuple[int, NDArray[Any], NDArray[Any], NDArray[Any]]]:
-        """Expand all states that can be reached, breadth-first, in batches of n states. Yield for
-        each batch the index of its first state among all states after the same number of steps, (n,
-        a) hashes of the states after each action, an (n, a) mask of the wins, and (m,) flat indices
-        of those next states that are new. Update the numbers of known states and of steps.
+    ) -> Iterator[_ExpandedStates]:
+        """Expand all states that can be reached, breadth-first, and yield them in batches. Update
+        the numbers of known states and of steps.
 
         Args:
             worlds: worlds that take the steps.
@@ -202,28 +222,29 @@ class Solver:
             _RandomStep: a step used the RNG although `uses_rng` is False.
             SearchLimitError: there are more states than the solver's limit, or no more time.
         """
-        key_options = uses_rng, self._by_steps, worlds.uses_compiled_code
+        key_options = uses_rng, self._depends_on_steps, worlds.uses_compiled_code
+        # sorted keys of all states that were seen
         seen_keys, first = np.unique(backend.hash_states(starts, *key_options), return_index=True)
-        states, self._met, self._depth = starts[first], len(seen_keys), 0
+        states, self._num_states, self._depth = starts[first], len(seen_keys), 0
         while len(states) and self._depth < limit:
             new_words: list[Any] = []
-            for begin in range(0, len(states), self._together):
-                if self._met > self._states or time.process_time() > self._deadline:
-                    raise SearchLimitError(f"{self._met:,} states are too many to search")
-                chunk = states[begin : begin + self._together]
+            for start in range(0, len(states), self._chunk_size):
+                if self._num_states > self._max_states or time.process_time() > self._deadline:
+                    raise SearchLimitError(f"{self._num_states:,} states are too many to search")
+                chunk = states[start : start + self._chunk_size]
                 successors = backend.expand_states(worlds, chunk, self._actions).rows
                 rows = successors.reshape(-1)
                 if not uses_rng and (successors["rng"] != chunk["rng"][:, None]).any():
                     raise _RandomStep
                 next_keys = backend.hash_states(rows, *key_options)
                 keys, first = np.unique(next_keys, return_index=True)
-                place = np.searchsorted(seen_keys, keys)
-                unknown = seen_keys.take(place, mode="clip") != keys
-                new = first[unknown & (rows["terminated"][first] == 0)]
-                won = self._wins(rows).reshape(successors.shape)
-                yield begin, next_keys.reshape(successors.shape), won, new
-                seen_keys = np.insert(seen_keys, place[unknown], keys[unknown])
-                self._met = len(seen_keys)
+                positions = np.searchsorted(seen_keys, keys)
+                is_unseen = seen_keys.take(positions, mode="clip") != keys
+                new = first[is_unseen & (rows["terminated"][first] == 0)]
+                is_win = self._are_wins(rows).reshape(successors.shape)
+                yield _ExpandedStates(start, next_keys.reshape(successors.shape), is_win, new)
+                seen_keys = np.insert(seen_keys, positions[is_unseen], keys[is_unseen])
+                self._num_states = len(seen_keys)
                 new_words.append(view_as_words(rows.take(new)))
             states = np.concatenate(new_words).view(starts.dtype)[:, 0]
             self._depth += 1
@@ -243,9 +264,9 @@ class Solver:
             RuleError: a rule failed on a state.
         """
         try:
-            return self._count_steps(self._blind, rows, False)
+            return self._count_steps(self._unseen_worlds, rows, uses_rng=False)
         except _RandomStep:
-            return self._count_steps(self._worlds, rows, True)
+            return self._count_steps(self._worlds, rows, uses_rng=True)
 
     def _count_steps(
         self, worlds: Backend, starts: NDArray[Any], uses_rng: bool
@@ -256,40 +277,40 @@ class Solver:
             _RandomStep: a step used the RNG although `uses_rng` is False.
         """
         self._deadline = time.process_time() + self._seconds
-        key_options = uses_rng, self._by_steps, worlds.uses_compiled_code
+        key_options = uses_rng, self._depends_on_steps, worlds.uses_compiled_code
         start_keys = backend.hash_states(starts, *key_options)
-        keys, found = [np.unique(start_keys)], list[tuple[Any, Any]]()
-        for _, next_keys, won, new in self._explore(worlds, starts, uses_rng, np.inf):
-            keys.append(next_keys.ravel()[new])
-            found.append((next_keys, won))
-        all_keys = np.concatenate(keys)
-        order = np.argsort(all_keys)
-        next_keys, won = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        place = np.searchsorted(all_keys[order], next_keys)
-        is_known = all_keys[order].take(place, mode="clip") == next_keys  # others have ended
-        follower = order.take(place, mode="clip")
-        steps = np.where(won, 1.0, np.inf)
-        while True:
-            onward = np.where(is_known, 1 + steps.min(1)[follower], np.inf)
-            better = np.where(won, 1.0, onward)
-            if np.array_equal(better, steps):
-                break
-            steps = better
-        lines = order[np.searchsorted(all_keys[order], start_keys)]
-        return np.asarray(steps[lines])
+        batches = [*self._explore(worlds, starts, uses_rng, np.inf)]
+        next_keys = np.concatenate([batch.next_keys for batch in batches])
+        is_win = np.concatenate([batch.is_win for batch in batches])
+        # keys of all states, in the order in which they were expanded
+        new_keys = (batch.next_keys.ravel()[batch.new] for batch in batches)
+        keys = np.concatenate([np.unique(start_keys), *new_keys])
+        order = np.argsort(keys)
+        sorted_keys = keys[order]
+        positions = np.searchsorted(sorted_keys, next_keys)
+        # episodes have ended in all next states that were not expanded
+        goes_on = sorted_keys.take(positions, mode="clip") == next_keys
+        next_states = order.take(positions, mode="clip")
+        steps = np.full(is_win.shape, np.inf)
+        while True:  # one more step of the longest path is known after each pass
+            onward = np.where(goes_on, 1 + steps.min(1)[next_states], np.inf)
+            new_steps = np.where(is_win, 1.0, onward)
+            if np.array_equal(new_steps, steps):
+                return np.asarray(steps[order[np.searchsorted(sorted_keys, start_keys)]])
+            steps = new_steps
 
-    def _wins(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
+    def _are_wins(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
         """Return an (n,) mask of the states in `rows` that are wins."""
-        if not self._tells_success:
+        if not self._scenario.tells_success:
             return np.asarray(rows["terminated"] != 0)
         won, members = rows["success"][:, 1:] != 0, rows["member"]
         if self._agent:
             return np.asarray(won[:, self._agent - 1])
         all_won = (won | ~self._scenario.present_agents(members)).all(axis=1)
-        return np.asarray(np.where(self._one_suffices[members], won.any(axis=1), all_won))
+        return np.asarray(np.where(self._one_win_suffices[members], won.any(axis=1), all_won))
 
 
-def _joint_actions(scenario: Scenario) -> NDArray[np.int64]:
+def _list_joint_actions(scenario: Scenario) -> NDArray[np.int64]:
     """Return the indices of all actions as (a,) for one agent, or of all combinations of actions as
     (a, A) for A agents."""
     count, agents = len(scenario.actions), scenario.layout.agents
@@ -400,8 +421,8 @@ def check_solution(scenario: Scenario) -> tuple[list[tuple[str, object]], list[s
     if level is None or not level.solution:
         return [], []
     moves = "".join(level.solution.split()).lower()
-    if rest := _MOVES.sub("", moves):
-        fault = f"its solution has {rest[0]!r}, expected letters of udlrUDLR, as in rruR or 2ruR"
+    if unknown := _MOVES.sub("", moves):
+        fault = f"its solution has {unknown[0]!r}, expected letters of udlrUDLR, as in rruR or 2ruR"
         return [], [f"{level.credit}: {fault}"]
     runs = [(int(times or 1), letter) for times, letter in _MOVES.findall(moves)]
     count = sum(times for times, _ in runs)
@@ -414,8 +435,7 @@ def check_solution(scenario: Scenario) -> tuple[list[tuple[str, object]], list[s
     steps = (_STEPS[letter] for times, letter in runs for _ in range(times))
     for number, action in enumerate(steps, 1):
         simulation.step(action)
-        won = world.success[AGENT] if scenario.tells_success else world.terminated
-        if won:
+        if world.success[AGENT] if scenario.tells_success else world.terminated:
             return [("solution", f"wins in {number} steps")], []
     return [], [f"{level.credit}: its solution of {count} steps does not win"]
 
@@ -449,32 +469,20 @@ def _trace_back(layers: list[list[Any]], state: int) -> Iterator[int]:
         state = parents[state]
 
 
-def _make_worlds(scenario: Scenario, checked: bool) -> Backend:
-    """Return compiled worlds for the search, with bounds checks if `checked`; object worlds if a
-    user-defined rule does not compile."""
-    try:
-        size = backend.get_expansion_size(scenario)
-        return make_batch(scenario, size, "compiled", checked=checked)
-    except errors.BuiltInDoesNotCompileError:
-        raise
-    except errors.DoesNotCompileError:
-        return make_batch(scenario, 1, "object", checked=checked)
-
-
 def _without_random_observations(scenario: Scenario) -> Scenario:
     """Return the scenario with full visibility if its observations may use random numbers, else the
     scenario itself. Observations do not matter to the search, and random ones would slow it
     down."""
     transparent = Call(REGISTRIES[VISIBILITY]["fully_transparent"], {})
 
-    def blinded(member: Scenario) -> Scenario:
+    def make_transparent(member: Scenario) -> Scenario:
         calls = (*member.calls(VISIBILITY), *member.calls(OBSERVATION))
         if not any(call.system.objects or uses_name(call.system.function, "rng") for call in calls):
             return member
         schedule = {**member.schedule, VISIBILITY: (transparent,), OBSERVATION: ()}
         return replace(member, schedule=schedule)
 
-    members = tuple(map(blinded, scenario.members))
+    members = tuple(map(make_transparent, scenario.members))
     if members == scenario.members:
         return scenario
     return replace(scenario, mixture=members) if scenario.mixture else members[0]
@@ -535,8 +543,11 @@ class ShortestPathHints(SolverWorker):
         """Start a search from the current state of a session. The result of an earlier search is
         dropped."""
         agent, names = self._agent, session.actions
-        lone = lambda indices: names[np.ravel(indices)[agent - 1]]  # noqa: E731
-        self._format_action = lone if agent else session.format_action
+
+        def format_own_action(actions: Any) -> str:
+            return str(names[np.ravel(actions)[agent - 1]])
+
+        self._format_action = format_own_action if agent else session.format_action
         self.send(session.row())
 
     def answer(self) -> SolutionPath | None:
@@ -552,8 +563,8 @@ def _serve(connection: Connection, scenario: Scenario, agent: int) -> None:
     send the results, until the connection is closed. `agent` is as for `Solver`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for the window
     solver: Solver | None = None
-    while True:
-        try:
+    with suppress(EOFError, OSError):  # the connection is closed
+        while True:
             number, rows = connection.recv()
             if connection.poll():
                 continue  # a newer request
@@ -565,7 +576,8 @@ def _serve(connection: Connection, scenario: Scenario, agent: int) -> None:
                 if rows.ndim:
                     result = solver.count_steps(rows)
                 else:
-                    _, result, *_ = solution = solver.solve_from(rows)
+                    solution = solver.solve_from(rows)
+                    result = solution.actions
                     if solution.verdict is not Verdict.WON:
                         message = f"From here: {solution.verdict.value}"
             except SearchLimitError as error:
@@ -573,5 +585,3 @@ def _serve(connection: Connection, scenario: Scenario, agent: int) -> None:
             except Exception as error:  # any error of a custom rule
                 message = f"{type(error).__name__}: {error}"
             connection.send((number, result, message))
-        except (EOFError, OSError):
-            return
