@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gv_engine.envs.level_sets import LevelsError
-from gv_engine.envs.rollout.evaluation import evaluate_policy
 from gv_engine.envs.rollout.policy import GREEDY, POLICIES, TRAINED
 from gv_engine.envs.rollout.policy_file import POLICY_FILE, PolicyFile
+from gv_engine.plugins.learning.evaluation import evaluate_policy
 
 
 class Recipe(NamedTuple):

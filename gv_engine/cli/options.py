@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import re
 import signal
 import sys
 import threading
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
 from functools import partial
@@ -22,14 +20,13 @@ from typing import Any, NoReturn, TypeAlias
 from gv_engine.cli.streams import flush_output
 from gv_engine.play.session.episode import Playable
 from gv_engine.play.session.video_writer import FORMATS
+from gv_engine.rules.errors import complain as complain
 from gv_engine.rules.errors import (
-    TrustError,
     describe_allowed,
     escape_unprintable,
     shorten,
     suggest_similar,
 )
-from gv_engine.rules.errors import complain as complain
 from gv_engine.scenario.documents.rule_modules import Consent, is_module_name
 from gv_engine.scenario.plugin import DOMAINS, AnyScenario, get_plugin
 from gv_engine.scenario.scenario import Scenario
@@ -269,36 +266,6 @@ def consent(options: argparse.Namespace) -> Consent:
     return Consent(trust=options.trust, allow_modules=options.allow_modules, code=options.code)
 
 
-def scenario_words(reference: Mapping[str, Any]) -> list[str]:
-    """Return the command-line words that name a scenario, with its --set and --max-steps;
-    `reference` is a result of `make_reference`."""
-    words = [reference["source"]]
-    for name, value in reference["settings"].items():
-        words += ["--set", f"{name}={json.dumps(value)}"]
-    limit = reference["changes"].get("max_steps")
-    return [*words, "--max-steps", str(limit)] if limit else words
-
-
-def consent_words(options: argparse.Namespace, load: Callable[..., object]) -> list[str]:
-    """Return the options --allow-module, --no-code and --trust as command-line words, to repeat a
-    command. --trust is included only if the function `load`, which loads the scenario, raises
-    TrustError without it.
-
-    Args:
-        options: options of the command.
-        load: function that loads the scenario with the keyword arguments of `Consent`.
-    """
-    words = [word for name in options.allow_modules for word in ("--allow-module", name)]
-    words += [] if options.code else ["--no-code"]
-    try:
-        # warnings about the scenario's files do not matter here
-        with warnings.catch_warnings(action="ignore"):
-            load(allow_modules=options.allow_modules, code=options.code)
-    except TrustError:
-        words.append("--trust")
-    return words
-
-
 def require_grid(scenario: AnyScenario, message: str) -> Scenario:
     """Return `scenario` if it is a grid; else raise an error whose message ends with `message`.
 
@@ -325,19 +292,6 @@ def require_step_limit(scenario: AnyScenario, max_steps: int | None, fix: str) -
         return get_plugin(scenario).with_step_limit(scenario, max_steps)
     except ValueError as error:
         raise UsageError(f"{error}; {fix}") from None
-
-
-def parse_seeds(text: str) -> range:
-    """Return the range of seeds that `text`, such as `0:3`, stands for; the end is not included.
-    Raise an argparse error for another text."""
-    ends = text.split(":")
-    if len(ends) == 2 and all(end.isdecimal() for end in ends):
-        seeds = range(*map(int, ends))
-        if seeds and seeds.stop <= 2**31:
-            return seeds
-    raise argparse.ArgumentTypeError(
-        f"found {shorten(text, 40)!r}, expected seeds from 0 on, as 0:3 for three"
-    )
 
 
 def parse_text(text: str) -> str:

@@ -41,8 +41,7 @@ from gv_engine.cli import options as cli
 from gv_engine.cli.replay import load_verified
 from gv_engine.envs.level_sets import LevelSet, level_set
 from gv_engine.envs.rollout.episode_folder import EpisodeFolder, read
-from gv_engine.envs.rollout.episode_stats import EpisodeStats, EpisodeValues
-from gv_engine.envs.rollout.evaluation import estimate_success
+from gv_engine.envs.rollout.episode_stats import EpisodeStats, EpisodeValues, estimate_success
 from gv_engine.envs.rollout.policy import ActionSequence, load_policies, policy_digest
 from gv_engine.envs.rollout.rollout import FinishedEpisode
 from gv_engine.envs.rollout.shards import Job

@@ -14,8 +14,8 @@ from gv_engine.compiler.batch_program import BatchProgram
 from gv_engine.envs.rollout import episode_folder
 from gv_engine.envs.rollout.episode_folder import EpisodeFolder
 from gv_engine.envs.rollout.episode_stats import EpisodeStats
-from gv_engine.envs.rollout.evaluation import evaluate_policy
 from gv_engine.envs.rollout.policy import PolicyError
+from gv_engine.plugins.learning.evaluation import evaluate_policy
 
 pytestmark = pytest.mark.slow
 
@@ -135,7 +135,7 @@ def test_rollout_refuses(here: Path, words: list[str], part: str, capsys):
         ("rollout keydoor-5x5 --levels test", "gv_engine.cli.rollout.level_set"),
         ("check keydoor-5x5", "gv_engine.play.grid.hooks.find_broken_contracts"),
         ("view keydoor-5x5", "gv_engine.play.session.batch_viewer.GridVectorEnv"),
-        ("", "gv_engine.envs.rollout.evaluation.level_set"),
+        ("", "gv_engine.plugins.learning.evaluation.level_set"),
     ],
     ids=["rollout", "check", "view", "evaluate"],
 )

@@ -6,7 +6,8 @@ import pytest
 
 from gv_engine import load_scenario
 from gv_engine.cli import create_parser, main
-from gv_engine.cli.options import scenario_options, scenario_words
+from gv_engine.cli.options import scenario_options
+from gv_engine.plugins.learning.cli.command_words import scenario_words
 from gv_engine.scenario.documents.loading import make_reference
 from gv_engine.scenario.plugin import get_plugin
 from tests.cli.shell import write

@@ -12,7 +12,7 @@ import pytest
 
 from gv_engine import GridVectorEnv, Scenario
 from gv_engine.cli import main
-from gv_engine.envs.rollout.evaluation import estimate_success
+from gv_engine.envs.rollout.episode_stats import estimate_success
 from gv_engine.envs.rollout.policy import PolicyError
 from gv_engine.envs.rollout.policy_file import RunError
 from gv_engine.learning import evaluate, load_policy

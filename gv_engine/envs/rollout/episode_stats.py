@@ -14,7 +14,17 @@ from gv_engine.envs.rollout.episode_folder import RolloutError
 from gv_engine.envs.rollout.rollout import FinishedEpisode, find_ended
 from gv_engine.scenario.plugin import AnyScenario
 
+_Z = 1.959964
+"""Quantile of the normal distribution for 95 %."""
 _CHUNK_EPISODES = 2**14  # episodes of a folder that are read at once
+
+
+class Estimate(NamedTuple):
+    """Mean with its 95 % confidence interval."""
+
+    mean: float
+    low: float
+    high: float
 
 
 class EpisodeValues(NamedTuple):
@@ -131,6 +141,15 @@ class EpisodeStats:
             rows += [(f"{name}, {of}", text) for of, text in zip(("mean", "least", "most"), texts)]
         rows += [(name, f"{ends / self.episodes:.1%}") for name, ends in self.ends.items()]
         return rows + [(f"{n}, mean sum", _number(m)) for n, m in zip(reward_names, means)]
+
+
+def estimate_success(successes: int, episodes: int) -> Estimate:
+    """Return the success rate of episodes with its 95 % score interval (Wilson, 1927)."""
+    rate, spread = successes / episodes, _Z**2 / episodes
+    center = (rate + spread / 2) / (1 + spread)
+    half = _Z / (1 + spread) * (rate * (1 - rate) / episodes + spread / (4 * episodes)) ** 0.5
+    low, high = (round(min(1.0, max(0.0, end)), 12) for end in (center - half, center + half))
+    return Estimate(rate, low, high)
 
 
 def _extend(limits: tuple[float, float], values: NDArray[Any]) -> tuple[float, float]:

@@ -26,7 +26,6 @@ from gv_engine.rules.turns import SINGLE_AGENT, AgentGroup
 from gv_engine.scenario.documents import rule_modules
 from gv_engine.scenario.memory.layout import RNG
 from gv_engine.scenario.plugin import AnyScenario
-from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.storage.resources import ASSETS
 
 POLICIES = ASSETS / "policies"
@@ -563,66 +562,6 @@ def load_policies(
     named = policies_by_agent(text, group)
     each = (named.get(name, "random") for name in group.names)
     return MultiAgentPolicy([load_policy(name, *acting) for name in each])
-
-
-class PartnerPolicies(NamedTuple):
-    """Policies of the agents that do not learn in a training.
-
-    Attributes:
-        by_agent: policy of each such agent, by the agent's index from 0.
-        text: the value of the option `--partner` with absolute paths.
-        digest: see `policy_digest`.
-    """
-
-    by_agent: dict[int, Policy]
-    text: str
-    digest: str
-
-
-def load_partners(text: str, scenario: Scenario, num_envs: int) -> PartnerPolicies:
-    """Return the policies in `text`, the value of the option `--partner`, such as
-    `cat=random,hunters=./run`.
-
-    Args:
-        text: names of agents or teams, and of their policies, see `load_policy`.
-        scenario: scenario of several agents.
-        num_envs: number of worlds.
-
-    Raises:
-        PolicyError: there is no such agent, team or policy, no agent is left to learn, or a policy
-            keeps a state that a checkpoint cannot hold.
-        RunError: a run is damaged, or does not fit the scenario.
-    """
-    group, where = scenario.agent_group, f"--partner {text}"
-    names = group.names
-    if "=" not in text:
-        expected = f"expected self, or NAME=POLICY, as {names[-1]}=random"
-        raise PolicyError(f"{where}: {expected}")
-    named = policies_by_agent(text, group, "--partner")
-    if "self" in named.values():
-        raise PolicyError(f"{where}: past selves act for all agents: give --partner self alone")
-    if len(named) == len(names):
-        raise PolicyError(
-            f"{where}: no agent is left to learn: leave one of {', '.join(names)} out"
-        )
-    acting = num_envs, len(scenario.actions), False, scenario
-    by_agent = {names.index(name): load_policy(each, *acting) for name, each in named.items()}
-    for name, policy in zip(named.values(), by_agent.values(), strict=True):
-        if isinstance(policy, BotPolicy) or getattr(policy, "has_state", False):
-            raise PolicyError(
-                f"{where}: {name} keeps a state of its own, which a checkpoint cannot hold: "
-                f"allowed are {', '.join(RANDOM)}, runs and functions"
-            )
-    return PartnerPolicies(by_agent, with_absolute_paths(text, group), policy_digest(text))
-
-
-def name_with_partners(run: Path, partner: str, group: AgentGroup) -> str:
-    """Return the value of the option `--policy` that plays the run in the folder `run` together
-    with the partners that it was trained with; `partner` is the value of the option `--partner`."""
-    if "=" not in partner:  # none, or past selves
-        return str(run)
-    named = policies_by_agent(partner, group, "--partner")
-    return ",".join(f"{name}={named.get(name, run)}" for name in group.names)
 
 
 # ---- following -----------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ NAMES = {
     "Config": "gv_engine.plugins.learning.config:Config",
     "TrainedPolicy": "gv_engine.envs.rollout.policy_file:TrainedPolicy",
     "WandbLogger": "gv_engine.plugins.learning.loggers:WandbLogger",
-    "evaluate": "gv_engine.envs.rollout.evaluation:evaluate_policy",
+    "evaluate": "gv_engine.plugins.learning.evaluation:evaluate_policy",
     "export_policy": "gv_engine.plugins.learning.policy_export:export_policy",
     "load_policy": "gv_engine.envs.rollout.policy_file:TrainedPolicy",
     "resume_training": "gv_engine.plugins.learning.training:resume_training",

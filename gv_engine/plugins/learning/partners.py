@@ -18,10 +18,10 @@ from gv_engine.envs.backends.seeding import derive_seeds
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.rollout.network_spec import NetworkSpec
 from gv_engine.envs.rollout.numpy_net import NumpyNet
-from gv_engine.envs.rollout.policy import load_partners
 from gv_engine.envs.rollout.policy_file import RunError
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.plugins.learning.config import ConfigError, Hyperparameters
+from gv_engine.plugins.learning.partner_policies import load_partners
 from gv_engine.plugins.learning.torch_library import Tensor, torch
 from gv_engine.scenario.scenario import Scenario
 
@@ -100,7 +100,7 @@ class FrozenPartners(Partners):
     steps of all agents: the generators need not be saved.
 
     Raises:
-        PolicyError, RunError: see `gv_engine.envs.rollout.policy.load_partners`.
+        PolicyError, RunError: see `gv_engine.plugins.learning.partner_policies.load_partners`.
     """
 
     def __init__(
@@ -261,7 +261,7 @@ def resolve_partner(text: str, scenario: Scenario) -> str:
 
     Raises:
         ConfigError: the scenario has one agent.
-        PolicyError, RunError: see `gv_engine.envs.rollout.policy.load_partners`.
+        PolicyError, RunError: see `gv_engine.plugins.learning.partner_policies.load_partners`.
     """
     if text and scenario.layout.agents == 1:
         raise ConfigError(f"--partner {text}: {scenario.name} has one agent: leave the partner out")

@@ -285,7 +285,7 @@ def prepare_settings(config: Config, scenario: Scenario) -> Hyperparameters:
 
     Raises:
         ConfigError: the learner, the partner or the curriculum cannot train on the scenario.
-        PolicyError, RunError: see `gv_engine.envs.rollout.policy.load_partners`.
+        PolicyError, RunError: see `gv_engine.plugins.learning.partner_policies.load_partners`.
     """
     if config.learner == "mappo" and scenario.layout.agents == 1:
         raise ConfigError(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.envs.rollout.evaluation import Estimate
+from gv_engine.envs.rollout.episode_stats import Estimate
 from gv_engine.play.session.autoplay import SOLVER
 from gv_engine.plugins.learning.benchmark.entry import (
     SEEDS,

@@ -31,6 +31,7 @@ from gv_engine.plugins.learning.benchmark.entry import (
     match_scenarios,
 )
 from gv_engine.plugins.learning.benchmark.runner import PPO, RUN_NO_CODE, PartRunner
+from gv_engine.plugins.learning.cli.command_words import parse_seeds
 from gv_engine.plugins.learning.extras import RL
 from gv_engine.rules.errors import escape_unprintable, shorten
 from gv_engine.scenario.plugin import format_command
@@ -60,7 +61,7 @@ def add_options(parser: cli.CommandParser) -> None:
     )
     parser.add_option("--scenario NAME", str, scenario_text, dest="scenarios", action="append")
     seeds_text = "make parts of seeds A to B - 1, within 0:10"
-    parser.add_option("--seeds A:B", cli.parse_seeds, seeds_text, ())
+    parser.add_option("--seeds A:B", parse_seeds, seeds_text, ())
     parser.add_ray("make parts")
     shown = parser.add_mutually_exclusive_group()
     parser.add_flag("--show", "print the results, make no parts", group=shown)

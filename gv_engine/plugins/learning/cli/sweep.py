@@ -29,9 +29,10 @@ from typing import TYPE_CHECKING
 
 from gv_engine.cli import options as cli
 from gv_engine.envs.level_sets import TEST_SETS, level_set
-from gv_engine.envs.rollout.evaluation import evaluate_policy
+from gv_engine.plugins.learning.cli.command_words import consent_words
 from gv_engine.plugins.learning.cli.train import TrainingPlan, find_training_device, train_run
 from gv_engine.plugins.learning.config import Config, ConfigError
+from gv_engine.plugins.learning.evaluation import evaluate_policy
 from gv_engine.plugins.learning.extras import RL, SWEEP
 from gv_engine.plugins.learning.training import Training, check_partner_code, prepare_settings
 from gv_engine.scenario.documents.loading import load_scenario
@@ -79,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
         )
     load = partial(load_scenario, config.scenario, **dict(options.settings))
     pairs = [f"{name}={json.dumps(value)}" for name, value in options.settings]
-    more = [*(w for pair in pairs for w in ("--set", pair)), *cli.consent_words(options, load)]
+    more = [*(w for pair in pairs for w in ("--set", pair)), *consent_words(options, load)]
     words = ["gv-engine", "sweep", str(options.config), "--out", str(out), *more]
     words += ["--trials", str(options.trials)] if options.trials else []
     command = format_command(words)

@@ -38,9 +38,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gv_engine.cli import options as cli
 from gv_engine.envs.level_sets import LevelSet, level_set
 from gv_engine.envs.rollout import episode_folder
-from gv_engine.envs.rollout.evaluation import evaluate_policy
-from gv_engine.envs.rollout.policy import name_with_partners
 from gv_engine.play.session.watchdog import force_exit_after
+from gv_engine.plugins.learning.cli.command_words import consent_words, parse_seeds, scenario_words
 from gv_engine.plugins.learning.config import (
     CURRICULA,
     LEARNERS,
@@ -48,8 +47,10 @@ from gv_engine.plugins.learning.config import (
     StopCondition,
     read_config_file,
 )
+from gv_engine.plugins.learning.evaluation import evaluate_policy
 from gv_engine.plugins.learning.extras import RL
 from gv_engine.plugins.learning.loggers import WandbLogger, import_wandb
+from gv_engine.plugins.learning.partner_policies import name_with_partners
 from gv_engine.plugins.learning.training import (
     Callback,
     Logger,
@@ -437,7 +438,7 @@ def add_options(parser: cli.CommandParser) -> None:
     )
     parser.add_option("--seed S", cli.parse_episode_seed, seed_text, group=seeds)
     seeds_text = "train one run per seed from A to B - 1, one after the other"
-    parser.add_option("--seeds A:B", cli.parse_seeds, seeds_text, group=seeds)
+    parser.add_option("--seeds A:B", parse_seeds, seeds_text, group=seeds)
     parser.add_ray("train all runs at once")
     parser.add_levels("train on these levels alone")
     parser.add_flag("--watch", "show the worlds in a window, as `gv-engine view` does")
@@ -518,7 +519,7 @@ def _format_commands(
     resumes the training. `group` names the agents."""
     reference, partner = run.scenario, run.settings.partner
     load = partial(load_scenario, reference["source"], **reference["settings"])
-    words = ["gv-engine", "rollout", *cli.scenario_words(reference), "--policy"]
+    words = ["gv-engine", "rollout", *scenario_words(reference), "--policy"]
     words.append(name_with_partners(path, partner, group))
     resume_words = ["gv-engine", "train", "--resume", str(path)]
     resume_words += ["--ray", options.ray] if options.ray else []
@@ -527,8 +528,8 @@ def _format_commands(
         check_partner_code(partner, path, consent.get("trust", False))
         load_reference(reference, path, **consent)
 
-    resume_words += cli.consent_words(options, load_run)
-    return format_command(words + cli.consent_words(options, load)), format_command(resume_words)
+    resume_words += consent_words(options, load_run)
+    return format_command(words + consent_words(options, load)), format_command(resume_words)
 
 
 def _create_runs(

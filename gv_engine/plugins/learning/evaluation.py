@@ -11,22 +11,13 @@ from numpy.typing import NDArray
 from gv_engine.envs.arg_checks import check_at_least
 from gv_engine.envs.environment import resolve_grid_scenario
 from gv_engine.envs.level_sets import Levels, LevelSet, level_set
+from gv_engine.envs.rollout.episode_stats import Estimate, estimate_success
 from gv_engine.envs.rollout.policy import CallablePolicy, Policy, PolicyError, load_policies
 from gv_engine.envs.rollout.shards import Job
 from gv_engine.scenario.plugin import get_plugin
 
-_Z = 1.959964
-"""Quantile of the normal distribution for 95 %."""
 _RESAMPLES = 2000
 _DEFAULT_EPISODES = 100
-
-
-class Estimate(NamedTuple):
-    """Mean with its 95 % confidence interval."""
-
-    mean: float
-    low: float
-    high: float
 
 
 class Evaluation(NamedTuple):
@@ -119,15 +110,6 @@ def _adapt_policy(policy: Any, env: Any) -> Policy:
         )
     label = getattr(policy, "__name__", type(policy).__name__)
     return CallablePolicy(policy, env.num_envs, env.num_actions, label)
-
-
-def estimate_success(successes: int, episodes: int) -> Estimate:
-    """Return the success rate of episodes with its 95 % score interval (Wilson, 1927)."""
-    rate, spread = successes / episodes, _Z**2 / episodes
-    center = (rate + spread / 2) / (1 + spread)
-    half = _Z / (1 + spread) * (rate * (1 - rate) / episodes + spread / (4 * episodes)) ** 0.5
-    low, high = (round(min(1.0, max(0.0, end)), 12) for end in (center - half, center + half))
-    return Estimate(rate, low, high)
 
 
 def _bootstrap(values: NDArray[np.float64], rng: np.random.Generator) -> Estimate:
