@@ -226,7 +226,8 @@ def test_the_critic_of_mappo_sees_all_agents_and_its_actor_one():
 
 @pytest.mark.parametrize(("level", "expected"), [("hand-over", [3, 3]), ("ball", [3, 3, 12, 12])])
 def test_rewards_of_mappo_are_those_of_the_team(level, expected):
-    learner = make_learner(level, "object", num_envs=2, num_steps=3, learner="mappo")
+    sizes = {"num_envs": 2, "num_steps": 3, "num_minibatches": 1}
+    learner = make_learner(level, "object", learner="mappo", **sizes)
     agents = learner.spec.agents
     own = np.array([[1, 2, 4, 8][:agents] * 2] * 3, np.float32)
     learner._buffer.arrays["reward"][...] = own
@@ -255,7 +256,7 @@ def test_rnd_rewards_what_is_new_and_less_each_time():
     assert torch.equal(learner.net.target, target)
     after = learner.net.prediction_errors(rows).mean()
     assert after < 0.3 * before
-    assert learner.net.prediction_errors(unseen[new]).mean() > 2 * after
+    assert learner.net.prediction_errors(unseen[new]).mean() > 1.5 * after
 
 
 @pytest.mark.parametrize("memory", [False, True])

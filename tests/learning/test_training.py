@@ -246,7 +246,7 @@ def assert_policy_plays(level: str, policy: str, capsys: pytest.CaptureFixture[s
 
 def test_agents_learn_together_and_what_they_learned_is_a_policy_of_all(capsys):
     command = ["train", "hold-plates", "--steps"]
-    assert main([*command, "400000", "--until", "0.97", "--out", "plates"]) == 0
+    assert main([*command, "600000", "--until", "0.97", "--out", "plates"]) == 0
     assert main([*command, "16384", "--num-envs", "16", "--out", "whole"]) == 0
     assert main([*command, "8192", "--num-envs", "16", "--out", "part"]) == 0
     assert resume("part", steps=16384) == 0
