@@ -173,10 +173,10 @@ def test_the_camera_keeps_the_agent_in_sight_and_cells_readable(size: tuple[int,
 
 
 def test_grids_are_shown_whole_where_their_cells_can_be_made_out():
-    assert default_cell_size((9, 9), (500, 900), readable=20) == 55
-    assert default_cell_size((4, 4), (100, 100), readable=20) == 25
-    assert default_cell_size((64, 64), (1000, 1000), readable=20) == 41
-    assert default_cell_size((300, 2), (100, 100), readable=20) == 20
+    assert default_cell_size((9, 9), (500, 900), min_readable=20) == 55
+    assert default_cell_size((4, 4), (100, 100), min_readable=20) == 25
+    assert default_cell_size((64, 64), (1000, 1000), min_readable=20) == 41
+    assert default_cell_size((300, 2), (100, 100), min_readable=20) == 20
 
 
 def test_the_camera_stops_at_the_edges_and_puts_small_grids_in_the_middle():

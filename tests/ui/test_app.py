@@ -247,7 +247,7 @@ def test_large_letters_leave_room_for_what_is_needed(
     desk.press("Up")
     line = line_height(size, desk.app.scale)
     surface = pygame.Surface(size, 0, 32)
-    hints = " · ".join(screen._fit_hints(Painter(surface, desk.app.theme, line), 2))
+    hints = " · ".join(screen._fit_hints(Painter(surface, desk.app.theme, line), screen.hints(), 2))
     for needed in ("turn left", "turn right", "Space", "P pick up", "Z undo", "H all keys"):
         assert needed in hints
     panel = lay_out_screen(surface.get_rect(), line, False, 1, 2).panel

@@ -440,7 +440,7 @@ def test_the_board_stays_where_it_is_when_the_level_is_over(
     assert boards_of(screen) == before
     desk.press("Z")
     assert np.array_equal(desk.look()[state], board)
-    hints = " ".join(screen._fit_hints(desk.app._painter, 2, screen.current_hints()))  # type: ignore[arg-type]
+    hints = " ".join(screen._fit_hints(desk.app._painter, screen.current_hints(), 2))  # type: ignore[arg-type]
     assert "Z undo" in hints
 
 

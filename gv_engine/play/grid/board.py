@@ -224,7 +224,7 @@ class Board:
         fractional. `alpha` is the opacity from 0 to 1, and `shown` tells which cells are bright."""
         rect = self.cell_rect(*place)
         lit = bool(shown[round(place[0]), round(place[1])] >> 24 & 1)
-        sprite = self._sheet.get(self._sheet.sprite_name(*obj[:2]), obj[2], rect.w, lit=lit)
+        sprite = self._sheet.get(self._sheet.sprite_name(*obj[:2]), obj[2], rect.w, is_lit=lit)
         if alpha < 1:
             sprite = sprite.copy()
             sprite.set_alpha(int(255 * alpha))

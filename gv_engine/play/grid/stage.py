@@ -160,7 +160,7 @@ class GridStage(Stage):
     """
 
     holds = True
-    glide = 0.12
+    animation_seconds = 0.12
 
     def __init__(self, game: Any, theme: Theme) -> None:
         """Create the drawing of `game`, an episode or another source of frames, with its sprites in

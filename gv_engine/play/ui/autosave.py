@@ -20,13 +20,11 @@ from gv_engine.rules.errors import error_text, format_count, shorten
 from gv_engine.scenario.documents.document import MAX_SCENARIO_BYTES
 from gv_engine.scenario.storage.files import exclusive_lock, parse_json, read_bytes, write_file
 
-SAVE_INTERVAL = 2.0
-"""Seconds between two autosaves at least."""
-_LOCK = "lock"
-"""Name of the file that a running window keeps locked."""
+SAVE_INTERVAL = 2.0  # seconds between two autosaves at least
+_LOCK = "lock"  # name of the file that a running window keeps locked
 _STALE_AFTER = 24 * 3600.0  # s after which an empty folder of a killed window is removed
+# Start of the last line of an autosave of edits, which names the edited file.
 _ABOUT = "\n# unsaved edits of "
-"""Start of the last line of an autosave of edits, which names the edited file."""
 
 
 class UnsavedEdits(NamedTuple):
@@ -65,8 +63,7 @@ class UnsavedEdits(NamedTuple):
         return cls(text, str(about.get("file", "")), str(about.get("variant", "")))
 
 
-Unsaved = Replay | UnsavedEdits
-"""Work of a screen that would be lost if the process were killed."""
+Unsaved = Replay | UnsavedEdits  # work of a screen that would be lost if the process were killed
 
 
 def autosave_folder() -> Path:

@@ -46,6 +46,8 @@ _CYAN = HOURGLASS, "M0 0h4v1h-4zM1 1h2v2h-2zM0 3h4v1h-4z"
 _NONE = Shades("#f4ecdc", "#5a4f48", "#fffdf8", "#4a413b", "", "")
 _WHITE, _BLACK = "#fff6e6", "#3a3138"
 
+# Shades by name of the palette, then by colour index, in the order of
+# `gv_engine.rules.objects.COLORS`.
 PALETTES: dict[str, tuple[Shades, ...]] = {
     "standard": (
         _NONE,
@@ -71,8 +73,6 @@ PALETTES: dict[str, tuple[Shades, ...]] = {
         Shades("#5be1fe", "#10657c", "#cdf6ff", _BLACK, *_CYAN),
     ),
 }
-"""Shades by name of the palette, then by colour index, in the order of
-`gv_engine.rules.objects.COLORS`."""
 
 
 # ---- theme ---------------------------------------------------------------------------------------
@@ -125,5 +125,4 @@ _DARK_AND_LIGHT = (
     ("#231f27", "#231f27"),  # on_select
 )
 DARK, LIGHT = (Theme(*colors) for colors in zip(*_DARK_AND_LIGHT, strict=True))
-THEMES = {"dark": DARK, "light": LIGHT}
-"""Themes by their name in the settings."""
+THEMES = {"dark": DARK, "light": LIGHT}  # themes by their name in the settings

@@ -29,8 +29,7 @@ from gv_engine.scenario.storage.files import check_file_size, make_file_name, re
 # ---- folders -------------------------------------------------------------------------------------
 
 NAME = "gv-engine"
-MAX_SETTINGS_SIZE = 64 * 1024
-"""Maximum size in bytes of files with settings or keys."""
+MAX_SETTINGS_SIZE = 64 * 1024  # maximum size in bytes of files with settings or keys
 
 
 def config_folder() -> Path:
@@ -172,20 +171,15 @@ def save_replay(game: Game) -> Path:
 
 # ---- settings ------------------------------------------------------------------------------------
 
-MAX_RECENT = 12
-"""Number of recent scenarios to remember."""
-MAX_UNFINISHED = 6
-"""Number of unfinished games to keep, one of a level."""
+MAX_RECENT = 12  # number of recent scenarios to remember
+MAX_UNFINISHED = 6  # number of unfinished games to keep, one of a level
 SCALES = (1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0)
-CELLS = (16, 24, 32, 48, 64, 96)
-"""Sides of cells in pixels, for exports of replays."""
-EXPORTS = tuple(dict.fromkeys((".mp4", *FORMATS)))
-"""File types for exports of replays."""
-SPEEDS = (1, 2, 4, 8, 16, 30, 60)
-"""Steps per second of replays and of real time."""
+CELLS = (16, 24, 32, 48, 64, 96)  # sides of cells in pixels, for exports of replays
+EXPORTS = tuple(dict.fromkeys((".mp4", *FORMATS)))  # file types for exports of replays
+SPEEDS = (1, 2, 4, 8, 16, 30, 60)  # steps per second of replays and of real time
 
+# Descriptions of how arrow keys move the agent, by value of the setting.
 STEERING = {"agent": "turn and walk", "screen": "go where the key points"}
-"""Descriptions of how arrow keys move the agent, by value of the setting."""
 
 
 @dataclass
@@ -310,6 +304,7 @@ def _is_size(value: list[Any]) -> bool:
     )
 
 
+# Checks of values by name of the setting, in addition to the check of the type.
 _CHECKS: dict[str, Callable[[Any], bool]] = {
     "theme": THEMES.__contains__,
     "steering": STEERING.__contains__,
@@ -322,28 +317,24 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "recording": (".mp4", ".gif").__contains__,
     "recent": lambda value: all(isinstance(item, str) for item in value),
 }
-"""Checks of values by name of the setting, in addition to the check of the type."""
 
 
 # ---- progress ------------------------------------------------------------------------------------
 
-_MAX_LEVELS = 2000
-"""Maximum number of levels to remember; the levels solved last are kept."""
-_MAX_FILE_SIZE = 2**20
-"""Maximum size of the file in bytes."""
+_MAX_LEVELS = 2000  # maximum number of levels to remember; the levels solved last are kept
+_MAX_FILE_SIZE = 2**20  # maximum size of the file in bytes
+# Line of the file: `DIGEST = STEPS`, the digest of a level's map and the fewest steps of a
+# solution; or `MARKDIGEST = 1`, a mark from `_MARKS` and the digest.
 _LEVEL_LINE = re.compile(rb'\s*"?(\w{1,64})"?\s*=\s*([1-9]\d{0,8})\s*(#.*)?')
-"""Line of the file: `DIGEST = STEPS`, the digest of a level's map and the fewest steps of a
-solution; or `MARKDIGEST = 1`, a mark from `_MARKS` and the digest."""
+# Marks of levels with a failed try, and of levels solved at the first try.
 _MARKS = _TRIED, _FIRST = "tried_", "first_"
-"""Marks of levels with a failed try, and of levels solved at the first try."""
+# Medals of a level, with their names.
 MEDALS = {"solved": "Solved", "par": "Par", "first": "First try"}
-"""Medals of a level, with their names."""
 
 
-OPEN_LEVELS = 3
-"""Number of levels of a pack that are open and not solved."""
+OPEN_LEVELS = 3  # number of levels of a pack that are open and not solved
+# Note on a locked level, with the key that plays it.
 LOCKED_NOTE = "Solve one more of the open levels first; {} again plays it now"
-"""Note on a locked level, with the key that plays it."""
 
 
 class Progress:

@@ -41,16 +41,16 @@ class FormulaFont(LineFont):
         super().__init__(line)
         self._small = sprites.load_font(None, round(line * 11 / 12 * OVERSAMPLING * _SMALLER))
 
-    def _pieces(self, text: str) -> Iterator[tuple[str, freetype.Font, int]]:
+    def _split_by_font(self, text: str) -> Iterator[tuple[str, freetype.Font, int]]:
         """Yield (piece, font, y) for the pieces of an expression's text from left to right: a
         smaller font for exponents, which stand at the top."""
         end = 0
         for exponent in _EXPONENT.finditer(text):
-            yield from super()._pieces(text[end : exponent.start()])
+            yield from super()._split_by_font(text[end : exponent.start()])
             if exponent[1]:
                 yield exponent[1], self._small, 0
             end = exponent.end()
-        yield from super()._pieces(text[end:])
+        yield from super()._split_by_font(text[end:])
 
 
 def formula_font(line: int) -> LineFont:
@@ -152,7 +152,9 @@ class TreeInspector:
             for number, (ink, text, level) in enumerate(page):
                 slot = pygame.Rect(inner.x + level * line, inner.y + number * line, 0, line)
                 slot.w = inner.right - slot.x
-                draw_text_line(surface, slot, text, line, getattr(theme, ink), letters=formula_font)
+                draw_text_line(
+                    surface, slot, text, line, getattr(theme, ink), get_font=formula_font
+                )
 
     def event(self, event: pygame.event.Event) -> bool:
         """Handle a mouse event; return True if the panel has changed."""

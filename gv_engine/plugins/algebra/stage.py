@@ -248,7 +248,7 @@ class TreeStage(Stage):
 
     hinted_commands = ("next_usable", "apply", "hint", "node_before", "node_after", "node_above")
     holds = False
-    glide = 0.35
+    animation_seconds = 0.35
 
     def __init__(self, game: Any, theme: Theme) -> None:
         self.view = "both"
@@ -353,7 +353,7 @@ class TreeStage(Stage):
             card = rect.inflate(min(0, measure_text(text, self.line) + self.line - rect.w), 0)
             surface.blit(rounded_rect(card.size, self.line // 2, self._theme.background), card)
             ink = self._theme.accent
-            draw_text_line(surface, card, text, self.line, ink, "center", letters=formula_font)
+            draw_text_line(surface, card, text, self.line, ink, "center", get_font=formula_font)
 
     def _status_note(self) -> str:
         """Return a message to the player on the search for a hint, the node under the mouse, or the
@@ -590,7 +590,7 @@ class TreeStage(Stage):
             slot = pygame.Rect(rect.x, rect.y + number * line, aside, line)
             draw_text_line(surface, slot, code, line, theme.accent)
             slot.x, slot.w = slot.right, rect.w - aside
-            draw_text_line(surface, slot, text, line, ink, letters=formula_font)
+            draw_text_line(surface, slot, text, line, ink, get_font=formula_font)
         return True
 
     def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:

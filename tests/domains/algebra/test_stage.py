@@ -354,7 +354,7 @@ def test_the_inspector_tells_what_each_rule_would_give_and_pay():
 )
 def test_exponents_are_raised_as_far_as_they_reach(text, raised):
     letters = formula_font(24)
-    pieces = letters._pieces(text)
+    pieces = letters._split_by_font(text)
     assert [part for part, used, _ in pieces if used is not letters._font] == raised
 
 

@@ -17,7 +17,7 @@ from gv_engine.play.session.sprite_paths import sprite_folders
 from gv_engine.play.session.video_writer import FORMATS, Picture
 from gv_engine.play.ui.colors import DARK, Theme
 from gv_engine.play.ui.drawing.sprites import pygame
-from gv_engine.play.ui.drawing.stage import Stage, draw_status_panel, lay_out_screen, make_stage
+from gv_engine.play.ui.drawing.stage import Stage, StatusPanel, lay_out_screen, make_stage
 from gv_engine.play.ui.drawing.widgets import Painter, line_height
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.scenario.plugin import DOMAINS
@@ -25,9 +25,9 @@ from gv_engine.scenario.storage.files import AtomicFile, make_write_error
 
 # ---- renderer ------------------------------------------------------------------------------------
 
+# Width and height in pixels of the smallest picture that holds everything; smaller ones are scaled
+# down.
 MIN_SIZE = (320, 240)
-"""Width and height in pixels of the smallest picture that holds everything; smaller ones are scaled
-down."""
 
 
 class FrameRenderer:
@@ -102,7 +102,8 @@ class FrameRenderer:
         painter = Painter(surface, self._theme, line)
         painter.draw_text(at.header, self.title, size=1.3)
         stage.draw(surface, at.stage, 1)
-        draw_status_panel(painter, at.panel, frame, stage, [frame.ending] if frame.ending else [])
+        facts = [frame.ending] if frame.ending else []
+        StatusPanel(painter, frame, stage, facts).draw(at.panel)
         painter.draw_text(at.hints, self._hints, "muted", "center", 0.9)
 
 
@@ -110,10 +111,9 @@ class FrameRenderer:
 
 RENDER_CELL = 32  # side of a cell in pixels, for `rgb_array`
 
-DrawFrame = Callable[[Any], Picture]
-"""Function that draws a frame into an (H, W, 3) uint8 picture."""
+DrawFrame = Callable[[Any], Picture]  # function that draws a frame into an (H, W, 3) uint8 picture
+# Function (scenario, view, side of a cell in pixels) that returns a `DrawFrame`.
 RendererFactory = Callable[["Playable", str, int], DrawFrame]
-"""Function (scenario, view, side of a cell in pixels) that returns a `DrawFrame`."""
 
 
 def stage_renderer(scenario: Playable, view: str, cell: int) -> DrawFrame:

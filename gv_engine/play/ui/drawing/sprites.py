@@ -44,14 +44,10 @@ ANGLES = (0, 180, 90, -90)  # counterclockwise: FORWARD, BACKWARD, LEFT, RIGHT
 SMALL = 16  # pixels: smaller cells show the small sprites
 MAX_CACHED_SIZES = 8  # resizing a window asks for a new size at every step
 
-PLACE = re.compile(f"{{{{({'|'.join(Shades._fields)})}}}}")
-SIGN = re.compile(r"{{(emblem|sign)}}")
+PLACEHOLDER = re.compile(f"{{{{({'|'.join(Shades._fields)})}}}}")
+SYMBOL_PLACEHOLDER = re.compile(r"{{(emblem|sign)}}")
 
-Below = tuple[str, int] | tuple[()]
-"""Name and colour of the ground object below a sprite; () for none."""
-
-SpriteKey = tuple[str, int, int, bool, Below | None]
-"""Cache key: name, colour, turn, lit, and for sprites on the floor the ground object."""
+GroundSprite = tuple[str, int]  # name and colour of the ground object below a sprite
 
 
 class SpriteSheet:
@@ -72,20 +68,21 @@ class SpriteSheet:
         self._palette = PALETTES[palette]
         self._types = types
         self._folders = sprite_paths.with_builtin_folders(folders)
-        self._texts: dict[tuple[str, bool], tuple[Path, str]] = {}
-        self._sizes: dict[int, dict[SpriteKey, pygame.Surface]] = {}
+        self._sources: dict[tuple[str, bool], tuple[Path, str]] = {}
+        # sprites by arguments of `get` or `tile`, for each size
+        self._cache_by_size: dict[int, dict[tuple[object, ...], pygame.Surface]] = {}
 
-    def sprite_name(self, kind: int, state: int) -> str:
-        """Return the name of the sprite for the object type with index `kind` in the state with
-        index `state`."""
-        return self._types[kind].sprite_of(state)
+    def sprite_name(self, type_index: int, state: int) -> str:
+        """Return the name of the sprite for the object type with index `type_index` in the state
+        with index `state`."""
+        return self._types[type_index].sprite_of(state)
 
     def get(
-        self, name: str, color: int, size: int, turn: int = 0, lit: bool = True
+        self, name: str, color: int, size: int, turn: int = 0, is_lit: bool = True
     ) -> pygame.Surface:
         """Return the sprite `name` as a cached, transparent surface of `size` × `size` pixels,
         which callers must not change. `color` is an index into the palette, `turn` is 0 as drawn, 1
-        upside down, 2 to the left or 3 to the right, and `lit=False` darkens.
+        upside down, 2 to the left or 3 to the right, and `is_lit=False` darkens.
 
         Args:
             name: file name without `.svg`; a missing sprite is shown as `unknown`, or as a tile
@@ -93,7 +90,7 @@ class SpriteSheet:
             color: colour index; an index beyond the palette counts as 0.
             size: side in pixels, at least 1.
             turn: 0 as drawn, 1 upside down, 2 a quarter to the left, 3 a quarter to the right.
-            lit: False dims the sprite.
+            is_lit: False dims the sprite.
 
         Raises:
             SpriteError: SDL cannot read the file.
@@ -101,11 +98,13 @@ class SpriteSheet:
         """
         if name in sprite_paths.OTHER_AGENTS:
             name, turn = "other_agent", sprite_paths.OTHER_AGENTS[name]
-        cache, key = self._size_cache(size), (name, color, turn, lit, None)
+        cache, key = self._get_cache(size), (name, color, turn, is_lit)
         if key not in cache:
-            is_changed = turn or not lit
-            sprite = (self.get if is_changed else self._render)(name, color, size)
-            cache[key] = _dim(pygame.transform.rotate(sprite, ANGLES[turn]), lit)
+            if turn or not is_lit:
+                sprite = pygame.transform.rotate(self.get(name, color, size), ANGLES[turn])
+            else:
+                sprite = self._render(name, color, size)
+            cache[key] = sprite if is_lit else _dim(sprite)
         return cache[key]
 
     def agent(self, color: int, size: int, turn: int = 0) -> pygame.Surface:
@@ -115,21 +114,27 @@ class SpriteSheet:
         return self.get("own_agent" if color else "agent", color, size, turn)
 
     def tile(
-        self, name: str, color: int, size: int, lit: bool = True, below: Below = ()
+        self,
+        name: str,
+        color: int,
+        size: int,
+        is_lit: bool = True,
+        ground: GroundSprite | None = None,
     ) -> pygame.Surface:
-        """Return the sprite `name` drawn on the floor, and on the ground object `below` if there is
-        one, which is also shown small in a corner, as a target under a crate. The surface is
-        opaque, and callers must not change it. `color`, `size` and `lit` are as for `get`."""
-        cache, key = self._size_cache(size), (name, color, 0, lit, below)
+        """Return the sprite `name` drawn on the floor, and on the object `ground` if there is one,
+        which is also shown small in a corner, such as a target under a crate. The surface is
+        opaque, and callers must not change it. `color`, `size` and `is_lit` are as for `get`."""
+        cache, key = self._get_cache(size), ("tile", name, color, is_lit, ground)
         if key not in cache:
             tile = pygame.Surface((size, size), 0, 32)
-            # the floor does not hide what lies on it
-            layers = () if below and name == "floor" else ((name, color),)
-            for part, its_color in (("floor", 0), *((below,) if below else ()), *layers):
-                tile.blit(self.get(part, its_color, size), (0, 0))
-            if below and layers:
-                self.draw_covered(tile, tile.get_rect(), *below)
-            cache[key] = _dim(tile, lit)
+            tile.blit(self.get("floor", 0, size), (0, 0))
+            if ground:
+                tile.blit(self.get(*ground, size), (0, 0))
+            if not ground or name != "floor":  # the floor does not hide what lies on it
+                tile.blit(self.get(name, color, size), (0, 0))
+                if ground:
+                    self.draw_covered(tile, tile.get_rect(), *ground)
+            cache[key] = tile if is_lit else _dim(tile)
         return cache[key]
 
     def draw_covered(self, surface: pygame.Surface, cell: Rect, name: str, color: int) -> None:
@@ -142,21 +147,24 @@ class SpriteSheet:
             sprite = self.get(name, color, side * 5 // 6)
             surface.blit(sprite, sprite.get_rect(center=badge.center))
 
-    def draw_under_agent(self, surface: pygame.Surface, cell: Rect, look: Sequence[int]) -> None:
-        """Draw the object with the appearance `look` (type, state, colour) on which an agent stands
-        as a covered one, unless it is Floor, or fills its cell and is seen around the agent."""
-        kind, state, color = map(int, look)
-        name = self.sprite_name(kind, state)
-        if kind > FLOOR and self.get(name, color, cell.w).get_at((0, 0))[3] < 255:
+    def draw_under_agent(
+        self, surface: pygame.Surface, cell: Rect, appearance: Sequence[int]
+    ) -> None:
+        """Draw the object on which an agent stands as a covered one, unless it is Floor, or fills
+        its cell and is seen around the agent. `appearance` is its type, state and colour."""
+        type_index, state, color = map(int, appearance)
+        name = self.sprite_name(type_index, state)
+        fills_cell = self.get(name, color, cell.w).get_at((0, 0)).a == 255
+        if type_index > FLOOR and not fills_cell:
             self.draw_covered(surface, cell, name, color)
 
-    def _size_cache(self, size: int) -> dict[SpriteKey, pygame.Surface]:
+    def _get_cache(self, size: int) -> dict[tuple[object, ...], pygame.Surface]:
         """Return the cache of sprites of `size` pixels; if there are too many sizes, drop the cache
         of the least recently used one."""
-        cache = self._sizes.pop(size, {})
-        self._sizes[size] = cache  # the size used last is last
-        if len(self._sizes) > MAX_CACHED_SIZES:
-            del self._sizes[next(iter(self._sizes))]
+        cache = self._cache_by_size.pop(size, {})
+        self._cache_by_size[size] = cache  # the size used last is last
+        if len(self._cache_by_size) > MAX_CACHED_SIZES:
+            del self._cache_by_size[next(iter(self._cache_by_size))]
         return cache
 
     def _render(self, name: str, color: int, size: int) -> pygame.Surface:
@@ -165,7 +173,7 @@ class SpriteSheet:
         file, text = self._load_source(name, size < SMALL)
         color = color if color < len(self._palette) else 0
         shades = self._palette[color]
-        filled = PLACE.sub(lambda place: getattr(shades, place[1]), text)
+        filled = PLACEHOLDER.sub(lambda match: getattr(shades, match[1]), text)
         sized = filled.replace("<svg", f'<svg width="{size}" height="{size}"', 1)
         try:
             sprite = load_svg(sized)
@@ -173,29 +181,29 @@ class SpriteSheet:
             raise sprite_paths.SpriteError(
                 f"{file}: SDL cannot read this drawing ({error})"
             ) from error
-        if color and "{{fill}}" in text and not SIGN.search(text):
+        if color and "{{fill}}" in text and not SYMBOL_PLACEHOLDER.search(text):
             sprite.blit(self.get("mark", color, size), (0, 0))
         if text is sprite_paths.TILE:
             _draw_letters(sprite, sprite_paths.tile_letters(self._types, name), shades.ink)
         return sprite
 
-    def _load_source(self, name: str, small: bool) -> tuple[Path, str]:
-        """Return the file and the SVG text of the sprite `name`; `small` prefers the simpler one
-        for small cells."""
-        if (name, small) not in self._texts:
-            file = sprite_paths.find_sprite(name, self._folders, small)
+    def _load_source(self, name: str, is_small: bool) -> tuple[Path, str]:
+        """Return the file and the SVG text of the sprite `name`; the simpler one for small cells,
+        if there is one and `is_small` is True."""
+        if (source := self._sources.get((name, is_small))) is None:
+            file = sprite_paths.find_sprite(name, self._folders, is_small)
             if file:
-                self._texts[name, small] = file, sprite_paths.read_svg(file)
+                source = file, sprite_paths.read_svg(file)
             elif sprite_paths.tile_letters(self._types, name):
-                self._texts[name, small] = Path(name), sprite_paths.TILE
+                source = Path(name), sprite_paths.TILE
             else:
-                self._texts[name, small] = self._load_source("unknown", small)
-        return self._texts[name, small]
+                source = self._load_source("unknown", is_small)
+            self._sources[name, is_small] = source
+        return source
 
 
-def _dim(picture: pygame.Surface, lit: bool) -> pygame.Surface:
-    if not lit:
-        picture.fill(DIM, special_flags=pygame.BLEND_RGB_MULT)
+def _dim(picture: pygame.Surface) -> pygame.Surface:
+    picture.fill(DIM, special_flags=pygame.BLEND_RGB_MULT)
     return picture
 
 
@@ -244,7 +252,7 @@ def find_font_file(clusters: Sequence[str]) -> str | None:
     """Return the file of the system font that has glyphs for the most of `clusters`; None if no
     font has any."""
     if missing := [cluster for cluster in clusters if cluster not in _font_files]:
-        covered = {file: _covered_letters(file, "".join(missing)) for file in _list_fonts()}
+        covered = {file: _find_covered_letters(file, "".join(missing)) for file in _list_fonts()}
         for cluster in missing:
             fitting = (file for file, letters in covered.items() if letters.issuperset(cluster))
             _font_files[cluster] = tuple(fitting)
@@ -261,7 +269,7 @@ def _list_fonts() -> list[str]:
     return sorted(dict.fromkeys(filter(None, files)), key=lambda file: "bold" not in file.lower())
 
 
-def _covered_letters(file: str, letters: str) -> set[str]:
+def _find_covered_letters(file: str, letters: str) -> set[str]:
     """Return those of `letters` that the font `file` can show at any size; none if the file cannot
     be read."""
     try:
@@ -282,8 +290,8 @@ def draw_text_line(
     line_height: int,
     color: str,
     align: str = "left",
-    middle: bool = False,
-    letters: Callable[[int], LineFont] | None = None,
+    is_name: bool = False,
+    get_font: Callable[[int], LineFont] | None = None,
 ) -> int:
     """Draw one line of text into `rect`, centred vertically, and return its width in pixels. Text
     that is too wide is shrunk, then shortened.
@@ -295,18 +303,20 @@ def draw_text_line(
         line_height: height of the line, in pixels.
         color: colour of the text.
         align: left, center or right.
-        middle: shrink less, and shorten in the middle; for names, which often begin alike.
-        letters: function from a line height to a font no wider than the default; `font` if None.
+        is_name: True to shrink less, and shorten in the middle: names often begin alike.
+        get_font: function from a line height to a font no wider than the default; `font` if None.
     """
     text = cut_middle(" ".join(text.replace("\0", " ").split()), 4 * rect.w)
-    min_height = max(9, line_height * 4 // 5 if middle else line_height * 2 // 3)
+    min_height = max(9, line_height * 4 // 5 if is_name else line_height * 2 // 3)
     while line_height > min_height and font(line_height).size(text)[0] > rect.w:
         line_height -= 1
-    shown = shorten_text(text, line_height, rect.w, middle)
-    picture = (letters or font)(line_height).render(shown, color)
+    shown = shorten_text(text, line_height, rect.w, is_name)
+    picture = (get_font or font)(line_height).render(shown, color)
     target = picture.get_rect(midleft=rect.midleft)
-    if align != "left":
-        target.x += (rect.w - target.w) // (2 if align == "center" else 1)
+    if align == "right":
+        target.right = rect.right
+    elif align == "center":
+        target.x += (rect.w - target.w) // 2
     surface.blit(picture, target)
     return target.w
 
@@ -318,23 +328,22 @@ def cut_middle(text: str, length: int) -> str:
     return text if len(text) <= length else text[:half] + text[-half:]
 
 
-def shorten_text(text: str, line_height: int, width: int, middle: bool = False) -> str:
-    """Return `text` shortened with dots to at most `width` pixels: at its end or, if `middle`, in
-    its middle. `line_height` sets the font size.
-
-    With `middle`, the beginning and the end of the text are kept.
-    """
+def shorten_text(text: str, line_height: int, width: int, in_middle: bool = False) -> str:
+    """Return `text` shortened with dots to at most `width` pixels: at its end or, if `in_middle`,
+    in its middle. `line_height` sets the font size."""
     text = cut_middle(text, 4 * width)
     if font(line_height).size(text)[0] <= width:
         return text
 
     def cut(length: int) -> str:
-        end = length * 2 // 3 if middle else 0
+        end = length * 2 // 3 if in_middle else 0
         return text[: length - end].rstrip() + "..." + text[len(text) - end :]
 
-    lengths, size = range(len(text)), font(line_height).size
-    fitting = bisect(lengths, width, key=lambda length: size(cut(length))[0])
-    return cut(fitting - 1) if fitting else ""
+    def width_of(length: int) -> int:
+        return font(line_height).size(cut(length))[0]
+
+    num_fitting = bisect(range(len(text)), width, key=width_of)
+    return cut(num_fitting - 1) if num_fitting else ""
 
 
 def join_into_lines(parts: Sequence[str], line_height: int, width: int) -> list[str]:
@@ -350,8 +359,7 @@ def join_into_lines(parts: Sequence[str], line_height: int, width: int) -> list[
     return lines
 
 
-OVERSAMPLING = 4
-"""Oversampling: letters are drawn this many times larger, then scaled down."""
+OVERSAMPLING = 4  # oversampling: letters are drawn this many times larger, then scaled down
 
 
 class LineFont:
@@ -367,12 +375,12 @@ class LineFont:
         self._font = load_font(None, self._points)
         self._height = self._font.get_sized_height(self._points)
         self._ascender = self._font.get_sized_ascender(self._points)
-        self._others: dict[str, freetype.Font] = {}
+        self._system_fonts: dict[str, freetype.Font] = {}  # by file
 
     @lru_cache(maxsize=4096)  # noqa: B019  # as many as there are sizes of letters are kept anyway
     def size(self, text: str) -> tuple[int, int]:
         """Return width and height of `text` in pixels; the height is the same for all texts."""
-        width = sum(self._width(piece, font) for piece, font, _ in self._pieces(text))
+        width = sum(self._width(piece, font) for piece, font, _ in self._split_by_font(text))
         return -(-width // OVERSAMPLING), -(-self._height // OVERSAMPLING) if text else 0
 
     @lru_cache(maxsize=256)  # noqa: B019  # a screen has fewer, and most stay the same
@@ -384,29 +392,29 @@ class LineFont:
         large = pygame.Surface((size[0] * OVERSAMPLING, self._height), pygame.SRCALPHA)
         large.fill((*pygame.Color(color)[:3], 0))  # transparent black pixels would dim the edges
         x = 0
-        for piece, font, y in self._pieces(text):
+        for piece, font, y in self._split_by_font(text):
             blit_text(large, (x, y), font, piece, color)
             x += self._width(piece, font)
         return pygame.transform.smoothscale(large, size)
 
-    def _pieces(self, text: str) -> Iterator[tuple[str, freetype.Font, int]]:
+    def _split_by_font(self, text: str) -> Iterator[tuple[str, freetype.Font, int]]:
         """Yield (piece, font, y) for the pieces of `text` from left to right: the font that has the
         letters of the piece, and where its top is drawn."""
+        if not text:
+            return
         if text.isascii():
-            if text:
-                yield text, self._font, 0
+            yield text, self._font, 0
             return
         text = text.encode("utf-8", "replace").decode()  # a file's name may be no UTF-8
         clusters = split_clusters(_INVISIBLE.sub("", unicodedata.normalize("NFC", text)))
         for is_usual, group in groupby(clusters, lambda each: all(self._font.get_metrics(each))):
-            run = [*group]
             if is_usual:
-                yield "".join(run), self._font, 0
+                yield "".join(group), self._font, 0
             else:
-                yield from self._find_fonts(run)
+                yield from self._split_by_system_font([*group])
 
     def _width(self, piece: str, font: freetype.Font) -> int:
-        if font in self._others.values():
+        if font in self._system_fonts.values():
             return sum(self._advance(letter, font) for letter in piece)
         return font.get_rect(piece).width
 
@@ -414,34 +422,35 @@ class LineFont:
     def _advance(self, letter: str, font: freetype.Font) -> int:
         return round(font.get_metrics(letter)[0][4])
 
-    def _find_fonts(self, clusters: list[str]) -> Iterator[tuple[str, freetype.Font, int]]:
-        """Yield the pieces, as `_pieces` does, of a text whose `clusters` the default font
+    def _split_by_system_font(
+        self, clusters: list[str]
+    ) -> Iterator[tuple[str, freetype.Font, int]]:
+        """Yield the pieces, as `_split_by_font` does, of a text whose `clusters` the default font
         lacks."""
         file = find_font_file(clusters)
         if file is None:
             yield "".join(clusters), self._font, 0
             return
-        if file not in self._others:
-            self._others[file] = load_font(file, self._points)
-        font = self._others[file]
+        if file not in self._system_fonts:
+            self._system_fonts[file] = load_font(file, self._points)
+        font = self._system_fonts[file]
         # on the line on which the usual letters stand
         y = self._ascender - font.get_sized_ascender(self._points)
-        for fits, group in groupby(clusters, lambda cluster: file in _font_files[cluster]):
-            run = [*group]
-            if fits:
-                yield "".join(run), font, y
+        for has_glyphs, group in groupby(clusters, lambda cluster: file in _font_files[cluster]):
+            if has_glyphs:
+                yield "".join(group), font, y
             else:
-                yield from self._find_fonts(run)
+                yield from self._split_by_system_font([*group])
 
 
 def blit_text(
-    large: pygame.Surface, place: tuple[int, int], font: freetype.Font, text: str, color: str
+    surface: pygame.Surface, position: tuple[int, int], font: freetype.Font, text: str, color: str
 ) -> None:
-    """Draw `text` at `place` (x, y) on the transparent surface `large`, which must be filled with
-    the same `color`."""
+    """Draw `text` at `position` (x, y) on the transparent `surface`, which must be filled with the
+    same `color`."""
     picture = font.render(text, color)[0]
     pygame.surfarray.pixels3d(picture)[...] = pygame.Color(color)[:3]
-    large.blit(picture, place, special_flags=pygame.BLEND_RGBA_MAX)
+    surface.blit(picture, position, special_flags=pygame.BLEND_RGBA_MAX)
 
 
 def load_font(file: str | None, size: float) -> freetype.Font:
@@ -498,15 +507,14 @@ def clipped(surface: pygame.Surface, rect: Rect) -> Iterator[None]:
 
 # ---- mosaic --------------------------------------------------------------------------------------
 
+# (H, W) appearance of cells: from the lowest byte type, state, colour and 1 if lit; on uint64 also
+# type, state and colour of the ground object, 0 for none.
 CellCodes = NDArray[np.uint32] | NDArray[np.uint64]
-"""(H, W) look of cells: from the lowest byte type, state, colour and 1 if lit; on uint64 also type,
-state and colour of the ground object, 0 for none."""
 
-LOOK_MASK = 0xFFFFFF
-"""Bits of a code for type, state and colour."""
+LOOK_MASK = 0xFFFFFF  # bits of a code for type, state and colour
 
+# (H * cell, W * cell, 3) uint8 red, green, blue; or (H * cell, W * cell) uint32 of a surface.
 CellPixels = NDArray[np.uint8] | NDArray[np.uint32]
-"""(H * cell, W * cell, 3) uint8 red, green, blue; or (H * cell, W * cell) uint32 of a surface."""
 
 NOT_DRAWN = 0xFFFFFFFF
 PIXELS_AT_ONCE = 1 << 22  # pixels: tiles are copied in portions of about this size
@@ -531,8 +539,8 @@ def encode_looks(
     if beneath is not None:
         covered = (beneath[..., 0] > FLOOR) & (beneath != grid).any(-1)
         parts[..., 4:7] = np.where(covered[..., None], beneath, 0)
-    cell_codes: CellCodes = parts.view(f"<u{parts.shape[-1]}")[..., 0]
-    return cell_codes
+    codes: CellCodes = parts.view(f"<u{parts.shape[-1]}")[..., 0]
+    return codes
 
 
 class TileCache:
@@ -549,32 +557,34 @@ class TileCache:
         """Create a cache of tiles for cells of `cell` pixels: uint32 pixels of surfaces, or RGB
         arrays if `rgb`."""
         self.cell = cell
-        self._sheet, self._rgb = sheet, rgb
-        self._places: dict[int, int] = {}
-        self._pictures: list[CellPixels] = []
-        self._stack: CellPixels = np.empty(0, np.uint8)
+        self._sheet, self._is_rgb = sheet, rgb
+        self._index_by_code: dict[int, int] = {}
+        self._tiles: list[CellPixels] = []
+        self._stacked_tiles: CellPixels = np.empty(0, np.uint8)
 
     def __getitem__(self, codes: CellCodes) -> CellPixels:
         """Return the pictures of the cells with these codes, as an array of n pictures; pictures of
         new codes are drawn first."""
-        places, codes_list = self._places, codes.tolist()
-        new_codes = sorted(set(codes_list).difference(places))
+        index_by_code, codes_list = self._index_by_code, codes.tolist()
+        new_codes = sorted(set(codes_list).difference(index_by_code))
         for code in new_codes:
-            self._pictures.append(self._draw_tile(code))
-            places[code] = len(places)
-        if len(self._stack) < len(places):
-            self._stack = cast(CellPixels, np.stack(self._pictures))
-        pixels: CellPixels = self._stack[[places[code] for code in codes_list]]
+            index_by_code[code] = len(self._tiles)
+            self._tiles.append(self._draw_tile(code))
+        if new_codes:
+            self._stacked_tiles = cast(CellPixels, np.stack(self._tiles))
+        pixels: CellPixels = self._stacked_tiles[[index_by_code[code] for code in codes_list]]
         return pixels
 
     def _draw_tile(self, code: int) -> CellPixels:
         """Return the picture of a cell; `code` packs its appearance as `encode_looks` does."""
-        kind, state, color, lit, *ground_look, _ = code.to_bytes(8, "little")
-        ground, ground_state, ground_color = ground_look
-        sprite_name = self._sheet.sprite_name
-        below = (sprite_name(ground, ground_state), ground_color) if ground else ()
-        tile = self._sheet.tile(sprite_name(kind, state), color, self.cell, bool(lit), below)
-        copy_pixels = pygame.surfarray.array3d if self._rgb else pygame.surfarray.array2d
+        type_index, state, color, is_lit, *ground_appearance, _ = code.to_bytes(8, "little")
+        ground_type, ground_state, ground_color = ground_appearance
+        sheet, ground = self._sheet, None
+        if ground_type:
+            ground = sheet.sprite_name(ground_type, ground_state), ground_color
+        name = sheet.sprite_name(type_index, state)
+        tile = sheet.tile(name, color, self.cell, bool(is_lit), ground)
+        copy_pixels = pygame.surfarray.array3d if self._is_rgb else pygame.surfarray.array2d
         return np.ascontiguousarray(copy_pixels(tile).swapaxes(0, 1))
 
 
@@ -597,13 +607,14 @@ class TileCanvas:
             pixels: pixels to write, the same at every call, see `CellPixels`.
             codes: (H, W) codes to show.
         """
-        ys, xs = np.nonzero(codes != self.shown)
+        rows, columns = np.nonzero(codes != self.shown)
         cell, (height, width) = self.tiles.cell, codes.shape
         cells = pixels.reshape(height, cell, width, cell, *pixels.shape[2:]).swapaxes(1, 2)
-        portion = max(1, PIXELS_AT_ONCE // cell**2)
-        for start in range(0, len(ys), portion):
-            part = ys[start : start + portion], xs[start : start + portion]
-            cells[part] = self.tiles[codes[part]]
+        batch_size = max(1, PIXELS_AT_ONCE // cell**2)
+        for start in range(0, len(rows), batch_size):
+            batch = slice(start, start + batch_size)
+            indices = rows[batch], columns[batch]
+            cells[indices] = self.tiles[codes[indices]]
         self.shown = codes
 
     def scroll(self, down: int, right: int) -> None:
@@ -629,15 +640,15 @@ class TileCanvas:
 
 
 def render_cells(
-    scenario: Scenario, looks: NDArray[np.uint8], side: int
+    scenario: Scenario, appearances: NDArray[np.uint8], side: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Return pictures of cells with the appearances `looks`, (n, 3) type, state and colour, in the
+    """Return pictures of cells with the given appearances, (n, 3) type, state and colour, in the
     sprites of `scenario`: large ones without and with an agent, `side` pixels wide, and small ones
     without an agent, half as wide.
 
     Args:
         scenario: scenario with the sprites.
-        looks: (n, 3) uint8 type, state and colour.
+        appearances: (n, 3) uint8 type, state and colour.
         side: side of a cell in pixels.
 
     Returns:
@@ -646,13 +657,16 @@ def render_cells(
         side // 2, side // 2, 3) uint8 pictures without an agent.
     """
     sheet = SpriteSheet(sprite_paths.sprite_folders(scenario), types=scenario.types)
-    shown = encode_looks(looks[None])[0]
-    without_agent, small = (TileCache(sheet, size, rgb=True)[shown] for size in (side, side // 2))
-    directions = 1 if scenario.area.turns else len(ANGLES)
-    pictures = np.concatenate([without_agent] * (1 + directions))
+    codes = encode_looks(appearances[None])[0]
+    without_agent = TileCache(sheet, side, rgb=True)[codes]
+    small = TileCache(sheet, side // 2, rgb=True)[codes]
+    num_directions = 1 if scenario.area.turns else len(ANGLES)
+    pictures = np.concatenate([without_agent] * (1 + num_directions))
+    # the same pixels as one surface, a column of all pictures, on which agents are drawn
     column = pygame.image.frombuffer(pictures.data, (side, side * len(pictures)), "RGB")
-    for k in range(len(looks), len(pictures)):
-        column.blit(sheet.get("agent", 0, side, k // len(looks) - 1), (0, k * side))
+    for index in range(len(codes), len(pictures)):
+        direction = index // len(codes) - 1
+        column.blit(sheet.get("agent", 0, side, direction), (0, index * side))
     return pictures.astype(np.uint8), small.astype(np.uint8)
 
 
@@ -685,12 +699,11 @@ def render_grid(
     picture = pygame.image.frombuffer(pixels.data, (width * side, height * side), "RGB")
     y, x, orientation = agent.tolist()
     picture.blit(sheet.agent(0, side, orientation), (x * side, y * side))
-    if lines:
-        line_height = side * 2 // 5
-        shade = pygame.Surface((picture.get_width(), line_height * len(lines)), pygame.SRCALPHA)
-        shade.fill((0, 0, 0, 100))
-        picture.blit(shade, (0, 0))
-        for row, text in enumerate(lines):
-            rect = Rect(0, row * line_height, picture.get_width(), line_height)
-            draw_text_line(picture, rect, text, line_height, "white")
+    line_height = side * 2 // 5
+    shade = pygame.Surface((picture.get_width(), line_height * len(lines)), pygame.SRCALPHA)
+    shade.fill((0, 0, 0, 100))
+    picture.blit(shade, (0, 0))
+    for row, text in enumerate(lines):
+        rect = Rect(0, row * line_height, picture.get_width(), line_height)
+        draw_text_line(picture, rect, text, line_height, "white")
     return pixels

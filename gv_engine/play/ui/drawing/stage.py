@@ -10,14 +10,14 @@ from typing import Any, NamedTuple, Protocol
 from gv_engine.play.editor.map_model import MapCell, MapModel
 from gv_engine.play.ui.colors import Theme
 from gv_engine.play.ui.drawing.sprites import Rect, join_into_lines, pygame
-from gv_engine.play.ui.drawing.widgets import Painter, cut, wrap_text
+from gv_engine.play.ui.drawing.widgets import Painter, cut
 from gv_engine.rules.frame import Scene
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand
 from gv_engine.scenario.readers.map import format_reward
 
-Point = tuple[float, float]
-"""y, x in cells from the corner of the grid, or in pixels."""
+Shape = tuple[int, int]  # height and width
+Point = tuple[float, float]  # y, x in cells from the corner of the grid, or in pixels
 
 CELLS_ACROSS = 24  # visible cells along the shorter side, if a grid is too large to be shown whole
 ZOOM_SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128)  # pixels
@@ -33,13 +33,12 @@ class Camera:
 
     cell: int | None = None
 
-    def cell_size(self, grid: tuple[int, int], room: tuple[int, int], readable: int) -> int:
+    def cell_size(self, grid: Shape, viewport: Shape, min_readable: int) -> int:
         """Return the side of a cell in pixels: the size that the user has zoomed to, or else
-        `default_cell_size(grid, room, readable)`."""
+        `default_cell_size(grid, viewport, min_readable)`."""
         if self.cell is None:
-            return default_cell_size(grid, room, readable)
-        # at least large enough to fill the room
-        return max(self.cell, min(room[0] // grid[0], room[1] // grid[1]))
+            return default_cell_size(grid, viewport, min_readable)
+        return max(self.cell, _largest_fitting_cell(grid, viewport))
 
     def zoom(self, notches: int, size: int, min_size: int) -> None:
         """Enlarge the cells by `notches` of the mouse wheel, or shrink them if it is negative.
@@ -50,52 +49,59 @@ class Camera:
             size: present side of a cell in pixels.
             min_size: exclusive lower limit of the side in pixels.
         """
-        steps = [step for step in ZOOM_SIZES if step > min_size]
+        sizes = [allowed for allowed in ZOOM_SIZES if allowed > min_size]
         for _ in range(abs(notches)):
             if notches > 0:
-                size = next((step for step in steps if step > size), size)
+                size = next((larger for larger in sizes if larger > size), size)
             else:
-                size = next((step for step in reversed(steps) if step < size), max(1, min_size))
+                smaller = [allowed for allowed in sizes if allowed < size]
+                size = smaller[-1] if smaller else max(1, min_size)
         self.cell = size
 
 
-def default_cell_size(grid: tuple[int, int], room: tuple[int, int], readable: int) -> int:
-    """Return the side of a cell in pixels with which the whole grid fits into `room`. If that is
-    less than `readable` pixels, return a larger side, with which only a part of the grid fits.
+def _largest_fitting_cell(grid: Shape, viewport: Shape) -> int:
+    return min(viewport[0] // grid[0], viewport[1] // grid[1])
+
+
+def default_cell_size(grid: Shape, viewport: Shape, min_readable: int) -> int:
+    """Return the side of a cell in pixels with which the whole grid fits into `viewport`. If that
+    is less than `min_readable` pixels, return a larger side, with which only a part of the grid
+    fits.
 
     Args:
         grid: height and width in cells.
-        room: height and width in pixels.
-        readable: smallest side in pixels that is readable.
+        viewport: height and width in pixels.
+        min_readable: smallest side in pixels that is readable.
     """
-    whole = min(room[0] // grid[0], room[1] // grid[1])
-    return whole if whole >= readable else max(readable, min(room) // CELLS_ACROSS)
+    fitting = _largest_fitting_cell(grid, viewport)
+    return fitting if fitting >= min_readable else max(min_readable, min(viewport) // CELLS_ACROSS)
 
 
-def scroll_offset(grid: tuple[int, int], room: tuple[int, int], center: Point, cell: int) -> Point:
+def scroll_offset(grid: Shape, viewport: Shape, center: Point, cell: int) -> Point:
     """Return the pixel position (y, x) in the grid of the viewport's top left corner, such that the
     cell `center` is as near to the middle as possible; negative if the grid is smaller than the
     viewport.
 
     Args:
         grid: height and width of the grid in cells.
-        room: height and width of the viewport in pixels.
+        viewport: height and width of the viewport in pixels.
         center: y, x of the cell to show in the middle, as far as the edges of the grid allow.
         cell: side of a cell in pixels.
     """
-    y, x = (
-        (size * cell - space) // 2
-        if size * cell <= space
-        else min(max(0.0, (at + 0.5) * cell - space / 2), size * cell - space)
-        for size, space, at in zip(grid, room, center, strict=True)
-    )
-    return y, x
+
+    def offset(axis: int) -> float:
+        grid_size, viewport_size = grid[axis] * cell, viewport[axis]
+        if grid_size <= viewport_size:
+            return (grid_size - viewport_size) // 2  # centred
+        centered = (center[axis] + 0.5) * cell - viewport_size / 2
+        return min(max(0.0, centered), grid_size - viewport_size)
+
+    return offset(0), offset(1)
 
 
 # ---- stage ---------------------------------------------------------------------------------------
 
-MAP_SHARE = 4
-"""A minimap takes 1 / `MAP_SHARE` of the shorter side."""
+MAP_SHARE = 4  # a minimap takes 1 / `MAP_SHARE` of the shorter side
 
 
 class SidePanel(Protocol):
@@ -126,7 +132,7 @@ class Stage(Protocol):
         side_panels: panels that can be opened, one at a time.
         side_panel: the open panel or None; the stage may mark what the panel is about.
         holds: True if players can hold an item.
-        glide: duration of a movement in seconds.
+        animation_seconds: duration of a movement in seconds.
         walks: True if a click on a cell makes the agent walk there, False if a click selects the
             cell; set by the screen.
         hinted_commands: names of the domain's commands for the hints at the bottom, the most
@@ -140,7 +146,7 @@ class Stage(Protocol):
     side_panels: Sequence[SidePanel] = ()
     side_panel: SidePanel | None = None
     holds: bool
-    glide: float
+    animation_seconds: float
     walks: bool = False
     steers: bool = False
     hinted_commands: Sequence[str]
@@ -357,7 +363,10 @@ def is_small_window(area: Rect, line: int) -> bool:
 
 
 def _panel_lines(area: Rect, line: int) -> float:
-    return 3 if area.h < 24 * line else 5.25 if is_small_window(area, line) else 8
+    """Return the height, in lines, of the status panel below the stage."""
+    if area.h < 24 * line:
+        return 3
+    return 5.25 if is_small_window(area, line) else 8
 
 
 def lay_out_screen(
@@ -378,207 +387,203 @@ def lay_out_screen(
     header = cut(stage, "top", line * 7 // 4, gap // 2)
     hints_rect = cut(stage, "bottom", hints * line, gap // 2)
     is_wide, is_large = area.w >= WIDE_ASPECT * area.h, area.w >= 44 * line
-    wide = (is_wide or is_large) if has_side_panel else (is_wide and is_large)
     side_panel = Rect(stage.right, stage.bottom, 0, 0)
-    panel_lines = _panel_lines(area, line)
-    if wide:
-        share = max(22 * line, stage.w * 2 // 5) if has_side_panel else max(14 * line, stage.w // 4)
-        width = min(share, 40 * line if has_side_panel else 22 * line, stage.w * 3 // 5)
-        panel = cut(stage, "right", width, gap)
-        if has_side_panel:
-            side_panel = panel
+    if has_side_panel:
+        if is_wide or is_large:
+            width = min(max(22 * line, stage.w * 2 // 5), 40 * line, stage.w * 3 // 5)
+            side_panel = cut(stage, "right", width, gap)
             panel_lines = 2 if stage.w >= 24 * line else 4
-    elif has_side_panel:
-        side_panel = cut(stage, "bottom", stage.h // 2, gap)
-        panel_lines = 2
-    if has_side_panel or not wide:
-        panel = cut(stage, "bottom", int(panel_lines * line), gap)
+        else:
+            side_panel = cut(stage, "bottom", stage.h // 2, gap)
+            panel_lines = 2
+        panel = cut(stage, "bottom", panel_lines * line, gap)
+    elif is_wide and is_large:
+        panel = cut(stage, "right", min(max(14 * line, stage.w // 4), 22 * line), gap)
+    else:
+        panel = cut(stage, "bottom", int(_panel_lines(area, line) * line), gap)
     controls_rect = cut(stage, "bottom", int(controls * line), gap // 2)
     return ScreenLayout(header, stage, panel, side_panel, controls_rect, hints_rect)
 
 
+# Label of a button, and the function that a press calls.
 PanelButton = tuple[str, Callable[[], None]]
-"""Label of a button, and the function that a press calls."""
 
 
-def draw_status_panel(
-    painter: Painter,
-    rect: Rect,
-    scene: Scene,
-    stage: Stage,
-    facts: Sequence[str],
-    seed_button: PanelButton | None = None,
-    has_rewards: bool = True,
-) -> bool:
-    """Draw the status panel into `rect`: mission, held item, steps, `facts`, message and the reward
-    of each rule, as far as they fit. Return False if there is a message that did not fit.
+class StatusPanel:
+    """Panel about the state of an episode: mission, held item, steps, rewards and message. Parts
+    that do not fit are left out, the least important first.
 
     Args:
         painter: painter to draw with.
-        rect: rectangle of the panel; parts that do not fit are left out, the least important first.
         scene: frame to describe.
         stage: stage that draws the held item.
         facts: short texts, the first of them the seed.
         seed_button: button beside the seed, if it fits.
         has_rewards: False to leave out all rewards.
-
-    Returns:
-        False if there is a message and it did not fit.
     """
-    line = painter.line_height
-    seed, facts = facts[0] if facts else "", (*stage.facts(), *facts)
-    seed_text_and_button = (seed, seed_button) if seed_button else None
-    mission = [scene.mission] if scene.mission else []
-    counters = _counter_rows(scene, has_rewards)
-    painter.draw_card(rect)
-    inner = rect.inflate(-line, -line * 3 // 4)
-    if inner.w < 4 * line or inner.h < line:
-        return not scene.message
-    if rect.h < 5 * line:
-        _draw_held_item(painter, inner, stage)
-        terms = [
-            f"{name.replace('_', ' ')} {format_reward(v)}"
-            for name, v in scene.terms.items()
-            if v and has_rewards
-        ]
-        numbers = [f"{number.label} {number.text}" for number in scene.numbers]
-        texts = [*mission, *numbers, *map(" ".join, counters), *facts, *terms]
-        for row in join_into_lines(texts, line, inner.w)[: inner.h // line]:
-            painter.draw_text(cut(inner, "top", line), row)
-        return not scene.message
-    if inner.h < _MISSION_LINES * line:
-        facts = (*mission, *facts)
-    elif mission:
-        height = len(wrap_text(scene.mission, line, inner.w)[:_MAX_MISSION_LINES]) * line
-        painter.draw_lines(cut(inner, "top", height, line // 2), scene.mission, "accent")
-    if rect.w > 2 * rect.h:
-        left = cut(inner, "left", inner.w * 9 // 20, line)
-        _draw_counters(painter, left, scene, stage, counters, facts, seed_text_and_button)
-        _draw_numbers(painter, inner, scene)
-        _draw_history(painter, inner, scene, stage, has_rewards)
-        return _draw_message(painter, left, scene.message)
-    _draw_counters(painter, inner, scene, stage, counters, facts, seed_text_and_button)
-    _draw_numbers(painter, inner, scene)
-    height = min(len(wrap_text(scene.message, line, inner.w)), 6) * line
-    message = cut(inner, "bottom", height, line // 2 * bool(height))
-    _draw_history(painter, inner, scene, stage, has_rewards)
-    return _draw_message(painter, message, scene.message)
 
+    def __init__(
+        self,
+        painter: Painter,
+        scene: Scene,
+        stage: Stage,
+        facts: Sequence[str],
+        seed_button: PanelButton | None = None,
+        has_rewards: bool = True,
+    ) -> None:
+        self._painter, self._line = painter, painter.line_height
+        self._scene, self._stage, self._has_rewards = scene, stage, has_rewards
+        self._seed, self._seed_button = facts[0] if facts else "", seed_button
+        self._facts = [*stage.facts(), *facts]
 
-def _draw_held_item(painter: Painter, rect: Rect, stage: Stage) -> None:
-    """Draw the item that the agent holds at the left of `rect`, as a button that selects the item,
-    and shrink `rect` by the width used."""
-    line = painter.line_height
-    side = min(rect.h, 2 * line)
-    well = Rect(rect.x, rect.y, side, side)
-    if stage.holds and stage.draw_item(painter.surface, well):
-        painter.add_hit_area(well, lambda _: stage.select_held_item())
-        cut(rect, "left", side, line // 2)
-
-
-def _counter_rows(scene: Scene, has_rewards: bool) -> list[tuple[str, str]]:
-    limit = "" if scene.max_steps is None else f" / {scene.max_steps}"
-    rewards = [("Reward", format_reward(scene.reward)), ("Return", format_reward(scene.total))]
-    return [("Steps", f"{scene.steps}{limit}"), *(rewards if has_rewards else ())]
-
-
-def _draw_numbers(painter: Painter, rest: Rect, scene: Scene) -> None:
-    """Draw the agent's state vector at the top of `rest`, a line for each number or bar, as far as
-    they fit, and shrink `rest` to the free space below."""
-    line = painter.line_height
-    for number in scene.numbers[: max(0, rest.h // line)]:
-        row = cut(rest, "top", line)
-        cut(row, "left", painter.draw_text(row, number.label, "muted", size=0.9) + line // 2)
-        cut(row, "right", painter.draw_text(row, number.text, "text", "right") + line // 2)
-        if number.share is not None and row.w > line:
-            painter.draw_bar(cut(row, "right", min(row.w, 6 * line)), number.share)
-    cut(rest, "top", line // 4 * bool(scene.numbers))
-
-
-def _draw_counters(
-    painter: Painter,
-    rest: Rect,
-    scene: Scene,
-    stage: Stage,
-    rows: Sequence[tuple[str, str]],
-    facts: Sequence[str],
-    seed_button: tuple[str, PanelButton] | None,
-) -> None:
-    """Draw the held item, the counters `rows` and `facts` of the frame `scene` at the top of
-    `rest`, and shrink `rest` to the free space below.
-
-    Args:
-        painter: painter to draw with.
-        rest: rectangle to draw in.
-        scene: frame to describe.
-        stage: stage that draws the held item.
-        rows: label and value of each counter.
-        facts: short texts below the numbers.
-        seed_button: text of the seed, and the button beside it.
-    """
-    line = painter.line_height
-    # one more line fits below; the held item is as high as three rows
-    row_height = min(line * 5 // 4, (rest.h - line * 5 // 4) // _COUNTERS)
-    counters, item = cut(rest, "top", _COUNTERS * row_height, line // 4), ""
-    if stage.holds:
-        side = min(counters.h, rest.w // 3)
-        well = cut(counters, "left", side, line // 2)
-        well.h = side
-        painter.draw_card(well, "well")
-        item = stage.draw_item(painter.surface, well.inflate(-side // 8, -side // 8))
-        if item:
-            painter.add_hit_area(well, lambda _: stage.select_held_item())
+    def draw(self, rect: Rect) -> bool:
+        """Draw the panel into `rect`; return False if there is a message that did not fit."""
+        line, message = self._line, self._scene.message
+        self._painter.draw_card(rect)
+        inner = rect.inflate(-line, -line * 3 // 4)
+        if inner.w < 4 * line or inner.h < line:
+            return not message
+        if rect.h < 5 * line:
+            self._draw_compact(inner)
+            return not message
+        self._draw_mission(inner)
+        if rect.w > 2 * rect.h:
+            left = cut(inner, "left", inner.w * 9 // 20, line)
+            self._draw_counters(left)
+            message_rect = left
         else:
-            painter.draw_text(well, "-", "muted", "center")
-    for label, value in rows:
-        slot = cut(counters, "top", row_height)
-        cut(slot, "left", painter.draw_text(slot, label, "muted", size=0.9) + line // 2)
-        color = _value_color(scene, scene.reward) if label == "Reward" else "text"
-        painter.draw_text(slot, value, color, "right", 1.1)
-    held = f"Holding: {item}" if item else ""
-    action = scene.action and f"Last action: {stage.action_text(scene.action)}"
-    for text in (*facts, held, action):
-        if text and line <= rest.h:
+            self._draw_counters(inner)
+        self._draw_state_vector(inner)
+        if rect.w <= 2 * rect.h:
+            height = min(self._painter.text_height(message, inner.w), 6 * line)
+            message_rect = cut(inner, "bottom", height, line // 2 * bool(height))
+        if not self._stage.draw_history(self._painter.surface, inner) and self._has_rewards:
+            self._draw_reward_terms(inner)
+        if message and message_rect.h >= line:
+            self._painter.draw_lines(message_rect, message, "accent")
+        return not message or message_rect.h >= line
+
+    def _draw_compact(self, rect: Rect) -> None:
+        """Draw everything as lines of text into the low rectangle `rect`, with the held item as a
+        button at their left."""
+        line, scene = self._line, self._scene
+        well = Rect(rect.x, rect.y, min(rect.h, 2 * line), min(rect.h, 2 * line))
+        if self._stage.holds and self._stage.draw_item(self._painter.surface, well):
+            self._painter.add_hit_area(well, lambda _: self._stage.select_held_item())
+            cut(rect, "left", well.w, line // 2)
+        texts = [scene.mission, *(f"{number.label} {number.text}" for number in scene.numbers)]
+        texts += [" ".join(counter) for counter in self._counters]
+        texts += self._facts
+        if self._has_rewards:
+            terms = ((name.replace("_", " "), reward) for name, reward in scene.terms.items())
+            texts += [f"{name} {format_reward(reward)}" for name, reward in terms if reward]
+        for row in join_into_lines([*filter(None, texts)], line, rect.w)[: rect.h // line]:
+            self._painter.draw_text(cut(rect, "top", line), row)
+
+    def _draw_mission(self, rest: Rect) -> None:
+        """Draw the mission at the top of `rest`, which is shrunk; in a low panel, make it the first
+        of the facts instead."""
+        mission, line = self._scene.mission, self._line
+        if mission and rest.h < _MISSION_LINES * line:
+            self._facts.insert(0, mission)
+        elif mission:
+            height = self._painter.text_height(mission, rest.w, _MAX_MISSION_LINES)
+            self._painter.draw_lines(cut(rest, "top", height, line // 2), mission, "accent")
+
+    @property
+    def _counters(self) -> list[tuple[str, str]]:
+        """Labels and values of steps, reward and return; the last two only if rewards are shown."""
+        scene = self._scene
+        limit = "" if scene.max_steps is None else f" / {scene.max_steps}"
+        counters = [("Steps", f"{scene.steps}{limit}")]
+        if self._has_rewards:
+            counters.append(("Reward", format_reward(scene.reward)))
+            counters.append(("Return", format_reward(scene.total)))
+        return counters
+
+    def _draw_counters(self, rest: Rect) -> None:
+        """Draw held item, counters and facts at the top of `rest`, which is shrunk to the free
+        space below."""
+        line, stage = self._line, self._stage
+        # one more line fits below; the held item is as high as three rows
+        row_height = min(line * 5 // 4, (rest.h - line * 5 // 4) // _COUNTERS)
+        counters = cut(rest, "top", _COUNTERS * row_height, line // 4)
+        item = self._draw_held_item(counters, rest.w // 3) if stage.holds else ""
+        for label, value in self._counters:
+            slot = cut(counters, "top", row_height)
+            self._draw_label(slot, label)
+            color = self._value_color(self._scene.reward) if label == "Reward" else "text"
+            self._painter.draw_text(slot, value, color, "right", 1.1)
+        held = f"Holding: {item}" if item else ""
+        action = self._scene.action
+        last_action = f"Last action: {stage.action_text(action)}" if action else ""
+        for text in filter(None, (*self._facts, held, last_action)):
+            if line <= rest.h:
+                row = cut(rest, "top", line)
+                self._draw_label(row, text)
+                if text == self._seed:
+                    self._draw_seed_button(row)
+        cut(rest, "top", line // 4)
+
+    def _draw_held_item(self, rect: Rect, max_side: int) -> str:
+        """Draw the held item, or a dash, as a button at the left of `rect`, which is shrunk; return
+        the item's name, "" for none."""
+        side = min(rect.h, max_side)
+        well = cut(rect, "left", side, self._line // 2)
+        well.h = side
+        self._painter.draw_card(well, "well")
+        picture = well.inflate(-side // 8, -side // 8)
+        if item := self._stage.draw_item(self._painter.surface, picture):
+            self._painter.add_hit_area(well, lambda _: self._stage.select_held_item())
+        else:
+            self._painter.draw_text(well, "-", "muted", "center")
+        return item
+
+    def _draw_label(self, row: Rect, label: str) -> None:
+        """Draw `label` at the left of `row`, which is shrunk to the space beside it."""
+        width = self._painter.draw_text(row, label, "muted", size=0.9)
+        cut(row, "left", width + self._line // 2)
+
+    def _draw_seed_button(self, row: Rect) -> None:
+        if self._seed_button:
+            label, press = self._seed_button
+            width = self._painter.text_width(label) + self._line
+            if width <= row.w:
+                self._painter.draw_button(cut(row, "left", width), label, press)
+
+    def _draw_state_vector(self, rest: Rect) -> None:
+        """Draw the agent's state vector at the top of `rest`, a line for each number or bar, as far
+        as they fit; `rest` is shrunk to the free space below."""
+        line, painter, numbers = self._line, self._painter, self._scene.numbers
+        for number in numbers[: max(0, rest.h // line)]:
             row = cut(rest, "top", line)
-            cut(row, "left", painter.draw_text(row, text, "muted", size=0.9) + line // 2)
-            if seed_button and text == seed_button[0]:
-                label, press = seed_button[1]
-                width = painter.text_width(label) + line
-                if width <= row.w:
-                    painter.draw_button(cut(row, "left", width), label, press)
-    cut(rest, "top", line // 4)
+            self._draw_label(row, number.label)
+            cut(row, "right", painter.draw_text(row, number.text, "text", "right") + line // 2)
+            if number.share is not None and row.w > line:
+                painter.draw_bar(cut(row, "right", min(row.w, 6 * line)), number.share)
+        cut(rest, "top", line // 4 * bool(numbers))
 
+    def _draw_reward_terms(self, rect: Rect) -> None:
+        """Draw the last reward of each reward rule into `rect`; if not all fit, rewards other than
+        0 come first."""
+        line, painter, rest = self._line, self._painter, rect.copy()
+        max_rows = rect.h // line - 1
+        terms = list(self._scene.terms.items())
+        if max_rows < 1 or not terms:
+            return
+        painter.draw_text(cut(rest, "top", line), "Reward, rule by rule", "muted", size=0.9)
+        if len(terms) > max_rows:
+            terms.sort(key=lambda term: not term[1])
+        for name, value in terms[:max_rows]:
+            slot = cut(rest, "top", line)
+            text, color = format_reward(value), self._value_color(value)
+            slot.w -= painter.draw_text(slot, text, color, "right") + line // 2
+            painter.draw_text(slot, name.replace("_", " "), "text" if value else "muted")
 
-def _draw_history(
-    painter: Painter, rect: Rect, scene: Scene, stage: Stage, has_rewards: bool
-) -> None:
-    if not stage.draw_history(painter.surface, rect) and has_rewards:
-        _draw_reward_terms(painter, rect, scene)
-
-
-def _draw_reward_terms(painter: Painter, rect: Rect, scene: Scene) -> None:
-    """Draw the last reward of each reward rule in `scene` into `rect`; if not all fit, rewards
-    other than 0 come first."""
-    line, rest = painter.line_height, rect.copy()
-    rows = rect.h // line - 1
-    terms = list(scene.terms.items())
-    if rows < 1 or not terms:
-        return
-    painter.draw_text(cut(rest, "top", line), "Reward, rule by rule", "muted", size=0.9)
-    if len(terms) > rows:
-        terms.sort(key=lambda term: not term[1])
-    for name, value in terms[:rows]:
-        slot, color = cut(rest, "top", line), _value_color(scene, value)
-        slot.w -= painter.draw_text(slot, format_reward(value), color, "right") + line // 2
-        painter.draw_text(slot, name.replace("_", " "), "text" if value else "muted")
-
-
-def _draw_message(painter: Painter, rect: Rect, message: str) -> bool:
-    if message and rect.h >= painter.line_height:
-        painter.draw_lines(rect, message, "accent")
-    return not message or rect.h >= painter.line_height
-
-
-def _value_color(scene: Scene, value: float) -> str:
-    below = "loss" if scene.is_loss_highlighted else "text"
-    return "gain" if value > 0 else below if value < 0 else "muted"
+    def _value_color(self, value: float) -> str:
+        """Return the name of the theme colour for a reward of `value`."""
+        if value > 0:
+            return "gain"
+        if value < 0:
+            return "loss" if self._scene.is_loss_highlighted else "text"
+        return "muted"

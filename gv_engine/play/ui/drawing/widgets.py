@@ -18,8 +18,7 @@ from gv_engine.play.ui.drawing.sprites import (
     split_clusters,
 )
 
-Pixel = tuple[int, int]
-"""x, y of the window."""
+Pixel = tuple[int, int]  # x, y of the window
 
 SHADE = 150  # of 255: opacity of the shade behind an overlay
 
@@ -55,7 +54,8 @@ def wrap_text(text: str, line_height: int, width: int, max_lines: int = 1000) ->
     be wider; `line_height` sets the font size."""
     lines: list[str] = []
     for paragraph in cut_middle(text, max_lines * width).splitlines():
-        current, words = "", _split_words(paragraph, line_height, width)
+        current = ""
+        words = _split_words(paragraph, line_height, width)
         for word, space in words:
             longer = current + space + word if current else word
             if not current or font(line_height).size(longer)[0] <= width:
@@ -106,7 +106,7 @@ def cut(rect: Rect, side: str, size: int, gap: int = 0) -> Rect:
     return part
 
 
-def first_row(heights: Sequence[int], chosen: int, height: int, first: int = 0) -> int:
+def find_first_row(heights: Sequence[int], chosen: int, height: int, first: int = 0) -> int:
     """Return the index of the first visible row of a list that is `height` pixels high, such that
     row `chosen` is visible: the previous index `first`, or the index nearest to it.
 
@@ -149,7 +149,7 @@ class Painter:
         self.surface, self.theme, self.mouse = surface, theme, mouse
         self.line_height = line_height
         self.area = surface.get_rect()
-        self._hit_areas: list[HitArea] = []
+        self._hit_areas: list[HitArea] = []  # a later one lies over earlier ones
         self._dragged: HitArea | None = previous._dragged if previous else None
         self._hovered: Rect | None = None
 
@@ -169,13 +169,18 @@ class Painter:
         line = self.line_height
         pygame.draw.rect(self.surface, self.color(color), rect, max(2, line // 8), line // 2)
 
-    def draw_dialog(self, card: Rect, title: str, middle: bool = False) -> Rect:
-        """Draw the panel of a dialog with `title` into the rectangle `card`; return the rectangle
-        below the title. With `middle`, a title that is too long is shortened in its middle."""
+    def draw_dialog(
+        self, size: tuple[int, int], title: str, bottom_margin: int = 0, is_name: bool = False
+    ) -> Rect:
+        """Draw a dialog of `size` (width, height) with `title` in the middle of the picture above
+        `bottom_margin` pixels; return the rectangle below the title. `is_name` is as for
+        `draw_text`."""
+        card = Rect((0, 0), size)
+        card.center = self.area.centerx, self.area.y + (self.area.h - bottom_margin) // 2
         self.draw_card(card)
         inner = card.inflate(-2 * self.line_height, -self.line_height)
         title_rect = cut(inner, "top", 2 * self.line_height)
-        self.draw_text(title_rect, title, size=1.4, middle=middle)
+        self.draw_text(title_rect, title, size=1.4, is_name=is_name)
         return inner
 
     def draw_text(
@@ -185,7 +190,7 @@ class Painter:
         color: str = "text",
         align: str = "left",
         size: float = 1.0,
-        middle: bool = False,
+        is_name: bool = False,
     ) -> int:
         """Draw one line of text into `rect`, vertically centred and with `align` left, center or
         right, shortened if needed; return its width in pixels. `color` is a name in the theme, and
@@ -197,12 +202,15 @@ class Painter:
             color: name of a theme colour.
             align: left, center or right.
             size: font size as a multiple of the line height.
-            middle: True to shorten in the middle, for names.
+            is_name: True to shorten in the middle: names often begin alike.
         """
         if rect.w < self.line_height or not text:
             return 0
-        line = max(9, int(self.line_height * size))
-        return draw_text_line(self.surface, rect, text, line, self.color(color), align, middle)
+        line = self._font_height(size)
+        return draw_text_line(self.surface, rect, text, line, self.color(color), align, is_name)
+
+    def _font_height(self, size: float) -> int:
+        return max(9, int(self.line_height * size))
 
     def draw_lines(
         self, rect: Rect, text: str, color: str = "text", size: float = 1.0, align: str = "left"
@@ -214,18 +222,21 @@ class Painter:
         Returns:
             The height written, in pixels.
         """
-        line = max(9, int(self.line_height * size))
-        shown = wrap_text(text, line, rect.w, max(1, rect.h // line))
-        for number, words in enumerate(shown):
+        line = self._font_height(size)
+        lines = wrap_text(text, line, rect.w, max(1, rect.h // line))
+        for number, words in enumerate(lines):
             slot = Rect(rect.x, rect.y + number * line, rect.w, line)
             is_path = " " not in words  # its end says most
             self.draw_text(slot, shorten_text(words, line, rect.w, is_path), color, align, size)
-
-        return len(shown) * line
+        return len(lines) * line
 
     def text_width(self, text: str, size: float = 1.0) -> int:
         """Return the width of `text` in pixels, drawn `size` times as large as usual."""
-        return font(max(9, int(self.line_height * size))).size(text)[0]
+        return font(self._font_height(size)).size(text)[0]
+
+    def text_height(self, text: str, width: int, max_lines: int = 1000) -> int:
+        """Return the height in pixels of `text` wrapped to `width` pixels and `max_lines` lines."""
+        return len(wrap_text(text, self.line_height, width, max_lines)) * self.line_height
 
     def dim(self) -> None:
         """Darken everything drawn so far, and remove all hit areas."""
@@ -238,8 +249,7 @@ class Painter:
         """Draw the note `text` at the bottom of the picture."""
         line = self.line_height
         width = min(self.area.w - line, self.text_width(text) + 2 * line)
-        shown = wrap_text(text, line, width - 2 * line, 4)
-        rect = Rect(0, 0, width, len(shown) * line + line)
+        rect = Rect(0, 0, width, self.text_height(text, width - 2 * line, 4) + line)
         rect.midbottom = self.area.centerx, self.area.bottom - line // 2
         self.draw_card(rect, "accent")
         self.draw_lines(rect.inflate(-line, -line), text, "on_accent", align="center")
@@ -268,53 +278,57 @@ class Painter:
         label: str,
         press: Callable[[], None],
         key: str = "",
-        chosen: bool = False,
-        ground: str = "well",
-        marked: bool = True,
+        is_chosen: bool = False,
+        background: str = "well",
+        has_hover: bool = True,
     ) -> bool:
-        """Draw a button with the text `label` into `rect`, on the theme colour `ground`; a click
-        calls `press`. `key` is shown as the key with the same effect, `chosen` highlights the
-        button, and `marked` outlines it under the mouse. Return True if the mouse is over it.
+        """Draw a button with the text `label` into `rect`, on the theme colour `background`; a
+        click calls `press`. `key` is shown as the key with the same effect, `is_chosen` highlights
+        the button, and `has_hover` outlines it under the mouse. Return True if the mouse is over
+        it.
 
         Args:
             rect: rectangle of the button.
             label: text of the button.
             press: function without arguments.
             key: key with the same effect, shown at the right.
-            chosen: True for the accent colour.
-            ground: name of the theme colour behind the label.
-            marked: True to outline the button while the mouse is over it.
+            is_chosen: True for the accent colour.
+            background: name of the theme colour behind the label.
+            has_hover: True to outline the button while the mouse is over it.
         """
-        over = self.add_hit_area(rect, lambda _: press())
-        self.draw_card(rect, "accent" if chosen else ground)
-        inner = rect.inflate(-self.line_height, 0)
-        if over and marked and not chosen:
+        is_hovered = self.add_hit_area(rect, lambda _: press())
+        self.draw_card(rect, "accent" if is_chosen else background)
+        if is_hovered and has_hover and not is_chosen:
             self.draw_outline(rect, "outline")
+        inner = rect.inflate(-self.line_height, 0)
         if key:
-            key_width = self.draw_text(inner, key, "on_accent" if chosen else "muted", "right", 0.9)
+            key_color = "on_accent" if is_chosen else "muted"
+            key_width = self.draw_text(inner, key, key_color, "right", 0.9)
             inner.w -= key_width + self.line_height // 2
-        self.draw_text(inner, label, "on_accent" if chosen else "text", "left" if key else "center")
-        return over
+        align = "left" if key else "center"
+        self.draw_text(inner, label, "on_accent" if is_chosen else "text", align)
+        return is_hovered
 
-    def draw_bar(
-        self, rect: Rect, share: float, move: Callable[[float], None] | None = None
-    ) -> None:
-        """Draw a progress bar into `rect`, filled to the fraction `share` from 0 to 1. With `move`,
-        the user can drag the bar, which calls `move` with the new fraction."""
+    def draw_bar(self, rect: Rect, share: float) -> int:
+        """Draw a progress bar into `rect`, filled to the fraction `share` from 0 to 1; return the
+        width of the filled part in pixels."""
         groove = rect.inflate(0, -rect.h // 2)
         self.draw_card(groove, "outline")
         filled = groove.copy()
         filled.w = round(groove.w * min(1.0, max(0.0, share)))
         self.draw_card(filled, "accent")
-        if move is not None:
-            knob = Rect(0, 0, rect.h * 3 // 4, rect.h)
-            knob.center = groove.x + filled.w, rect.centery
-            self.draw_card(knob.clamp(rect.inflate(knob.w, 0)), "text")
-            self.add_hit_area(
-                rect.inflate(knob.w, rect.h // 2),
-                lambda at: move(min(1.0, max(0.0, (at[0] - rect.x) / max(1, rect.w)))),
-                drag=True,
-            )
+        return filled.w
+
+    def draw_slider(self, rect: Rect, share: float, move: Callable[[float], None]) -> None:
+        """Draw a progress bar that the user can drag, which calls `move` with the new fraction."""
+        knob = Rect(0, 0, rect.h * 3 // 4, rect.h)
+        knob.center = rect.x + self.draw_bar(rect, share), rect.centery
+        self.draw_card(knob.clamp(rect.inflate(knob.w, 0)), "text")
+
+        def drag(position: Pixel) -> None:
+            move(min(1.0, max(0.0, (position[0] - rect.x) / max(1, rect.w))))
+
+        self.add_hit_area(rect.inflate(knob.w, rect.h // 2), drag, drag=True)
 
     def draw_scrollbar(self, groove: Rect, first: int, shown: int, count: int) -> None:
         """Draw a scrollbar into `groove` for a list of `count` rows, of which `shown` are visible,
@@ -342,8 +356,8 @@ class Painter:
                 self._dragged.press(event.pos)
                 return True
             rects = (area.rect for area in reversed(self._hit_areas))
-            over = next((rect for rect in rects if rect.collidepoint(event.pos)), None)
-            if over != self._hovered:
-                self._hovered = over
+            hovered = next((rect for rect in rects if rect.collidepoint(event.pos)), None)
+            if hovered != self._hovered:
+                self._hovered = hovered
                 return True
         return False

@@ -28,11 +28,11 @@ from gv_engine.scenario.plugin import DOMAINS, KeyCommand, read_commands
 
 # ---- key names -----------------------------------------------------------------------------------
 
+# Labels of keys that are not called by their name.
 _KEY_LABELS = {
     **{"Escape": "Esc", "Return": "Enter", "Equals": "+", "Minus": "-", "Slash": "?"},
     **{"LeftBracket": "[", "RightBracket": "]", "Grave": "`", "Semicolon": ";"},
 }
-"""Labels of keys that are not called by their name."""
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 DIGITS = "1234567890"
@@ -45,24 +45,21 @@ _KEY_NAMES = (
     "Keypad_/ Keypad_* Keypad_- Keypad_+ Keypad_Enter Keypad_1 Keypad_2 Keypad_3 Keypad_4 Keypad_5",
     "Keypad_6 Keypad_7 Keypad_8 Keypad_9 Keypad_0 Keypad_. NonUSBackslash",
 )
+# Usage number on the USB keyboard page by name of the key; equal to SDL's scancodes.
 SCANCODES: dict[str, int] = {
     name.replace("_", " "): number
     for number, name in enumerate(" ".join(_KEY_NAMES).split(), 4)
     if name != "-"
 }
-"""Usage number on the USB keyboard page by name of the key; equal to SDL's scancodes."""
 
 _BUTTONS = "A B X Y Back Guide Start LeftStick RightStick LB RB Up Down Left Right"
-PAD = tuple(f"Pad {name}" for name in _BUTTONS.split())
-"""Gamepad buttons in SDL's order."""
+PAD = tuple(f"Pad {name}" for name in _BUTTONS.split())  # gamepad buttons in SDL's order
 
+# Prefix of the names of buttons on a second gamepad, which the second player uses.
 SECOND = "Second "
-"""Prefix of the names of buttons on a second gamepad, which the second player uses."""
-PADS = frozenset((*PAD, *(SECOND + name for name in PAD)))
-"""Buttons of both gamepads."""
+PADS = frozenset((*PAD, *(SECOND + name for name in PAD)))  # buttons of both gamepads
 
-MODIFIERS = ("Ctrl", "Alt", "Shift")
-"""Modifiers, in the order in which key names contain them."""
+MODIFIERS = ("Ctrl", "Alt", "Shift")  # modifiers, in the order in which key names contain them
 
 
 def key_label(key: str) -> str:
@@ -80,12 +77,13 @@ def key_parts(key: str) -> list[str]:
 
 # ---- groups --------------------------------------------------------------------------------------
 
+# All commands by group.
 GROUPS = {
     **{domain.title: domain.keys for domain in DOMAINS.values()},
     **read_commands(Path(__file__).with_name("commands.toml")),
 }
-"""All commands by group."""
 
+# Groups that are active together, by screen.
 SCREENS = {
     "start": ("start", "menu", "window"),
     "edit": ("edit", "window"),
@@ -98,7 +96,6 @@ SCREENS = {
     "batch": ("batch", "window"),
     "replay": ("replay", "view", "inspector", "window"),
 }
-"""Groups that are active together, by screen."""
 
 
 def next_row(name: str, chosen: int, page: int, count: int, wraps: bool = False) -> int | None:
@@ -129,9 +126,9 @@ def next_row(name: str, chosen: int, page: int, count: int, wraps: bool = False)
 # ---- bindings ------------------------------------------------------------------------------------
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+# Placeholders of move keys in instructions; they do not apply if arrow keys move the agent in the
+# direction of the arrow.
 _MOVE_PLACEHOLDERS = tuple(f"{{{name}}}" for name in ACTIONS[: TURN_RIGHT + 1])
-"""Placeholders of move keys in instructions; they do not apply if arrow keys move the agent in the
-direction of the arrow."""
 _PLACEHOLDER = re.compile(r"{(\w+)}")
 
 

@@ -147,11 +147,11 @@ class AutoplayScreen(PlayScreen):
         self._pause()
         super().seek(position)
 
-    def show(self, glide: bool = True) -> None:
-        """Show the current state of the game, animated if `glide`, and discard the action that the
-        agent has chosen for an earlier state."""
+    def show(self, animate: bool = True) -> None:
+        """Show the current state of the game, and discard the action that the agent has chosen for
+        an earlier state."""
         self._choice = None
-        super().show(glide)
+        super().show(animate)
 
     def run_command(self, name: str) -> None:
         """Run the command `name`: pause, single-step, speed up or slow down the agent; pass other
@@ -311,10 +311,9 @@ class RaceScreen(PlayScreen):
 
     # ---- events ----------------------------------------------------------------------
 
-    def show(self, glide: bool = True) -> None:
-        """Show the current state of the player's game, animated if `glide`, and let the opponent go
-        to the same step."""
-        super().show(glide)
+    def show(self, animate: bool = True) -> None:
+        """Show the current state of the player's game, and let the opponent go to the same step."""
+        super().show(animate)
         self._extra_steps, self._is_waiting = 0, True
 
     def tick(self, now: float) -> float:

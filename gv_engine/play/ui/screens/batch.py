@@ -4,7 +4,7 @@ batch."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,25 +24,25 @@ from gv_engine.play.ui.drawing.recording import FrameRenderer
 from gv_engine.play.ui.drawing.sprites import Rect, SpriteSheet, clipped, pygame
 from gv_engine.play.ui.drawing.widgets import Painter, cut
 from gv_engine.play.ui.screens.autoplay import AutoplayScreen
-from gv_engine.play.ui.screens.screen import AppContext, Screen
+from gv_engine.play.ui.screens.screen import AppContext, Screen, ScreenCommands
 
 PACES = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 60.0, 250.0, 1000.0, math.inf)
 PICTURE_TIME = 1 / 60  # s
+# ScreenCommands of a game that are not allowed for a world of the batch.
 BLOCKED_COMMANDS = ("next_level", "previous_level", "kin", "enter_seed", "race", "real_time")
-"""Commands of a game that are not allowed for a world of the batch."""
 
 
+# Field of `CurvePoint`, and format of its last value, by title of the curve in the header.
 CURVES = {
     "Success": ("success", "{:.1%}"),
     "Return": ("total", "{:+.3g}"),
     "Length": ("length", "{:.4g}"),
     "Steps a second": ("speed", "{:,.0f}"),
 }
-"""Field of `CurvePoint`, and format of its last value, by title of the curve in the header."""
 
 
+# Filters of worlds by the result of their last episode.
 RESULTS = {0: "all worlds", 1: "won", -1: "failed"}
-"""Filters of worlds by the result of their last episode."""
 
 
 class BatchScreen(Screen):
@@ -103,7 +103,7 @@ class BatchScreen(Screen):
         is_local = self.local_worlds is not None
         return is_local or name == "batch_values" or not name.startswith("batch_")
 
-    commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
+    commands: ClassVar[ScreenCommands] = {
         **Screen.commands,
         "scroll_up": lambda screen: screen._scroll(-1),
         "scroll_down": lambda screen: screen._scroll(1),

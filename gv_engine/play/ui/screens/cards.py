@@ -90,7 +90,7 @@ class Card:
             painter.draw_outline(rect)
         rest = Rect(rect.x + line // 2, rect.y + line // 2, rect.w - line // 2 * 2, rect.h - line)
         self.draw_thumbnail(painter, cut(rest, "left", rest.h, line * 3 // 4))
-        painter.draw_text(cut(rest, "top", line * 5 // 4), self.title, size=1.15, middle=True)
+        painter.draw_text(cut(rest, "top", line * 5 // 4), self.title, size=1.15, is_name=True)
         painter.draw_lines(rest, self.wrong or self.text, "loss" if self.wrong else "muted", 0.9)
 
     def _make_thumbnail(self, game: Game, theme: Theme, side: int) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from gv_engine.play.editor import map_model
 from gv_engine.play.editor.document import BackgroundChecker, CheckState, EditorDocument, Fault
@@ -29,7 +29,7 @@ from gv_engine.play.ui.screens.edit_panels import (
 )
 from gv_engine.play.ui.screens.play import PlaytestScreen
 from gv_engine.play.ui.screens.replay import Prompt
-from gv_engine.play.ui.screens.screen import AppContext, Screen
+from gv_engine.play.ui.screens.screen import AppContext, Screen, ScreenCommands
 from gv_engine.scenario.storage.files import path_exists
 
 TOOLS = ("pen", "rectangle", "room", "fill")
@@ -54,7 +54,7 @@ class EditScreen(Screen):
     """
 
     groups = ("edit", "window")
-    commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
+    commands: ClassVar[ScreenCommands] = {
         **Screen.commands,
         "up": lambda screen: screen._move(-1, 0),
         "down": lambda screen: screen._move(1, 0),
@@ -304,7 +304,7 @@ class EditScreen(Screen):
         cut(rest, "top", height + line // 2)
         button = cut(rest, "top", 2 * line, line)
         button.w = min(button.w, 16 * line)
-        painter.draw_button(button, "Draw it as a map", self.draw_as_map, ground="card")
+        painter.draw_button(button, "Draw it as a map", self.draw_as_map, background="card")
         self._preview = self._preview or self.work.copy_with_level(0)
         if rest.h > 4 * line and self._preview.map.rows:
             drawing.draw(painter.surface, rest, line, self._preview.map, (0, 0))
@@ -562,7 +562,7 @@ class EditScreen(Screen):
         header = layout.header.copy()
         buttons = ((text, "edit", name) for text, name in _BUTTONS.items())
         self.draw_buttons(painter, header, buttons, 9 * painter.line_height)
-        painter.draw_text(header, self.work.title, size=1.3, middle=True)
+        painter.draw_text(header, self.work.title, size=1.3, is_name=True)
         drawing = self._drawn = self.drawing
         try:
             self._draw_board(painter, layout.board, drawing)

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from gv_engine.play.ui.screens.edit import EditScreen
 
 
+# Keys of a level that are no fields of its form: they are painted, or edited as rules.
 _EXCLUDED_KEYS = ("domain", "map", "legend", *(part.key for part in RULE_PARTS))
-"""Keys of a level that are no fields of its form: they are painted, or edited as rules."""
 _FIRST = ("name", "description", "mission", "max_steps", "observation_function", "view")
 _MAX_DESCRIPTION_LINES = 4  # lines
 _AREA_TEXT = "Cells that the agent sees, with itself: ahead of it, or on all sides."
+# Number of choices up to which Enter switches to the next one; more are a list to pick from.
 _MAX_CYCLED_CHOICES = 3
-"""Number of choices up to which Enter switches to the next one; more are a list to pick from."""
 
 
 class FormScreen(Menu):

@@ -71,10 +71,8 @@ class _SentenceList(ListScreen):
     def draw(self, painter: Painter, now: float) -> None:
         """Draw with `painter` the title, the visible rows, a scrollbar and hints."""
         line, rows = painter.line_height, self.rows()
-        card = painter.area.inflate(-line, -line)
-        card.w = min(card.w, 56 * line)
-        card.centerx = painter.area.centerx
-        body = painter.draw_dialog(card, self.title)
+        size = min(painter.area.w - line, 56 * line), painter.area.h - line
+        body = painter.draw_dialog(size, self.title)
         footer = cut(body, "bottom", line, line // 2)
         painter.draw_text(footer, " · ".join(filter(None, self.hints())), "muted", "center", 0.9)
         cut(body, "top", line // 2)

@@ -12,15 +12,14 @@ from gv_engine.play.editor.form_fields import to_words
 from gv_engine.play.editor.rules import RULE_PARTS
 from gv_engine.play.ui.drawing.sprites import Rect
 from gv_engine.play.ui.drawing.stage import MapDrawing
-from gv_engine.play.ui.drawing.widgets import Painter, cut, first_row, wrap_text
+from gv_engine.play.ui.drawing.widgets import Painter, cut, find_first_row, wrap_text
 from gv_engine.rules.errors import format_cell
 from gv_engine.rules.objects import COLORS
 
 if TYPE_CHECKING:
     from gv_engine.play.ui.screens.edit import EditScreen
 
-_MAX_FAULT_LINES = 8
-"""Maximum number of lines of an error."""
+_MAX_FAULT_LINES = 8  # maximum number of lines of an error
 _ADD_TEXT = "Add objects of another level, with their rules"
 
 
@@ -73,7 +72,7 @@ def draw_palette(painter: Painter, rect: Rect, screen: EditScreen, drawing: MapD
             rows[-1][1].append(name)
     heights = [line if heading else side for heading, _ in rows]
     chosen = next(n for n, (_, names) in enumerate(rows) if brushes.chosen in names)
-    first = first_row(heights, chosen, inner.h)
+    first = find_first_row(heights, chosen, inner.h)
     groove = Rect(rect.right - line // 3, inner.y, line // 4, inner.h)
     painter.draw_scrollbar(groove, sum(heights[:first]), inner.h, sum(heights))
     for (heading, names), height in zip(rows[first:], heights[first:], strict=True):
@@ -124,7 +123,7 @@ def _draw_chosen(painter: Painter, rect: Rect, screen: EditScreen) -> None:
     """Draw into `rect` the name of the object selected for painting, and buttons for its next
     state, its next colour and the next tool."""
     brushes, line, name = screen.brushes, painter.line_height, screen.brushes.chosen
-    painter.draw_text(cut(rect, "top", line), to_words(name), size=1.1, middle=True)
+    painter.draw_text(cut(rect, "top", line), to_words(name), size=1.1, is_name=True)
     states, colors = brushes.states(name), brushes.colors(name)
     texts = {
         "next_state": states[brushes.state(name)].lower() if states else "",

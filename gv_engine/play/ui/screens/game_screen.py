@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -16,7 +16,7 @@ from gv_engine.play.ui.drawing.stage import (
     ScreenLayout,
     SidePanel,
     Stage,
-    draw_status_panel,
+    StatusPanel,
     is_small_window,
     lay_out_screen,
     make_stage,
@@ -24,19 +24,18 @@ from gv_engine.play.ui.drawing.stage import (
 from gv_engine.play.ui.drawing.widgets import Painter, cut, wrap_text
 from gv_engine.play.ui.input.bindings import GROUPS
 from gv_engine.play.ui.screens.keyboard import copy_to_clipboard
-from gv_engine.play.ui.screens.screen import AppContext, Screen
+from gv_engine.play.ui.screens.screen import AppContext, Screen, ScreenCommands
 from gv_engine.play.ui.settings import SPEEDS
 from gv_engine.scenario.plugin import DOMAINS
 
+# ScreenCommands of the group `view` that no gamepad button has.
 VIEW_COMMANDS = ("view", "inspect", "minimap", "zoom_in", "zoom_out", "zoom_reset")
-"""Commands of the group `view` that no gamepad button has."""
 POLL_INTERVAL = 0.05  # s between two checks of a background computation
 FILE_CHECK_INTERVAL = 0.4  # s
 RELOAD_SLICE = 0.01  # s of replaying steps between two pictures
 DIFFERENCE_LINES = 2.5  # height of the text about a difference
 
-_FOLDERS = re.compile(r"[^\s(]*[/\\](?=[^/\\\s]+:)")
-"""Folder of a file name that a colon follows."""
+_FOLDERS = re.compile(r"[^\s(]*[/\\](?=[^/\\\s]+:)")  # folder of a file name that a colon follows
 
 
 class GameScreen(Screen):
@@ -69,7 +68,7 @@ class GameScreen(Screen):
     error_text = ""
     extra_groups: tuple[str, ...] = ()
 
-    commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
+    commands: ClassVar[ScreenCommands] = {
         "help": Screen.commands["help"],
         "settings": Screen.commands["settings"],
         "view": lambda screen: screen._next_view(),
@@ -89,8 +88,8 @@ class GameScreen(Screen):
         self._stage_scenario = game.scenario
         self.stage.begin(None, self.frame)
         self._choose_view(self.game.scenario.view or app.settings.view)
-        self._glide_start = 0.0
-        self._is_gliding = False
+        self._animation_start = 0.0
+        self._is_animating = False
         self._layout: ScreenLayout | None = None
         self._mouse_position = (-1, -1)
         self._next_check = 0.0
@@ -103,23 +102,23 @@ class GameScreen(Screen):
         side_groups = ("inspector",) if self.stage.side_panel else ()
         return (*self.extra_groups, *side_groups, "view", "window")
 
-    def show(self, glide: bool = True) -> None:
-        """Show the current state of the game; `glide` animates the change from the state shown
+    def show(self, animate: bool = True) -> None:
+        """Show the current state of the game; `animate` animates the change from the state shown
         before, if it can be animated."""
         previous, self.frame = self.frame, self.game.frame()
         if self._stage_scenario is not self.game.scenario:
             self._rebuild_stage()
-        moves = self.stage.begin(previous if glide else None, self.frame)
+        can_animate = self.stage.begin(previous if animate else None, self.frame)
         self.stage.mark_differences(self._compared_frame())
-        self._is_gliding = moves and glide and self.app.settings.animation
-        self._glide_start = time.monotonic()
+        self._is_animating = can_animate and animate and self.app.settings.animation
+        self._animation_start = time.monotonic()
         self.app.needs_redraw = True
 
     def tick(self, now: float) -> float:
         """Continue the animation of a step and the reloading of changed files; return the seconds
         until the next call."""
-        if self._is_gliding:
-            self._is_gliding = now < self._glide_start + self.stage.glide
+        if self._is_animating:
+            self._is_animating = now < self._animation_start + self.stage.animation_seconds
             self.app.needs_redraw = True
         due = self._check_files(now)
         if not self.stage.is_busy:
@@ -156,22 +155,25 @@ class GameScreen(Screen):
     def _hot_reload(self) -> Iterator[None]:
         """Reload the changed scenario, replay the steps of the game in it, and show the result;
         yield after each part, so that the window stays responsive."""
-        game, before = self.game, self.game.scenario
+        game, scenario_before = self.game, self.game.scenario
         message = yield from HotReload(game).reload_incrementally()
         if not message or game is not self.game:
             return
-        has_failed = game.scenario is before
-        first_line = _FOLDERS.sub("", message.split("\n")[0])  # without folders
+        has_failed = game.scenario is scenario_before
+        first_line = _FOLDERS.sub("", message.split("\n")[0])
         self.error_text = f"Still as before: {first_line}" if has_failed else ""
         self._rebuild_stage()
-        self.show(glide=False)
+        self.show(animate=False)
         if self.game.difference is None or has_failed:
             self.app.show_note(message, stays=20 if "\n" in message else 6)
 
     def _compared_frame(self) -> Any:
+        """Return the frame before the files changed, if this is the first step that differs; else
+        None."""
         difference, game_before = self.game.difference, HotReload(self.game).game_before()
-        is_here = difference and difference.step == self.game.position
-        return game_before.frame() if game_before and is_here else None
+        if game_before and difference and difference.step == self.game.position:
+            return game_before.frame()
+        return None
 
     def _difference_text(self) -> str:
         return self.game.difference.message if self.game.difference else ""
@@ -181,13 +183,15 @@ class GameScreen(Screen):
         and the game before the change."""
         line, difference = painter.line_height, self._watched_game.difference
         step = difference.step if difference else 0
-        room, text = rect.inflate(-line, -line // 2), self._difference_text()
-        row = Rect(room.x, 0, room.w, min(room.h, line * 7 // 4))
-        row.centery = room.centery
-        buttons = (self._compare_label, "view", "compare"), (f"Step {step}", "view", "first_change")
-        self.draw_buttons(painter, row, (each for each in buttons if each[0]), 16 * line + 1)
+        inner, text = rect.inflate(-line, -line // 2), self._difference_text()
+        row = Rect(inner.x, 0, inner.w, min(inner.h, line * 7 // 4))
+        row.centery = inner.centery
+        buttons = [(f"Step {step}", "view", "first_change")]
+        if self._compare_label:
+            buttons.insert(0, (self._compare_label, "view", "compare"))
+        self.draw_buttons(painter, row, buttons, 16 * line + 1)
         text_height = len(wrap_text(text, line * 9 // 10, row.w, 2)) * line * 9 // 10
-        text_rect = Rect(row.x, room.y + (room.h - text_height) // 2, row.w, room.h)
+        text_rect = Rect(row.x, inner.y + (inner.h - text_height) // 2, row.w, inner.h)
         painter.draw_lines(text_rect, text, "loss", 0.9)
 
     @property
@@ -218,7 +222,7 @@ class GameScreen(Screen):
 
     def _seek_difference(self) -> None:
         self.game.seek_first_difference()
-        self.show(glide=False)
+        self.show(animate=False)
 
     def on_mouse(self, event: pygame.event.Event) -> None:
         """Pass a mouse event to the side panel or to the stage, which draws the world; take the
@@ -270,57 +274,72 @@ class GameScreen(Screen):
         if self._theme != self.app.theme:
             self._rebuild_stage()
         line, panel = painter.line_height, self.stage.side_panel
-        hint_lines = len(self._fit_hints(painter, 2))
-        hints = self._fit_hints(painter, hint_lines, self.current_hints())
-        difference_lines = DIFFERENCE_LINES if self._difference_text() else 0.0
-        is_small = is_small_window(painter.area, line)
-        controls = (self.tight_controls if is_small else self.controls) + difference_lines
-        layout = lay_out_screen(painter.area, line, panel is not None, controls, hint_lines)
-        self._layout = layout
-        self.stage.line = line
-        if painter.mouse is None or not layout.stage.collidepoint(painter.mouse):
-            self.stage.hover(None)
-        progress = (now - self._glide_start) / self.stage.glide if self._is_gliding else 1.0
-        try:
-            self.draw_stage(painter, layout.stage, max(0.0, min(1.0, progress)))
-        except ValueError as error:  # a drawing of the author's that cannot be read
-            painter.draw_lines(layout.stage, str(error), "loss")
+        hint_lines = len(self._fit_hints(painter, self.hints(), 2))
+        layout = self._layout = self._lay_out(painter, hint_lines)
+        self._draw_world(painter, layout.stage, now)
         self._draw_header(painter, layout.header.copy())
         copy = None if self.hides_rewards else ("Copy", partial(self.run_command, "copy"))
-        facts = self.facts()
-        message_fits = draw_status_panel(
-            painter, layout.panel, self.frame, self.stage, facts, copy, not self.hides_rewards
-        )
+        has_rewards = not self.hides_rewards
+        status = StatusPanel(painter, self.frame, self.stage, self.facts(), copy, has_rewards)
+        message_fits = status.draw(layout.panel)
         if panel is not None:
             panel.draw(painter.surface, layout.side, line)
-        controls_rect = layout.controls.copy()
-        difference_rect = cut(controls_rect, "bottom", int(difference_lines * line))
-        self.draw_controls(painter, controls_rect)
-        if difference_lines:
-            self._draw_difference(painter, difference_rect)
+        controls = layout.controls.copy()
+        if self._difference_text():
+            self._draw_difference(painter, cut(controls, "bottom", int(DIFFERENCE_LINES * line)))
+        self.draw_controls(painter, controls)
         message = self.error_text or ("" if message_fits else self.frame.message)
+        self._draw_hints(painter, layout.hints.copy(), hint_lines, message)
+
+    def _lay_out(self, painter: Painter, hint_lines: int) -> ScreenLayout:
+        is_small = is_small_window(painter.area, painter.line_height)
+        control_lines = self.tight_controls if is_small else self.controls
+        if self._difference_text():
+            control_lines += DIFFERENCE_LINES
+        has_panel = self.stage.side_panel is not None
+        return lay_out_screen(
+            painter.area, painter.line_height, has_panel, control_lines, hint_lines
+        )
+
+    def _draw_world(self, painter: Painter, rect: Rect, now: float) -> None:
+        """Draw the world into `rect`, as far as its animation has got at the time `now`."""
+        self.stage.line = painter.line_height
+        if painter.mouse is None or not rect.collidepoint(painter.mouse):
+            self.stage.hover(None)
+        progress = 1.0
+        if self._is_animating:
+            progress = (now - self._animation_start) / self.stage.animation_seconds
+        try:
+            self.draw_stage(painter, rect, max(0.0, min(1.0, progress)))
+        except ValueError as error:  # a drawing of the author's that cannot be read
+            painter.draw_lines(rect, str(error), "loss")
+
+    def _draw_hints(self, painter: Painter, rest: Rect, max_lines: int, message: str) -> None:
+        """Draw the current hints into `rest`; `message`, if not empty, takes the place of the first
+        line."""
+        line = painter.line_height
         if message:
-            more = self._fit_hints(painter, 1, self.current_hints()) if hint_lines > 1 else []
-            hints = [message, *more]
-        rest = layout.hints.copy()
-        for hint in hints:
-            color = "muted" if hint != message else "loss" if self.error_text else "accent"
-            painter.draw_text(cut(rest, "top", line), hint, color, "center", 0.9)
+            color = "loss" if self.error_text else "accent"
+            painter.draw_text(cut(rest, "top", line), message, color, "center", 0.9)
+            max_lines -= 1
+        for hint in self._fit_hints(painter, self.current_hints(), max_lines):
+            painter.draw_text(cut(rest, "top", line), hint, "muted", "center", 0.9)
 
     def draw_stage(self, painter: Painter, rect: Rect, progress: float) -> None:
         """Draw the world into `rect`; `progress` of the step's animation is from 0 to 1."""
         self.stage.draw(painter.surface, rect, progress)
 
-    def _fit_hints(
-        self, painter: Painter, most: int, hints: Sequence[str] | None = None
-    ) -> list[str]:
-        """Return the hints joined into at most `most` lines; hints that do not fit are left out,
-        but never the last one."""
-        parts = [hint for hint in (self.hints() if hints is None else hints) if hint]
-        line_height, width = painter.line_height * 9 // 10, painter.area.w - painter.line_height
-        while len(rows := join_into_lines(parts, line_height, width)) > most and len(parts) > 1:
-            del parts[-2]
-        return rows[:most]
+    @staticmethod
+    def _fit_hints(painter: Painter, hints: Sequence[str], max_lines: int) -> list[str]:
+        """Return `hints` joined into at most `max_lines` lines; hints that do not fit are left out,
+        the last one last."""
+        fitting = [hint for hint in hints if hint]
+        font_height, width = painter.line_height * 9 // 10, painter.area.w - painter.line_height
+        lines = join_into_lines(fitting, font_height, width)
+        while len(lines) > max_lines and len(fitting) > 1:
+            del fitting[-2]
+            lines = join_into_lines(fitting, font_height, width)
+        return lines[:max_lines]
 
     @property
     def hides_rewards(self) -> bool:
@@ -343,13 +362,14 @@ class GameScreen(Screen):
 
     def buttons(self) -> Sequence[tuple[str, str, str]]:
         """Return (label, group, command) of the buttons at the top, the most important first."""
-        panel = self._next_panel() or self.stage.side_panel
-        panels = ((panel.title, "view", "inspect"),) if panel else ()
-        return (("Keys", "view", "help"), ("View", "view", "view"), *panels)
+        buttons = [("Keys", "view", "help"), ("View", "view", "view")]
+        if panel := self._next_panel() or self.stage.side_panel:
+            buttons.append((panel.title, "view", "inspect"))
+        return buttons
 
     def _next_panel(self) -> SidePanel | None:
-        order = (None, *self.stage.side_panels)
-        return order[(order.index(self.stage.side_panel) + 1) % len(order)]
+        choices = (None, *self.stage.side_panels)
+        return choices[(choices.index(self.stage.side_panel) + 1) % len(choices)]
 
     def draw_controls(self, painter: Painter, rect: Rect) -> None:
         """Draw the controls below the world into `rect`: the timeline, with which the user goes to
@@ -363,7 +383,7 @@ class GameScreen(Screen):
         length, line = max(1, self.game.length), painter.line_height
         bar = rect.inflate(-line, -line // 4)
         share = self.game.position / length
-        painter.draw_bar(bar, share, lambda share: self.seek(round(share * length)))
+        painter.draw_slider(bar, share, lambda share: self.seek(round(share * length)))
         difference = self._watched_game.difference
         if difference is not None:
             mark = Rect(0, bar.y, max(3, line // 4), bar.h)
@@ -377,21 +397,21 @@ class GameScreen(Screen):
         """Go to the state after `position` steps of the episode, and show it."""
         if position != self.game.position:
             self.game.seek(position)
-            self.show(glide=False)
+            self.show(animate=False)
 
     def change_speed(self, step: int) -> None:
         """Change the speed of replays and agents by `step` positions in `SPEEDS`."""
         settings = self.app.settings
-        number = SPEEDS.index(settings.speed) + step
-        settings.speed = SPEEDS[max(0, min(len(SPEEDS) - 1, number))]
+        index = SPEEDS.index(settings.speed) + step
+        settings.speed = SPEEDS[max(0, min(len(SPEEDS) - 1, index))]
 
     def _draw_header(self, painter: Painter, rect: Rect) -> None:
         """Draw the title of the game and the buttons into `rect`."""
         self.draw_buttons(painter, rect, self.buttons(), 9 * painter.line_height)
-        title, place = self.game.heading
-        width = painter.draw_text(rect, self.heading + title, size=1.3, middle=True)
+        title, subtitle = self.game.heading
+        width = painter.draw_text(rect, self.heading + title, size=1.3, is_name=True)
         cut(rect, "left", width + painter.line_height)
-        painter.draw_text(rect, place, "muted", middle=True)
+        painter.draw_text(rect, subtitle, "muted", is_name=True)
 
     def _choose_view(self, view: str) -> None:
         if view in self.domain.views:
@@ -404,7 +424,7 @@ class GameScreen(Screen):
         self.stage, self._stage_scenario = make_stage(self.game, self._theme), self.game.scenario
         self.stage.begin(None, self.frame)
         if old_stage.side_panel is not None:
-            number = old_stage.side_panels.index(old_stage.side_panel)
-            self.stage.side_panel = self.stage.side_panels[number]
+            index = old_stage.side_panels.index(old_stage.side_panel)
+            self.stage.side_panel = self.stage.side_panels[index]
         default_view = self.game.scenario.view or self.app.settings.view
         self._choose_view(old_stage.view if is_same_scenario else default_view)

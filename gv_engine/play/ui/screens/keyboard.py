@@ -14,9 +14,9 @@ from pygame._sdl2 import controller  # isort: skip
 
 # ---- clipboard -----------------------------------------------------------------------------------
 
+# MIME types of text in the clipboard: the first one works for writing under X11, the second
+# elsewhere.
 _MIME_TYPES = ("text/plain;charset=utf-8", pygame.SCRAP_TEXT)
-"""MIME types of text in the clipboard: the first one works for writing under X11, the second
-elsewhere."""
 
 
 def copy_to_clipboard(text: str) -> str:

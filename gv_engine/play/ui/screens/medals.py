@@ -9,10 +9,9 @@ from gv_engine.play.ui.drawing.sprites import Rect, pygame
 from gv_engine.play.ui.drawing.widgets import Painter
 from gv_engine.play.ui.settings import MEDALS
 
-_COLORS = {"solved": "gain", "par": "accent", "first": "text"}
-"""Theme colours of the discs."""
+_COLORS = {"solved": "gain", "par": "accent", "first": "text"}  # theme colours of the discs
+# Corners of the check mark, in tenths of the disc's width from its centre.
 _CHECK_MARK = ((-2.3, 0.2), (-0.6, 2.0), (2.4, -1.6))
-"""Corners of the check mark, in tenths of the disc's width from its centre."""
 
 
 def draw_medal(painter: Painter, disc: Rect, medal: str, is_won: bool = True) -> None:

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, NamedTuple
 
 from gv_engine.play.ui.autosave import Autosave, UnsavedEdits
 from gv_engine.play.ui.drawing.sprites import Rect, pygame
-from gv_engine.play.ui.drawing.widgets import Painter, Pixel, cut, first_row, wrap_text
+from gv_engine.play.ui.drawing.widgets import Painter, Pixel, cut, find_first_row, wrap_text
 from gv_engine.play.ui.input.bindings import format_keys_file, key_label, keys_file, next_row
 from gv_engine.play.ui.screens.keyboard import paste_from_clipboard
-from gv_engine.play.ui.screens.screen import AppContext, Screen
+from gv_engine.play.ui.screens.screen import AppContext, Screen, ScreenCommands
 from gv_engine.scenario.reference_docs import Section
 
 
@@ -26,15 +26,15 @@ class ListScreen(Screen):
         title: text above the rows.
     """
 
-    over = True
+    is_overlay = True
     wraps: ClassVar[bool] = False
     title: str = ""
 
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)
         self.chosen = 0
-        self._first = 0
-        self._page = 1
+        self._first_visible = 0
+        self._num_visible = 1
 
     def rows(self) -> Sequence[Any]:
         """Return the current rows."""
@@ -42,7 +42,7 @@ class ListScreen(Screen):
 
     def run_command(self, name: str) -> None:
         """Run the command `name`: select another row, or another command of the screen."""
-        row = next_row(name, self.chosen, self._page, len(self.rows()), self.wraps)
+        row = next_row(name, self.chosen, self._num_visible, len(self.rows()), self.wraps)
         if row is None:
             super().run_command(name)
         else:
@@ -66,15 +66,15 @@ class ListScreen(Screen):
             Rectangles by number of the row, of the rows that fit.
         """
         self.chosen = max(0, min(self.chosen, len(heights) - 1))
-        self._first = first_row(heights, self.chosen, body.h, self._first)
+        self._first_visible = find_first_row(heights, self.chosen, body.h, self._first_visible)
         slots, rest = {}, body.copy()
-        for number in range(self._first, len(heights)):
+        for number in range(self._first_visible, len(heights)):
             if heights[number] > rest.h:
                 break
             slots[number] = cut(rest, "top", heights[number])
             slots[number].h -= painter.line_height // 4
-        self._page = max(1, len(slots))
-        self.draw_scrollbar(painter, body, self._first, len(heights))
+        self._num_visible = max(1, len(slots))
+        self.draw_scrollbar(painter, body, self._first_visible, len(heights))
         return slots
 
     def draw_scrollbar(self, painter: Painter, body: Rect, first: int, count: int) -> None:
@@ -82,7 +82,7 @@ class ListScreen(Screen):
         first visible row."""
         line = painter.line_height
         groove = Rect(body.right + line - line * 3 // 4, body.y, line // 4, body.h)
-        painter.draw_scrollbar(groove, first, self._page, count)
+        painter.draw_scrollbar(groove, first, self._num_visible, count)
 
 
 class SearchField(Screen):
@@ -95,7 +95,7 @@ class SearchField(Screen):
 
     query = ""
     chosen: int
-    commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
+    commands: ClassVar[ScreenCommands] = {
         **Screen.commands,
         "erase": lambda screen: screen.set_query(screen.query[:-1]),
         "paste": lambda screen: screen.paste(paste_from_clipboard()),
@@ -117,8 +117,7 @@ class SearchField(Screen):
 
 # ---- menus ---------------------------------------------------------------------------------------
 
-NO_POSITION = (-1, -1)
-"""Mouse position before the first picture."""
+NO_POSITION = (-1, -1)  # mouse position before the first picture
 
 
 class MenuRow(NamedTuple):
@@ -195,14 +194,14 @@ class Menu(ListScreen):
             name: name of the attribute.
             values: text by value, in their order.
         """
-        keys = list(values)
+        choices = list(values)
         current = getattr(target, name)
-        number = keys.index(current) if current in keys else 0
+        index = choices.index(current) if current in choices else 0
 
         def change(step: int) -> None:
-            setattr(target, name, keys[(number + step) % len(keys)])
+            setattr(target, name, choices[(index + step) % len(choices)])
 
-        return MenuRow(label, change, values[keys[number]])
+        return MenuRow(label, change, values[choices[index]])
 
     def capture_key(self, key: str) -> bool:
         """Activate the row that shows `key` beside its label, unless menus have a command for the
@@ -227,75 +226,83 @@ class Menu(ListScreen):
         row = rows[self.chosen]
         if name == "choose" and row.choose:
             row.choose()
-        elif name == "choose" or (name in ("left", "right") and row.value is not None):
-            if name == "choose" or row.has_steps:
+        elif name == "choose":
+            row.act(1)
+        elif name in ("left", "right") and row.value is not None:
+            if row.has_steps:
                 row.act(-1 if name == "left" else 1)
         else:
             super().run_command(name)
 
     def draw(self, painter: Painter, now: float) -> None:
         """Draw with `painter` title, text, a scrollbar and the visible rows."""
-        rows, line = self.rows(), painter.line_height
-        row_width = max(painter.text_width(row.label + (row.value or "") + row.key) for row in rows)
-        width = max(row_width + 8 * line, painter.text_width(self.title, 1.4) + 2 * line, 20 * line)
-        width = min(painter.area.w - line, width)
-        text_height = len(wrap_text(self.text_above, line, width - 2 * line)) * line
+        rows, line, text = self.rows(), painter.line_height, self.text_above
+        width = self._choose_width(painter, rows)
+        text_height = painter.text_height(text, width - 2 * line)
         header_height = 3 * line + (text_height + line) * bool(text_height)
-        room = painter.area.copy()
-        room.h -= self.free_lines * line
-        page = max(1, min(len(rows), (room.h - line - header_height) // (2 * line)))
-        card = Rect(0, 0, width, header_height + page * 2 * line + line // 2)
-        card.center = room.center
-        inner = painter.draw_dialog(card, self.title)
-        text_rect = Rect(inner.x, inner.y, inner.w, text_height)
-        painter.draw_lines(text_rect, self.text_above, "muted")
-        body = Rect(inner.x, card.y + header_height, inner.w, page * 2 * line)
+        bottom_margin = self.free_lines * line
+        available_height = painter.area.h - bottom_margin - line - header_height
+        num_visible = max(1, min(len(rows), available_height // (2 * line)))
+        size = width, header_height + num_visible * 2 * line + line // 2
+        inner = painter.draw_dialog(size, self.title, bottom_margin)
+        if text_height:
+            painter.draw_lines(cut(inner, "top", text_height, line), text, "muted")
+        body = Rect(inner.x, inner.y + line - line // 2, inner.w, num_visible * 2 * line)
         slots = self.place_rows(painter, body, [2 * line] * len(rows))
-        self._choose_hovered(painter.mouse, slots)
-        for number, slot in slots.items():
-            self._draw_row(painter, slot, rows[number], number)
+        self._select_hovered(painter.mouse, slots)
+        for index, slot in slots.items():
+            if rows[index].value is None:
+                self._draw_button_row(painter, slot, rows[index], index)
+            else:
+                self._draw_value_row(painter, slot, rows[index], index)
 
-    def _choose_hovered(self, mouse: Pixel | None, slots: Mapping[int, Rect]) -> None:
+    def _choose_width(self, painter: Painter, rows: Sequence[MenuRow]) -> int:
+        line = painter.line_height
+        row_width = max(painter.text_width(row.label + (row.value or "") + row.key) for row in rows)
+        title_width = painter.text_width(self.title, 1.4)
+        width = max(row_width + 8 * line, title_width + 2 * line, 20 * line)
+        return min(painter.area.w - line, width)
+
+    def _select_hovered(self, mouse: Pixel | None, slots: Mapping[int, Rect]) -> None:
         """Select the row under the position `mouse` if the mouse has moved; `slots` are the
         rectangles of the rows by index."""
         has_moved = self._mouse not in (NO_POSITION, mouse)
         self._mouse = mouse
         if has_moved and mouse is not None:
-            hovered = (number for number, slot in slots.items() if slot.collidepoint(mouse))
+            hovered = (index for index, slot in slots.items() if slot.collidepoint(mouse))
             self.chosen = next(hovered, self.chosen)
 
-    def _draw_row(self, painter: Painter, slot: Rect, row: MenuRow, index: int) -> None:
-        """Draw `row`, number `index` of the menu, into the rectangle `slot`: as a button, or with
-        its value between arrows."""
-
-        def press(step: int = 1) -> None:
+    def _draw_button_row(self, painter: Painter, slot: Rect, row: MenuRow, index: int) -> None:
+        def press() -> None:
             self.chosen = index
-            row.act(step)
+            row.act(1)
 
-        chosen = index == self.chosen
-        if row.value is None:
-            painter.draw_button(slot, row.label, press, row.key, chosen, marked=False)
-            return
+        is_chosen = index == self.chosen
+        painter.draw_button(slot, row.label, press, row.key, is_chosen, has_hover=False)
 
-        def click(at: Pixel) -> None:
-            is_arrow = row.has_steps and not arrows.collidepoint(at)
-            if row.choose and not is_arrow:
-                self.chosen = index
-                row.choose()
-            else:
-                press(-1 if at[0] < slot.centerx else 1)
-
-        painter.add_hit_area(slot, click)
-        painter.draw_card(slot, "accent" if chosen else "well")
-        color = "on_accent" if chosen else "text"
-        label = slot.inflate(-painter.line_height, 0)
+    def _draw_value_row(self, painter: Painter, slot: Rect, row: MenuRow, index: int) -> None:
+        """Draw `row`, number `index` of the menu, into the rectangle `slot`: its label, and its
+        value between arrows."""
+        line, is_chosen = painter.line_height, index == self.chosen
+        label = slot.inflate(-line, 0)
         value = Rect(label.centerx, label.y, label.w // 2, label.h)
         label.w //= 2
-        arrows = value.inflate(-2 * painter.line_height, 0)
-        if row.choose:
-            arrows = arrows.union(label)
+        value_text = value.inflate(-2 * line, 0)
+        between_arrows = value_text.union(label)
+
+        def click(position: Pixel) -> None:
+            self.chosen = index
+            is_arrow = row.has_steps and not between_arrows.collidepoint(position)
+            if row.choose and not is_arrow:
+                row.choose()
+            else:
+                row.act(-1 if position[0] < slot.centerx else 1)
+
+        painter.add_hit_area(slot, click)
+        painter.draw_card(slot, "accent" if is_chosen else "well")
+        color = "on_accent" if is_chosen else "text"
         painter.draw_text(label, row.label, color)
-        painter.draw_text(value.inflate(-2 * painter.line_height, 0), row.value, color, "center")
+        painter.draw_text(value_text, row.value or "", color, "center")
         if row.has_steps:  # freesansbold has these two signs
             painter.draw_text(value, "<", color)
             painter.draw_text(value, ">", color, "right")
@@ -319,27 +326,23 @@ class AutosaveMenu(Menu):
     def text_above(self) -> str:
         """Description of the selected work, or of all."""
         count = len(self._autosaves)
-        shown = self._autosaves[self.chosen :][:1] or self._autosaves[:1]
-        text = " ".join(autosave.describe() for autosave in shown)
+        if not count:
+            return ""
+        index = self.chosen if self.chosen < count else 0
+        text = self._autosaves[index].describe()
         return text if count == 1 else f"{min(self.chosen, count - 1) + 1} of {count}. {text}"
 
     def rows(self) -> Sequence[MenuRow]:
         """Return a row to continue each work, and rows to discard all or to decide later."""
-        later = "Decide at the next start"
-        return (
-            *(
-                MenuRow(self._label(autosave), partial(self._resume, autosave))
-                for autosave in self._autosaves
-                if not isinstance(autosave.work, str)
-            ),
-            self.close_row(later),
-            MenuRow("Discard" + " all" * (len(self._autosaves) > 1), self._discard_all),
-        )
-
-    @staticmethod
-    def _label(autosave: Autosave) -> str:
-        verb = "editing" if isinstance(autosave.work, UnsavedEdits) else "playing"
-        return f"Go on {verb}: {autosave.title}"
+        rows = []
+        for autosave in self._autosaves:
+            if not isinstance(autosave.work, str):  # it can be read
+                verb = "editing" if isinstance(autosave.work, UnsavedEdits) else "playing"
+                label = f"Go on {verb}: {autosave.title}"
+                rows.append(MenuRow(label, partial(self._resume, autosave)))
+        rows.append(self.close_row("Decide at the next start"))
+        discard_label = "Discard all" if len(self._autosaves) > 1 else "Discard"
+        return [*rows, MenuRow(discard_label, self._discard_all)]
 
     def _resume(self, autosave: Autosave, _: int) -> None:
         self.app.resume_autosave(autosave)
@@ -394,11 +397,11 @@ class TextScreen(ListScreen):
             height: height of a line in pixels.
             count: number of lines.
         """
-        self._page = max(1, body.h // height)
-        self.chosen = max(0, min(self.chosen, count - self._page))
+        self._num_visible = max(1, body.h // height)
+        self.chosen = max(0, min(self.chosen, count - self._num_visible))
         self.draw_scrollbar(painter, body, self.chosen, count)
-        for place in range(min(self._page, count)):
-            yield self.chosen + place, Rect(body.x, body.y + place * height, body.w, height)
+        for row in range(min(self._num_visible, count)):
+            yield self.chosen + row, Rect(body.x, body.y + row * height, body.w, height)
 
 
 class HelpScreen(TextScreen):
@@ -432,13 +435,14 @@ class HelpScreen(TextScreen):
     def draw(self, painter: Painter, now: float) -> None:
         """Draw the list of keys with `painter`, and a button that writes `keys.toml`."""
         line, pairs, file = painter.line_height, self.rows(), keys_file()
-        card = painter.area.inflate(-line, -line)
-        columns = max(1, min(2, (card.w - 2 * line) // (30 * line)))
+        max_width, max_height = painter.area.w - line, painter.area.h - line
+        columns = 2 if max_width >= 62 * line else 1
         count = -(-len(pairs) // columns)
-        card.h = min(card.h, count * line * 5 // 4 + 6 * line)
-        card.w = min(card.w, columns * 36 * line)
-        card.center = painter.area.center
-        body = painter.draw_dialog(card, self.title)
+        size = (
+            min(max_width, columns * 36 * line),
+            min(max_height, count * line * 5 // 4 + 6 * line),
+        )
+        body = painter.draw_dialog(size, self.title)
         if file.exists():
             footer = cut(body, "bottom", line, line // 2)
             painter.draw_text(footer, f"Yours are in {file}", "muted", size=0.9)
@@ -448,11 +452,11 @@ class HelpScreen(TextScreen):
             painter.draw_button(footer, "Make a file to change them", self._write_keys_file)
         cut(body, "top", line // 2)
         width = body.w // columns
+        half = (width - line) // 2
         for row, slot in self.place_lines(painter, body, line * 5 // 4, count):
             for column, (keys, description) in enumerate(pairs[row::count]):
-                x, half = slot.x + column * width, (width - line) // 2
-                left = Rect(x, slot.y, half - line // 2, slot.h)
-                painter.draw_text(left, keys, "accent")
+                x = slot.x + column * width
+                painter.draw_text(Rect(x, slot.y, half - line // 2, slot.h), keys, "accent")
                 painter.draw_text(Rect(x + half, slot.y, half, slot.h), description)
 
     def _write_keys_file(self) -> None:
@@ -505,12 +509,10 @@ class RulesScreen(TextScreen):
     def draw(self, painter: Painter, now: float) -> None:
         """Draw with `painter` the visible lines of the list of rules, and a scrollbar."""
         line = painter.line_height
-        card = painter.area.inflate(-line, -line)
-        card.w = min(card.w, 52 * line)
-        self._lines = list(self._wrap_rules(line, card.w - 3 * line))
-        card.h = min(card.h, (len(self._lines) + 4) * line)
-        card.center = painter.area.center
-        body = painter.draw_dialog(card, self.title, middle=True)
+        width = min(painter.area.w - line, 52 * line)
+        self._lines = list(self._wrap_rules(line, width - 3 * line))
+        height = min(painter.area.h - line, (len(self._lines) + 4) * line)
+        body = painter.draw_dialog((width, height), self.title, is_name=True)
         for number, slot in self.place_lines(painter, body, line, len(self._lines)):
             name, text, is_heading = self._lines[number]
             name_rect = Rect(slot.x, slot.y, self._name_width - line // 2, line)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from gv_engine.play.session.autoplay import (
     SOLVER,
@@ -23,13 +23,13 @@ from gv_engine.play.session.session import Session
 from gv_engine.play.session.tones import choose_sound
 from gv_engine.play.ui.drawing.recording import Recorder
 from gv_engine.play.ui.drawing.sprites import Rect, pygame
-from gv_engine.play.ui.drawing.widgets import Painter, cut, wrap_text
+from gv_engine.play.ui.drawing.widgets import Painter, cut
 from gv_engine.play.ui.input.bindings import GROUPS
 from gv_engine.play.ui.screens.game_screen import POLL_INTERVAL, VIEW_COMMANDS, GameScreen
 from gv_engine.play.ui.screens.medals import draw_medal, draw_medals
 from gv_engine.play.ui.screens.menu import RulesScreen
 from gv_engine.play.ui.screens.replay import Prompt
-from gv_engine.play.ui.screens.screen import AppContext
+from gv_engine.play.ui.screens.screen import AppContext, ScreenCommands
 from gv_engine.play.ui.screens.settings import PauseMenu
 from gv_engine.play.ui.settings import (
     MEDALS,
@@ -45,13 +45,13 @@ from gv_engine.scenario.plugin import KeyCommand, get_plugin
 from gv_engine.scenario.readers.map import format_reward
 from gv_engine.scenario.reference_docs import list_rule_sections
 
+# Actions that players may mean by an action that the level lacks.
 _SIMILAR_ACTIONS = {
     "ACTUATE": ("TOGGLE", "PICK_UP"),
     "TOGGLE": ("ACTUATE",),
     "PICK_N_DROP": ("PICK_UP", "DROP"),
     **dict.fromkeys(("PICK_UP", "DROP"), ("PICK_N_DROP",)),
 }
-"""Actions that players may mean by an action that the level lacks."""
 _FIRST_MOVES = 5  # hints on moves before those on undo; hints at the end are left out first
 
 
@@ -72,7 +72,7 @@ class PlayScreen(GameScreen):
     game: Session
     has_opponents = True
 
-    commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
+    commands: ClassVar[ScreenCommands] = {
         **GameScreen.commands,
         "real_time": lambda screen: screen._toggle_real_time(),
         "enter_seed": lambda screen: screen._enter_seed(),
@@ -110,7 +110,7 @@ class PlayScreen(GameScreen):
             due = min(due, POLL_INTERVAL) if solver.note else due
         if self._is_walking:
             if now >= self._next_walk_step:
-                self._next_walk_step = now + self.stage.glide
+                self._next_walk_step = now + self.stage.animation_seconds
                 action = self.stage.next_walk_action()
                 self._is_walking = bool(action)
                 self.take_action(action)
@@ -141,7 +141,10 @@ class PlayScreen(GameScreen):
         cell."""
         super().on_mouse(event)
         if event.type == pygame.MOUSEBUTTONDOWN:  # the click may start a walk
-            self._is_walking, self._next_walk_step = True, time.monotonic() + self.stage.glide
+            self._is_walking, self._next_walk_step = (
+                True,
+                time.monotonic() + self.stage.animation_seconds,
+            )
 
     def run_command(self, name: str) -> None:
         """Run the command `name`: one of the session such as undo, an action of the domain, or a
@@ -151,12 +154,12 @@ class PlayScreen(GameScreen):
             self.app.pop()
         elif name in PLAY_COMMANDS:
             self._controller.run_command(name)
-            self.show(glide=False)
+            self.show(animate=False)
         elif any(command.name == name for command in self.app.bindings.commands(self.domain.title)):
             for action in self.stage.actions(name):
                 if text := self._describe_missing_action(action):
                     self.game.message = text
-                    self.show(glide=False)
+                    self.show(animate=False)
                 else:
                     self.take_action(action)
         else:
@@ -167,11 +170,13 @@ class PlayScreen(GameScreen):
         actions that the level has; else return ""."""
         if action not in ACTIONS or action in (*self.game.actions, self.game.wait):
             return ""
-        commands = {command.name: command for command in GROUPS[self.domain.title]}
-        near = [name for name in _SIMILAR_ACTIONS.get(action, ()) if name in self.game.actions]
-        others = (self.hint(self.domain.title, name, commands[name].description) for name in near)
-        text = self.hint(self.domain.title, action, commands[action].description)
-        return "; ".join((f"{text}: not in this level", *others))
+        group = self.domain.title
+        descriptions = {command.name: command.description for command in GROUPS[group]}
+        texts = [f"{self.hint(group, action, descriptions[action])}: not in this level"]
+        for similar_action in _SIMILAR_ACTIONS.get(action, ()):
+            if similar_action in self.game.actions:
+                texts.append(self.hint(group, similar_action, descriptions[similar_action]))
+        return "; ".join(texts)
 
     def take_action(self, action: str) -> None:
         """Take `action` in the game, unless the episode is over, and show the result.
@@ -185,10 +190,10 @@ class PlayScreen(GameScreen):
     def step(self, take_steps: Callable[[], object]) -> None:
         """Call `take_steps`, which steps the session, and show the result; if that was exactly one
         step, with animation and sound."""
-        before, previous_frame = self.game.position, self.frame
+        position_before, previous_frame = self.game.position, self.frame
         take_steps()
-        has_stepped = self.game.position == before + 1
-        self.show(glide=has_stepped)
+        has_stepped = self.game.position == position_before + 1
+        self.show(animate=has_stepped)
         if has_stepped and self.app.settings.sound:
             stage_sound = self.stage.sound(previous_frame, self.frame)
             self.app.play_sound(choose_sound(self.frame, stage_sound))
@@ -221,7 +226,7 @@ class PlayScreen(GameScreen):
         here."""
         self._opponents = self.app.settings.opponents
         message = assign_opponents(self.game, self._opponents)
-        self.show(glide=False)
+        self.show(animate=False)
         if message:
             self.app.show_note(message, stays=15)
 
@@ -264,7 +269,7 @@ class PlayScreen(GameScreen):
 
         def accept(text: str) -> None:
             self._controller.start_level(text)
-            self.show(glide=False)
+            self.show(animate=False)
 
         explanation, seed = "Equal seeds are equal levels.", str(self.game.seed)
         self.app.push(Prompt(self.app, "Which seed?", explanation, seed, accept, "0123456789-"))
@@ -274,24 +279,24 @@ class PlayScreen(GameScreen):
         with self.app.showing_errors("The replay is not saved"):
             file = save_replay(self.game)
             self._saved_replay, self._saved_state = file, self.game.state_digest()
-            key = self.app.bindings.label("play", "watch")
-            self.app.show_note(f"Saved {file}" + f" · {key} watches it" * bool(key))
+            hint = self.hint("play", "watch", "watches it")
+            self.app.show_note(" · ".join(filter(None, (f"Saved {file}", hint))))
 
     def _watch_saved_replay(self) -> None:
         """Watch the replay that was saved last."""
         if self._saved_replay is not None:
             self.app.watch_replay(self._saved_replay, self.game.scenario)
         else:
-            key = self.app.bindings.label("play", "save_replay")
-            self.app.show_note(f"No replay is saved yet{f'; {key} saves one' * bool(key)}")
+            hint = self.hint("play", "save_replay", "saves one")
+            self.app.show_note("; ".join(filter(None, ("No replay is saved yet", hint))))
 
-    def show(self, glide: bool = True) -> None:
-        """Show the current state of the game, animated if `glide`, and add it to a running video
+    def show(self, animate: bool = True) -> None:
+        """Show the current state of the game, animated if `animate`, and add it to a running video
         recording."""
         if self._stage_scenario is not self.game.scenario:
             self.end_recording()
             self.app.add_recent(self.game.scenario)
-        super().show(glide)
+        super().show(animate)
         if self._recorder is not None:
             try:
                 self._recorder.add(self.frame)
@@ -376,8 +381,10 @@ class PlayScreen(GameScreen):
             self.hint(domain, self.stage.keyed_command(name), descriptions[name])
             for name in self.stage.hinted_commands
         ]
-        others = {"undo": "undo"} | ({"hint": "hint"} if self.game.pack_level else {})
-        hints = [*moves[:_FIRST_MOVES], *self.hints_of("play", others)]
+        game_commands = {"undo": "undo"}
+        if self.game.pack_level:
+            game_commands["hint"] = "hint"
+        hints = [*moves[:_FIRST_MOVES], *self.hints_of("play", game_commands)]
         if self.has_command("next_agent"):
             hints.append(self.hint(domain, "next_agent", "another agent"))
         return (*hints, *moves[_FIRST_MOVES:], self.hint("view", "help", "all keys"))
@@ -402,7 +409,7 @@ class PlayScreen(GameScreen):
         the step's animation is from 0 to 1."""
         if instructions := self._instructions:
             line = painter.line_height
-            height = len(wrap_text(instructions, line, rect.w - line)) * line + line // 2
+            height = painter.text_height(instructions, rect.w - line) + line // 2
             rect = rect.copy()
             card = cut(rect, "top", min(height, rect.h // 2), line // 2)
             painter.draw_card(card)
@@ -431,62 +438,80 @@ class PlayScreen(GameScreen):
         steps, prefix = self.frame.steps, f"Return {format_reward(self.frame.total)} in"
         return self.app.progress.format_result(self.game, steps) or f"{prefix} {steps} steps"
 
-    def _draw_end(self, painter: Painter, room: Rect) -> None:
-        """Draw the result of the episode, its medals, and the buttons for what to do next into
-        `room`; only the result if `room` is too small. A success and a failure differ in colour."""
-        line, label = painter.line_height, self.app.bindings.label
-        buttons = [(text, name, label("play", name)) for text, name in self._end_choices()]
-        button_width = max(painter.text_width(text + key) for text, _, key in buttons)
-        button_width += 7 * line // 2
-        columns = next((n for n in (4, 2) if n * button_width + line <= room.w), 1)
-        level, is_lost = self.game.pack_level, self.frame.success is False
-        color = "loss" if is_lost or self.game.is_lost else "gain"
-        is_solved = self.frame.success and level
-        title, result = "Solved!" if is_solved else self.frame.ending, self._result_text
-        medals_height = 5 * line // 2 if is_solved else 0
-        text_width = painter.text_width(title, 1.4) + painter.text_width(result)
-        is_one_line = text_width + 4 * line <= room.w
+    def _draw_end(self, painter: Painter, area: Rect) -> None:
+        """Draw a card at the bottom of `area` with the result of the episode, its medals and the
+        buttons for what to do next; parts that do not fit are left out. Success and failure differ
+        in colour."""
+        line, level = painter.line_height, self.game.pack_level
+        has_medals = self.frame.success and level is not None
+        title = "Solved!" if has_medals else self.frame.ending
+        text_width = painter.text_width(title, 1.4) + painter.text_width(self._result_text)
+        is_one_line = text_width + 4 * line <= area.w
         header_height = (3 if is_one_line else 4) * line
-        rows = -(-len(buttons) // columns)
-        if header_height + medals_height + rows * 2 * line > room.h:
+        columns = self._count_button_columns(painter, area.w - line)
+        buttons_height = -(-len(self._end_choices()) // columns) * 2 * line
+        if header_height + buttons_height > area.h:  # then the hints tell what to press
+            buttons_height, is_one_line, header_height = 0, True, area.h
+        medals_height = 5 * line // 2 if has_medals else 0
+        if header_height + medals_height + buttons_height > area.h:
             medals_height = 0
-        if header_height + rows * 2 * line > room.h:  # then the hints tell what to press
-            rows, is_one_line, header_height = 0, True, room.h
-        card = Rect(0, 0, room.w, header_height + medals_height + rows * 2 * line)
-        card.midbottom = room.midbottom
+        card = Rect(0, 0, area.w, header_height + medals_height + buttons_height)
+        card.midbottom = area.midbottom
+        color = "loss" if self.frame.success is False or self.game.is_lost else "gain"
         painter.draw_card(card)
         painter.draw_outline(card, color)
-        text_rect = Rect(card.x, card.y + line // 2, card.w, 2 * line) if rows else card.copy()
-        text_rect.inflate_ip(-2 * line, 0)
-        title_width = painter.draw_text(text_rect, title, color, size=1.4)
+        header = Rect(card.x, card.y + line // 2, card.w, 2 * line)
+        text_rect = (header if buttons_height else card).inflate(-2 * line, 0)
+        cut(text_rect, "left", painter.draw_text(text_rect, title, color, size=1.4) + line)
+        won = self.app.progress.medals(level) if level and has_medals else None
         if is_one_line:
-            cut(text_rect, "left", title_width + line)
-            painter.draw_text(text_rect, result, align="right")
-            discs = Rect(text_rect.x, 0, 4 * line, line * 5 // 4)
-            discs.centery = text_rect.centery
-            has_room = discs.w + line + painter.text_width(result) <= text_rect.w
-            if level and is_solved and not medals_height and has_room:
-                draw_medals(painter, discs, self.app.progress.medals(level), has_all=True)
+            self._draw_result(painter, text_rect, None if medals_height else won)
         else:
-            painter.draw_text(Rect(text_rect.x, text_rect.bottom, text_rect.w, line), result)
-        if level and medals_height:
-            place = Rect(card.x + line, card.y + header_height, card.w - 2 * line, 2 * line)
-            self._draw_won_medals(painter, place, self.app.progress.medals(level))
-        column_width = (card.w - line) // columns
-        x, y = card.x + line * 3 // 4, card.y + header_height + medals_height - line // 4
-        for number, (text, name, key) in enumerate(buttons[: rows * columns]):
-            row, column = divmod(number, columns)
-            slot = Rect(x + column * column_width, y + row * 2 * line, 0, line * 7 // 4)
-            slot.w = column_width - line // 2
-            painter.draw_button(slot, text, partial(self.run_command, name), key, number == 0)
+            result_rect = Rect(card.x + line, header.bottom, card.w - 2 * line, line)
+            painter.draw_text(result_rect, self._result_text)
+        y = card.y + header_height
+        if won is not None and medals_height:
+            medals_rect = Rect(card.x + line, y, card.w - 2 * line, 2 * line)
+            self._draw_named_medals(painter, medals_rect, won)
+        if buttons_height:
+            x = card.x + line * 3 // 4
+            buttons_rect = Rect(x, y + medals_height - line // 4, card.w - line, buttons_height)
+            self._draw_end_buttons(painter, buttons_rect, columns)
+
+    def _draw_result(self, painter: Painter, rect: Rect, won: Collection[str] | None) -> None:
+        """Draw the result at the right of `rect`, and at its left small medals, of which the player
+        has `won` some; no medals if `won` is None or they do not fit."""
+        line = painter.line_height
+        painter.draw_text(rect, self._result_text, align="right")
+        discs = Rect(rect.x, 0, 4 * line, line * 5 // 4)
+        discs.centery = rect.centery
+        has_room = discs.w + line + painter.text_width(self._result_text) <= rect.w
+        if won is not None and has_room:
+            draw_medals(painter, discs, won, has_all=True)
+
+    def _count_button_columns(self, painter: Painter, width: int) -> int:
+        """Return in how many columns the buttons at the end of the episode fit into `width`."""
+        label = self.app.bindings.label
+        texts = [text + label("play", name) for text, name in self._end_choices()]
+        button_width = max(map(painter.text_width, texts)) + 7 * painter.line_height // 2
+        return next((columns for columns in (4, 2) if columns * button_width <= width), 1)
+
+    def _draw_end_buttons(self, painter: Painter, rect: Rect, columns: int) -> None:
+        line, column_width = painter.line_height, rect.w // columns
+        for index, (text, name) in enumerate(self._end_choices()):
+            row, column = divmod(index, columns)
+            x, y = rect.x + column * column_width, rect.y + row * 2 * line
+            slot = Rect(x, y, column_width - line // 2, line * 7 // 4)
+            press, key = partial(self.run_command, name), self.app.bindings.label("play", name)
+            painter.draw_button(slot, text, press, key, is_chosen=index == 0)
 
     @staticmethod
-    def _draw_won_medals(painter: Painter, rect: Rect, won: Collection[str]) -> None:
+    def _draw_named_medals(painter: Painter, rect: Rect, won: Collection[str]) -> None:
         """Draw all medals of a level into `rect`, side by side with their names; medals that the
         player has not won are only outlined."""
         line, width = painter.line_height, rect.w // len(MEDALS)
-        for number, (medal, name) in enumerate(MEDALS.items()):
-            slot = Rect(rect.x + number * width, rect.y, width, rect.h)
+        for index, (medal, name) in enumerate(MEDALS.items()):
+            slot = Rect(rect.x + index * width, rect.y, width, rect.h)
             disc = cut(slot, "left", line * 5 // 4, line // 4)
             disc.h, disc.centery = disc.w, rect.centery
             draw_medal(painter, disc, medal, medal in won)

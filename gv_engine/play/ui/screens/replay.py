@@ -4,7 +4,7 @@ before its files were changed."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -15,10 +15,10 @@ from gv_engine.play.session.rollout_games import RolloutSessions
 from gv_engine.play.session.timeline import join_differences
 from gv_engine.play.ui.drawing.recording import Recorder, find_views
 from gv_engine.play.ui.drawing.sprites import Rect
-from gv_engine.play.ui.drawing.widgets import Painter, cut, wrap_text
+from gv_engine.play.ui.drawing.widgets import Painter, cut
 from gv_engine.play.ui.screens.game_screen import VIEW_COMMANDS, GameScreen
 from gv_engine.play.ui.screens.menu import Menu, MenuRow
-from gv_engine.play.ui.screens.screen import AppContext, Screen
+from gv_engine.play.ui.screens.screen import AppContext, Screen, ScreenCommands
 from gv_engine.play.ui.screens.settings import PauseMenu
 from gv_engine.play.ui.screens.text_field import TextField
 from gv_engine.play.ui.settings import CELLS, EXPORTS, SPEEDS, new_file, recording_folder
@@ -26,10 +26,8 @@ from gv_engine.rules.errors import GVEngineError, error_text
 
 # ---- prompt --------------------------------------------------------------------------------------
 
-MAX_LENGTH = 400  # letters
-"""Maximum number of letters."""
-Accept = Callable[[str], None]
-"""Function that takes the text that was entered."""
+MAX_LENGTH = 400  # characters
+Accept = Callable[[str], None]  # function that takes the text that was entered
 
 
 class Prompt(Screen):
@@ -38,24 +36,30 @@ class Prompt(Screen):
     Args:
         app: app of the screen.
         title: question.
-        words: explanation below the question.
+        explanation: text below the question.
         text: initial text; the first typed letter replaces it.
         accept: function that gets the text; if it raises an error, the dialog stays open.
-        letters: allowed letters; empty for all.
+        characters: allowed characters; empty for all.
     """
 
-    over = True
+    is_overlay = True
     groups = ("text", "menu", "window")
 
     def __init__(
-        self, app: AppContext, title: str, words: str, text: str, accept: Accept, letters: str = ""
+        self,
+        app: AppContext,
+        title: str,
+        explanation: str,
+        text: str,
+        accept: Accept,
+        characters: str = "",
     ) -> None:
-        """Ask the question `title`, explained by `words`, with the initial answer `text`;
-        `accept(answer)` is called with the user's answer."""
+        """Ask the question `title`, with the initial answer `text`; `accept(answer)` is called with
+        the user's answer."""
         super().__init__(app)
-        self._title, self._words = title, words
-        self._accept, self._letters = accept, letters
-        self.field = TextField(text, letters, MAX_LENGTH)
+        self._title, self._explanation = title, explanation
+        self._accept, self._characters = accept, characters
+        self.field = TextField(text, characters, MAX_LENGTH)
 
     def on_text(self, text: str) -> None:
         """Insert the allowed characters of the typed `text` into the field."""
@@ -66,8 +70,8 @@ class Prompt(Screen):
         1."""
         if name == "choose":
             self._accept_text()
-        elif name in ("up", "down") and self._letters and self.field.text.isdecimal():  # by gamepad
-            step = 1 if name == "up" else -1
+        elif name in ("up", "down") and self._characters and self.field.text.isdecimal():
+            step = 1 if name == "up" else -1  # so that a gamepad can enter a number
             self.field.set_text(str(max(0, int(self.field.text) + step)))
         elif name == "leave":
             self.app.pop()
@@ -85,11 +89,10 @@ class Prompt(Screen):
         """Draw question, explanation, text field and buttons with `painter`."""
         line, label = painter.line_height, self.app.bindings.label
         width = min(painter.area.w - line, 30 * line)
-        words_height = len(wrap_text(self._words, line, width - 2 * line, 3)) * line
-        card = Rect(0, 0, width, 8 * line + words_height)
-        card.center = painter.area.center
-        rest = painter.draw_dialog(card, self._title)
-        painter.draw_lines(cut(rest, "top", words_height, line // 2), self._words, "muted")
+        text_height = painter.text_height(self._explanation, width - 2 * line, 3)
+        rest = painter.draw_dialog((width, 8 * line + text_height), self._title)
+        text_rect = cut(rest, "top", text_height, line // 2)
+        painter.draw_lines(text_rect, self._explanation, "muted")
         self.field.draw(painter, cut(rest, "top", 2 * line, line // 2))
         buttons, half = cut(rest, "top", line * 7 // 4), rest.w // 2 - line // 4
         accept, leave = cut(buttons, "left", half), cut(buttons, "right", half)
@@ -120,7 +123,7 @@ class ExportScreen(Menu):
         if app.settings.export_view not in self._views:
             app.settings.export_view = next(iter(self._views))
         self._writing: Generator[None] | None = None
-        self._pictures = self._total = 0
+        self._num_written = self._num_pictures = 0
 
     @property
     def text_above(self) -> str:
@@ -174,7 +177,7 @@ class ExportScreen(Menu):
         self.app.save_settings()
 
     def _begin(self) -> None:
-        self._pictures = 0
+        self._num_written = 0
         self._writing = self._write()
 
     def _stop(self) -> None:
@@ -189,15 +192,15 @@ class ExportScreen(Menu):
         # the watched session stays at its step
         game = Game.from_replay(self._game.replay(), self._game.scenario)
         is_picture = settings.export_as == ".png"
-        steps = range(position, position + 1) if is_picture else range(game.length + 1)
-        self._total = len(steps)
+        positions = [position] if is_picture else range(game.length + 1)
+        self._num_pictures = len(positions)
         file = new_file(recording_folder(), game, settings.export_as)
-        options = settings.export_view, settings.export_cell, settings.export_speed
-        with Recorder(file, game.scenario, *options) as recorder:
-            for step in steps:
+        view, cell, fps = settings.export_view, settings.export_cell, settings.export_speed
+        with Recorder(file, game.scenario, view, cell, fps) as recorder:
+            for step in positions:
                 game.seek(step)
                 recorder.add(game.frame())
-                self._pictures += 1
+                self._num_written += 1
                 yield
         self.app.show_note(f"Saved {file}")
 
@@ -211,9 +214,10 @@ class ExportScreen(Menu):
         card.center = painter.area.center
         painter.draw_card(card)
         rest = card.inflate(-2 * line, -line)
-        text = f"{self._pictures} of {self._total} pictures"
+        text = f"{self._num_written} of {self._num_pictures} pictures"
         painter.draw_text(cut(rest, "top", line, line // 2), text)
-        painter.draw_bar(cut(rest, "top", line, line // 2), self._pictures / max(1, self._total))
+        share = self._num_written / max(1, self._num_pictures)
+        painter.draw_bar(cut(rest, "top", line, line // 2), share)
         button, key = cut(rest, "top", line * 7 // 4), self.app.bindings.label("menu", "leave")
         painter.draw_button(button, "Stop", self._stop, key)
 
@@ -229,7 +233,7 @@ class CompareScreen(GameScreen):
 
     extra_groups = ("replay",)
     heading = "Before: "
-    commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
+    commands: ClassVar[ScreenCommands] = {
         **GameScreen.commands,
         "back": lambda screen: screen.seek(screen.game.position - 1),
         "forward": lambda screen: screen.seek(screen.game.position + 1),
@@ -248,7 +252,7 @@ class CompareScreen(GameScreen):
         self.controls, self.tight_controls = below.controls, below.tight_controls
         self._text = ""
         self.stage.view = below.stage.view
-        self.show(glide=False)
+        self.show(animate=False)
 
     @property
     def _watched_game(self) -> Game:
@@ -258,20 +262,20 @@ class CompareScreen(GameScreen):
         self._leave()
 
     def _compared_frame(self) -> Any:
-        return self._below.game.frame() if self._is_compared else None
+        return self._below.game.frame() if self._is_same_step else None
 
     @property
-    def _is_compared(self) -> bool:
+    def _is_same_step(self) -> bool:
         return self.game.position == self._below.game.position
 
-    def show(self, glide: bool = True) -> None:
+    def show(self, animate: bool = True) -> None:
         """Show the current step of the game before the files changed, and a text with its
-        differences from the changed game; `glide` animates the change."""
+        differences from the changed game; `animate` animates the change."""
         text = "the game has other steps now"
-        if self._is_compared:
+        if self._is_same_step:
             text = join_differences(HotReload(self._below.game).differences()) or "the same"
         self._text = f"Before, step {self.game.position}: {text}"
-        super().show(glide)
+        super().show(animate)
 
     def _difference_text(self) -> str:
         return self._text
@@ -289,12 +293,12 @@ class CompareScreen(GameScreen):
 
     def _leave(self) -> None:
         self.app.pop()
-        self._below.show(glide=False)
+        self._below.show(animate=False)
 
     def has_command(self, name: str) -> bool:
         """Return True if the command called `name` is available; of the replay commands, only the
         commands that move between steps are available."""
-        replay_commands = (command.name for command in self.app.bindings.commands("replay"))
+        replay_commands = [command.name for command in self.app.bindings.commands("replay")]
         return name in self.commands or name not in replay_commands
 
     def seek(self, position: int) -> None:
@@ -302,7 +306,7 @@ class CompareScreen(GameScreen):
         self.game.seek(position)
         comparison = self._below.game.comparison
         self._below.game.seek(min(self.game.position, comparison.num_steps if comparison else 0))
-        self.show(glide=False)
+        self.show(animate=False)
 
     def hints(self) -> Sequence[str]:
         """Return the hints of the screen below, so that the layout stays the same."""
@@ -314,7 +318,7 @@ class CompareScreen(GameScreen):
         return (*self.hints_of("replay", texts), self.hint("view", "help", "all keys"))
 
 
-EPISODES = ("next_episode", "previous_episode")
+EPISODE_COMMANDS = ("next_episode", "previous_episode")
 
 
 class ReplayScreen(GameScreen):
@@ -329,10 +333,10 @@ class ReplayScreen(GameScreen):
     tight_controls = 3.25
     extra_groups = ("replay",)
     menu_commands: tuple[str, ...] = (
-        *(*EPISODES, "export", "take_over", "copy", "first", "last"),
+        *(*EPISODE_COMMANDS, "export", "take_over", "copy", "first", "last"),
         *VIEW_COMMANDS,
     )
-    commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
+    commands: ClassVar[ScreenCommands] = {
         **GameScreen.commands,
         "play": lambda screen: screen._toggle_playing(),
         "forward": lambda screen: screen._move(1),
@@ -351,22 +355,27 @@ class ReplayScreen(GameScreen):
     def __init__(self, app: AppContext, game: Game) -> None:
         super().__init__(app, game)
         self._is_playing = False
-        self._due = 0.0
+        self._next_step = 0.0
 
     def tick(self, now: float) -> float:
         """If the replay is running, go to the next step when it is due at the time `now`; return
         the seconds until the next call."""
-        due = super().tick(now)
-        if self._is_playing and self.game.position >= self.game.length and now >= self._due:
+        seconds = super().tick(now)
+        if self._is_playing and self._is_at_end and now >= self._next_step:
             self._is_playing, self.app.needs_redraw = False, True
         if not self._is_playing:
-            return due
-        if now >= self._due:
+            return seconds
+        if now >= self._next_step:
             self._move(1)
-            # count from when the step was due, so that the speed is exact
-            late = now - self._due
-            self._due = (now if late > 1 else self._due) + 1 / self.app.settings.speed
-        return min(due, max(0.0, self._due - now))
+            if now > self._next_step + 1:  # more than a second late
+                self._next_step = now
+            # counted from when the step was due, so that the speed is exact
+            self._next_step += 1 / self.app.settings.speed
+        return min(seconds, max(0.0, self._next_step - now))
+
+    @property
+    def _is_at_end(self) -> bool:
+        return self.game.position >= self.game.length
 
     def run_command(self, name: str) -> None:
         """Run the command `name` of the replay; some of the commands pause it."""
@@ -377,30 +386,30 @@ class ReplayScreen(GameScreen):
     def change_speed(self, step: int) -> None:
         """Change the speed by `step` positions in `SPEEDS`; the new speed applies at once."""
         super().change_speed(step)
-        self._due = 0.0
+        self._next_step = 0.0
 
     def has_command(self, name: str) -> bool:
         """Return True if the command `name` is available: not the commands for other episodes of a
         rollout."""
-        return name not in EPISODES and supports_command(self.game, name)
+        return name not in EPISODE_COMMANDS and supports_command(self.game, name)
 
     def on_resume(self) -> None:
         """Show the current frame again."""
-        self.show(glide=False)
+        self.show(animate=False)
 
     def _toggle_playing(self) -> None:
         """Start or pause the replay; at its end start again from the beginning."""
-        if not self._is_playing and self.game.position >= self.game.length:
+        if not self._is_playing and self._is_at_end:
             self.seek(0)
         self._is_playing = not self._is_playing
-        self._due = 0.0
+        self._next_step = 0.0
 
     def _move(self, steps: int) -> None:
         """Go `steps` steps forward in the replay, or back if it is negative."""
-        step = max(0, min(self.game.length, self.game.position + steps))
-        if step != self.game.position:
-            self.game.seek(step)
-            self.show(glide=steps == 1)
+        position = max(0, min(self.game.length, self.game.position + steps))
+        if position != self.game.position:
+            self.game.seek(position)
+            self.show(animate=steps == 1)
 
     def buttons(self) -> Sequence[tuple[str, str, str]]:
         """Return the buttons of game screens after the buttons to leave and to export the
@@ -425,14 +434,14 @@ class ReplayScreen(GameScreen):
         self._draw_timeline(painter, timeline)
         bar = timeline.inflate(-line, -line // 4)
         row = Rect(rect.x, bar.bottom + line // 2, rect.w, line * 7 // 4)
-        labels = {"first": "|<", "back": "<", "play": "Pause" if self._is_playing else "Play"}
-        labels |= {"forward": ">", "last": ">|"}
+        play = "Pause" if self._is_playing else "Play"
+        labels = {"first": "|<", "back": "<", "play": play, "forward": ">", "last": ">|"}
         width = min(8 * line, (row.w - 2 * line) // len(labels))
         row.x = row.centerx - len(labels) * width // 2
         for name, label in labels.items():
             slot = cut(row, "left", width - line // 2, line // 2)
             press = partial(self.run_command, name)
-            painter.draw_button(slot, label, press, chosen=name == "play", ground="card")
+            painter.draw_button(slot, label, press, is_chosen=name == "play", background="card")
         if rect.h >= 4 * line:
             below = Rect(rect.x, row.bottom + line // 4, rect.w, line * 5 // 4)
             source = "as the files are now" if game.difference else "as recorded"
@@ -449,7 +458,7 @@ class RolloutScreen(ReplayScreen):
     """
 
     def __init__(self, app: AppContext, games: RolloutSessions) -> None:
-        self._games, self._number = games, 0
+        self._games, self._episode = games, 0
         super().__init__(app, games.open_session(0))
         self._is_playing = True
 
@@ -460,8 +469,8 @@ class RolloutScreen(ReplayScreen):
     def run_command(self, name: str) -> None:
         """Run the command `name`: show the next or previous episode of the rollout, or a command of
         replays."""
-        if name in EPISODES:
-            self._open_episode(self._number + (1 if name == "next_episode" else -1))
+        if name in EPISODE_COMMANDS:
+            self._open_episode(self._episode + (1 if name == "next_episode" else -1))
         else:
             super().run_command(name)
 
@@ -470,15 +479,15 @@ class RolloutScreen(ReplayScreen):
         if not 0 <= index < len(self._games):
             self.app.show_note(f"{self._games.path} has {len(self._games)} episodes")
             return
-        self._number, self.game = index, self._games.open_session(index)
-        self._due = 0.0
+        self._episode, self.game = index, self._games.open_session(index)
+        self._next_step = 0.0
         self.frame = self.game.frame()
         self._rebuild_stage()
-        self.show(glide=False)
+        self.show(animate=False)
 
     def facts(self) -> Sequence[str]:
         """Return short texts for the status panel, with the number of the episode."""
-        return (*super().facts(), f"Episode {self._number + 1} of {len(self._games)}")
+        return (*super().facts(), f"Episode {self._episode + 1} of {len(self._games)}")
 
     def hints(self) -> Sequence[str]:
         """Return short texts on the keys of the replay, with the key for the next episode."""

@@ -33,8 +33,8 @@ from gv_engine.rules.errors import GVEngineError, Stopped, TrustError, complain,
 from gv_engine.scenario.documents.rule_modules import Consent
 from gv_engine.scenario.plugin import KeyCommand
 
+# Seconds that a note is shown.
 NOTE_STAYS = 6.0  # s
-"""Seconds that a note is shown."""
 
 
 class AppContext:
@@ -67,8 +67,11 @@ class AppContext:
     @property
     def bindings(self) -> Bindings:
         """Key bindings, including the commands that the current level defines."""
-        commands = (s.level_commands for s in reversed(self.screens) if s.level_commands[1])
-        return self._bindings.with_level_commands(*next(commands, Screen.level_commands))
+        for screen in reversed(self.screens):
+            group, commands = screen.level_commands
+            if commands:
+                return self._bindings.with_level_commands(group, commands)
+        return self._bindings
 
     @property
     def theme(self) -> Theme:
@@ -96,7 +99,8 @@ class AppContext:
 
     def quit(self) -> None:
         """Close all screens, which ends the app; unsaved edits are left for the next window."""
-        edits = [w if isinstance(w, UnsavedEdits) else None for w in self._unsaved_works]
+        works = self._unsaved_works
+        edits = [work if isinstance(work, UnsavedEdits) else None for work in works]
         while self.screens:
             self.screens.pop().on_close()
         self._autosaves.close(edits)
@@ -200,11 +204,10 @@ class AppContext:
             ReplayError: no scenario fits.
         """
         named = () if scenario is None else (scenario,)
-        return replay.find(
-            chain(named, self._opened.values(), self._recent_scenarios(replay, file))
-        )
+        recent = self._load_recent_scenarios(replay, file)
+        return replay.find(chain(named, self._opened.values(), recent))
 
-    def _recent_scenarios(self, replay: Replay, file: Path) -> Iterator[Playable]:
+    def _load_recent_scenarios(self, replay: Replay, file: Path) -> Iterator[Playable]:
         """Yield the recent scenarios that can be loaded, as candidates for the scenario of
         `replay`, read from `file`.
 
@@ -310,21 +313,25 @@ class AppContext:
         """Open the screen that shows the game on top as it was before its files were changed."""
 
 
+# Functions of a screen by name of the command that calls them.
+ScreenCommands = Mapping[str, Callable[[Any], object]]
+
+
 class Screen:
     """Screen of the window: it draws the window, and runs the commands of keys.
 
     Attributes:
         app: app with the stack of screens.
         groups: groups of the bindings that are active while the screen is on top.
-        over: True if the screen is drawn over the screen below.
+        is_overlay: True if the screen is drawn over the screen below.
         level_commands: a group of bindings, and the commands that the level adds to the group.
         commands: functions of the screen by name of the command that calls them.
     """
 
     groups: tuple[str, ...] = ("menu", "window")
-    over: ClassVar[bool] = False
+    is_overlay: ClassVar[bool] = False
     level_commands: tuple[str, tuple[KeyCommand, ...]] = ("", ())
-    commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
+    commands: ClassVar[ScreenCommands] = {
         "leave": lambda screen: screen.app.pop(),
         "help": lambda screen: screen.app.show_help(screen.groups, screen.has_command),
         "settings": lambda screen: screen.app.open_settings(),
@@ -387,13 +394,14 @@ class Screen:
             buttons: (label, group, command) of each button, the rightmost first.
             min_rest: minimum width to leave; buttons that do not fit are left out.
         """
-        for text, group, name in buttons:
-            key, line = self.app.bindings.label(group, name), painter.line_height
-            width = painter.text_width(text) + painter.text_width(key) + 2 * line
+        line = painter.line_height
+        for label, group, name in buttons:
+            key = self.app.bindings.label(group, name)
+            width = painter.text_width(label) + painter.text_width(key) + 2 * line
             if rect.w - width < min_rest:
                 break
-            slot = cut(rect, "right", width, line // 2)
-            painter.draw_button(slot, text, partial(self.run_command, name), key, ground="card")
+            slot, press = cut(rect, "right", width, line // 2), partial(self.run_command, name)
+            painter.draw_button(slot, label, press, key, background="card")
 
     def on_text(self, text: str) -> None:
         """Handle `text`, which the user has typed."""

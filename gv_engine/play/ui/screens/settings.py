@@ -138,15 +138,15 @@ class SettingsScreen(Menu):
 
 # ---- pause ---------------------------------------------------------------------------------------
 
+# ScreenCommands of the pause menu itself, the most important first; others are in its lists.
 _MAIN_COMMANDS = ("agent", "again", "hint", "take_over", "rules", "export")
-"""Commands of the pause menu itself, the most important first; others are in its lists."""
 _MAX_MAIN = 3
+# ScreenCommands that are listed with the commands for the view.
 _VIEW_COMMANDS = ("record", "picture", "real_time")
-"""Commands that are listed with the commands for the view."""
+# Titles of the lists of the pause menu.
 _SECTIONS = ("Levels and replays", "View and actions", "Keys and settings")
-"""Titles of the lists of the pause menu."""
+# ScreenCommands of the group `inspector`, offered while a side panel is open.
 INSPECTOR_COMMANDS = ("next_tab", "previous_tab", "next_choice", "previous_choice")
-"""Commands of the group `inspector`, offered while a side panel is open."""
 
 
 class PauseMenu(Menu):

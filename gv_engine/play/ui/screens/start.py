@@ -224,7 +224,7 @@ class CardsScreen(SearchField):
                 key = self.app.bindings.label(group, name)
                 slot = cut(field, "right", painter.text_width(label + key) + 3 * line, line // 2)
                 press = partial(self.run_command, name)
-                painter.draw_button(slot, label, press, key, ground="card")
+                painter.draw_button(slot, label, press, key, background="card")
         painter.draw_card(field, "well")
         painter.draw_outline(field, "accent" if self.query else "outline")
         field.inflate_ip(-line, 0)
@@ -491,13 +491,12 @@ class PackScreen(CardsScreen):
 
 
 ALL = "All"
+# Categories of the start screen.
 _CATEGORIES = (
     *(ALL, "Mine", "Puzzles", "Not solved", "Gallery", "MiniGrid", "BabyAI", "Together"),
     *("Algebra", "Others"),
 )
-"""Categories of the start screen."""
-SHOWN_OF_CATEGORY = 4
-"""Number of cards of each category that the category `ALL` shows."""
+SHOWN_OF_CATEGORY = 4  # number of cards of each category that the category `ALL` shows
 SHOWN_RECENT = 4
 SHOWN_REPLAYS = 12
 QUIT_WITHIN = 4.0  # s between two presses that quit

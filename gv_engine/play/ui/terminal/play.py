@@ -30,10 +30,9 @@ from gv_engine.rules.frame import Scene
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.scenario.readers.map import format_reward
 
+# Characters of keys that are neither letters nor digits.
 _CHARACTERS_OF_KEYS = {"Space": " ", "Minus": "-", "Period": ".", "Slash": "/"}
-"""Characters of keys that are neither letters nor digits."""
-_DESCRIPTION_LINES = 3
-"""Lines for the description of the chosen level."""
+_DESCRIPTION_LINES = 3  # lines for the description of the chosen level
 
 
 class TerminalScreen:
@@ -219,13 +218,11 @@ class LevelPicker(TerminalScreen):
         return [Text(row) for row in rows] + [Text()] * (_DESCRIPTION_LINES - len(rows))
 
 
-_PANEL_WIDTH = 30
-"""Columns that the panel beside the board needs."""
+_PANEL_WIDTH = 30  # columns that the panel beside the board needs
+# Columns from which on the panel is beside the board, even if the board is cut off.
 _WIDE_TERMINAL = 80
-"""Columns from which on the panel is beside the board, even if the board is cut off."""
 _MARGIN = 2
-_MIN_SIZE = (50, 16)
-"""Columns and lines that a level of usual size needs."""
+_MIN_SIZE = (50, 16)  # columns and lines that a level of usual size needs
 _CHECK_INTERVAL = 0.25  # s between checks of the terminal's size and the scenario's files
 _SEQUENCE_TIMEOUT = 0.05  # s to wait for the rest of an escape sequence
 

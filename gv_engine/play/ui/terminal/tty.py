@@ -106,6 +106,7 @@ _SIGN_NAMES = (
     "Minus Equals LeftBracket RightBracket Backslash Semicolon Apostrophe Grave",
     "Comma Period Slash 1 2 3 4 5 6 7 8 9 0",
 )
+# Keys by character.
 _CHARACTERS = {
     **dict(zip("-=[]\\;'`,./1234567890", " ".join(_SIGN_NAMES).split(), strict=True)),
     **{letter: letter.upper() for letter in string.ascii_lowercase},
@@ -113,7 +114,6 @@ _CHARACTERS = {
     **{"\t": "Tab", "\r": "Return", "\n": "Return", " ": "Space"},
     **{"\x7f": "Backspace", "\b": "Backspace", "\x1b": "Escape"},
 }
-"""Keys by character."""
 _SHIFTED = zip('_+{}|:"~<>?!@#$%^&*()', " ".join(_SIGN_NAMES).split(), strict=True)
 _CHARACTERS |= {character: f"Shift+{name}" for character, name in _SHIFTED}
 _CHARACTERS |= {letter: f"Shift+{letter}" for letter in string.ascii_uppercase}

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Unpack
 
@@ -30,17 +30,15 @@ from gv_engine.play.session.rollout_games import RolloutSessions, is_rollout
 from gv_engine.play.session.session import Session
 from gv_engine.play.session.watchdog import PATIENCE, StuckRule, Watchdog
 from gv_engine.play.ui.autosave import Autosave, UnsavedEdits, find_autosaves
-from gv_engine.play.ui.colors import Theme
-from gv_engine.play.ui.drawing.sprites import Rect, pygame
-from gv_engine.play.ui.drawing.widgets import Painter, Pixel, cut, line_height, wrap_text
+from gv_engine.play.ui.drawing.sprites import pygame
+from gv_engine.play.ui.drawing.widgets import Painter, Pixel, line_height
 from gv_engine.play.ui.input.bindings import Bindings
 from gv_engine.play.ui.screens import sounds
 from gv_engine.play.ui.screens.autoplay import AutoplayScreen, RaceScreen
 from gv_engine.play.ui.screens.edit import EditScreen
 from gv_engine.play.ui.screens.edit_menus import StarterMenu
 from gv_engine.play.ui.screens.game_screen import GameScreen
-from gv_engine.play.ui.screens.keyboard import Keyboard
-from gv_engine.play.ui.screens.menu import AutosaveMenu, HelpScreen
+from gv_engine.play.ui.screens.menu import AutosaveMenu, HelpScreen, Menu, MenuRow
 from gv_engine.play.ui.screens.play import PlayScreen
 from gv_engine.play.ui.screens.replay import CompareScreen, ReplayScreen, RolloutScreen
 from gv_engine.play.ui.screens.screen import AppContext
@@ -57,55 +55,43 @@ ANSWER_EVENTS = (
 QUESTION = "Wait for it, or stop it: then the game is as it was before."
 
 
-class StopQuestion:
+class StopQuestion(Menu):
     """Dialog over the last picture that asks whether to stop a running rule.
 
-    Args:
-        surface: surface of the window.
-        keyboard, bindings: names and commands of keys; the keys that choose or leave in a menu stop
-            the rule.
+    Attributes:
+        rule: the running rule, with the time since it began.
+        is_confirmed: True after the user has chosen to stop the rule.
     """
 
-    def __init__(self, surface: pygame.Surface, keyboard: Keyboard, bindings: Bindings) -> None:
-        self._surface, self._before = surface, surface.copy()
-        self._keyboard, self._bindings = keyboard, bindings
-        self._painter: Painter | None = None
-        self._stop = False
+    rule: StuckRule
+
+    def __init__(self, app: AppContext) -> None:
+        super().__init__(app)
+        self.is_confirmed = False
         pygame.event.clear(ANSWER_EVENTS)  # drop events from before the question
 
-    def draw(self, rule: StuckRule, theme: Theme, line: int) -> None:
-        """Draw the dialog that asks whether to stop the long-running `rule`; `line` is the height
-        of a line of text in pixels."""
-        self._surface.blit(self._before, (0, 0))
-        painter = self._painter = Painter(self._surface, theme, line, pygame.mouse.get_pos())
-        painter.dim()
-        width = min(painter.area.w - line, 30 * line)
-        rows = sum(len(wrap_text(text, line, width - 2 * line)) for text in (str(rule), QUESTION))
-        card = Rect(0, 0, width, (6 + rows) * line)
-        card.center = painter.area.center
-        rest = painter.draw_dialog(card, f"A rule has been running for {rule.seconds:.0f} s")
-        cut(rest, "top", painter.draw_lines(rest, str(rule), "accent"))
-        cut(rest, "top", painter.draw_lines(rest, QUESTION, "muted") + line // 2)
-        key = self._bindings.label("menu", "leave")
-        button = cut(rest, "top", line * 7 // 4)
-        painter.draw_button(button, "Stop it", self._confirm, key, chosen=True)
+    @property
+    def title(self) -> str:  # type: ignore[override]  # it changes with time
+        """Time for which the rule has been running."""
+        return f"A rule has been running for {self.rule.seconds:.0f} s"
 
-    def answer(self) -> bool:
-        """Handle pending events; return True if the user has chosen to stop the rule, by a key, the
-        button or closing the window."""
-        for event in pygame.event.get(ANSWER_EVENTS):
-            if event.type == pygame.MOUSEBUTTONDOWN:
-                if self._painter is not None:
-                    self._painter.handle_mouse(event)
-                continue
-            for key, repeated in self._keyboard.keys(event):
-                command = self._bindings.find(key, ("menu",))
-                if command and command.name in ("choose", "leave") and not repeated:
-                    self._confirm()
-        return self._stop or pygame.event.peek(pygame.QUIT)
+    @property
+    def text_above(self) -> str:
+        """Name of the rule, and what the user can do."""
+        return f"{self.rule}\n{QUESTION}"
+
+    def rows(self) -> Sequence[MenuRow]:
+        """Return the row that stops the rule."""
+        key = self.app.bindings.label("menu", "leave")
+        return [MenuRow("Stop it", lambda _: self._confirm(), key=key)]
+
+    def run_command(self, name: str) -> None:
+        """Stop the rule if the command `name` chooses or leaves."""
+        if name in ("choose", "leave"):
+            self._confirm()
 
     def _confirm(self) -> None:
-        self._stop = True
+        self.is_confirmed = True
 
 
 TITLE = "GV Engine"
@@ -129,6 +115,7 @@ class App(AppContext):
         self._painter: Painter | None = None
         self._mouse: Pixel | None = None
         self._question: StopQuestion | None = None
+        self._picture_below: pygame.Surface  # what the question is drawn over
 
     @classmethod
     def load(cls, **consent: Unpack[Consent]) -> App:
@@ -329,12 +316,23 @@ class App(AppContext):
         user has chosen to stop it. Called repeatedly while the rule runs."""
         surface = pygame.display.get_surface()
         if self._question is None:
-            self._question = StopQuestion(surface, self._keyboard, self.bindings)
+            self._question, self._picture_below = StopQuestion(self), surface.copy()
+        question = self._question
+        question.rule = rule
+        surface.blit(self._picture_below, (0, 0))
         line = line_height(surface.get_size(), self.scale)
-        self._question.draw(rule, self.theme, line)
+        painter = Painter(surface, self.theme, line, pygame.mouse.get_pos())
+        painter.dim()
+        question.draw(painter, time.monotonic())
         pygame.display.flip()
         self.needs_redraw = True
-        return self._question.answer()
+        for event in pygame.event.get(ANSWER_EVENTS):
+            if event.type == pygame.MOUSEBUTTONDOWN:
+                painter.handle_mouse(event)
+            for key, is_repeat in self._keyboard.keys(event):
+                if not is_repeat:
+                    question.run_command(self.bindings.command_name(key, ("menu",)))
+        return question.is_confirmed or pygame.event.peek(pygame.QUIT)
 
     def _open(self) -> None:
         """Open the window, or open it again, in the size that the settings have."""
@@ -435,9 +433,10 @@ class App(AppContext):
         line = line_height(surface.get_size(), self.scale)
         painter = Painter(surface, self.theme, line, self._mouse, self._painter)
         surface.fill(self.theme.background)
-        first = max(n for n, screen in enumerate(self.screens) if n == 0 or not screen.over)
+        opaque = (index for index, screen in enumerate(self.screens) if not screen.is_overlay)
+        first = max(opaque, default=0)
         for screen in self.screens[first:]:
-            if screen.over:
+            if screen.is_overlay:
                 painter.dim()
             screen.draw(painter, now)
         if self._note:

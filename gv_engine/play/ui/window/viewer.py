@@ -39,11 +39,11 @@ from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.storage.worker_process import start_worker
 
 _NAP = 0.005  # s between two polls for events
+# Descriptions of the commands in the hints by name.
 _HINTS = {
     **{"play": "pause or go on", "forward": "a step on", "faster": "faster", "slower": "slower"},
     **{"view": "another view", "leave": "close"},
 }
-"""Descriptions of the commands in the hints by name."""
 UNSEEN_DRIVERS = ("offscreen", "dummy")  # SDL falls back to these without a screen
 
 
@@ -226,10 +226,8 @@ def _window_size(size: tuple[int, int] | None, desktop: tuple[int, int]) -> tupl
     return min(width, desktop[0] * 9 // 10), min(height, desktop[1] * 9 // 10)
 
 
-_PICTURE_TIME = 1 / 30
-"""Minimum seconds between two pictures."""
-_VALUES_TIME = 1.0
-"""Minimum seconds between two policy maps."""
+_PICTURE_TIME = 1 / 30  # minimum seconds between two pictures
+_VALUES_TIME = 1.0  # minimum seconds between two policy maps
 
 
 class BatchProcess:
