@@ -41,13 +41,14 @@ class Count:
     value: Int8 = 5
 
 COUNTER = object_type("Counter", Count)
+NEVER_ENDS = False
 
 @system(TRANSITION)
 def count(w, agent, until: int = 0, adds: int = 0, fails: bool = False):
-    "Numbers beyond 127 wrap in the compiled world alone."
+    "Count up to a number; for ever if it is at least 100, or the program changed NEVER_ENDS."
     e = w.at[1, 0]
-    while w.count.value[e] < until:
-        w.count.value[e] += 1
+    while w.count.value[e] < until or NEVER_ENDS:
+        w.count.value[e] = (w.count.value[e] + 1) % 100
     w.count.value[e] = 5 + adds
     if fails:
         w.fail("no more")
@@ -60,8 +61,8 @@ def write_counter(folder: Path, **parameters: Any) -> Path:
 
     Args:
         folder: folder to write into.
-        parameters: `until` is the number up to which the rule counts, which it never reaches in
-            the compiled world from 128 on; `adds` is added to the 5 that it leaves behind, which
+        parameters: `until` is the number up to which the rule counts, which it never reaches
+            from 100 on; `adds` is added to the 5 that it leaves behind, which
             is too much from 123 on; `fails` lets it fail.
     """
     folder.mkdir(exist_ok=True)

@@ -316,11 +316,26 @@ from gv_engine.play.session import watchdog
 watchdog._GRACE_SECONDS = 0.3
 sys.exit(main(["check", sys.argv[1], "--limit", "LIMIT"]))
 """
+COMPILED_NEVER_ENDS = """
+import sys
+from gv_engine.envs.backends.compiled_backend import CompiledBatch
+init = CompiledBatch.__init__
+def compile_changed(self, *args, **options):
+    changed = [each for each in sys.modules.values() if "NEVER_ENDS" in vars(each)]
+    for module in changed:
+        module.NEVER_ENDS = True
+    init(self, *args, **options)
+    for module in changed:
+        module.NEVER_ENDS = False
+CompiledBatch.__init__ = compile_changed
+"""
 ENVIRONMENT = os.environ | FINDS_TESTS
 
 
-def check_in_a_process(folder: Path, limit: float) -> subprocess.CompletedProcess[str]:
-    program = CHECK.replace("LIMIT", str(limit))
+def check_in_a_process(
+    folder: Path, limit: float, change: str = ""
+) -> subprocess.CompletedProcess[str]:
+    program = change + CHECK.replace("LIMIT", str(limit))
     return run_program(program, folder, env=ENVIRONMENT, timeout=10 * PATIENCE, check=False)
 
 
@@ -338,7 +353,7 @@ def test_check_ends_what_is_stuck_in_c(tmp_path: Path, what: str):
 @pytest.mark.thorough
 @pytest.mark.slow
 def test_check_ends_what_runs_for_ever_where_it_is_compiled(tmp_path: Path):
-    done = check_in_a_process(write_counter(tmp_path, until=200), limit=1)
+    done = check_in_a_process(write_counter(tmp_path), limit=1, change=COMPILED_NEVER_ENDS)
     assert done.returncode == 1
     assert "TRANSITION\tcount" in done.stdout
     assert "the compiled world ran for 1 s and was stopped" in done.stderr
