@@ -318,16 +318,16 @@ sys.exit(main(["check", sys.argv[1], "--limit", "LIMIT"]))
 """
 COMPILED_NEVER_ENDS = """
 import sys
-from gv_engine.envs.backends.compiled_backend import CompiledBatch
-init = CompiledBatch.__init__
-def compile_changed(self, *args, **options):
+from gv_engine.compiler.batch_program import BatchProgram
+prepare = BatchProgram.prepare
+def prepare_changed(self):
     changed = [each for each in sys.modules.values() if "NEVER_ENDS" in vars(each)]
     for module in changed:
         module.NEVER_ENDS = True
-    init(self, *args, **options)
+    prepare(self)
     for module in changed:
         module.NEVER_ENDS = False
-CompiledBatch.__init__ = compile_changed
+BatchProgram.prepare = prepare_changed
 """
 ENVIRONMENT = os.environ | FINDS_TESTS
 
