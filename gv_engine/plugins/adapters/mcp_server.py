@@ -64,11 +64,11 @@ def _make_tool(method: Callable[..., dict[str, Any]]) -> Callable[..., Awaitable
             result = method(**arguments)
         except (GVEngineError, OSError, Stopped) as error:
             raise ToolError(str(error)) from error
-        rest = {name: value for name, value in result.items() if name != "observation"}
-        lines = [*filter(None, [result.get("observation")]), json.dumps(rest, ensure_ascii=False)]
-        return CallToolResult(
-            content=[TextContent(text="\n".join(lines))], structured_content=result
-        )
+        values = {name: value for name, value in result.items() if name != "observation"}
+        text = json.dumps(values, ensure_ascii=False)
+        if observation := result.get("observation"):
+            text = f"{observation}\n{text}"
+        return CallToolResult(content=[TextContent(text=text)], structured_content=result)
 
     # the server makes the tool's description of them
     call_tool.__annotations__ = {**method.__annotations__, "return": CallToolResult}
@@ -100,8 +100,8 @@ def serve_http(
     try:
         listener = socket.create_server((host, port), family=family)
     except OSError as error:
-        text = f"port {port} of {host} cannot be used: {error.strerror}; port 0 is a free one"
-        raise OSError(text) from None
+        message = f"port {port} of {host} cannot be used: {error.strerror}; port 0 is a free one"
+        raise OSError(message) from None
     with listener:
         # else an answer waits 40 ms; asyncio sets it only for sockets that name their protocol
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -115,8 +115,8 @@ def serve_http(
         serve = partial(_serve_posts, app, max_bytes)
         limits: Any = {"limit_concurrency": _MAX_CONNECTIONS, "interface": "asgi3"}
         config = uvicorn.Config(serve, http=_TimedProtocol, log_level="error", **limits)
-        shown = f"[{host}]" if family == socket.AF_INET6 else host
-        report(f"http://{shown}:{listener.getsockname()[1]}{PATH}")
+        url_host = f"[{host}]" if family == socket.AF_INET6 else host
+        report(f"http://{url_host}:{listener.getsockname()[1]}{PATH}")
         uvicorn.Server(config).run(sockets=[listener])
 
 
@@ -124,14 +124,14 @@ class _TimedProtocol(H11Protocol):
     """Connection that is closed if a whole request does not arrive in time, or if there are too
     many connections and it waits for a request longer than all others."""
 
-    _timer: asyncio.TimerHandle | None = None
+    _timer: asyncio.TimerHandle | None = None  # while it waits for a request
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for the first request."""
         super().connection_made(transport)
         self._start_timer()
-        waiting = [each for each in self.connections if getattr(each, "_timer", None)]
         if len(self.connections) >= _MAX_CONNECTIONS:
+            waiting = [each for each in self.connections if getattr(each, "_timer", None)]
             min(waiting, key=lambda each: each._timer.when()).abort()
 
     def abort(self) -> None:
@@ -175,13 +175,14 @@ async def _serve_posts(app: Any, max_bytes: int, scope: Any, receive: Any, send:
             refusal = PlainTextResponse("only POST is served here", 405, {"Allow": "POST"})
             await refusal(scope, receive, send)
             return
-        has_more, size = True, 0
-        while has_more and size <= max_bytes:
+        has_more_body, num_bytes = True, 0
+        while has_more_body and num_bytes <= max_bytes:
             message = await receive()
             if message["type"] == "http.disconnect":
                 return
             messages.append(message)
-            has_more, size = message["more_body"], size + len(message["body"])
+            has_more_body = message["more_body"]
+            num_bytes += len(message["body"])
 
     async def receive_again() -> Any:
         return messages.pop(0) if messages else await receive()

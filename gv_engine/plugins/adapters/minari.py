@@ -13,7 +13,7 @@ from typing import Any, Unpack
 
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
-from gymnasium.spaces import Box, Dict, Discrete
+from gymnasium.spaces import Box, Dict, Discrete, Space
 from numpy.typing import NDArray
 
 from gv_engine import __version__
@@ -48,7 +48,7 @@ _ENTRY_POINTS = (
 _REPRESENTATION = "observation_representation"
 _METADATA_KEY = "gv_engine_rollout"
 """Metadata key of a dataset for the contents of `rollout.json`, without counts and arrays."""
-_COUNT_KEYS = ("episodes", "steps", "arrays")
+_COUNT_KEYS = "episodes", "steps", "arrays"
 _MAX_BYTES = 2**24
 """Size limit of Minari's metadata of a dataset."""
 _REQUIRED_INFOS = "reward_terms", "member"
@@ -59,7 +59,7 @@ observation."""
 
 
 def to_dataset(
-    folder: Path, name: str, reference: tuple[Path, Path] | None = None, **more: Any
+    folder: Path, name: str, reference: tuple[Path, Path] | None = None, **metadata: Any
 ) -> minari.MinariDataset:
     """Create a Minari dataset from the rollout in `folder`, which was recorded by `gv-engine
     rollout`, and return the dataset.
@@ -73,7 +73,7 @@ def to_dataset(
         name: name of the dataset, such as `keydoor/valid-v0`.
         reference: folders of two rollouts of the same scenario, a poor and a good one. Their mean
             returns are the scores 0 and 1 of `minari.get_normalized_score`.
-        more: further arguments of `minari.create_dataset_from_buffers`, such as `author`.
+        metadata: further arguments of `minari.create_dataset_from_buffers`, such as `author`.
 
     Raises:
         RolloutError: the folder holds no rollout, or a damaged one.
@@ -83,46 +83,64 @@ def to_dataset(
     """
     if not re.search(r"-v\d+$", name):
         raise ValueError(f"{name}: expected a version behind the name of a dataset, as {name}-v0")
-    arrays, about = episode_folder.read(folder)
-    scenario = about["scenario"]
-    if "action_names" not in about or "agents" in about:
+    arrays, rollout = episode_folder.read(folder)
+    scenario = rollout["scenario"]
+    if "action_names" not in rollout or "agents" in rollout:
         raise ValueError(
             f"{folder} is of {scenario['name']}: datasets are of grids with one agent, whose "
             f"actions are numbers"
         )
-    env_options = {"scenario": scenario["source"], **scenario["settings"]}
-    if "representation" in about:
-        env_options[_REPRESENTATION] = about["representation"]
-    if "level_seeds" in about:
-        env_options["levels"] = about["level_seeds"]
-    if limit := scenario["changes"].get("max_steps"):
-        env_options["max_steps"] = limit
-    spec = EnvSpec(
-        _ID, entry_point=_ENTRY_POINTS[0], vector_entry_point=_ENTRY_POINTS[1], kwargs=env_options
-    )
-    defaults: dict[str, Any] = {
-        "algorithm_name": about.get("policy"),
-        "requirements": [f"gv-engine=={__version__}"],
-        "description": f"{about['episodes']} episodes of {scenario['name']}, seed {about['seed']}, "
-        f"policy {about.get('policy')}, digest {scenario['digest']}; actions: "
-        f"{', '.join(about['action_names'])}; reward terms: {', '.join(about['reward_names'])}",
+    spec = _make_env_spec(rollout)
+    descriptions = rollout["arrays"]
+    spaces: dict[str, Space[Any]] = {
+        key: _make_space(descriptions[key]) for key in _list_observations(descriptions)
     }
-    specs = about["arrays"]
+    scores = _compute_reference_scores(reference, scenario) if reference else {}
     dataset = minari.create_dataset_from_buffers(
         name,
         list(_make_episodes(arrays)),
         env=spec,
         eval_env=spec,
-        observation_space=Dict({n: _array_space(specs[n]) for n in _observation_names(specs)}),
-        action_space=Discrete(len(about["action_names"])),
-        **(defaults | (_reference_scores(reference, scenario) if reference else {}) | more),
+        observation_space=Dict(spaces),
+        action_space=Discrete(len(rollout["action_names"])),
+        **(_make_metadata(rollout) | scores | metadata),
     )
-    description = {key: value for key, value in about.items() if key not in _COUNT_KEYS}
-    dataset.storage.update_metadata({_METADATA_KEY: description})
+    kept = {key: value for key, value in rollout.items() if key not in _COUNT_KEYS}
+    dataset.storage.update_metadata({_METADATA_KEY: kept})
     return dataset
 
 
-def _reference_scores(reference: tuple[Path, Path], scenario: dict[str, Any]) -> dict[str, Any]:
+def _make_env_spec(rollout: dict[str, Any]) -> EnvSpec:
+    """Return the spec of the environment in which a rollout was recorded."""
+    scenario = rollout["scenario"]
+    options = {"scenario": scenario["source"], **scenario["settings"]}
+    if "representation" in rollout:
+        options[_REPRESENTATION] = rollout["representation"]
+    if "level_seeds" in rollout:
+        options["levels"] = rollout["level_seeds"]
+    if max_steps := scenario["changes"].get("max_steps"):
+        options["max_steps"] = max_steps
+    entry_point, vector_entry_point = _ENTRY_POINTS
+    return EnvSpec(
+        _ID, entry_point=entry_point, vector_entry_point=vector_entry_point, kwargs=options
+    )
+
+
+def _make_metadata(rollout: dict[str, Any]) -> dict[str, Any]:
+    """Return Minari's metadata for a rollout, which the arguments of `to_dataset` may replace."""
+    scenario, policy = rollout["scenario"], rollout.get("policy")
+    return {
+        "algorithm_name": policy,
+        "requirements": [f"gv-engine=={__version__}"],
+        "description": f"{rollout['episodes']} episodes of {scenario['name']}, seed "
+        f"{rollout['seed']}, policy {policy}, digest {scenario['digest']}; actions: "
+        f"{', '.join(rollout['action_names'])}; reward terms: {', '.join(rollout['reward_names'])}",
+    }
+
+
+def _compute_reference_scores(
+    reference: tuple[Path, Path], scenario: dict[str, Any]
+) -> dict[str, Any]:
     """Return metadata with the mean returns of a poor and a good rollout, from which Minari
     computes normalised scores.
 
@@ -131,32 +149,37 @@ def _reference_scores(reference: tuple[Path, Path], scenario: dict[str, Any]) ->
     """
     means = []
     for folder in reference:
-        arrays, about = episode_folder.read(folder)
-        name, digest = about["scenario"]["name"], about["scenario"]["digest"]
+        arrays, rollout = episode_folder.read(folder)
+        name, digest = rollout["scenario"]["name"], rollout["scenario"]["digest"]
         if digest != scenario["digest"]:
             raise ValueError(
                 f"{folder} is of {name}, digest {digest}, and not of {scenario['name']}, digest "
                 f"{scenario['digest']}: reference rollouts must be of the dataset's scenario"
             )
-        means.append(float(arrays["reward"].sum(dtype=np.float64)) / about["episodes"])
+        means.append(float(arrays["reward"].sum(dtype=np.float64)) / rollout["episodes"])
     low, high = means
     if low >= high:
         raise ValueError(
             f"{reference[0]} has a mean return of {low:g}, and {reference[1]} of {high:g}: name a "
             f"poor rollout, as of --policy random, and then a good one, as of --policy solver"
         )
-    scores = {"ref_min_score": low, "ref_max_score": high}
-    return scores | {"num_episodes_average_score": about["episodes"]}
+    return {
+        "ref_min_score": low,
+        "ref_max_score": high,
+        "num_episodes_average_score": rollout["episodes"],  # of the good one
+    }
 
 
-def _observation_names(array_names: Iterable[str]) -> list[str]:
+def _list_observations(array_names: Iterable[str]) -> list[str]:
+    """Return the names of a rollout's observations: for each, a second array named `last_…` holds
+    the observations at the ends of episodes."""
     return [name.removeprefix("last_") for name in array_names if name.startswith("last_")]
 
 
-def _array_space(spec: dict[str, Any]) -> Box | Discrete:
+def _make_space(description: dict[str, Any]) -> Box | Discrete:
     """Return the Gymnasium space of a recorded array from its description in the rollout."""
-    low, high = episode_folder.read_bounds(spec)
-    if not low.ndim and "low" in spec:
+    low, high = episode_folder.read_bounds(description)
+    if not low.ndim and "low" in description:
         return Discrete(int(high) - int(low) + 1, start=int(low))
     return Box(low, high, dtype=low.dtype.type)
 
@@ -168,7 +191,7 @@ def _make_episodes(arrays: dict[str, Any]) -> Iterator[EpisodeBuffer]:
     for k, (start, end) in enumerate(zip(starts, ends, strict=True)):
         observations = {
             name: np.concatenate([arrays[name][start:end], arrays[f"last_{name}"][k : k + 1]])
-            for name in _observation_names(arrays)
+            for name in _list_observations(arrays)
         }
         yield EpisodeBuffer(
             id=k,
@@ -185,13 +208,14 @@ def _make_episodes(arrays: dict[str, Any]) -> Iterator[EpisodeBuffer]:
 def _make_infos(arrays: dict[str, Any], k: int, start: int, end: int) -> dict[str, Any]:
     """Return the infos of episode `k`, which has the steps `start` to `end - 1` of a rollout: for
     the reset and for each step."""
-    zero_terms = np.zeros_like(arrays["reward_terms"][:1])
+    num_infos = 1 + end - start
+    reset_terms = np.zeros_like(arrays["reward_terms"][:1])
     infos: dict[str, Any] = {
-        "reward_terms": np.concatenate([zero_terms, arrays["reward_terms"][start:end]]),
-        "member": np.full(end - start + 1, arrays["episode_member"][k]),
+        "reward_terms": np.concatenate([reset_terms, arrays["reward_terms"][start:end]]),
+        "member": np.full(num_infos, arrays["episode_member"][k]),
     }
     if "episode_success" in arrays:
-        success = np.zeros(end - start + 1, np.bool_)
+        success = np.zeros(num_infos, np.bool_)
         success[-1] = arrays["episode_success"][k]
         infos["success"] = success
     if _MASK in arrays:
@@ -224,40 +248,42 @@ def to_folder(
             that others have.
     """
     episode_folder.check_new_folder(folder)
-    dataset, kwargs = _load_dataset(name)
-    about = _rollout_description(dataset)
-    loaded = _load_scenario(name, kwargs, about, scenario, consent)
-    excluded = ("complete", "scenario") if scenario else ("complete",)
-    more = {key: value for key, value in about.items() if key not in excluded}
+    dataset, env_options = _load_dataset(name)
+    rollout = _get_rollout_description(dataset)
+    loaded = _load_scenario(name, env_options, rollout, scenario, consent)
     episodes = [dataset[k] for k in dataset.episode_indices]
-    seeds = [*dataset.storage.get_episode_metadata(dataset.episode_indices)]
     _check_equal_infos(name, episodes)
-    masks = _MASK in episodes[0].infos
-    if seedless := sum("seed" not in about for about in seeds):
-        warnings.warn(
-            f"{name} has no seeds of {seedless:,} of its {len(episodes):,} episodes, as Minari "
-            f"drops them where it combines datasets: their episode_seed is -1",
-            stacklevel=2,
-        )
-    options = {_REPRESENTATION: kwargs[_REPRESENTATION]} if _REPRESENTATION in kwargs else {}
+    seeds = _list_seeds(name, dataset)
+    options = {key: env_options[key] for key in env_options.keys() & {_REPRESENTATION}}
     if not isinstance(loaded, Scenario) or len(loaded.agent_group.names) > 1:
         raise ValueError(f"{name} is of {loaded.name}: datasets are of grids with one agent")
+    excluded = ("complete", "scenario") if scenario else ("complete",)
+    kept = {key: value for key, value in rollout.items() if key not in excluded}
+    has_masks = _MASK in episodes[0].infos
     env = GridVectorEnv(loaded, 1, world="object", autoreset_mode="Disabled", **options)
     try:
-        rows = _make_rollout_arrays(env, episodes, [int(about.get("seed", -1)) for about in seeds])
-        for n, (dtype, shape) in describe_step_arrays(env, masks).items():
-            if rows[n].shape[1:] != shape:
-                raise ValueError(
-                    f"{name} is not of {loaded.name}: its {n} has shape {rows[n].shape[1:]}, and "
-                    f"not {shape}"
-                )
-            rows[n] = _convert(rows[n], dtype, f"{name} is not of {loaded.name}: its {n}")
+        arrays = _make_rollout_arrays(env, episodes, seeds)
+        for key, (dtype, shape) in describe_step_arrays(env, has_masks).items():
+            message = f"{name} is not of {loaded.name}: its {key}"
+            arrays[key] = _convert_array(arrays[key], dtype, shape, message)
         with _new_folder(folder) as draft:
-            writer = EpisodeFolder(draft, env, more, masks=masks)
-            writer.extend(rows)
-            writer.close(complete=bool(about.get("complete", True)))
+            writer = EpisodeFolder(draft, env, kept, masks=has_masks)
+            writer.extend(arrays)
+            writer.close(complete=bool(rollout.get("complete", True)))
     finally:
         env.close()
+
+
+def _list_seeds(name: str, dataset: Any) -> list[int]:
+    """Return the seeds of a dataset's episodes, -1 where one is missing, which also warns."""
+    episodes = [*dataset.storage.get_episode_metadata(dataset.episode_indices)]
+    if num_missing := sum("seed" not in episode for episode in episodes):
+        warnings.warn(
+            f"{name} has no seeds of {num_missing:,} of its {len(episodes):,} episodes, as Minari "
+            f"drops them where it combines datasets: their episode_seed is -1",
+            stacklevel=3,
+        )
+    return [int(episode.get("seed", -1)) for episode in episodes]
 
 
 @contextmanager
@@ -265,8 +291,8 @@ def _new_folder(path: Path) -> Iterator[Path]:
     """Context manager that yields the path of a folder to create and fill, which becomes `path` at
     the end of the block. An error removes it."""
     try:
-        with TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as drafts:
-            draft = Path(drafts, path.name)
+        with TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as parent:
+            draft = Path(parent, path.name)
             yield draft
             if path.exists():
                 path.rmdir()  # it is empty
@@ -277,15 +303,20 @@ def _new_folder(path: Path) -> Iterator[Path]:
         raise OSError(str(error).replace(str(draft), str(path))) from None
 
 
-def _convert(array: NDArray[Any], dtype: Any, where: str) -> NDArray[Any]:
-    """Return the array with another dtype: Minari returns actions as int64.
+def _convert_array(
+    array: NDArray[Any], dtype: Any, step_shape: tuple[int, ...], message: str
+) -> NDArray[Any]:
+    """Return an array of steps with another dtype: Minari returns actions as int64.
 
     Raises:
-        ValueError: a value would change; the message begins with `where`.
+        ValueError: steps have another shape than `step_shape`, or a value would change; the error
+            begins with `message`.
     """
+    if array.shape[1:] != step_shape:
+        raise ValueError(f"{message} has shape {array.shape[1:]}, and not {step_shape}")
     converted: NDArray[Any] = array.astype(dtype)
     if not np.array_equal(converted, array, equal_nan=array.dtype.kind == "f"):
-        raise ValueError(f"{where} has values that {np.dtype(dtype)} cannot hold")
+        raise ValueError(f"{message} has values that {np.dtype(dtype)} cannot hold")
     return converted
 
 
@@ -299,10 +330,10 @@ def _load_dataset(name: str) -> tuple[Any, dict[str, Any]]:
     """
     file = Path(get_dataset_path(name)) / "data" / "metadata.json"
     try:
-        about = parse_json(read_bytes(file, _MAX_BYTES, "descriptions of datasets"))
+        metadata = parse_json(read_bytes(file, _MAX_BYTES, "descriptions of datasets"))
         # without spaces, Minari would call whatever function the metadata names
-        missing = [key for key in ("observation_space", "action_space") if key not in about]
-        spec = parse_json(about["env_spec"]) if about.get("env_spec") else {"kwargs": {}}
+        missing = [key for key in ("observation_space", "action_space") if key not in metadata]
+        spec = parse_json(metadata["env_spec"]) if metadata.get("env_spec") else {"kwargs": {}}
         source = spec["kwargs"].get("scenario")
     except FileNotFoundError:
         raise FileNotFoundError(f"{name}: there is no such dataset, {file} is missing") from None
@@ -333,9 +364,9 @@ def _make_damage_error(name: str, error: Exception) -> ValueError:
 def _check_equal_infos(name: str, episodes: list[Any]) -> None:
     """Raise ValueError if any episode of the dataset `name` lacks an info that another episode
     has."""
-    names = [set(episode.infos or ()) for episode in episodes]
-    for info in sorted(set(_REQUIRED_INFOS).union(*names)):
-        lacking = [e.id for e, present in zip(episodes, names, strict=True) if info not in present]
+    all_infos = {*_REQUIRED_INFOS}.union(*(episode.infos or () for episode in episodes))
+    for info in sorted(all_infos):
+        lacking = [episode.id for episode in episodes if info not in (episode.infos or ())]
         if lacking:
             raise ValueError(
                 f"{name}: {len(lacking):,} of {len(episodes):,} episodes have no {info} in their "
@@ -344,7 +375,7 @@ def _check_equal_infos(name: str, episodes: list[Any]) -> None:
             )
 
 
-def _rollout_description(dataset: Any) -> dict[str, Any]:
+def _get_rollout_description(dataset: Any) -> dict[str, Any]:
     """Return the description of the rollout from which a dataset was created; {} for a dataset that
     was combined from several."""
     description = dataset.storage.metadata.get(_METADATA_KEY) or {}
@@ -354,29 +385,40 @@ def _rollout_description(dataset: Any) -> dict[str, Any]:
 
 
 def _load_scenario(
-    name: str, kwargs: dict[str, Any], about: dict[str, Any], override: str | None, consent: Consent
+    name: str,
+    env_options: dict[str, Any],
+    rollout: dict[str, Any],
+    override: str | None,
+    consent: Consent,
 ) -> AnyScenario:
-    """Return the scenario that a dataset was recorded in; with `override`, load it from this name
-    or file instead.
+    """Return the scenario that the dataset `name` was recorded in; with `override`, load it from
+    this name or file instead.
+
+    Args:
+        name: name of the dataset.
+        env_options: arguments of the environment, of which some are the scenario's settings.
+        rollout: description of the rollout, {} if the dataset has none.
+        override: name or file of the scenario.
+        consent: as for `load_scenario`.
 
     Raises:
         ValueError: the scenario `override` differs from the recorded one.
     """
-    rest = dict(kwargs)
-    if about and not override:
-        return load_reference(about["scenario"], name, **consent)
-    source, limit = rest.pop("scenario"), rest.pop("max_steps", None)
-    settings = {key: rest[key] for key in rest.keys() - {"levels", _REPRESENTATION}}
+    if rollout and not override:
+        return load_reference(rollout["scenario"], name, **consent)
+    no_settings = {"scenario", "max_steps", "levels", _REPRESENTATION}
+    settings = {key: value for key, value in env_options.items() if key not in no_settings}
+    source, max_steps = env_options["scenario"], env_options.get("max_steps")
     trust = Trust.from_options(**consent)
 
     def read(source: Any, trust: Trust) -> AnyScenario:
         loaded = read_scenario(source, trust, settings=settings)
-        limited: AnyScenario = get_plugin(loaded).with_step_limit(loaded, limit)
+        limited: AnyScenario = get_plugin(loaded).with_step_limit(loaded, max_steps)
         return limited
 
     if not override:
         return read(source, trust.for_reference(name))
-    original = about.get("scenario") or make_reference(read(source, trust.for_reference(name)))
+    original = rollout.get("scenario") or make_reference(read(source, trust.for_reference(name)))
     loaded = read(override, trust)
     if loaded.identity.digest != original["digest"]:
         raise ValueError(
@@ -390,18 +432,21 @@ def _make_rollout_arrays(env: Any, episodes: list[Any], seeds: list[int]) -> dic
     """Return the arrays of a rollout by name, from a dataset's episodes and their seeds."""
     lengths = np.array([len(e) for e in episodes])
 
-    def steps(get: Any, first: int = 0) -> Any:
-        parts = zip(map(get, episodes), lengths.tolist(), strict=True)
-        return np.concatenate([part[first : first + length] for part, length in parts])
+    def join(arrays: Iterable[Any], first: int = 0) -> Any:
+        # items before `first` and behind the last step belong to no step
+        parts = zip(arrays, lengths.tolist(), strict=True)
+        return np.concatenate([array[first : first + length] for array, length in parts])
 
+    has_masks = _MASK in episodes[0].infos
     return {
-        **{name: steps(lambda e, n=name: e.observations[n]) for name in env.recorded},
-        **({_MASK: steps(lambda e: e.infos[_MASK])} if _MASK in episodes[0].infos else {}),
-        "action": steps(lambda e: e.actions),
-        "reward": steps(lambda e: e.rewards),
-        "reward_terms": steps(lambda e: e.infos["reward_terms"], 1),
-        "terminated": steps(lambda e: e.terminations),
-        "truncated": steps(lambda e: e.truncations),
+        **{name: join(e.observations[name] for e in episodes) for name in env.recorded},
+        **({_MASK: join(e.infos[_MASK] for e in episodes)} if has_masks else {}),
+        "action": join(e.actions for e in episodes),
+        "reward": join(e.rewards for e in episodes),
+        # the reset has reward terms, too
+        "reward_terms": join((e.infos["reward_terms"] for e in episodes), first=1),
+        "terminated": join(e.terminations for e in episodes),
+        "truncated": join(e.truncations for e in episodes),
         "episode_start": np.cumsum(lengths) - lengths,
         "episode_seed": np.array(seeds),
         "episode_member": np.array([e.infos["member"][-1] for e in episodes]),

@@ -88,15 +88,19 @@ class GridPufferEnv(pufferlib.PufferEnv):
         self._encoder.bind_backend(self._backend)
         self.single_observation_space = space
         self.single_action_space = Discrete(len(self.scenario.actions))
-        self.num_agents, self._action_shape, self._seed = num_envs, (num_envs,), seed
-        self._last_action = -1  # no action is allowed before the first reset
+        self.num_agents, self._action_shape = num_envs, (num_envs,)
+        self._seed = seed
+        self._last_action = -1  # greatest allowed action; none is before the first reset
         super().__init__(buf)
         out = self._backend.outputs
         self._observed = out.get_arrays(self._encoder.source_arrays)
         self._observation_buffers = {self._encoder.buffer_names[0]: self.observations}
         self._masks: NDArray[np.int8] | None = out.mask if action_masks else None
-        self._sums = np.zeros(4)  # number of episodes, and sums of returns, lengths, successes
-        self._steps, self._interval = 0, check_at_least(1, log_interval=log_interval)
+        # of the episodes that have ended since the last info: count, then sums of returns, lengths
+        # and successes
+        self._episode_sums = np.zeros(4)
+        self._num_steps = 0
+        self._log_interval = check_at_least(1, log_interval=log_interval)
 
     @property
     def action_masks(self) -> NDArray[np.int8]:
@@ -108,12 +112,16 @@ class GridPufferEnv(pufferlib.PufferEnv):
         """
         if self._masks is None:
             raise AttributeError("action_masks are not enabled: add action_masks=True")
-        if self._last_action < 0:
+        if not self._was_reset:
             raise ValueError(
                 "call reset() before action_masks are read; environments in other processes "
                 "have none"
             )
         return self._masks.copy()
+
+    @property
+    def _was_reset(self) -> bool:
+        return self._last_action >= 0
 
     def reset(self, seed: int | None = None) -> tuple[Any, list[dict[str, float]]]:
         """Reset all worlds, world i with seed `seed * num_envs + i`; return the observations and an
@@ -140,7 +148,7 @@ class GridPufferEnv(pufferlib.PufferEnv):
             raise ValueError(describe_action_fault(array, self._action_shape, "agent"))
         numbers = np.ascontiguousarray(array, np.int64)
         if numbers.view(np.uint64).max() > self._last_action:  # negative ones are the largest
-            if self._last_action < 0:
+            if not self._was_reset:
                 raise ValueError("call reset() before the first step()")
             raise ValueError(f"actions={actions!r}: allowed are 0 to {self._last_action}")
         self._backend.step(numbers, SAME_STEP)
@@ -149,19 +157,23 @@ class GridPufferEnv(pufferlib.PufferEnv):
         self.rewards[:] = out.rewards
         self.terminals[:], self.truncations[:] = out.terminated, out.truncated
         ended = out.terminated | out.truncated
-        if n := np.count_nonzero(ended):
-            self._sums += (n, out.returns @ ended, out.lengths @ ended, out.success @ ended)
-        self._steps += 1
-        infos = self._make_infos() if self._steps % self._interval == 0 and self._sums[0] else []
+        if count := np.count_nonzero(ended):
+            sums = out.returns @ ended, out.lengths @ ended, out.success @ ended
+            self._episode_sums += (count, *sums)
+        self._num_steps += 1
+        infos = self._make_infos() if self._num_steps % self._log_interval == 0 else []
         return self.observations, self.rewards, self.terminals, self.truncations, infos
 
     def _make_infos(self) -> list[dict[str, float]]:
         """Return an info with the means over the episodes that have ended since the last info, and
-        start new sums."""
-        total, length, success = (self._sums[1:] / self._sums[0]).tolist()
-        self._sums[:] = 0
-        extra = {"success": success} if self.scenario.tells_success else {}
-        return [{"episode_return": total, "episode_length": length, **extra}]
+        start new sums; [] if none has ended."""
+        count, *sums = self._episode_sums.tolist()
+        if not count:
+            return []
+        self._episode_sums[:] = 0
+        episode_return, length, success = (total / count for total in sums)
+        info = {"episode_return": episode_return, "episode_length": length}
+        return [info | {"success": success} if self.scenario.tells_success else info]
 
     def close(self) -> None:
         """Do nothing; the environment holds no resources."""

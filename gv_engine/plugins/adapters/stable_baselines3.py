@@ -95,7 +95,8 @@ class SB3VecEnv(VecEnv):
         """Return a list with the attribute `attr_name` for each selected world. All worlds have the
         same value."""
         owner: Any = self if attr_name in _SINGLE_ENV_ATTRIBUTES else self.worlds
-        owner = owner if hasattr(owner, attr_name) else self.worlds.scenario
+        if not hasattr(owner, attr_name):
+            owner = self.worlds.scenario
         return [*repeat(getattr(owner, attr_name), len([*self._get_indices(indices)]))]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:

@@ -43,16 +43,18 @@ class TianshouVecEnv(BaseVectorEnv):
         self.worlds = make_adapter_env(self, scenario, num_envs, options, **own_options)
         self.worlds.warns_of_end = False  # `step` puts worlds back that it is not told to step
         self.env_num, self.is_async, self.is_closed = num_envs, False, False
-        self._masks, self._seeds = masks, dict[int, int | None]()
+        self._has_masks = masks
+        self._seeds: dict[int, int | None] = {}  # of the next resets, by world
 
     def get_env_attr(self, key: str, id: Any = None) -> list[Any]:
         """Return a list with the attribute `key` for each selected world. All worlds have the same
         value."""
         count = len(self._world_indices(id))
-        space = self.worlds.single_observation_space
+        space: Any = self.worlds.single_observation_space
         if key == "observation_space":
-            masks = MultiBinary(self.worlds.num_actions)
-            return [*repeat(Dict({"obs": space, "mask": masks}) if self._masks else space, count)]
+            if self._has_masks:
+                space = Dict({"obs": space, "mask": MultiBinary(self.worlds.num_actions)})
+            return [*repeat(space, count)]
         name = "single_action_space" if key == "action_space" else key
         return [*repeat(getattr(self.worlds, name), count)]
 
@@ -63,12 +65,15 @@ class TianshouVecEnv(BaseVectorEnv):
     def seed(self, seed: int | list[int] | None = None) -> list[Any]:
         """Set the seeds with which the worlds are reset next: `seed + i` for world i, or `seed[i]`
         if a list is given. Return a list with `[seed]` for each world."""
-        seeds = seed if isinstance(seed, list) else [seed] * self.env_num
+        seeds: list[int | None]
+        if isinstance(seed, list):
+            seeds = [*seed]
+        else:
+            seeds = [None if seed is None else seed + i for i in range(self.env_num)]
         if len(seeds) != self.env_num:
             raise ValueError(f"{len(seeds)} seeds for {self.env_num} worlds: give one for each")
-        steps = 0 if seed is None or isinstance(seed, list) else 1
-        self._seeds = {i: None if s is None else s + steps * i for i, s in enumerate(seeds)}
-        return [[s] for s in self._seeds.values()]
+        self._seeds = dict(enumerate(seeds))
+        return [[each] for each in seeds]
 
     def reset(
         self, env_id: Any = None, *, seed: int | list[int] | None = None
@@ -82,7 +87,7 @@ class TianshouVecEnv(BaseVectorEnv):
         mask[ids] = True
         seeds = [self._seeds.pop(i, None) if mask[i] else None for i in range(self.env_num)]
         observation, info = self.worlds.reset(seed=seeds, options={"reset_mask": mask})
-        return self._select(observation, info, ids), self._select_infos(info, ids)
+        return self._select_observations(observation, info, ids), self._select_infos(info, ids)
 
     def step(self, action: ArrayLike | None, id: Any = None) -> tuple[Any, ...]:
         """Take actions in the worlds with the indices `id`, or in all if None. Other worlds do not
@@ -97,14 +102,18 @@ class TianshouVecEnv(BaseVectorEnv):
         ids = self._world_indices(id)
         actions = np.zeros(self.env_num, np.int64)
         actions[ids] = np.asarray(action)
-        others = np.setdiff1d(np.arange(self.env_num), ids)
-        saved = self.worlds.snapshot(others)
-        observation, *results, info = self.worlds.step(actions)
-        shown = (self._select(observation, info, ids), *(array[ids] for array in results))
-        infos = self._select_infos(info, ids)
-        if len(others):
-            self.worlds.restore(saved, others)
-        return *shown, infos
+        # all worlds take a step; those that were not asked for are put back
+        other_ids = np.setdiff1d(np.arange(self.env_num), ids)
+        snapshots = self.worlds.snapshot(other_ids)
+        observation, *arrays, info = self.worlds.step(actions)
+        results = (
+            self._select_observations(observation, info, ids),
+            *(array[ids] for array in arrays),
+            self._select_infos(info, ids),
+        )
+        if len(other_ids):
+            self.worlds.restore(snapshots, other_ids)
+        return results
 
     def render(self, **_: Any) -> list[Any]:
         """Return a picture of each world, with `render_mode="rgb_array"`."""
@@ -118,10 +127,19 @@ class TianshouVecEnv(BaseVectorEnv):
     def _world_indices(self, ids: Any) -> NDArray[np.int64]:
         return np.arange(self.env_num) if ids is None else np.atleast_1d(ids)
 
-    def _select(self, observation: Any, info: dict[str, Any], ids: NDArray[np.int64]) -> Any:
-        named = isinstance(observation, dict)
-        shown = Batch({n: a[ids] for n, a in observation.items()}) if named else observation[ids]
-        return Batch(obs=shown, mask=info["action_mask"][ids] != 0) if self._masks else shown
+    def _select_observations(
+        self, observation: Any, info: dict[str, Any], ids: NDArray[np.int64]
+    ) -> Any:
+        """Return the observations of the worlds with the indices `ids`, with their action masks if
+        the environment includes them."""
+        selected: Any
+        if isinstance(observation, dict):
+            selected = Batch({name: array[ids] for name, array in observation.items()})
+        else:
+            selected = observation[ids]
+        if not self._has_masks:
+            return selected
+        return Batch(obs=selected, mask=info["action_mask"][ids] != 0)
 
     def _select_infos(self, info: dict[str, Any], ids: NDArray[np.int64]) -> NDArray[Any]:
         """Return the infos of the worlds with the indices `ids`, one mapping per world."""

@@ -44,21 +44,23 @@ class TorchRLEnv(EnvBase):
         self.worlds = make_adapter_env(self, scenario, num_envs, options, autoreset_mode="Disabled")
         self._success_key = "success" if self.worlds.scenario.tells_success else ""
         self._next_seed: int | None = None
-        many, actions = (num_envs,), self.worlds.num_actions
+        batch_shape, num_actions = (num_envs,), self.worlds.num_actions
         space: Any = self.worlds.single_observation_space
-        boxes = space.spaces if hasattr(space, "spaces") else {"observation": space}
-        specs = {name: _make_spec(box, many) for name, box in boxes.items()}
+        spaces = space.spaces if hasattr(space, "spaces") else {"observation": space}
+        specs = {name: _make_spec(part, batch_shape) for name, part in spaces.items()}
         if options.get("action_masks", True):
-            specs["action_mask"] = Binary(actions, (*many, actions), dtype=torch.bool)
-        flag = Binary(1, (*many, 1), dtype=torch.bool)
+            mask_shape = *batch_shape, num_actions
+            specs["action_mask"] = Binary(num_actions, mask_shape, dtype=torch.bool)
+        flag = Binary(1, (*batch_shape, 1), dtype=torch.bool)
         if self._success_key:
             specs[self._success_key] = flag
-        self.observation_spec = Composite(**specs, shape=many)
-        self.action_spec = Categorical(actions, shape=many)
-        self.reward_spec = Unbounded((*many, 1))
-        ends = ("done", "terminated", "truncated")
-        self._ends = {name: torch.zeros(*many, 1, dtype=torch.bool) for name in ends}
-        self.done_spec = Composite(**{name: flag.clone() for name in ends}, shape=many)
+        self.observation_spec = Composite(**specs, shape=batch_shape)
+        self.action_spec = Categorical(num_actions, shape=batch_shape)
+        self.reward_spec = Unbounded((*batch_shape, 1))
+        flag_names = "done", "terminated", "truncated"
+        # flags of each world's last step
+        self._ends = {name: torch.zeros(*batch_shape, 1, dtype=torch.bool) for name in flag_names}
+        self.done_spec = Composite(**{name: flag.clone() for name in flag_names}, shape=batch_shape)
 
     def _reset(self, tensordict: TensorDictBase | None = None, **_: Any) -> TensorDictBase:
         """Reset all worlds, or those where `_reset` in the tensordict is True; return the
@@ -71,7 +73,7 @@ class TorchRLEnv(EnvBase):
         for flags in self._ends.values():  # other worlds may stay done
             flags[is_reset.reshape(-1)] = False
         ends = {name: flags.clone() for name, flags in self._ends.items()}
-        return TensorDict({**self._tensors(observation, info), **ends}, self.batch_size)
+        return TensorDict({**self._make_tensors(observation, info), **ends}, self.batch_size)
 
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
         """Take the actions in the tensordict; return observations, rewards and end flags as a
@@ -82,9 +84,9 @@ class TorchRLEnv(EnvBase):
         self._ends = {name: _copy_tensor(flags[:, None]) for name, flags in ends.items()}
         results = {name: flags.clone() for name, flags in self._ends.items()}
         results["reward"] = _copy_tensor(reward[:, None])
-        return TensorDict({**self._tensors(observation, info), **results}, self.batch_size)
+        return TensorDict({**self._make_tensors(observation, info), **results}, self.batch_size)
 
-    def _tensors(self, observation: Any, info: dict[str, Any]) -> dict[str, torch.Tensor]:
+    def _make_tensors(self, observation: Any, info: dict[str, Any]) -> dict[str, torch.Tensor]:
         """Return observation, action masks and success of a step as tensors, by name."""
         arrays = observation if isinstance(observation, dict) else {"observation": observation}
         tensors = {name: _copy_tensor(array) for name, array in arrays.items()}
@@ -98,14 +100,13 @@ class TorchRLEnv(EnvBase):
         self._next_seed = seed
 
 
-def _make_spec(box: Any, batch_shape: tuple[int, ...]) -> Bounded | Categorical:
+def _make_spec(space: Any, batch_shape: tuple[int, ...]) -> Bounded | Categorical:
     """Return the TorchRL spec for a Gymnasium box or discrete space of each world."""
-    if isinstance(box, Discrete):
-        return Categorical(int(box.n), shape=batch_shape)
-    shape = *batch_shape, *box.shape
-    low, high = (np.broadcast_to(bound, shape) for bound in (box.low, box.high))
-    kind = torch.from_numpy(np.zeros(0, box.dtype)).dtype
-    return Bounded(_copy_tensor(low), _copy_tensor(high), shape, dtype=kind)
+    if isinstance(space, Discrete):
+        return Categorical(int(space.n), shape=batch_shape)
+    shape = *batch_shape, *space.shape
+    low, high = (_copy_tensor(np.broadcast_to(bound, shape)) for bound in (space.low, space.high))
+    return Bounded(low, high, shape, dtype=low.dtype)
 
 
 def _copy_tensor(array: Any) -> torch.Tensor:

@@ -46,9 +46,9 @@ def run(options: argparse.Namespace) -> int:
 
     try:
         if options.source:
-            more = {"author": options.author, "author_email": options.email}
-            more["code_permalink"] = options.link
-            dataset = to_dataset(options.source, options.name, options.reference, **more)
+            metadata = {"author": options.author, "author_email": options.email}
+            metadata["code_permalink"] = options.link
+            dataset = to_dataset(options.source, options.name, options.reference, **metadata)
             episodes, steps = dataset.total_episodes, dataset.total_steps
             cli.say(f"{options.name}: {episodes:,} episodes, {steps:,} steps")
             return 0
