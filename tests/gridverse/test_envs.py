@@ -182,9 +182,9 @@ def test_state_and_observation_spaces(env):
     assert not StateSpace(None, [Wall, Floor, Exit, Door], [4]).contains(state)
     assert not StateSpace(None, TYPES, []).contains(state)
     state.agent.grid_object = Box(Floor())
-    assert "Box is in the hand" in env.state_space.fault(state)
+    assert "Box is in the hand" in env.state_space.find_fault(state)
     state.agent.grid_object = Key(Color.RED)
-    assert "colour RED is in the hand" in env.state_space.fault(state)
+    assert "colour RED is in the hand" in env.state_space.find_fault(state)
 
 
 def test_spaces_are_checked_while_debugging():

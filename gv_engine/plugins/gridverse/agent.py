@@ -68,8 +68,8 @@ class Agent(Value):
     @property
     def position(self) -> Position:
         """Return (y, x) of the agent's cell."""
-        stands = self._components()[1]
-        return Position(stands.y, stands.x)
+        _, component = self._components()
+        return Position(component.y, component.x)
 
     @position.setter
     def position(self, position: tuple[int, int]) -> None:
@@ -81,8 +81,8 @@ class Agent(Value):
                 f"the agent cannot stand at ({y}, {x}), outside the grid of "
                 f"{store.world.height}×{store.world.width} cells"
             )
-        stands = self._components()[1]
-        stands.y, stands.x = int(y), int(x)
+        _, component = self._components()
+        component.y, component.x = int(y), int(x)
 
     @property
     def orientation(self) -> Orientation:
@@ -114,19 +114,19 @@ class Agent(Value):
         """Replace the held object; raise ValueError if the object cannot be held."""
         if not isinstance(obj, GridObject):
             raise TypeError(f"agent.grid_object = {obj!r}: expected a grid object")
-        empty = isinstance(obj, NoneGridObject)
-        if not empty and (not obj.kind.in_grid or isinstance(obj, Floor)):
+        is_nothing = isinstance(obj, NoneGridObject)
+        if not is_nothing and (not obj.kind.in_grid or isinstance(obj, Floor)):
             raise ValueError(f"{obj!r} cannot be held; NoneGridObject() stands for nothing")
         if self._store is None:
             self._item = obj.copy() if obj.is_in_world else obj
             return
-        looks = self._components()[0]
-        before = looks.holding
-        if not empty and obj is self._store.get_object(before):
+        component, _ = self._components()
+        replaced = component.holding
+        if not is_nothing and obj is self._store.get_object(replaced):
             return
-        held = NOTHING if empty else self._store.add(obj)
-        self._store.remove(before)
-        looks.holding = held
+        held = NOTHING if is_nothing else self._store.add(obj)
+        self._store.remove(replaced)
+        component.holding = held
 
     @property
     def transform(self) -> Transform:
@@ -157,7 +157,7 @@ class Agent(Value):
     def __reduce__(self) -> tuple[Any, ...]:
         return Agent, (self.position, self.orientation, self.grid_object.copy())
 
-    def _key(self) -> tuple[Any, ...]:
+    def _content_key(self) -> tuple[Any, ...]:
         return Agent, self.position, self.orientation, self.grid_object
 
     def __repr__(self) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,70 +91,106 @@ PROTOCOLS: dict[Phase, type] = {
 }
 
 
-def arg_names(phase: Phase) -> tuple[str, ...]:
+def list_positional(phase: Phase) -> tuple[str, ...]:
     """Return the names of the positional arguments that functions of a phase receive."""
     names = list(inspect.signature(PROTOCOLS[phase].__call__).parameters)
     return tuple(names[1:-1])  # without self and rng
 
 
-_POSITIONAL = {name for phase in PROTOCOLS for name in arg_names(phase)}
+_ALL_POSITIONAL = {name for phase in PROTOCOLS for name in list_positional(phase)}
 """Names of positional arguments, which scenario parameters must not have."""
 
 
-def parameters_of(function: Any, phase: Phase) -> tuple[Parameter, ...]:
+def read_parameters(function: Any, phase: Phase) -> tuple[Parameter, ...]:
     """Return the parameters of a user-defined function that scenarios can set: those after the
     arguments that the engine passes in this phase.
 
     Raises:
         TypeError: the function does not fit; the message says why, and the expected signature.
     """
-    name, first = function_name(function), arg_names(phase)
-    expected = f"{name}({', '.join((*first, '*', 'rng=None'))})"
-
-    def refuse(fault: str) -> TypeError:
-        return TypeError(
+    if fault := _find_signature_fault(function, phase):
+        name = function_name(function)
+        expected = f"{name}({', '.join((*list_positional(phase), '*', 'rng=None'))})"
+        raise TypeError(
             f"{name} is no {phase.label}: {fault}; expected {expected}, where further "
             f"parameters have defaults or are given by scenarios"
         )
+    hints = _read_hints(function)
+    parameters = [*inspect.signature(function).parameters.values()]
+    return tuple(
+        Parameter(each.name, hints.get(each.name, Any), each.default)
+        for each in parameters[len(list_positional(phase)) :]
+        if each.name != "rng"
+    )
 
-    if not callable(function) or isinstance(function, type):
-        raise refuse(f"it is {'a class' if isinstance(function, type) else 'not callable'}")
+
+def _find_signature_fault(function: Any, phase: Phase) -> str:
+    """Return a sentence on why a function of this phase cannot have this signature; "" if it
+    can."""
+    if isinstance(function, type):
+        return "it is a class"
+    if not callable(function):
+        return "it is not callable"
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError) as error:
-        raise refuse(str(error)) from None
+        return str(error)
     parameters = list(signature.parameters.values())
     if parameters and parameters[0].name == "w":
-        raise refuse(f"it takes a world w; decorate it with @system({phase.name})")
+        return f"it takes a world w; decorate it with @system({phase.name})"
     for parameter in parameters:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            raise refuse(f"it takes {parameter}, and parameters are bound by name")
-    positional = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
-    if len(positional) < len(first):
-        missing = ", ".join(map(repr, first[len(positional) :]))
-        raise refuse(f"{name}{signature} lacks {missing}")
-    for position, parameter in enumerate(positional):
-        if parameter.name in first and first.index(parameter.name) != position:
-            raise refuse(f"{parameter.name!r} is argument {position + 1} of {name}{signature}")
-        if parameter.name == "rng" and position < len(first):
-            raise refuse(f"'rng' stands where {first[position]!r} is expected")
-        if position >= len(first) and parameter.kind is parameter.POSITIONAL_ONLY:
-            raise refuse(f"{parameter.name!r} can only be given by position")
-    further = parameters[len(first) :]
-    for parameter in further:
-        if parameter.name in _POSITIONAL:
-            raise refuse(f"it takes {parameter.name!r} too, which no caller passes")
-        if parameter.name == "rng" and parameter.default is parameter.empty:
-            raise refuse("'rng' needs the default None")
-    try:
-        hints = system.read_type_hints(system.unwrap_partials(function))
-    except TypeError:  # no plain function
-        hints = {}
-    if phase is Phase.TRANSITION and hints.get("return", Any) not in (Any, None, type(None)):
-        raise refuse("it says that it returns something, and transitions edit the state instead")
-    return tuple(
-        Parameter(p.name, hints.get(p.name, Any), p.default) for p in further if p.name != "rng"
+            return f"it takes {parameter}, and parameters are bound by name"
+    return (
+        _find_positional_fault(f"{function_name(function)}{signature}", parameters, phase)
+        or _find_further_fault(parameters[len(list_positional(phase)) :])
+        or _find_return_fault(function, phase)
     )
+
+
+def _find_positional_fault(
+    signature: str, parameters: Sequence[inspect.Parameter], phase: Phase
+) -> str:
+    """Return a sentence on why a function cannot be called with the positional arguments of a
+    phase; "" if it can."""
+    expected = list_positional(phase)
+    positional = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    if len(positional) < len(expected):
+        return f"{signature} lacks {', '.join(map(repr, expected[len(positional) :]))}"
+    for index, parameter in enumerate(positional):
+        if parameter.name in expected and expected.index(parameter.name) != index:
+            return f"{parameter.name!r} is argument {index + 1} of {signature}"
+        if parameter.name == "rng" and index < len(expected):
+            return f"'rng' stands where {expected[index]!r} is expected"
+        if index >= len(expected) and parameter.kind is parameter.POSITIONAL_ONLY:
+            return f"{parameter.name!r} can only be given by position"
+    return ""
+
+
+def _find_further_fault(parameters: Iterable[inspect.Parameter]) -> str:
+    """Return a sentence on why a function cannot have these parameters, which are not passed by
+    position; "" if it can."""
+    for parameter in parameters:
+        if parameter.name in _ALL_POSITIONAL:
+            return f"it takes {parameter.name!r} too, which no caller passes"
+        if parameter.name == "rng" and parameter.default is parameter.empty:
+            return "'rng' needs the default None"
+    return ""
+
+
+def _find_return_fault(function: Any, phase: Phase) -> str:
+    returned = _read_hints(function).get("return", Any)
+    if phase is Phase.TRANSITION and returned not in (Any, None, type(None)):
+        return "it says that it returns something, and transitions edit the state instead"
+    return ""
+
+
+def _read_hints(function: Any) -> dict[str, Any]:
+    """Return the type hints of a function; {} for a callable that is no plain function."""
+    try:
+        return system.read_type_hints(system.unwrap_partials(function))
+    except TypeError:
+        return {}
 
 
 def function_name(function: Any) -> str:
@@ -168,9 +204,9 @@ def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], 
     function has a parameter `rng`."""
     try:
         takes_rng = has_parameter(function, "rng")
-    except TypeError:  # partials of unhashable arguments
+    except TypeError:  # a partial of unhashable arguments, which the cache cannot look up
         takes_rng = has_parameter.__wrapped__(function, "rng")
-    return function(*args, **kwargs, **({"rng": rng} if takes_rng else {}))
+    return function(*args, **kwargs, rng=rng) if takes_rng else function(*args, **kwargs)
 
 
 def transition_with_copy(
@@ -224,53 +260,63 @@ def _to_metric(value: Any) -> Any:
     return metric
 
 
-_CONVERTERS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
-    "shape": (_to_pair, lambda shape: Shape(*shape)),
-    "layout": (_to_pair, lambda layout: layout),
-    "area": (as_area, as_area),
-    **dict.fromkeys(TYPES, (index_of, lambda cls: cls)),
-    "color": (lambda color: int(Color(color)), Color),
-    "colors": (
+class _Converter(NamedTuple):
+    """Conversion of the values of a parameter between functions of states and systems."""
+
+    to_system: Callable[[Any], Any]
+    to_function: Callable[[Any], Any] = lambda value: value
+
+
+_CONVERTERS = {
+    "shape": _Converter(_to_pair, lambda shape: Shape(*shape)),
+    "layout": _Converter(_to_pair),
+    "area": _Converter(as_area, as_area),
+    **dict.fromkeys(TYPES, _Converter(index_of)),
+    "color": _Converter(lambda color: int(Color(color)), Color),
+    "colors": _Converter(
         lambda colors: tuple(sorted({int(Color(color)) for color in colors})),
         lambda colors: tuple(Color(color) for color in colors),
     ),
-    "distance_function": (_to_metric, lambda metric: metric),
+    "distance_function": _Converter(_to_metric),
 }
-"""Converters of reserved parameter names: (to systems, to functions of states)."""
+"""Converters of parameters whose names have a meaning."""
 
 
-def to_system_arg(name: str, value: Any, call: Callable[[Any, Phase], Call]) -> Any:
+def to_system_arg(name: str, value: Any, make_call: Callable[[Any, Phase], Call]) -> Any:
     """Return an argument of a GridVerse function, converted to an argument of a system: a class of
     objects becomes a type index, for example.
 
     Args:
         name: name of the parameter.
         value: argument as users write it.
-        call: function that converts a nested function of states to a call.
+        make_call: function that converts a nested function of states to a call.
 
     Raises:
         TypeError, ValueError, KeyError: the value is not allowed for this parameter.
     """
     if phase := NESTED.get(name) or NESTED.get(name.removesuffix("s")):
-        return call(value, phase) if callable(value) else tuple(call(one, phase) for one in value)
-    return _CONVERTERS[name][0](value) if name in _CONVERTERS else value
+        if callable(value):
+            return make_call(value, phase)
+        return tuple(make_call(function, phase) for function in value)
+    return _CONVERTERS[name].to_system(value) if name in _CONVERTERS else value
 
 
-def to_function_arg(name: str, value: Any, fn: Callable[[Call], Any], types: ObjectTypes) -> Any:
+def to_function_arg(name: str, value: Any, types: ObjectTypes) -> Any:
     """Return an argument of a system, converted to an argument of a GridVerse function: a type
     index becomes a class of objects, for example. The inverse of `to_system_arg`.
 
     Args:
         name: name of the parameter.
         value: argument as scenarios store it.
-        fn: function that converts a nested call to a function of states.
         types: object types of the scenario.
     """
     if system.is_nested_call(value):
-        return [fn(part) for part in value] if isinstance(value, tuple) else fn(value)
+        return list(map(to_function, value)) if isinstance(value, tuple) else to_function(value)
     if name in TYPES and value is not None:
         return class_of(types[value])
-    return _CONVERTERS[name][1](value) if name in _CONVERTERS and value is not None else value
+    if name in _CONVERTERS and value is not None:
+        return _CONVERTERS[name].to_function(value)
+    return value
 
 
 _MAX_SHAPE = 64, 64
@@ -296,15 +342,15 @@ class BuiltInFunction:
         self.__name__ = system.name
         self.__doc__ = system.function.__doc__
         self.__module__ = system.function.__module__
-        kind = inspect.Parameter
-        first = [kind(name, kind.POSITIONAL_OR_KEYWORD) for name in arg_names(system.phase)]
-        # resets have no arg_names arguments, so their parameters may be positional
-        own = kind.KEYWORD_ONLY if first else kind.POSITIONAL_OR_KEYWORD
-        given = [p for p in system.parameters if p.name not in system.tables]
-        given.sort(key=lambda p: not p.required)  # without a default first, as signatures require
-        further = [kind(p.name, own, default=p.default) for p in given]
-        rng = kind("rng", kind.KEYWORD_ONLY, default=None)
-        self.__signature__ = inspect.Signature([*first, *further, rng])
+        names, make = list_positional(system.phase), inspect.Parameter
+        positional = [make(name, make.POSITIONAL_OR_KEYWORD) for name in names]
+        # a reset has no positional arguments, so its parameters may be given by position
+        kind = make.KEYWORD_ONLY if positional else make.POSITIONAL_OR_KEYWORD
+        parameters = [p for p in system.parameters if p.name not in system.tables]
+        parameters.sort(key=lambda p: not p.required)  # those without a default must come first
+        further = [make(p.name, kind, default=p.default) for p in parameters]
+        rng = make("rng", make.KEYWORD_ONLY, default=None)
+        self.__signature__ = inspect.Signature([*positional, *further, rng])
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -312,8 +358,8 @@ class BuiltInFunction:
         except TypeError as error:
             raise TypeError(f"{self.__name__}{self.__signature__}: {error}") from None
         rng = bound.pop("rng", None)
-        first = [bound.pop(name) for name in arg_names(self.system.phase)]
-        return run(_make_call(self.system, bound), *first, rng=rng)
+        positional = [bound.pop(name) for name in list_positional(self.system.phase)]
+        return run_call(_make_call(self.system, bound), *positional, rng=rng)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _load_function, (self.system.phase, self.system.name)
@@ -355,8 +401,8 @@ def to_call(function: Callable[..., Any], phase: Phase) -> Call:
     return Call(_as_system(function, phase), {}) if system is None else _make_call(system, values)
 
 
-def to_function(call_: Call, layout: Layout | None = None) -> Callable[..., Any]:
-    """Return a GridVerse function (of states or grids) that is equivalent to `call_`, a scenario's
+def to_function(call: Call, layout: Layout | None = None) -> Callable[..., Any]:
+    """Return a GridVerse function (of states or grids) that is equivalent to `call`, a scenario's
     call of a system.
 
     Args:
@@ -365,7 +411,7 @@ def to_function(call_: Call, layout: Layout | None = None) -> Callable[..., Any]
     Raises:
         RuleError: the system is an esper.Processor, or an observation function of columns.
     """
-    system = call_.system
+    system = call.system
     if system.is_processor:
         raise RuleError(f"{system.name} is an esper.Processor; only functions work on states")
     if system.phase is Phase.OBSERVATION and system.objects is None:
@@ -374,90 +420,96 @@ def to_function(call_: Call, layout: Layout | None = None) -> Callable[..., Any]
             f"states, `(state, *, rng=None)`"
         )
     if system.phase not in (Phase.OBSERVATION, Phase.VISIBILITY):
-        return functools.partial(run, call_, layout=layout)
+        return functools.partial(run_call, call, layout=layout)
     types = OBJECT_TYPES if layout is None else layout.object_types
-    values = {k: v for k, v in call_.arguments.items() if k not in system.tables}
-    arguments = {k: to_function_arg(k, v, to_function, types) for k, v in values.items()}
+    arguments = {
+        name: to_function_arg(name, value, types)
+        for name, value in call.arguments.items()
+        if name not in system.tables
+    }
     if system.objects is None:
         return functools.partial(BuiltInFunction(system), **arguments)
-    return lambda *first, rng=None: call_function(system.objects, first, arguments, rng)
+    return lambda *positional, rng=None: call_function(system.objects, positional, arguments, rng)
 
 
 # ---- systems on states ---------------------------------------------------------------------------
 
 
-def run(call_: Call, *first: Any, rng: Rng = None, layout: Layout | None = None) -> Any:
+def run_call(call: Call, *positional: Any, rng: Rng = None, layout: Layout | None = None) -> Any:
     """Run a scenario's call of a system on states or grids, and return its result.
 
     Args:
-        first: positional arguments of the phase's protocol.
+        positional: positional arguments of the phase's protocol.
         rng: generator; None for the world's own.
         layout: layout of the world that a reset creates; None for one with all types.
     """
-    if call_.system.phase is Phase.RESET:
-        return _run_reset(call_, rng, layout)
-    return _RUNNERS[call_.system.phase](call_, *first, rng)
+    if call.system.phase is Phase.RESET:
+        return _run_reset(call, rng, layout)
+    return _RUNNERS[call.system.phase](call, *positional, rng)
 
 
 @contextmanager
 def _use_rng_and_action(world: ObjectWorld, rng: Rng, action: int | None = None) -> Iterator[None]:
     """Context manager: within the `with` block, the world uses the generator `rng`, and `action` as
     the agent's action; with None the world keeps its own."""
-    before = world.rng, world.action[AGENT]
-    world.rng = before[0] if rng is None else rng
-    world.action[AGENT] = before[1] if action is None else int(action)
+    previous_rng, previous_action = world.rng, world.action[AGENT]
+    if rng is not None:
+        world.rng = rng
+    if action is not None:
+        world.action[AGENT] = int(action)
     try:
         with world.context:
             yield
     finally:
-        world.rng, world.action[AGENT] = before
+        world.rng, world.action[AGENT] = previous_rng, previous_action
 
 
-def _run_transition(call_: Call, state: State, action: int, rng: Rng) -> None:
-    """Change a state by running the transition `call_` with an action."""
-    bound = BoundCall(call_)
+def _run_transition(call: Call, state: State, action: int, rng: Rng) -> None:
+    """Change a state by running the transition `call` with an action."""
+    bound = BoundCall(call)
     with _use_rng_and_action(state.world, rng, action):
         bound.measure(state.world, AGENT)
         bound.run(state.world, AGENT)
 
 
-def _run_reward(call_: Call, state: State, action: int, next_state: State, rng: Rng) -> Any:
-    """Return the value of the reward or terminating function `call_` for the step from `state` by
+def _run_reward(
+    call: Call, state: State | None, action: int, next_state: State | None, rng: Rng
+) -> float | bool:
+    """Return the value of the reward or terminating function `call` for the step from `state` by
     `action` to `next_state`. A state that the function does not look at may be None."""
-    bound = BoundCall(call_)
-    given: tuple[Any, ...] = state, next_state
-    states = [each for each in given if isinstance(each, State)]
-    if states and states[0] is state:
+    bound = BoundCall(call)
+    if isinstance(state, State):
         store = get_store(state.world)
         with _use_rng_and_action(state.world, rng, action):
             store.before = state
             bound.measure(state.world, AGENT)
             store.before = None
-    world = states[-1].world if states else new_world(1, 1)
+    after = next_state if isinstance(next_state, State) else state
+    world = after.world if isinstance(after, State) else new_world(1, 1)
     with _use_rng_and_action(world, rng, action):
         value = bound.run(world, AGENT)
-    return float(value) if call_.system.phase is Phase.REWARD else bool(value)
+    return float(value) if call.system.phase is Phase.REWARD else bool(value)
 
 
-def _run_reset(call_: Call, rng: Rng, layout: Layout | None) -> State:
-    """Return a new state, created by the reset function `call_` in a world with this layout, or
+def _run_reset(call: Call, rng: Rng, layout: Layout | None) -> State:
+    """Return a new state, created by the reset function `call` in a world with this layout, or
     with all object types if `layout` is None."""
-    _check_arguments(call_)
+    _check_arguments(call)
     if layout is None:
-        world = new_world(*call_.arguments.get("shape", _MAX_SHAPE))
+        world = new_world(*call.arguments.get("shape", _MAX_SHAPE))
         world.clear()
     else:
         world = ObjectWorld(layout)
     with _use_rng_and_action(world, get_gv_rng_if_none(rng)):
-        BoundCall(call_).run(world, AGENT)
+        BoundCall(call).run(world, AGENT)
     return state_of(world)
 
 
 def _run_visibility(
-    call_: Call, grid: Grid, position: tuple[int, int], rng: Rng
+    call: Call, grid: Grid, position: tuple[int, int], rng: Rng
 ) -> NDArray[np.bool_]:
     """Return an (h, w) bool mask of the cells of the grid that an agent at `position`, (y, x), sees
-    by the visibility function `call_`."""
+    by the visibility function `call`."""
     height, width = grid.shape
     y, x = position
     view = ObjectView(Area(-y, height - 1 - y, -x, width - 1 - x))
@@ -465,26 +517,26 @@ def _run_visibility(
     view.entity[...] = np.where(above == NOTHING, below, above)
     for cell, e in np.ndenumerate(above):
         view.opaque[cell] = blocks_vision(grid.world, e) | blocks_vision(grid.world, below[cell])
-    run_on_view(call_, grid.world, view, rng)
+    run_on_view(call, grid.world, view, rng)
     return view.seen.astype(np.bool_)
 
 
-def run_on_view(call_: Call, world: ObjectWorld, view: ObjectView, rng: Rng) -> None:
-    """Run the visibility function `call_` on a view (the cells around an agent); it marks the cells
+def run_on_view(call: Call, world: ObjectWorld, view: ObjectView, rng: Rng) -> None:
+    """Run the visibility function `call` on a view (the cells around an agent); it marks the cells
     that are seen in `view.seen`.
 
     Raises:
         RuleError: the function returned something else than (h, w) bool.
     """
-    whole = Call.of(call_.system, call_.arguments, view.area)
-    _check_arguments(whole, view.area)
+    call_with_area = Call.of(call.system, call.arguments, view.area)
+    _check_arguments(call_with_area, view.area)
     with _use_rng_and_action(world, rng):
-        BoundCall(whole).run(world, AGENT, (view,))
+        BoundCall(call_with_area).run(world, AGENT, (view,))
 
 
-def _check_arguments(call_: Call, area: Area | None = None) -> None:
-    if fault := call_.run_check(area):
-        raise ValueError(f"{call_.name}: {fault}")
+def _check_arguments(call: Call, area: Area | None = None) -> None:
+    if fault := call.run_check(area):
+        raise ValueError(f"{call.name}: {fault}")
 
 
 _RUNNERS: dict[Phase, Callable[..., Any]] = {
@@ -508,7 +560,7 @@ def make_system(function: Callable[..., Any], phase: Phase, name: str = "") -> S
     Raises:
         TypeError: the function does not fit the protocol of the phase.
     """
-    return _as_system(function, phase, parameters_of(function, phase), name)
+    return _as_system(function, phase, read_parameters(function, phase), name)
 
 
 def _as_system(
@@ -520,47 +572,55 @@ def _as_system(
     """Return the system of `make_system` without a check of the function's signature; scenarios can
     set only the given `parameters`."""
 
-    def adapted(w: Any, agent: int, *further: Any) -> Any:
-        def fn(first: tuple[Any, ...], arguments: tuple[Any, ...], rng: Any) -> Any:
+    def run_function(w: Any, agent: int, *further: Any) -> Any:
+        def call(positional: tuple[Any, ...], arguments: tuple[Any, ...], rng: Any) -> Any:
             kwargs = {
-                p.name: to_function_arg(p.name, value, to_function, w.layout.object_types)
-                for p, value in zip(parameters, arguments, strict=True)
+                parameter.name: to_function_arg(parameter.name, value, w.layout.object_types)
+                for parameter, value in zip(parameters, arguments, strict=True)
             }
             with use_object_types(w.layout):
-                return call_function(function, first, kwargs, rng)
+                return call_function(function, positional, kwargs, rng)
 
-        return _ADAPTERS[phase](system, fn, w, agent, *further)
+        return _ADAPTERS[phase](system, call, w, agent, *further)
 
-    adapted.__name__ = name or function_name(function)
-    adapted.__doc__ = function.__doc__
-    remember = _state_before if phase in (Phase.REWARD, Phase.TERMINATING) else None
-    system = System(adapted, phase, adapted.__name__, parameters, remember, objects=function)
+    run_function.__name__ = name or function_name(function)
+    run_function.__doc__ = function.__doc__
+    remember = _copy_state if phase in (Phase.REWARD, Phase.TERMINATING) else None
+    system = System(
+        run_function, phase, run_function.__name__, parameters, remember, objects=function
+    )
     return system
 
 
-def _state_before(w: Any, agent: int) -> Any:
-    """Return a copy of the state before the step, which is made once and shared by all functions
-    that need it."""
+def _copy_state(w: Any, agent: int) -> Any:
+    """Return a copy of the state, which is made before a step, once for all functions that need
+    it."""
     store = get_store(w)
     if store.before is None:
         store.before = state_of(w).copy()
     return store.before
 
 
-_Fn = Callable[[tuple[Any, ...], tuple[Any, ...], Any], Any]
+_UserFunction = Callable[[tuple[Any, ...], tuple[Any, ...], Any], Any]
+"""Function that calls a user's function of states with positional arguments, values of its
+parameters in order, and a generator."""
 
 
-def _call_transition(system: System, fn: _Fn, w: Any, agent: int, *args: Any) -> Any:
-    return fn((state_of(w), Action(w.action[agent])), args, w.rng)
+def _call_transition(
+    system: System, function: _UserFunction, w: Any, agent: int, *args: Any
+) -> Any:
+    return function((state_of(w), Action(w.action[agent])), args, w.rng)
 
 
-def _call_reward(system: System, fn: _Fn, w: Any, agent: int, before: State, *args: Any) -> Any:
-    return fn((before, Action(w.action[agent]), state_of(w)), args, w.rng)
+def _call_reward(
+    system: System, function: _UserFunction, w: Any, agent: int, before: State, *args: Any
+) -> Any:
+    return function((before, Action(w.action[agent]), state_of(w)), args, w.rng)
 
 
-def _call_reset(system: System, fn: _Fn, w: Any, agent: int, *args: Any) -> None:
-    """Call the user's reset function `fn` and copy the state that it returns into the world `w`."""
-    state = fn((), args, w.rng)
+def _call_reset(system: System, function: _UserFunction, w: Any, agent: int, *args: Any) -> None:
+    """Call the user's reset function and copy the state that it returns into the world `w`."""
+    state = function((), args, w.rng)
     if not isinstance(state, State):
         raise RuleError(
             f"the reset function {system.title} returned {type(state).__name__}, expected a State"
@@ -568,9 +628,11 @@ def _call_reset(system: System, fn: _Fn, w: Any, agent: int, *args: Any) -> None
     load_state(w, state)
 
 
-def _call_visibility(system: System, fn: _Fn, w: Any, agent: int, view: Any, *args: Any) -> None:
-    """Call the user's visibility function `fn` and mark in `view` which cells are seen."""
-    seen = np.asarray(fn((_view_grid(w, view), Position(view.y, view.x)), args, w.rng))
+def _call_visibility(
+    system: System, function: _UserFunction, w: Any, agent: int, view: Any, *args: Any
+) -> None:
+    """Call the user's visibility function and mark in `view` which cells are seen."""
+    seen = np.asarray(function((_copy_view(w, view), Position(view.y, view.x)), args, w.rng))
     if seen.shape != view.seen.shape or seen.dtype.kind not in "biu":
         raise RuleError(
             f"the visibility function {system.name} returned shape {seen.shape} and dtype "
@@ -579,22 +641,22 @@ def _call_visibility(system: System, fn: _Fn, w: Any, agent: int, view: Any, *ar
     view.seen[...] = seen
 
 
-def _view_grid(world: ObjectWorld, view: ObjectView) -> Grid:
+def _copy_view(world: ObjectWorld, view: ObjectView) -> Grid:
     """Return the cells of a view (the area around an agent) as a separate grid, with copies of the
     objects."""
 
-    def copy_of(e: int) -> GridObject:
+    def copy_object(e: int) -> GridObject:
         return Hidden() if e == OUTSIDE else get_store(world).get_object(e).copy()
 
-    return Grid([list(map(copy_of, row)) for row in view.entity.tolist()])
+    return Grid([list(map(copy_object, row)) for row in view.entity.tolist()])
 
 
 def _call_observation(
-    system: System, fn: _Fn, w: Any, agent: int, view: Any, out: Any, *args: Any
+    system: System, function: _UserFunction, w: Any, agent: int, view: Any, out: Any, *args: Any
 ) -> None:
-    """Call the user's observation function `fn` and write its arrays into `out`, a pair (grid,
+    """Call the user's observation function and write its arrays into `out`, a pair (grid,
     item)."""
-    observation = fn((state_of(w),), args, w.rng)
+    observation = function((state_of(w),), args, w.rng)
     if not isinstance(observation, Observation):
         raise RuleError(
             f"the observation function {system.name} returned {type(observation).__name__}, "

@@ -17,8 +17,6 @@ from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import euclidean, manhattan, rotate, step_x, step_y
 
 _T = TypeVar("_T", "Orientation", "Position", "Area", "Transform")
-
-
 _C = TypeVar("_C")
 _OPERATORS = "add sub mul matmul truediv floordiv mod pow and or xor lshift rshift"
 
@@ -31,18 +29,18 @@ def _limit_operators(cls: type[_C]) -> type[_C]:
             if method not in vars(cls):
                 setattr(cls, method, _refuse_pair(name, getattr(cls, method, None)))
     if issubclass(cls, tuple):
-        pair: Any = cls
+        pair: Any = cls  # a named tuple of two numbers
         pair.__eq__ = lambda self, other: _is_comparable(self, other) and tuple.__eq__(self, other)
         pair.__ne__ = object.__ne__
         pair.__hash__ = tuple.__hash__
         # so that `dataclasses.replace` takes it, as it takes the dataclasses of GridVerse
-        fields: Any = make_dataclass(cls.__name__, pair._fields)
-        pair.__dataclass_fields__ = fields.__dataclass_fields__
+        dataclass_of_fields: Any = make_dataclass(cls.__name__, pair._fields)
+        pair.__dataclass_fields__ = dataclass_of_fields.__dataclass_fields__
     return cls
 
 
 def _is_comparable(one: tuple[int, int], other: object) -> bool:
-    return isinstance(other, type(one)) or not isinstance(other, _KINDS)
+    return isinstance(other, type(one)) or not isinstance(other, _GEOMETRY_TYPES)
 
 
 def _refuse_pair(name: str, inherited: Any) -> Any:
@@ -50,9 +48,9 @@ def _refuse_pair(name: str, inherited: Any) -> Any:
     this module."""
 
     def operate(self: Any, other: Any) -> Any:
-        if isinstance(other, _KINDS):
-            kinds = f"{type(self).__name__} and {type(other).__name__}"
-            raise TypeError(f"unsupported operand types for {name}: {kinds}")
+        if isinstance(other, _GEOMETRY_TYPES):
+            types = f"{type(self).__name__} and {type(other).__name__}"
+            raise TypeError(f"unsupported operand types for {name}: {types}")
         return NotImplemented if inherited is None else inherited(self, other)
 
     return operate
@@ -104,7 +102,7 @@ class Orientation(geometry.NamedNumber):
             corners = [self * Position(y, x) for y in other.ys for x in other.xs]
             return Area.from_positions(corners)
         # grids and transforms answer themselves
-        return NotImplemented if isinstance(other, _KINDS) else int(self).__mul__(other)
+        return NotImplemented if isinstance(other, _GEOMETRY_TYPES) else int(self).__mul__(other)
 
     def __rmul__(self, other: Any) -> Any:
         return self * other
@@ -163,7 +161,7 @@ class Position(NamedTuple):
         """Return the position rotated around (0, 0), transformed, or times a number."""
         if isinstance(other, Orientation | Transform):
             return other * self
-        if isinstance(other, _KINDS):
+        if isinstance(other, _GEOMETRY_TYPES):
             raise TypeError(f"a Position cannot be multiplied by a {type(other).__name__}")
         return Position(self.y * int(other), self.x * int(other))
 
@@ -180,7 +178,7 @@ class Position(NamedTuple):
 
 def _read_offset(other: Any) -> tuple[int, int]:
     """Return the two numbers of a position or pair; raise TypeError for anything else."""
-    if isinstance(other, Position) or not isinstance(other, _KINDS):
+    if isinstance(other, Position) or not isinstance(other, _GEOMETRY_TYPES):
         y, x = other
         return y, x
     raise TypeError(f"expected a Position or a pair, found {other!r}")
@@ -291,8 +289,8 @@ class Area(geometry.Area):
             raise ValueError(f"selection={selection!r}{describe_allowed(selection, _SELECTIONS)}")
         for y in self.y_coordinates():
             for x in self.x_coordinates():
-                border = y in (self.ymin, self.ymax) or x in (self.xmin, self.xmax)
-                if selection == "all" or border == (selection == "border"):
+                is_on_border = y in (self.ymin, self.ymax) or x in (self.xmin, self.xmax)
+                if selection == "all" or is_on_border == (selection == "border"):
                     yield Position(y, x)
 
     def __add__(self, position: tuple[int, int]) -> Area:
@@ -350,8 +348,8 @@ class Transform:
 
     def __neg__(self) -> Transform:
         """Return the inverse transform."""
-        back = -self.orientation
-        return Transform(-(back * self.position), back)
+        rotation = -self.orientation
+        return Transform(-(rotation * self.position), rotation)
 
 
-_KINDS = Shape, Orientation, Position, geometry.Area, Transform
+_GEOMETRY_TYPES = Shape, Orientation, Position, geometry.Area, Transform

@@ -123,19 +123,19 @@ class Grid(Value):
         cell = self._check_position(position)
         self._check_object(cell, obj)
         world = self.world
-        before = (world.at if obj.kind.layer == ABOVE else world.ground)[cell]
-        if world.is_terrain(before):
+        replaced = (world.at if obj.kind.layer == ABOVE else world.ground)[cell]
+        if world.is_terrain(replaced):
             world.pave(*cell, FLOOR)
-            before = NOTHING
+            replaced = NOTHING
         if obj.kind.layer == TERRAIN:
-            self._store.remove(before)
+            self._store.remove(replaced)
             world.pave(*cell, obj.kind.index)
             return
-        if obj is self._store.get_object(before):
+        if obj is self._store.get_object(replaced):
             return
         e = self._store.add(obj)
-        self._store.remove(before)
-        if e == NOTHING:
+        self._store.remove(replaced)
+        if e == NOTHING:  # a Floor
             self._store.floors[cell] = obj
         else:
             self.world.place(e, *cell)
@@ -157,17 +157,17 @@ class Grid(Value):
         Raises:
             IndexError: a cell is outside the grid.
         """
-        cells = self._check_position(first), self._check_position(second)
-        entities = [self.world.at[cell] for cell in cells]
-        for e in entities:
-            self.world.lift(e)
-        for e, cell in zip(entities, reversed(cells), strict=True):
-            if e != NOTHING and self.world.at[cell] == NOTHING:
+        first, second = self._check_position(first), self._check_position(second)
+        first_entity, second_entity = self.world.at[first], self.world.at[second]
+        self.world.lift(first_entity)
+        self.world.lift(second_entity)
+        for e, cell in ((first_entity, second), (second_entity, first)):
+            if e != NOTHING and self.world.at[cell] == NOTHING:  # it is taken if both are one cell
                 self.world.place(e, *cell)
-        one, other = cells
         floors = self._store.floors
-        if one in floors or other in floors:
-            floors[one], floors[other] = floors.pop(other, Floor()), floors.pop(one, Floor())
+        if first in floors or second in floors:
+            first_floor, second_floor = floors.pop(first, Floor()), floors.pop(second, Floor())
+            floors[first], floors[second] = second_floor, first_floor
 
     def positions(self, object_type: type[GridObject] = GridObject) -> Iterator[Position]:
         """Yield the positions of all cells with a visible object of class `object_type`, row by
@@ -214,28 +214,28 @@ class Grid(Value):
             area: `Area`, or `[[ymin, ymax], [xmin, xmax]]`.
         """
         part = as_area(area)
-        xs = range(part.xmin, part.xmax + 1)
-        cells = [[Position(y, x) for x in xs] for y in range(part.ymin, part.ymax + 1)]
-        below = self.ground
-        return Grid(
-            [[self.get(cell, Hidden).copy() for cell in row] for row in cells],
-            [[below[cell].copy() if cell in self else Floor() for cell in row] for row in cells]
-            if self.has_ground
-            else (),
-        )
+        cells = [[Position(y, x) for x in part.x_coordinates()] for y in part.y_coordinates()]
+        objects = [[self.get(cell, Hidden).copy() for cell in row] for row in cells]
+        if not self.has_ground:
+            return Grid(objects)
+        ground = self.ground
+        ground_objects = [
+            [ground[cell].copy() if cell in self else Floor() for cell in row] for row in cells
+        ]
+        return Grid(objects, ground_objects)
 
     def __mul__(self, orientation: Orientation) -> Grid:
         """Return a copy of the grid, rotated so that the direction `orientation` points up."""
         if not isinstance(orientation, Orientation):
             return NotImplemented
-        turns = {Orientation.F: 0, Orientation.R: 1, Orientation.B: 2, Orientation.L: 3}
-        turned = []
+        quarter_turns = {Orientation.F: 0, Orientation.R: 1, Orientation.B: 2, Orientation.L: 3}
+        layers = []
         for layer in (self, self.ground) if self.has_ground else (self,):
-            cells = np.empty(self.shape, object)
+            objects = np.empty(self.shape, object)
             for position in self.area.positions():
-                cells[position] = layer[position].copy()
-            turned.append(np.rot90(cells, turns[orientation]).tolist())
-        return Grid(*turned)
+                objects[position] = layer[position].copy()
+            layers.append(np.rot90(objects, quarter_turns[orientation]).tolist())
+        return Grid(*layers)
 
     __rmul__ = __mul__
 
@@ -246,7 +246,7 @@ class Grid(Value):
         cell."""
         return self.world.cells()
 
-    def _key(self) -> tuple[Any, ...]:
+    def _content_key(self) -> tuple[Any, ...]:
         below = self.world.beneath()
         ground = b"" if below is None or not self.has_ground else below.tobytes()
         return Grid, self.shape, self.to_array().tobytes(), ground

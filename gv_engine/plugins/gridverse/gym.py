@@ -35,9 +35,9 @@ from gv_engine.scenario.scenario import Scenario
 OuterEnvFactory = Callable[[], OuterEnv]
 
 
-_OTHERS = library.list_minigrid_grids().keys() | library.list_babyai_grids().keys()
+_OTHER_GRIDS = library.list_minigrid_grids().keys() | library.list_babyai_grids().keys()
 STRING_TO_YAML_FILE = {
-    library.gym_id(name): name for name in library.list_built_in_grids() if name not in _OTHERS
+    library.gym_id(name): name for name in library.list_built_in_grids() if name not in _OTHER_GRIDS
 }
 """Name of the built-in scenario of each id, for `outer_env_factory`."""
 
@@ -80,11 +80,11 @@ def outer_env_factory(source: str | Path) -> OuterEnv:
 
 _VIEWS = "state", "observation"
 _MODES = {
-    f"{mode}{suffix}": (mode, shown)
-    for mode in ("human", "rgb_array")
-    for suffix, shown in (("", _VIEWS), *((f"_{view}", (view,)) for view in _VIEWS))
+    f"{output}{suffix}": (output, views)
+    for output in ("human", "rgb_array")
+    for suffix, views in (("", _VIEWS), ("_state", ("state",)), ("_observation", ("observation",)))
 }
-"""Windows or pictures, and whether of the state or of the observation, by the name of the mode."""
+"""Render modes by name: "human" for windows or "rgb_array" for pictures, and what they show."""
 
 
 class GymEnvironment:
@@ -110,8 +110,8 @@ class GymEnvironment:
     def __init__(self, outer_env: OuterEnv) -> None:
         self.outer_env = outer_env
         self.action_space = spaces.Discrete(outer_env.action_space.num_actions)
-        self.state_space = _space_of(outer_env.state_representation)
-        self.observation_space = _space_of(outer_env.observation_representation)
+        self.state_space = _make_gym_space(outer_env.state_representation)
+        self.observation_space = _make_gym_space(outer_env.observation_representation)
         self._viewers: dict[str, Any] = {}
 
     @property
@@ -129,13 +129,13 @@ class GymEnvironment:
         """Choose the representation of states: "default", "no-overlap" or "compact"."""
         space: StateSpace = self.outer_env.inner_env.state_space
         self.outer_env.state_representation = make_state_representation(name, space)
-        self.state_space = _space_of(self.outer_env.state_representation)
+        self.state_space = _make_gym_space(self.outer_env.state_representation)
 
     def set_observation_representation(self, name: str) -> None:
         """Choose the representation of observations: "default", "no-overlap" or "compact"."""
         space: ObservationSpace = self.outer_env.inner_env.observation_space
         self.outer_env.observation_representation = make_observation_representation(name, space)
-        self.observation_space = _space_of(self.outer_env.observation_representation)
+        self.observation_space = _make_gym_space(self.outer_env.observation_representation)
 
     @property
     def state(self) -> Arrays:
@@ -172,16 +172,16 @@ class GymEnvironment:
 
         if mode not in _MODES:
             raise ValueError(f"mode={mode!r}{describe_allowed(mode, _MODES)}")
-        kind, views = _MODES[mode]
+        output, views = _MODES[mode]
         inner = self.outer_env.inner_env
         pictures = []
         for view in views:
-            shown = getattr(inner, view)
+            shown = inner.state if view == "state" else inner.observation
             if view not in self._viewers:
                 self._viewers[view] = GridVerseViewer(shown.grid.shape, caption=view.title())
             viewer = self._viewers[view]
-            pictures.append(viewer.render(shown, return_rgb_array=kind == "rgb_array"))
-        if kind == "human":
+            pictures.append(viewer.render(shown, return_rgb_array=output == "rgb_array"))
+        if output == "human":
             return None
         return tuple(pictures) if len(pictures) > 1 else pictures[0]
 
@@ -192,7 +192,7 @@ class GymEnvironment:
         self._viewers.clear()
 
 
-def _space_of(representation: Any) -> spaces.Dict | None:
+def _make_gym_space(representation: Any) -> spaces.Dict | None:
     space = getattr(representation, "space", None)
     return outer_space_to_gym_space(space) if isinstance(space, dict) else space
 

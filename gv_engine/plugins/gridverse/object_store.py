@@ -44,7 +44,7 @@ class Value:
     """Base class of grids, agents, objects, states and observations, which are compared and hashed
     by their content."""
 
-    def _key(self) -> tuple[Any, ...]:
+    def _content_key(self) -> tuple[Any, ...]:
         raise NotImplementedError
 
     def copy(self) -> Self:
@@ -58,10 +58,14 @@ class Value:
         return self.copy()
 
     def __eq__(self, other: object) -> bool:
-        return self._key() == other._key() if isinstance(other, Value) else NotImplemented
+        return (
+            self._content_key() == other._content_key()
+            if isinstance(other, Value)
+            else NotImplemented
+        )
 
     def __hash__(self) -> int:
-        return hash(self._key())
+        return hash(self._content_key())
 
 
 CLASSES: dict[ObjectType, Any] = {}
@@ -75,22 +79,24 @@ def adopt_type(cls: Any, kind: ObjectType) -> None:
     status = getattr(cls, "Status", None)
     fields: dict[str, ComponentNumber] = {}
     for part, _ in kind.components:
-        for column in fields_of(part):
-            if part is not components.Color and column.dtype is not None:
-                if kind.state == (column_name(part), column.name):
-                    fields[column.name] = ComponentState(part, column.name, status)
-                else:
-                    form = ComponentArray if column.items else ComponentNumber
-                    fields[column.name] = form(part, column.name)
+        for field in fields_of(part):
+            if part is components.Color or field.dtype is None:
+                continue
+            if kind.state == (column_name(part), field.name):
+                fields[field.name] = ComponentState(part, field.name, status)
+            elif field.items:
+                fields[field.name] = ComponentArray(part, field.name)
+            else:
+                fields[field.name] = ComponentNumber(part, field.name)
     cls._fields = fields
-    for name, field in fields.items():
+    for name, descriptor in fields.items():
         if name not in cls.__dict__:
-            setattr(cls, name, field)
+            setattr(cls, name, descriptor)
     CLASSES[kind] = cls
 
 
 _FLAGS = "blocks_movement", "blocks_vision", "holdable"
-_LOOKS = "state_index", "color", *_FLAGS
+_DERIVABLE = "state_index", "color", *_FLAGS
 """Attributes that a class may define as properties."""
 
 
@@ -101,48 +107,23 @@ def register_class(cls: Any) -> None:
     parents = [parent for parent in cls.__mro__ if "kind" not in vars(parent)]
     parents = parents[: parents.index(GridObject)]  # the class, and bases without a type
     declared = {name: value for each in reversed(parents) for name, value in vars(each).items()}
-    noted = {name for each in parents for name in inspect.get_annotations(each)}
+    annotated = {name for each in parents for name in inspect.get_annotations(each)}
     parts: dict[type, tuple[float, ...]] = dict(base.components) if base else {}
-    own = cls.Part = _make_component(cls, declared)
-    parts[own] = tuple(field.default for field in fields_of(own))
-    derived = [name for name in _LOOKS if isinstance(declared.get(name), property)]
+    own_part = cls.Part = _make_component(cls, declared)
+    parts[own_part] = tuple(field.default for field in fields_of(own_part))
+    derived = [name for name in _DERIVABLE if isinstance(declared.get(name), property)]
     for name in {*_FLAGS} & declared.keys() - {*derived}:
         flag: Any = inspect.getattr_static(cls.__mro__[len(parents)], name)
-        if not isinstance(declared[name], bool):
-            raise TypeError(
-                f"{cls.__name__}.{name} must be True, False or a property; an object that changes "
-                f"assigns to self.{name}"
-            )
-        setattr(cls, name, flag)
-        parts.pop(flag.part, None)
-        if declared[name]:
-            parts[flag.part] = ()
+        _declare_flag(cls, name, flag, declared[name], parts)
     if declared.get("state_index") == 0:
         cls.state_index = GridObject.state_index
-    if {"color", "colored"} & {*declared, *noted}:
+    if {"color", "colored"} & {*declared, *annotated}:
         color = declared.get("color", NONE)
         if "color" not in derived:
             cls.color = GridObject.color
         if declared.get("colored", True):
             parts[components.Color] = (int(color) if isinstance(color, int) else NONE,)
-    states: Any = base.states if base else ()
-    state: ComponentNumber | None = state_field(base) if base else None
-    if base and base.state_components:
-        states = {
-            name: [part(*values) for part, values in added]
-            for name, added in zip(base.states, base.state_components, strict=True)
-        }
-        for part in base.component_changes(0):
-            parts.pop(part, None)
-    if "Status" in declared:
-        members = list(declared["Status"])
-        if [member.value for member in members] != list(range(len(members))):
-            raise TypeError(f"{cls.__name__}.Status: the values of its members count from 0")
-        states = tuple(member.name for member in members)
-        state = ComponentNumber(own, _status_field(declared))
-    elif (count := _count_states(cls, declared)) > 1:
-        states, state = tuple(map(str, range(count))), ComponentNumber(Condition, "value")
-        parts[Condition] = (0,)
+    states, state = _declare_states(cls, base, declared, parts)
     kind = objects.declare_type(
         cls.__name__,
         *(part(*values) for part, values in parts.items()),
@@ -156,16 +137,59 @@ def register_class(cls: Any) -> None:
     adopt_type(cls, kind)
 
 
-def _status_field(declared: Mapping[str, Any]) -> str:
-    return "status" if "status" in declared else "state"
+def _declare_flag(
+    cls: Any, name: str, flag: Flag, value: object, parts: dict[type, tuple[float, ...]]
+) -> None:
+    """Replace the attribute `name` of a class, which is `value`, by the descriptor `flag`, and add
+    the flag's component to `parts` or remove it; raise TypeError unless `value` is a bool."""
+    if not isinstance(value, bool):
+        raise TypeError(
+            f"{cls.__name__}.{name} must be True, False or a property; an object that changes "
+            f"assigns to self.{name}"
+        )
+    setattr(cls, name, flag)
+    parts.pop(flag.part, None)
+    if value:
+        parts[flag.part] = ()
+
+
+def _declare_states(
+    cls: Any,
+    base: ObjectType | None,
+    declared: Mapping[str, Any],
+    parts: dict[type, tuple[float, ...]],
+) -> tuple[Any, ComponentNumber | None]:
+    """Return the states of a class, as `declare_type` takes them, and the field that holds an
+    object's state, None for a class with one state. They come from its `Status`, its method
+    `num_states` or else the type `base`. Change the components `parts` so that they fit."""
+    states: Any = base.states if base else ()
+    state: ComponentNumber | None = state_field(base) if base else None
+    if base and base.state_components:
+        states = {
+            name: [part(*values) for part, values in added]
+            for name, added in zip(base.states, base.state_components, strict=True)
+        }
+        for part in base.component_changes(0):
+            parts.pop(part, None)
+    if "Status" in declared:
+        members = list(declared["Status"])
+        if [member.value for member in members] != list(range(len(members))):
+            raise TypeError(f"{cls.__name__}.Status: the values of its members count from 0")
+        field_name = "status" if "status" in declared else "state"
+        return tuple(member.name for member in members), ComponentNumber(cls.Part, field_name)
+    if (count := _count_states(cls, declared)) > 1:
+        parts[Condition] = (0,)
+        return tuple(map(str, range(count))), ComponentNumber(Condition, "value")
+    return states, state
 
 
 def _count_states(cls: Any, declared: Mapping[str, Any]) -> int:
-    """Return the number of states that the method `num_states` of a class gives, which may name the
-    class before its module does; 1 if the class has no such method."""
+    """Return the number of states that the method `num_states` of a class gives; 1 if the class has
+    no such method."""
     function: Any = getattr(declared.get("num_states"), "__func__", None)
     if function is None:
         return 1
+    # the method may name the class, which its module defines only later
     names = {**function.__globals__, cls.__name__: cls}
     return int(FunctionType(function.__code__, names, closure=function.__closure__)(cls))
 
@@ -177,12 +201,12 @@ def _make_component(cls: type, declared: Mapping[str, Any]) -> type:
     for parent in reversed(cls.__mro__):
         if "kind" in vars(parent) or not issubclass(parent, GridObject):
             continue
-        notes = inspect.get_annotations(parent)
-        fields = SimpleNamespace(__annotations__={k: v for k, v in notes.items() if k in declared})
-        module = getattr(sys.modules.get(cls.__module__), "__dict__", {})
-        space = {**module, cls.__name__: cls, **declared}
-        for name, hint in get_type_hints(fields, space, include_extras=True).items():
-            if getattr(hint, "__origin__", None) is ClassVar or name in _LOOKS:
+        hints = inspect.get_annotations(parent)
+        fields = SimpleNamespace(__annotations__={k: v for k, v in hints.items() if k in declared})
+        module_names = getattr(sys.modules.get(cls.__module__), "__dict__", {})
+        names = {**module_names, cls.__name__: cls, **declared}
+        for name, hint in get_type_hints(fields, names, include_extras=True).items():
+            if getattr(hint, "__origin__", None) is ClassVar or name in _DERIVABLE:
                 continue
             is_enum = isinstance(hint, type) and issubclass(hint, Enum)
             annotations[name] = Int8 if is_enum else hint
@@ -344,15 +368,15 @@ def new_world(height: int, width: int, wanted: Iterable[ObjectType] = ()) -> Obj
     Raises:
         ValueError: two of the types that the world must have share an index.
     """
-    types = _compatible_types((*_SCENARIO_TYPES.get(), *wanted))
-    world = ObjectWorld(_layout(round_up_size(height), round_up_size(width), types))
+    types = _list_compatible_types((*_SCENARIO_TYPES.get(), *wanted))
+    world = ObjectWorld(_make_layout(round_up_size(height), round_up_size(width), types))
     world.set_shape(height, width)
     return world
 
 
-def _compatible_types(wanted: Iterable[ObjectType]) -> tuple[ObjectType, ...]:
-    """Return the types in `wanted` and all registered types that can be in one world with them, by
-    index.
+def _list_compatible_types(wanted: Iterable[ObjectType]) -> tuple[ObjectType, ...]:
+    """Return the types in `wanted` and all registered types that can be in one world with them, in
+    order of their indices.
 
     Types conflict if they share an index, or have different components of the same name. Among
     registered types, the first one that `OBJECT_TYPES.iterate_all` yields wins.
@@ -367,22 +391,23 @@ def _compatible_types(wanted: Iterable[ObjectType]) -> tuple[ObjectType, ...]:
             )
         columns |= {column_name(cls): cls for cls in kind.component_classes}
     for kind in OBJECT_TYPES.iterate_all():
-        own = {column_name(cls): cls for cls in kind.component_classes}
-        if kind.index not in types and all(columns.get(n, cls) is cls for n, cls in own.items()):
-            columns |= own
+        new_columns = {column_name(cls): cls for cls in kind.component_classes}
+        fits = all(columns.get(name, cls) is cls for name, cls in new_columns.items())
+        if fits and kind.index not in types:
+            columns |= new_columns
             types[kind.index] = kind
     return tuple(types[index] for index in sorted(types))
 
 
 @cache
-def _layout(height: int, width: int, types: tuple[ObjectType, ...]) -> Layout:
+def _make_layout(height: int, width: int, types: tuple[ObjectType, ...]) -> Layout:
     """Return the memory layout of a world of this size and these object types. Layouts are
     cached."""
-    own = {column_name(cls): cls for kind in types for cls in kind.component_classes}
+    added = {column_name(cls): cls for kind in types for cls in kind.component_classes}
     for cls in (Kind, *built_in_components()):
-        own.pop(column_name(cls), None)
-    every = (*built_in_components(), *(own[name] for name in sorted(own)))
-    return Layout(height, width, 2 * height * width + _SPARE_ENTITIES, every, types)
+        added.pop(column_name(cls), None)
+    all_components = (*built_in_components(), *(added[name] for name in sorted(added)))
+    return Layout(height, width, 2 * height * width + _SPARE_ENTITIES, all_components, types)
 
 
 # ---- base object ---------------------------------------------------------------------------------
@@ -425,7 +450,7 @@ class GridObject(Value):
     kind: ClassVar[ObjectType]
     Part: ClassVar[type]
     _fields: ClassVar[dict[str, ComponentNumber]] = {}
-    _derived: ClassVar[tuple[str, ...]] = ()
+    _derived: ClassVar[tuple[str, ...]] = ()  # names of attributes that are properties
 
     blocks_movement = Flag(Solid, "True if no agent can enter its cell.")
     blocks_vision = Flag(Opaque, "True if it hides the cells behind it.")
@@ -458,7 +483,7 @@ class GridObject(Value):
                 names = ", ".join(self._fields) or "none"
                 raise TypeError(f"{type(self).__name__} has no field {name!r} (fields: {names})")
             setattr(self, name, value)
-        if color is not None and (color != NONE or self.kind.colored):
+        if color is not None and (color != NONE or self.kind.colored):  # NONE suits every type
             self.color = Color(color)
 
     def _init_components(self, parts: dict[type, Any]) -> None:
@@ -480,6 +505,7 @@ class GridObject(Value):
             self._update_derived()
 
     def _update_derived(self) -> None:
+        """Write the values of the class's properties `_derived` into the object's components."""
         for name in self._derived:
             inspect.getattr_static(GridObject, name).__set__(self, getattr(self, name))
 
@@ -595,8 +621,8 @@ class GridObject(Value):
             self._parts = store.components_of(self._entity)
         other = object.__new__(type(self))
         other._init_components({cls: cls(*field_values(part)) for cls, part in self._parts.items()})
-        place = other._parts[components.Position]
-        place.y = place.x = -1
+        position = other._parts[components.Position]
+        position.y = position.x = -1
         for cls, name in entity_fields(self._parts):
             held = self._get_held(cls, name)
             setattr(other._parts[cls], name, NOTHING)
@@ -617,9 +643,9 @@ class GridObject(Value):
         there; None empties the field."""
         if store := self._active_store:
             part = self.part(cls)
-            before = getattr(part, name)
+            replaced = getattr(part, name)
             e = NOTHING if obj is None else store.add(obj)
-            store.remove(before)
+            store.remove(replaced)
             setattr(part, name, e)
         elif obj is None:
             self._content.pop((cls, name), None)
@@ -627,21 +653,22 @@ class GridObject(Value):
             self._content[cls, name] = obj.copy() if obj.is_in_world else obj
 
     def __reduce__(self) -> tuple[Any, ...]:
-        bare = self.copy()
+        copy = self.copy()  # in no world
+        # classes that `class_of` has made cannot be imported
         cls = type(self) if hasattr(self, "Part") else self.kind
-        return _unpickle, (cls, bare._parts, bare._content)
+        return _unpickle, (cls, copy._parts, copy._content)
 
-    def _key(self) -> tuple[Any, ...]:
+    def _content_key(self) -> tuple[Any, ...]:
         return GridObject, self.appearance
 
     def __repr__(self) -> str:
-        values = [_source_text(getattr(self, name)) for name in self._fields]
+        values = [_format_value(getattr(self, name)) for name in self._fields]
         if self.kind.colored:
             values.append(f"Color.{self.color.name}")
         return f"{type(self).__name__}({', '.join(values)})"
 
 
-def _source_text(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return f"{type(value).__qualname__}.{value.name}" if isinstance(value, Enum) else repr(value)
 
 

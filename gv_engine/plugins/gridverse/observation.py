@@ -26,7 +26,11 @@ from gv_engine.rules.objects import COLORS, OBJECT_TYPES, ObjectTypes
 
 
 def objects_from_array(
-    grid: ArrayLike, types: ObjectTypes, content: ArrayLike | None = None, *, seen: bool = False
+    grid: ArrayLike,
+    types: ObjectTypes,
+    content: ArrayLike | None = None,
+    *,
+    can_be_hidden: bool = False,
 ) -> list[list[GridObject]]:
     """Return the objects that a grid array describes, as a list of rows.
 
@@ -34,26 +38,26 @@ def objects_from_array(
         grid: (H, W, 3) type, state and colour index of every cell.
         types: types that the indices refer to.
         content: (H, W, 3) contents of boxes, zeros elsewhere.
-        seen: if True, cells may be Hidden, as in observations.
+        can_be_hidden: if True, cells may be Hidden, as in observations.
 
     Raises:
         ValueError: see `State.from_arrays`.
     """
     cells = _check_integers("grid", grid, (None, None, 3))
-    inside = np.zeros_like(cells)
+    contents = np.zeros_like(cells)
     if content is not None:
-        inside = _check_integers("content", content, cells.shape)
-    rows: list[list[GridObject]] = []
-    for y, (line, line_inside) in enumerate(zip(cells.tolist(), inside.tolist(), strict=True)):
-        rows.append([])
-        for x, (cell, held) in enumerate(zip(line, line_inside, strict=True)):
-            obj = _make_object(types, f"grid[{y}, {x}]", cell, seen)
+        contents = _check_integers("content", content, cells.shape)
+    objects: list[list[GridObject]] = []
+    for y, (row, row_contents) in enumerate(zip(cells.tolist(), contents.tolist(), strict=True)):
+        objects.append([])
+        for x, (cell, held) in enumerate(zip(row, row_contents, strict=True)):
+            obj = _make_object(types, f"grid[{y}, {x}]", cell, can_be_hidden)
             if any(held):
                 if not isinstance(obj, Box):
                     raise ValueError(f"content[{y}, {x}] is {held}, but the cell has {obj!r}")
-                obj.content = _make_object(types, f"content[{y}, {x}]", held, False)
-            rows[-1].append(obj)
-    return rows
+                obj.content = _make_object(types, f"content[{y}, {x}]", held)
+            objects[-1].append(obj)
+    return objects
 
 
 def item_from_array(item: ArrayLike, types: ObjectTypes) -> GridObject:
@@ -66,7 +70,7 @@ def item_from_array(item: ArrayLike, types: ObjectTypes) -> GridObject:
     cell = _check_integers("item", item, (3,)).tolist()
     if cell[0] == NONE_GRID_OBJECT:
         return NoneGridObject()
-    obj = _make_object(types, "item", cell, False)
+    obj = _make_object(types, "item", cell)
     if isinstance(obj, Floor):
         raise ValueError(f"item is {cell}, a Floor; {NONE_GRID_OBJECT} stands for an empty hand")
     return obj
@@ -87,30 +91,29 @@ def agent_from_array(agent: ArrayLike, item: GridObject) -> Agent:
     return Agent(Position(y, x), Orientation(orientation), item)
 
 
-def _make_object(types: ObjectTypes, where: str, cell: list[int], seen: bool) -> GridObject:
-    """Return a new object for the (type, state, colour) indices in `cell`. `where` names the cell
-    in error messages."""
-    kind, state, color = cell
-    if kind not in types:
+def _make_object(
+    types: ObjectTypes, location: str, cell: list[int], can_be_hidden: bool = False
+) -> GridObject:
+    """Return a new object for the (type, state, colour) indices in `cell`; raise a ValueError that
+    begins with `location` for a wrong index."""
+    index, state, color = cell
+    if index not in types:
         indices = [known.index for known in types]
-        raise ValueError(f"{where} has type {kind}{describe_allowed(kind, indices)}")
-    object_type = types[kind]
+        raise ValueError(f"{location} has type {index}{describe_allowed(index, indices)}")
+    object_type = types[index]
     name = object_type.name
-    if not (object_type.in_grid or (seen and kind != NONE_GRID_OBJECT)):
-        raise ValueError(f"{where} is a {name}, which no cell of a state holds")
+    # types that no cell of a state holds are NONE_GRID_OBJECT and HIDDEN
+    if not (object_type.in_grid or (can_be_hidden and index != NONE_GRID_OBJECT)):
+        raise ValueError(f"{location} is a {name}, which no cell of a state holds")
     if not 0 <= state < object_type.num_states:
-        raise ValueError(f"{where} has state {state}: a {name} has {object_type.num_states}")
+        raise ValueError(f"{location} has state {state}: a {name} has {object_type.num_states}")
     if not 0 <= color < (len(COLORS) if object_type.colored else 1):
-        raise ValueError(f"{where} has colour {color}, which no {name} has")
-    obj = _default_object(class_of(object_type))
+        raise ValueError(f"{location} has colour {color}, which no {name} has")
+    obj = GridObject.__new__(class_of(object_type))  # without the arguments of its class
     obj.state_index = state
     if color:
         obj.color = Color(color)
     return obj
-
-
-def _default_object(cls: type[GridObject]) -> GridObject:
-    return GridObject.__new__(cls)
 
 
 def _check_integers(name: str, array: ArrayLike, shape: tuple[int | None, ...]) -> NDArray[Any]:
@@ -139,8 +142,9 @@ class Observation(Value):
     """
 
     def __init__(self, grid: Grid, agent: Agent) -> None:
-        self._grid: Grid | None = grid
         self.agent = agent
+        # one of `_grid` and `_cells`, indices of `_types`, may be None until it is needed
+        self._grid: Grid | None = grid
         self._cells: NDArray[np.uint8] | None = None
         self._types: ObjectTypes = OBJECT_TYPES
 
@@ -165,7 +169,7 @@ class Observation(Value):
         Raises:
             ValueError: a shape or an index is wrong.
         """
-        cells = objects_from_array(grid, types, seen=True)
+        cells = objects_from_array(grid, types, can_be_hidden=True)
         return cls(Grid(cells), agent_from_array(agent, item_from_array(item, types)))
 
     @classmethod
@@ -189,7 +193,7 @@ class Observation(Value):
         """Return the cells of the observation as a grid of objects."""
         if self._grid is None:
             assert self._cells is not None  # set if `_grid` is None
-            self._grid = Grid(objects_from_array(self._cells, self._types, seen=True))
+            self._grid = Grid(objects_from_array(self._cells, self._types, can_be_hidden=True))
         # the objects may be changed from now on
         self._cells = None
         return self._grid
@@ -204,7 +208,7 @@ class Observation(Value):
         """Return an independent copy."""
         return Observation(self.grid.copy(), self.agent.copy())
 
-    def _key(self) -> tuple[Any, ...]:
+    def _content_key(self) -> tuple[Any, ...]:
         cells = self.to_arrays()["grid"]
         return Observation, cells.shape, cells.tobytes(), self.agent
 

@@ -54,12 +54,11 @@ def from_visibility(
     Raises:
         RuleError: the visibility function returned something else than (h, w) bool.
     """
-    part = as_area(area)
-    view = ObjectView(part)
+    view = ObjectView(as_area(area))
     view.look(state.world, AGENT)
     call = functions.to_call(visibility_function, Phase.VISIBILITY)
     functions.run_on_view(call, state.world, view, rng)
-    cells, item = np.zeros((*part.shape, 3), np.uint8), np.zeros(3, np.uint8)
+    cells, item = np.zeros((*view.area.shape, 3), np.uint8), np.zeros(3, np.uint8)
     view.show(state.world, AGENT, cells, item)
     agent = np.array([view.y, view.x, FORWARD])
     return Observation.from_valid_arrays(cells, agent, item, state.world.layout.object_types)
@@ -69,12 +68,12 @@ def make_shorthand(visibility: BuiltInFunction) -> Callable[..., Observation]:
     """Return an observation function `(state, *, area, rng=None)` that uses this visibility
     function."""
 
-    def look(state: State, *, area: Any, rng: Rng = None) -> Observation:
+    def observe(state: State, *, area: Any, rng: Rng = None) -> Observation:
         return from_visibility(state, area=area, visibility_function=visibility, rng=rng)
 
-    look.__name__ = look.__qualname__ = visibility.__name__
-    look.__doc__ = visibility.__doc__
-    return look
+    observe.__name__ = observe.__qualname__ = visibility.__name__
+    observe.__doc__ = visibility.__doc__
+    return observe
 
 
 SHORTHANDS = {
@@ -108,7 +107,7 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
         if system.objects is not None:
             return system.objects
         function = self._built_in.get(name)
-        if function is None or function.system is not system:
+        if function is None or function.system is not system:  # it may be registered again
             function = self._built_in[name] = BuiltInFunction(system)
         return function
 
@@ -159,22 +158,22 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
     def check_signature(self, function: Callable[..., Any]) -> None:
         """Raise TypeError if the signature of a function does not fit; the message says what is
         wrong."""
-        functions.parameters_of(function, self.phase)
+        functions.read_parameters(function, self.phase)
 
     def get_protocol_parameters(self, signature: inspect.Signature) -> list[inspect.Parameter]:
         """Return the parameters that the engine passes: the first ones, and `rng`."""
-        given = [*signature.parameters.values()]
-        count = len(functions.arg_names(self.phase))
-        return [*given[:count], *(each for each in given[count:] if each.name == "rng")]
+        parameters = [*signature.parameters.values()]
+        count = len(functions.list_positional(self.phase))
+        return [*parameters[:count], *(each for each in parameters[count:] if each.name == "rng")]
 
     def get_nonprotocol_parameters(self, signature: inspect.Signature) -> list[inspect.Parameter]:
         """Return the parameters that a scenario sets."""
         passed = self.get_protocol_parameters(signature)
         return [each for each in signature.parameters.values() if each not in passed]
 
-    def _parameters(self, name: str) -> dict[str, inspect.Parameter]:
-        given = self.get_nonprotocol_parameters(inspect.signature(self[name]))
-        return {parameter.name: parameter for parameter in given}
+    def _get_parameters(self, name: str) -> dict[str, inspect.Parameter]:
+        parameters = self.get_nonprotocol_parameters(inspect.signature(self[name]))
+        return {parameter.name: parameter for parameter in parameters}
 
     def factory(self, name: str, **parameters: Any) -> Callable[..., Any]:
         """Return the registered function with this name, with the given values of its parameters
@@ -184,7 +183,7 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
             KeyError: the name is unknown.
             TypeError: a parameter is missing or unknown.
         """
-        allowed = self._parameters(name)
+        allowed = self._get_parameters(name)
         for key in parameters:
             if key not in allowed:
                 hint = describe_allowed(key, allowed) or "; it takes none"
@@ -207,7 +206,7 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
         name = import_if_custom(name)
         if name not in self:
             raise ValueError(f"no {self.phase.label} {name!r}{describe_allowed(name, tuple(self))}")
-        allowed = self._parameters(name)
+        allowed = self._get_parameters(name)
         if unknown := ", ".join(sorted(parameters.keys() - allowed)):
             hint = f"it takes {', '.join(allowed) or 'none'}"
             warnings.warn(f"{name} takes no parameter {unknown}; {hint}", stacklevel=2)
@@ -217,7 +216,7 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
             raise ValueError(str(error)) from None
 
 
-_FURTHER: dict[Phase, dict[str, Any]] = {
+_OTHER_NAMES: dict[Phase, dict[str, Any]] = {
     Phase.TRANSITION: {"transition_with_copy": functions.transition_with_copy},
     Phase.REWARD: {
         "dijkstra": functions.dijkstra,
@@ -244,7 +243,7 @@ class _FunctionModule(ModuleType):
             "factory": registry.bind,
             f"{kind}_function_registry": registry,
             f"{kind.title()}FunctionRegistry": type(registry),
-            **_FURTHER.get(registry.phase, {}),
+            **_OTHER_NAMES.get(registry.phase, {}),
         }
         self.__dict__.update(names)
         self.__all__ = list(names)

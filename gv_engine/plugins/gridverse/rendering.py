@@ -61,7 +61,10 @@ class ViewerWindow:
     def set_visible(self, visible: bool = True) -> None:
         """Show or hide the window."""
         self.visible = visible
-        (self._window.show if visible else self._window.hide)()
+        if visible:
+            self._window.show()
+        else:
+            self._window.hide()
 
     def show(self, picture: NDArray[np.uint8]) -> None:
         """Draw an (H, W, 3) picture of the window's size, and call the handlers of what has
@@ -71,11 +74,11 @@ class ViewerWindow:
         self._make_texture(self._renderer, surface).draw()
         self._renderer.present()
         for event in pygame.event.get((pygame.KEYDOWN, pygame.WINDOWCLOSE)):
-            at = getattr(event, "window", None)
-            for window in [each for each in self._open if at in (None, each._window)]:
-                window._handle(event)
+            target = getattr(event, "window", None)  # None: of no certain window
+            for window in [each for each in self._open if target in (None, each._window)]:
+                window._handle_event(event)
 
-    def _handle(self, event: Any) -> None:
+    def _handle_event(self, event: Any) -> None:
         """Call the handlers of an event."""
         if event.type == pygame.WINDOWCLOSE:
             self.set_visible(False)
@@ -142,10 +145,10 @@ class GridVerseViewer:
         Returns:
             The picture, (40 H, 40 W, 3) uint8, or True.
         """
-        numbers = ["" if number is None else f"{number:.2f}" for number in (reward, ret)]
         lines = (
             f"action: {'' if action is None else action.name}",
-            *(f"{name}: {text}" for name, text in zip(("reward", "return"), numbers, strict=True)),
+            f"reward: {'' if reward is None else f'{reward:.2f}'}",
+            f"return: {'' if ret is None else f'{ret:.2f}'}",
             f"done: {'' if done is None else done}",
         )
         arrays = state_or_observation.to_arrays()

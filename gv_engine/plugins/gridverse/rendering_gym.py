@@ -27,27 +27,27 @@ class _Canvas:
         self.surface = pygame.Surface((width, height), 0, 32)
         self.surface.fill("white")
         # y grows downward on surfaces
-        self.matrices = [np.array([[1.0, 0, 0], [0, -1, height], [0, 0, 1]])]
+        self.matrices = [np.array([[1.0, 0, 0], [0, -1, height], [0, 0, 1]])]  # the last applies
         self.color: tuple[float, ...] = (0, 0, 0)
         self.linewidth = 1.0
 
-    def place(self, points: Iterable[Point2D]) -> list[Point2D]:
+    def to_pixels(self, points: Iterable[Point2D]) -> list[Point2D]:
         """Return the pixels of points."""
-        placed = [self.matrices[-1] @ (x, y, 1.0) for x, y in points]
-        return [(float(x), float(y)) for x, y, _ in placed]
+        transformed = [self.matrices[-1] @ (x, y, 1.0) for x, y in points]
+        return [(float(x), float(y)) for x, y, _ in transformed]
 
     def draw_polygon(self, points: Iterable[Point2D]) -> None:
         """Draw the area between points."""
-        pygame.draw.polygon(self.surface, self._shade, self.place(points))
+        pygame.draw.polygon(self.surface, self._rgb, self.to_pixels(points))
 
     def draw_lines(self, points: Iterable[Point2D], close: bool) -> None:
         """Draw lines between points, and from the last to the first one if `close`."""
         width = max(1, round(self.linewidth))
-        pygame.draw.lines(self.surface, self._shade, close, self.place(points), width)
+        pygame.draw.lines(self.surface, self._rgb, close, self.to_pixels(points), width)
 
     @property
-    def _shade(self) -> list[int]:
-        return [min(255, round(255 * part)) for part in self.color[:3]]
+    def _rgb(self) -> list[int]:
+        return [min(255, round(255 * channel)) for channel in self.color[:3]]
 
 
 _canvases: list[_Canvas] = []
@@ -79,11 +79,13 @@ class Transform(Attr):
 
     def enable(self) -> None:
         """Apply the transform to all that is drawn from now on."""
-        (x, y), (wide, high) = self.translation, self.scale
+        (x, y), (scale_x, scale_y) = self.translation, self.scale
         cos, sin = math.cos(self.rotation), math.sin(self.rotation)
-        own = [[cos * wide, -sin * high, x], [sin * wide, cos * high, y], [0, 0, 1]]
+        matrix = np.array(
+            [[cos * scale_x, -sin * scale_y, x], [sin * scale_x, cos * scale_y, y], [0, 0, 1]]
+        )
         matrices = _canvases[-1].matrices
-        matrices.append(matrices[-1] @ np.array(own))
+        matrices.append(matrices[-1] @ matrix)
 
     def disable(self) -> None:
         """End the effect of the transform."""
@@ -233,9 +235,8 @@ class Image(Geom):
 
     def render1(self) -> None:
         """Draw the picture."""
-        right, top = self.width / 2, self.height / 2
-        corners = _canvases[-1].place([(-right, -top), (right, top)])
-        (left, bottom), (right, top) = corners
+        x, y = self.width / 2, self.height / 2
+        (left, bottom), (right, top) = _canvases[-1].to_pixels([(-x, -y), (x, y)])
         area = pygame.Rect(left, top, right - left, bottom - top)
         _canvases[-1].surface.blit(pygame.transform.smoothscale(self.img, area.size), area)
 
@@ -305,8 +306,9 @@ class Viewer:
 
     def set_bounds(self, left: float, right: float, bottom: float, top: float) -> None:
         """Set the coordinates of the edges."""
-        wide, high = self.width / (right - left), self.height / (top - bottom)
-        self.transform = Transform((-left * wide, -bottom * high), 0.0, (wide, high))
+        scale_x, scale_y = self.width / (right - left), self.height / (top - bottom)
+        translation = -left * scale_x, -bottom * scale_y
+        self.transform = Transform(translation, scale=(scale_x, scale_y))
 
     def add_geom(self, geom: Geom) -> None:
         """Draw a shape from now on."""

@@ -82,42 +82,47 @@ class _GridSpace:
     ) -> None:
         object_types = [*object_types]
         self.grid_shape = None if grid_shape is None else Shape(*grid_shape)
-        own = [kind.kind for kind in object_types if isinstance(kind, type)]
-        self.types = ObjectTypes((*own, *types))
-        kinds = sorted({index_of(kind, types) for kind in object_types})
-        self.object_types = tuple(class_of(self.types[kind]) for kind in kinds)
+        types_of_classes = [cls.kind for cls in object_types if isinstance(cls, type)]
+        self.types = ObjectTypes((*types_of_classes, *types))
+        indices = sorted({index_of(each, types) for each in object_types})
+        self.object_types = tuple(class_of(self.types[index]) for index in indices)
         self.colors = tuple(Color(color) for color in sorted({NONE, *map(int, colors)}))
 
     def contains(self, shown: State | Observation) -> bool:
         """Return True if a state or observation lies in the space."""
-        return not self.fault(shown)
+        return not self.find_fault(shown)
 
-    def fault(self, shown: State | Observation) -> str:
+    def find_fault(self, shown: State | Observation) -> str:
         """Return a sentence on why a state or observation is not in this space; an empty text if it
         is."""
         arrays = shown.to_arrays()
         grid, item = arrays["grid"], arrays["item"]
         if self.grid_shape is not None and grid.shape[:2] != self.grid_shape:
             return f"the grid has {grid.shape[:2]} cells, the space's {tuple(self.grid_shape)}"
-        if self._agent_is_inside and not _contains(grid.shape, arrays["agent"]):
+        if self._agent_is_inside and not _is_in_grid(grid.shape, arrays["agent"]):
             return f"the agent is at {tuple(arrays['agent'][:2].tolist())}, outside the grid"
-        kinds = [kind.type_index() for kind in self.object_types]
+        types = [kind.type_index() for kind in self.object_types]
         return (
-            self._unlisted(grid[..., 0], (*kinds, *self._always_allowed), "type", "the grid")
-            or self._unlisted(item[0], (*kinds, NONE_GRID_OBJECT), "type", "the hand")
-            or self._unlisted(grid[..., 2], self.colors, "colour", "the grid")
-            or self._unlisted(item[2], self.colors, "colour", "the hand")
+            self._find_unlisted(grid[..., 0], (*types, *self._always_allowed), "type", "the grid")
+            or self._find_unlisted(item[0], (*types, NONE_GRID_OBJECT), "type", "the hand")
+            or self._find_unlisted(grid[..., 2], self.colors, "colour", "the grid")
+            or self._find_unlisted(item[2], self.colors, "colour", "the hand")
         )
 
-    def _unlisted(self, values: NDArray[Any], allowed: Iterable[int], kind: str, where: str) -> str:
-        """Return a sentence on the first of `values` that is not `allowed`; an empty text if all
-        are. In the sentence, `kind` names the values and `where` their position."""
-        for index in np.setdiff1d(values, [int(value) for value in allowed]).tolist():
-            types = self.types
-            name = COLORS[index] if kind != "type" else index
-            name = types[index].name if kind == "type" and index in types else name
-            return f"the {kind} {name} is in {where}, which the space does not list"
-        return ""
+    def _find_unlisted(
+        self, indices: NDArray[Any], allowed: Iterable[int], noun: str, location: str
+    ) -> str:
+        """Return a sentence on the first of `indices` that is not `allowed`; "" if all are. In the
+        sentence, `noun` is "type" or "colour", and `location` says where the index is."""
+        unlisted = np.setdiff1d(indices, [int(index) for index in allowed]).tolist()
+        if not unlisted:
+            return ""
+        name = unlisted[0]
+        if noun == "colour":
+            name = COLORS[name]
+        elif name in self.types:
+            name = self.types[name].name
+        return f"the {noun} {name} is in {location}, which the space does not list"
 
     # ---- largest numbers in arrays -----------------------------------------------------------
 
@@ -162,7 +167,7 @@ class _GridSpace:
         return f"{type(self).__name__}({self.grid_shape}, [{types}], [{colors}])"
 
 
-def _contains(shape: tuple[int, ...], agent: NDArray[Any]) -> bool:
+def _is_in_grid(shape: tuple[int, ...], agent: NDArray[Any]) -> bool:
     return bool((agent[:2] >= 0).all() and (agent[:2] < shape[:2]).all())
 
 

@@ -117,7 +117,7 @@ class State(Value):
         below = self.world.beneath() if self.grid.has_ground else None
         return arrays if below is None else {**arrays, "ground": below}
 
-    def _key(self) -> tuple[Any, ...]:
+    def _content_key(self) -> tuple[Any, ...]:
         return State, self.grid, self.agent
 
     def __repr__(self) -> str:

@@ -81,12 +81,12 @@ class MiniGridEnv(GridEnv):
         descriptions: let `info["descriptions"]` have the `descriptions` of each observation.
     """
 
-    _is_rng_shared = False  # whether wrappers may have used the RNG since the world's last step
+    _is_rng_shared = False  # True if wrappers may have used the RNG since the world's last step
     _objects: dict[int, GridObject]  # of the episode, by entity
-    _instructions: Any = None
-    _kept_row: NDArray[Any] | None = None  # of the present state, until it changes
-    _kept_grid: Grid | None = None
-    _has_ended = False  # whether the last step has ended the episode
+    _instructions: Any = None  # MiniGrid's object for the mission, once it is read
+    _cached_row: NDArray[Any] | None = None  # of the current state, until it changes
+    _cached_grid: Grid | None = None
+    _has_ended = False  # True if the last step has ended the episode
     actions = MiniGridActions
 
     def __init__(
@@ -106,8 +106,9 @@ class MiniGridEnv(GridEnv):
         self._draws_like_minigrid = tile_size is not None or highlight is not None
         self._tile_size = tile_size or 32
         self._highlight = highlight is not False
-        self._shows_view = options.get("observation_representation") == "minigrid"
-        self._views: dict[tuple[int, str], GridEnv] = {}
+        self._is_minigrid_view = options.get("observation_representation") == "minigrid"
+        # environments that encode this world's state, by size of the view and representation
+        self._encoding_envs: dict[tuple[int, str], GridEnv] = {}
         self._has_descriptions = descriptions
         self._objects = {}
 
@@ -183,7 +184,7 @@ class MiniGridEnv(GridEnv):
 
     @step_count.setter
     def step_count(self, steps: int) -> None:
-        with self._edit() as world:
+        with self._edit_world() as world:
             world.steps = int(steps)
 
     @property
@@ -219,7 +220,7 @@ class MiniGridEnv(GridEnv):
         x, y = map(int, cell)
         if not (0 <= x < self.width and 0 <= y < self.height):
             raise ValueError(f"agent_pos={(x, y)}: the grid has {self.width} x {self.height} cells")
-        with self._edit() as world:
+        with self._edit_world() as world:
             world.stand(AGENT, y, x)
 
     @property
@@ -234,7 +235,7 @@ class MiniGridEnv(GridEnv):
     def agent_dir(self, direction: int) -> None:
         if direction not in range(4):
             raise ValueError(f"agent_dir={direction!r}: allowed are 0 to 3")
-        with self._edit() as world:
+        with self._edit_world() as world:
             world.agent.facing[AGENT] = MINIGRID_DIRECTIONS.tolist().index(direction)
 
     @property
@@ -267,10 +268,11 @@ class MiniGridEnv(GridEnv):
         """
         if not self._started:
             return self._example.goal_pos
-        kinds = self.grid.codes[..., 0]
-        for x, y in np.argwhere(kinds == _GOAL).tolist():
-            return x, y
-        raise AttributeError("this level has no goal, whose cell goal_pos would be")
+        goals = np.argwhere(self.grid.codes[..., 0] == _GOAL).tolist()
+        if not goals:
+            raise AttributeError("this level has no goal, whose cell goal_pos would be")
+        x, y = goals[0]
+        return x, y
 
     @property
     def goal_position(self) -> tuple[int, int] | None:
@@ -280,8 +282,8 @@ class MiniGridEnv(GridEnv):
     @property
     def grid(self) -> Grid:
         """Copy of the current level as a MiniGrid grid, whose `set` changes the level, too."""
-        if self._kept_grid is not None:
-            return self._kept_grid
+        if self._cached_grid is not None:
+            return self._cached_grid
         world = self._world
         codes = np.zeros((self.width, self.height, 3), np.uint8)
         codes[...] = EMPTY, 0, 0
@@ -292,8 +294,8 @@ class MiniGridEnv(GridEnv):
         def find(x: int, y: int) -> GridObject | None:
             return self._get_object(world, at[y][x], (x, y))
 
-        grid = Grid(codes, find, self._put)
-        self._kept_grid = grid if self._started else None
+        grid = Grid(codes, find, self._replace_objects)
+        self._cached_grid = grid if self._started else None
         return grid
 
     @property
@@ -307,7 +309,7 @@ class MiniGridEnv(GridEnv):
 
     @carrying.setter
     def carrying(self, thing: Any) -> None:
-        with self._edit() as world:
+        with self._edit_world() as world:
             if (held := world.agent.holding[AGENT]) != NOTHING:
                 world.agent.holding[AGENT] = NOTHING
                 world.remove(held)
@@ -318,10 +320,10 @@ class MiniGridEnv(GridEnv):
         """Put an object into column `i` of row `j` of the level, as `grid.set` does."""
         self.grid.set(i, j, obj)
 
-    def _put(self, cells: Iterable[tuple[int, int]], thing: Any) -> None:
+    def _replace_objects(self, cells: Iterable[tuple[int, int]], thing: Any) -> None:
         """Put a new object like `thing` into each of the cells (x, y), in place of what is there;
         None empties the cells."""
-        with self._edit() as world:
+        with self._edit_world() as world:
             for x, y in cells:
                 if (e := world.at[y, x]) != NOTHING:
                     world.remove(e)
@@ -329,9 +331,9 @@ class MiniGridEnv(GridEnv):
                     world.place(spawn_object(world, thing), y, x)
 
     @contextmanager
-    def _edit(self) -> Iterator[ObjectWorld]:
-        """Context manager: an object world with the present state, which is the new state at the
-        end of the block; an episode that has ended goes on."""
+    def _edit_world(self) -> Iterator[ObjectWorld]:
+        """Context manager that yields an object world with the current state, and makes its state
+        the current one at the end of the block. An episode that has ended goes on."""
         if not self._started:
             raise ValueError("call reset() before the level is changed")
         self._sync_rng()
@@ -341,7 +343,7 @@ class MiniGridEnv(GridEnv):
         row = world.snapshot()
         row["done"] = row["terminated"] = row["truncated"] = 0
         self._batch.restore(0, row, trusted=True)
-        self._forget_state()
+        self._clear_cache()
 
     def _get_object(
         self, world: RowWorld, entity: int, cell: tuple[int, int] = (-1, -1)
@@ -351,13 +353,13 @@ class MiniGridEnv(GridEnv):
         if entity == NOTHING:
             return None
         new = make_object(encode_minigrid(np.array(world.appearance(entity))), cell)
-        found = self._objects.setdefault(int(entity), new)
-        if found.type != new.type:
-            found = self._objects[int(entity)] = new
-        found.color, found.state, found.cur_pos = new.color, new.state, cell
+        known = self._objects.setdefault(int(entity), new)
+        if known.type != new.type:  # the number of a removed entity is used again
+            known = self._objects[int(entity)] = new
+        known.color, known.state, known.cur_pos = new.color, new.state, cell
         if world.box.has[entity]:
-            found.contains = self._get_object(world, world.box.content[entity])
-        return found
+            known.contains = self._get_object(world, world.box.content[entity])
+        return known
 
     def gen_obs(self) -> dict[str, Any]:
         """Return the current observation: `image`, `direction` and `mission`."""
@@ -383,25 +385,28 @@ class MiniGridEnv(GridEnv):
         return [line for line in text.splitlines() if line.startswith("You ")]
 
     def _info(self) -> dict[str, Any]:
-        more = {"descriptions": self.descriptions} if self._has_descriptions else {}
-        return super()._info() | more
+        info = super()._info()
+        return info | {"descriptions": self.descriptions} if self._has_descriptions else info
 
     def _observe(self, size: int, representation: str = "minigrid", **options: Any) -> Any:
         """Return the observation in another representation, for a view with `size` rows and
         columns."""
-        started = self.step_count > 0
-        shown = size, representation
-        if started and shown == (self.agent_view_size, "minigrid") and self._shows_view:
+        is_first = self.step_count == 0
+        is_own_view = self._is_minigrid_view and size == self.agent_view_size
+        if is_own_view and representation == "minigrid" and not is_first:
             return dict(self._observation())
-        if shown not in self._views:
+        key = size, representation
+        if key not in self._encoding_envs:
             scenario = self.scenario.with_(area=_view_area(size))
-            how = {"name": representation, **options}
-            self._views[shown] = GridEnv(scenario, None, "object", observation_representation=how)
-        view = self._views[shown]
+            spec = {"name": representation, **options}
+            env = GridEnv(scenario, None, "object", observation_representation=spec)
+            self._encoding_envs[key] = env
+        env = self._encoding_envs[key]
         row = self._row.copy()
-        row["steps"] += not started  # the first observation may show an object that is in hand now
-        view._batch.restore(0, row, trusted=True)
-        return view._observation()
+        if is_first:  # the first observation may show an object that is in hand now
+            row["steps"] += 1
+        env._batch.restore(0, row, trusted=True)
+        return env._observation()
 
     def get_frame(
         self, highlight: bool = True, tile_size: int = 32, agent_pov: bool = False
@@ -422,19 +427,25 @@ class MiniGridEnv(GridEnv):
                 f"{MINIGRID_PACKAGE.missing_message}; observation_representation='pixels' and "
                 "render_mode='rgb_array' draw without it, in another style"
             )
-        size = self.agent_view_size
         view, seen = self.gen_obs_grid()
         if agent_pov:
+            size = self.agent_view_size
             return draw_grid(view, tile_size, (size // 2, size - 1), _FACING_UP, seen)
-        lit = np.zeros((self.width, self.height), np.bool_)
-        if highlight:
-            (dx, dy), (right, down) = self.dir_vec, np.argwhere(seen).T
-            ahead, aside = size - 1 - down, right - size // 2
-            x, y = self.agent_pos
-            x, y = x + dx * ahead - dy * aside, y + dy * ahead + dx * aside
-            inside = (x >= 0) & (x < self.width) & (y >= 0) & (y < self.height)
-            lit[x[inside], y[inside]] = True
-        return draw_grid(self.grid, tile_size, self.agent_pos, self.agent_dir, lit)
+        highlighted = self._map_to_grid(seen) if highlight else None
+        return draw_grid(self.grid, tile_size, self.agent_pos, self.agent_dir, highlighted)
+
+    def _map_to_grid(self, seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return a (width, height) mask of the level's cells that are True in `seen`, a mask of the
+        cells in the agent's view."""
+        size = self.agent_view_size
+        columns, rows = np.argwhere(seen).T
+        ahead, aside = size - 1 - rows, columns - size // 2
+        (dx, dy), (x, y) = self.dir_vec, self.agent_pos
+        xs, ys = x + dx * ahead - dy * aside, y + dy * ahead + dx * aside
+        is_inside = (xs >= 0) & (xs < self.width) & (ys >= 0) & (ys < self.height)
+        mask = np.zeros((self.width, self.height), np.bool_)
+        mask[xs[is_inside], ys[is_inside]] = True
+        return mask
 
     def get_pov_render(self, tile_size: int) -> NDArray[np.uint8]:
         """Return the agent's view as MiniGrid draws it, see `get_frame`."""
@@ -464,11 +475,11 @@ class MiniGridEnv(GridEnv):
 
     def agent_sees(self, x: int, y: int) -> bool:
         """Return True if the agent sees a cell with an object in it."""
-        place = self.relative_coords(x, y)
-        if place is None:
+        view_cell = self.relative_coords(x, y)
+        if view_cell is None:
             return False
         view, seen = self.gen_obs_grid()
-        return bool(seen[place]) and view.get(*place) is not None
+        return bool(seen[view_cell]) and view.get(*view_cell) is not None
 
     def get_view_exts(self, agent_view_size: int | None = None) -> tuple[int, int, int, int]:
         """Return the first column and row of the square of cells in the agent's view, and those
@@ -521,9 +532,12 @@ class MiniGridEnv(GridEnv):
     def get_room(self, i: int, j: int) -> Room:
         """Return the room in column `i` of row `j` of the rooms."""
         room, grid = self._rooms.get(i, j), self.grid
-        walls = [[grid.get(x, y) for x, y in cells] for cells in room.list_walls()]
-        doors = [next((t for t in wall if t and t.type == "door"), None) for wall in walls]
-        return replace(room, doors=tuple(doors))
+
+        def find_door(cells: Iterable[tuple[int, int]]) -> GridObject | None:
+            objects = (grid.get(x, y) for x, y in cells)
+            return next((thing for thing in objects if thing and thing.type == "door"), None)
+
+        return replace(room, doors=tuple(map(find_door, room.list_walls())))
 
     def room_from_pos(self, x: int, y: int) -> Room:
         """Return the room with a cell; a wall belongs to the room on its right or below it."""
@@ -541,14 +555,11 @@ class MiniGridEnv(GridEnv):
             AttributeError: the mission is none of BabyAI's.
         """
         if self._instructions is None:
-            strict = bool(self._row["progress"]["strict"][AGENT]) if self._has_progress else False
+            has_progress = "progress" in (self.scenario.layout.dtype.names or ())
+            strict = has_progress and bool(self._row["progress"]["strict"][AGENT])
             self._instructions = make_instructions(self.mission, strict)
             self._instructions.reset_verifier(self)
         return self._instructions
-
-    @property
-    def _has_progress(self) -> bool:
-        return "progress" in (self.scenario.layout.dtype.names or ())
 
     def update_objs_poss(self, instr: Any = None) -> None:
         """Update the cells of the objects that an instruction, by default `instrs`, is about."""
@@ -597,16 +608,16 @@ class MiniGridEnv(GridEnv):
 
     @property
     def _row(self) -> NDArray[Any]:
-        if self._kept_row is None:
-            self._kept_row = self._batch.snapshot(0)
-        return self._kept_row
+        if self._cached_row is None:
+            self._cached_row = self._batch.snapshot(0)
+        return self._cached_row
 
-    def _forget_state(self) -> None:
-        self._kept_row = self._kept_grid = None
+    def _clear_cache(self) -> None:
+        self._cached_row = self._cached_grid = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling and copying, without what can be read again."""
-        self._forget_state()
+        self._clear_cache()
         return {**super().__getstate__(), "_objects": {}, "_instructions": None}
 
     def snapshot(self) -> NDArray[Any]:
@@ -620,7 +631,7 @@ class MiniGridEnv(GridEnv):
         does."""
         self._is_rng_shared = self._has_ended = False
         self._objects, self._instructions = {}, None
-        self._forget_state()
+        self._clear_cache()
         return super().restore(row)
 
     def reset(
@@ -632,13 +643,13 @@ class MiniGridEnv(GridEnv):
         self._objects, self._instructions = {}, None
         self._is_rng_shared = True  # the seeded RNG is not in the row yet
         results = super().reset(seed=seed)
-        self._forget_state()
+        self._clear_cache()
         self._is_rng_shared = self._has_ended = False
         return results
 
     def _step_batch(self, action: int) -> None:
         self._sync_rng()
-        self._forget_state()
+        self._clear_cache()
         super()._step_batch(action)
 
     def _sync_rng(self) -> None:
@@ -647,19 +658,19 @@ class MiniGridEnv(GridEnv):
         if self._started and self._is_rng_shared:
             self._batch.set_generator(0, self.np_random)
             self._is_rng_shared = False
-            self._forget_state()
+            self._clear_cache()
 
     def step(self, action: np.int64 | int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Apply the agent's action as `GridEnv.step` does; after an episode has ended in lava,
         report the end only once."""
-        before = self.agent_pos if self._has_ended else None
+        end_pos = self.agent_pos if self._has_ended else None
         observation, reward, terminated, truncated, info = super().step(action)
         self._has_ended = terminated
         if self._instructions is not None and action == MiniGridActions.drop:
             self.update_objs_poss()
-        if terminated and before == self.agent_pos:
-            stands_on = self.grid.get(*before)
-            terminated = stands_on is None or stands_on.type != "lava"
+        if terminated and self.agent_pos == end_pos:  # it has stayed where the episode ended
+            ground = self.grid.get(*end_pos)
+            terminated = ground is None or ground.type != "lava"
         return observation, reward, terminated, truncated, info
 
     def _check_action(self, action: Any) -> int:
@@ -667,8 +678,9 @@ class MiniGridEnv(GridEnv):
         have."""
         if isinstance(action, np.ndarray) and action.size == 1:
             action = action.item()
-        lacking = self.num_actions < _NUM_ACTIONS and isinstance(action, int | np.integer)
-        return super()._check_action(0 if lacking and action >= self.num_actions else action)
+        if self.num_actions < _NUM_ACTIONS and isinstance(action, int | np.integer):
+            action = 0 if action >= self.num_actions else action
+        return super()._check_action(action)
 
 
 class MiniGridVectorEnv(GridVectorEnv):

@@ -27,17 +27,17 @@ def make_instructions(mission: str, strict: bool) -> Any:
         raise AttributeError(f"instrs: {mission!r} is no mission of BabyAI: {error}") from None
     from minigrid.envs.babyai.core import verifier
 
-    parts = [_make_clause(clause, strict) for clause in clauses.tolist() if clause[0]]
+    instructions = [_make_clause(clause, strict) for clause in clauses.tolist() if clause[0]]
     count, _ = grammar.count_clauses(wording)
     sides = [
         verifier.AndInstr(*side, strict=strict) if len(side) == 2 else side[0]
-        for side in (parts[:count], parts[count:])
+        for side in (instructions[:count], instructions[count:])
         if side
     ]
     if len(sides) == 1:
         return sides[0]
-    kind = verifier.AfterInstr if grammar.is_reversed(wording) else verifier.BeforeInstr
-    return kind(*sides, strict=strict)
+    cls = verifier.AfterInstr if grammar.is_reversed(wording) else verifier.BeforeInstr
+    return cls(*sides, strict=strict)
 
 
 def _make_clause(clause: Sequence[int], strict: bool) -> Any:
@@ -45,16 +45,18 @@ def _make_clause(clause: Sequence[int], strict: bool) -> Any:
     from minigrid.envs.babyai.core import verifier
 
     verb, *numbers = clause
-    one, other = (_describe(numbers[k : k + 4]) for k in (0, 4))
-    if verb == 1:
-        return verifier.GoToInstr(verifier.ObjDesc(*one))
-    if verb == 2:
-        return verifier.PickupInstr(verifier.ObjDesc(*one), strict=strict)
-    if verb == 3:
-        return verifier.OpenInstr(verifier.ObjDesc(*one), strict=strict)
-    return verifier.PutNextInstr(verifier.ObjDesc(*one), verifier.ObjDesc(*other), strict=strict)
+    first = verifier.ObjDesc(*_describe_object(numbers[: grammar.DESCRIPTION_LENGTH]))
+    if verb == grammar.GO_TO:
+        return verifier.GoToInstr(first)
+    if verb == grammar.PICK_UP_OBJECT:
+        return verifier.PickupInstr(first, strict=strict)
+    if verb == grammar.OPEN_DOOR:
+        return verifier.OpenInstr(first, strict=strict)
+    second = verifier.ObjDesc(*_describe_object(numbers[grammar.DESCRIPTION_LENGTH :]))
+    return verifier.PutNextInstr(first, second, strict=strict)
 
 
-def _describe(numbers: Sequence[int]) -> tuple[str | None, str | None, str | None]:
-    kind, color, place, _ = numbers
-    return TYPE_NAME_BY_INDEX.get(kind), COLOR_NAME_BY_INDEX.get(color), _PLACES[place]
+def _describe_object(numbers: Sequence[int]) -> tuple[str | None, str | None, str | None]:
+    """Return MiniGrid's names of the type, colour and place in a description; None for any."""
+    object_type, color, place, _ = numbers
+    return TYPE_NAME_BY_INDEX.get(object_type), COLOR_NAME_BY_INDEX.get(color), _PLACES[place]

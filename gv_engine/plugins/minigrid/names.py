@@ -4,9 +4,9 @@ from __future__ import annotations
 
 _LEVEL = "write a scenario that extends the level"
 _STATE = "change a row of snapshot() and hand it to restore()"
-_DRAWS = "np_random draws what the level draws from"
+_RNG = "np_random draws what the level draws from"
 _WINDOW = 'render_mode="human" opens a window that finds its own size'
-_MAKE = "hand {} to gymnasium.make"
+_OPTION = "hand {} to gymnasium.make"
 _GRID = "grid has the objects of the level, with their cells"
 _MISSION = "mission names it"
 _NO_ROOMS = "this level does not consist of rooms of one size"
@@ -56,7 +56,7 @@ NAMES_IN_MINIGRID = {
 }
 """Parameters of the level that attributes of MiniGrid's environments stand for."""
 
-_LIKE_PARAMETERS = {
+_SIMILAR_PARAMETERS = {
     "obstacle_type": "obstacle",
     "agent_start_pos": "random_start",
     "agent_start_dir": "random_start",
@@ -69,16 +69,16 @@ REPLACEMENTS = {
     **dict.fromkeys(_OBJECTS.split(), _GRID),
     **dict.fromkeys(_NAMED_BY_MISSION.split(), _MISSION),
     **dict.fromkeys(NAMES_IN_MINIGRID, _PARAMETERS.format("")),
-    **{old: _PARAMETERS.format(f", {new} among them") for old, new in _LIKE_PARAMETERS.items()},
+    **{old: _PARAMETERS.format(f", {new} among them") for old, new in _SIMILAR_PARAMETERS.items()},
     **dict.fromkeys(("obj_types", "obj_type"), _LEVEL),
     **dict.fromkeys(("front_pos", "dir_vec", "right_vec", "mission"), _STATE),
-    **dict.fromkeys(("_rand_int", "_rand_float", "_rand_bool", "_rand_pos"), _DRAWS),
-    **dict.fromkeys(("_rand_elem", "_rand_subset", "_rand_color"), _DRAWS),
+    **dict.fromkeys(("_rand_int", "_rand_float", "_rand_bool", "_rand_pos"), _RNG),
+    **dict.fromkeys(("_rand_elem", "_rand_subset", "_rand_color"), _RNG),
     **dict.fromkeys(("screen_size", "window", "clock", "render_size"), _WINDOW),
-    **{name: _MAKE.format(name) for name in ("max_steps", "agent_view_size", "tile_size")},
-    **{name: _MAKE.format("size, where the level takes it,") for name in ("width", "height")},
+    **{name: _OPTION.format(name) for name in ("max_steps", "agent_view_size", "tile_size")},
+    **{name: _OPTION.format("size, where the level takes it,") for name in ("width", "height")},
     "grid": "grid.set puts an object into a cell",
-    "highlight": _MAKE.format("highlight"),
+    "highlight": _OPTION.format("highlight"),
     "actions": "action_space has the numbers that the level takes",
     "agent_pov": "get_frame(agent_pov=True) draws the view",
     "see_through_walls": f'{_LEVEL} with observation_function: {{name: "fully_transparent"}}',

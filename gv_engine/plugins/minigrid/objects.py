@@ -23,7 +23,7 @@ TYPE_NAMES = (
 """Names of object types, by MiniGrid's number."""
 COLOR_NAMES = "red", "green", "blue", "purple", "yellow", "grey"
 """Names of colours, by MiniGrid's number."""
-UNSEEN, EMPTY, _BOX = 0, 1, 7
+UNSEEN, EMPTY = 0, 1
 _LETTERS = dict(zip(TYPE_NAMES[2:10], "WFDKABGV", strict=True))
 DIRECTIONS: NDArray[np.int64] = np.array([(1, 0), (0, 1), (-1, 0), (0, -1)], np.int64)
 """x and y of one step ahead, by MiniGrid's direction."""
@@ -37,10 +37,13 @@ _TYPES: dict[str, tuple[int, ...]] = {
     "key": (KEY,),
     "ball": (BALL,),
     "goal": (EXIT,),
+    "lava": (LAVA,),
+    "box": (BOX, PARCEL),
 }
-_TYPES |= {"lava": (LAVA,), "box": (BOX, PARCEL)}
-"""Types of this engine that may stand for a type of MiniGrid; a level has at most one of them."""
-TYPE_NAME_BY_INDEX = {index: name for name, kinds in _TYPES.items() for index in kinds}
+"""Type indices of this engine that may stand for a type of MiniGrid; a level has at most one of
+them."""
+TYPE_NAME_BY_INDEX = {index: name for name, indices in _TYPES.items() for index in indices}
+"""Names of MiniGrid's types by type index of this engine."""
 COLOR_NAME_BY_INDEX = {index: name for name, index in _COLORS.items()}
 
 
@@ -172,9 +175,9 @@ class Grid:
 
     def wall_rect(self, x: int, y: int, w: int, h: int) -> None:
         """Put walls around the cells of a rectangle with `w` columns and `h` rows."""
-        inner = range(x + 1, x + w - 1), range(y + 1, y + h - 1)
         cells = [(i, j) for i in range(x, x + w) for j in range(y, y + h)]
-        self._set_all([(i, j) for i, j in cells if not (i in inner[0] and j in inner[1])], _WALL)
+        sides = [(i, j) for i, j in cells if i in (x, x + w - 1) or j in (y, y + h - 1)]
+        self._set_all(sides, _WALL)
 
     def _set_all(self, cells: list[tuple[int, int]], thing: Any) -> None:
         """Put a thing into each of some cells of the level, and of this copy."""
@@ -195,8 +198,9 @@ class Grid:
     def __contains__(self, key: tuple[str | None, str]) -> bool:
         """Return True if the grid has an object of this (colour, type); with None as the colour, of
         any colour."""
-        objects = (thing for thing in self.grid if thing and thing.type == key[1])
-        return any(key[0] in (None, thing.color) for thing in objects)
+        color, object_type = key
+        objects = (thing for thing in self.grid if thing and thing.type == object_type)
+        return any(color in (None, thing.color) for thing in objects)
 
 
 _WALL = GridObject("wall", "grey")
@@ -208,8 +212,8 @@ def _make_wall(obj_type: Any) -> Any:
 
 def make_object(code: NDArray[np.uint8], cell: tuple[int, int] = (-1, -1)) -> GridObject:
     """Return a new object with the MiniGrid numbers `code` (type, colour, state)."""
-    kind, color, state = code.tolist()
-    return GridObject(TYPE_NAMES[kind], COLOR_NAMES[color], state, None, cell, cell)
+    object_type, color, state = code.tolist()
+    return GridObject(TYPE_NAMES[object_type], COLOR_NAMES[color], state, None, cell, cell)
 
 
 def write_object(thing: GridObject | None) -> str:
@@ -228,38 +232,38 @@ def spawn_object(world: ObjectWorld, thing: Any) -> int:
     Raises:
         ValueError: the world has no such type of objects.
     """
-    there = {kind.index for kind in world.layout.types}
-    kind = next((kind for kind in _TYPES.get(thing.type, ()) if kind in there), None)
-    if kind is None:
-        names = sorted(name for name, kinds in _TYPES.items() if there.intersection(kinds))
+    available = {object_type.index for object_type in world.layout.types}
+    index = next((index for index in _TYPES.get(thing.type, ()) if index in available), None)
+    if index is None:
+        names = sorted(name for name, indices in _TYPES.items() if available.intersection(indices))
         raise ValueError(f"this level has no {thing.type!r}: allowed are {', '.join(names)}")
-    e = world.spawn(kind)
+    e = world.spawn(index)
     if world.color.has[e] and thing.type != "wall":
         world.color.value[e] = _COLORS[thing.color]
     world.set_state(e, int(thing.encode()[2]))
-    if (inner := getattr(thing, "contains", None)) is not None:
-        world.box.content[e] = spawn_object(world, inner)
+    if (content := getattr(thing, "contains", None)) is not None:
+        world.box.content[e] = spawn_object(world, content)
     return e
 
 
 def draw_grid(
     grid: Grid,
-    cell: int,
+    tile_size: int,
     agent_pos: tuple[int, int],
     agent_dir: int,
     highlight: NDArray[np.bool_] | None,
 ) -> NDArray[np.uint8]:
-    """Return a picture of `grid`, an array of shape (h * cell, w * cell, 3), that MiniGrid's own
-    code draws.
+    """Return a picture of `grid`, an array of shape (h * tile_size, w * tile_size, 3), that
+    MiniGrid's own code draws.
 
     Args:
         grid: cells to draw.
-        cell: pixels of a cell's side.
+        tile_size: pixels of a cell's side.
         agent_pos, agent_dir: x, y and direction of the agent.
-        highlight: (w, h) True for cells that are brighter.
+        highlight: (w, h) mask of the cells that are brighter; None for none.
     """
     from minigrid.core.grid import Grid as MiniGridGrid
 
     cells, _ = MiniGridGrid.decode(grid.codes)
-    picture: NDArray[np.uint8] = cells.render(cell, agent_pos, agent_dir, highlight)
+    picture: NDArray[np.uint8] = cells.render(tile_size, agent_pos, agent_dir, highlight)
     return picture

@@ -28,7 +28,8 @@ _AGENT = 10
 _FIRST_OTHER = _AGENT + 1
 """First number of the types that MiniGrid does not have."""
 _TYPES = np.zeros((MOST_TYPES, 2), np.uint8)
-"""MiniGrid's type number by type index, and the colour number of types with a fixed colour."""
+"""(types, 2) MiniGrid's type number by type index of this engine, and the colour number of types
+with a fixed colour."""
 _TYPES[:, 0] = np.arange(_FIRST_OTHER, _FIRST_OTHER + MOST_TYPES)
 _TYPES[[NONE_GRID_OBJECT, HIDDEN, FLOOR, WALL, DOOR, KEY, BALL], 0] = 1, 0, 1, 2, 4, 5, 6
 _TYPES[[PARCEL, BOX, EXIT, LAVA], 0] = 7, 7, 8, 9
@@ -43,13 +44,14 @@ _NO_NUMBERS = np.zeros((2, 0), np.int32)
 """Bounds of the mission numbers in scenarios without missions."""
 
 
-def encode_minigrid(looks: NDArray[Any], types: NDArray[np.uint8] = _TYPES) -> NDArray[np.uint8]:
-    """Return MiniGrid's numbers (type, colour, state) for the cells `looks`, an array (…, 3) of
-    this engine's numbers (type, state, colour)."""
-    type_codes = types[looks[..., 0]]
-    codes = np.empty(looks.shape, np.uint8)
-    codes[..., 0], codes[..., 2] = type_codes[..., 0], looks[..., 1]
-    codes[..., 1] = type_codes[..., 1] + _COLORS[looks[..., 2]]
+def encode_minigrid(cells: NDArray[Any], types: NDArray[np.uint8] = _TYPES) -> NDArray[np.uint8]:
+    """Return MiniGrid's numbers (type, colour, state) for `cells`, an array (…, 3) of this engine's
+    numbers (type, state, colour). `types` is a table such as `_TYPES`."""
+    type_codes = types[cells[..., 0]]
+    codes = np.empty(cells.shape, np.uint8)
+    codes[..., 0] = type_codes[..., 0]
+    codes[..., 1] = type_codes[..., 1] + _COLORS[cells[..., 2]]
+    codes[..., 2] = cells[..., 1]
     return codes
 
 
@@ -104,9 +106,10 @@ class MiniGridEncoder(representations.ObservationEncoder):
                 ),
             }
         )
-        kinds = np.resize(self._types, (256, 2)).astype(np.uint32)
+        # tables for `paint_images`, with an entry for each uint8
+        types = np.resize(self._types, (256, 2)).astype(np.uint32)
         colors = np.resize(_COLORS, 256).astype(np.uint32)
-        self._codes = kinds[:, 0] + (kinds[:, 1] << 8), colors << 8
+        self._codes = types[:, 0] + (types[:, 1] << 8), colors << 8
         self._cells = np.arange(height * width).reshape(height, width).T.ravel()
         self._agent_cell_index = x * height + y if self._agent_cell else -1
 
@@ -140,9 +143,14 @@ class MiniGridEncoder(representations.ObservationEncoder):
         image = out["image"]
         if self._representation.is_compiled:
             shape = -1, self._cells.size, 3
-            where = self._cells, self._agent_cell_index, image.reshape(shape)
-            paint_all = representations.get_compiled(paint_images)
-            paint_all(grid.reshape(shape), item.reshape(-1, 3), *self._codes, *where)
+            representations.get_compiled(paint_images)(
+                grid.reshape(shape),
+                item.reshape(-1, 3),
+                *self._codes,
+                self._cells,
+                self._agent_cell_index,
+                image.reshape(shape),
+            )
         else:
             np.copyto(image, encode_minigrid(np.swapaxes(grid, -3, -2), self._types))
             if self._agent_cell:

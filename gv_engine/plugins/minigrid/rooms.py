@@ -61,10 +61,10 @@ class RoomGrid:
             AttributeError: the level has no rooms of one size.
         """
         sizes = [
-            part.arguments["room_size"]
+            nested_call.arguments["room_size"]
             for call in scenario.calls(RESET)
-            for part in call.walk()
-            if "room_size" in part.arguments
+            for nested_call in call.walk()
+            if "room_size" in nested_call.arguments
         ]
         if not sizes:
             raise AttributeError(f"{scenario.name} has no rooms of one size")

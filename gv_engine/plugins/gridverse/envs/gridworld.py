@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,38 +72,10 @@ class GridWorld(InnerEnv):
                 f"{scenario.name} has views with `turns: no`, and GridVerse's always turn with the "
                 f"agent; leave `turns` out"
             )
-        (reset,) = (to_function(c, scenario.layout) for c in scenario.calls(RESET))
-        transitions = [to_function(c) for c in scenario.calls(TRANSITION)]
-        rewards = [to_function(c) for c in scenario.calls(REWARD)]
-        endings = [to_function(c) for c in scenario.calls(TERMINATING)]
-
-        def transition(state: State, action: Action, *, rng: Any) -> None:
-            for function in transitions:
-                function(state, action, rng=rng)
-
-        def reward(state: State, action: Action, next_state: State, *, rng: Any) -> float:
-            total = 0.0
-            for function in rewards:
-                total += function(state, action, next_state, rng=rng)
-            return total
-
-        def terminating(state: State, action: Action, next_state: State, *, rng: Any) -> bool:
-            return any(function(state, action, next_state, rng=rng) for function in endings)
-
-        observing = [to_function(c) for c in scenario.calls(OBSERVATION)]
-        sight = [to_function(c) for c in scenario.calls(VISIBILITY)]
-
-        def observation(state: State, *, rng: Any) -> Observation:
-            if observing:
-                return observing[0](state, rng=rng)  # type: ignore[no-any-return]  # any function
-            return from_visibility(state, area=scenario.area, visibility_function=sight[0], rng=rng)
-
-        shape = next(
-            (tuple(c.arguments["shape"]) for c in scenario.calls(RESET) if "shape" in c.arguments),
-            None,
-        )
+        (reset_call,) = scenario.calls(RESET)
+        shape = reset_call.arguments.get("shape")
         return cls(
-            StateSpace(shape, scenario.objects, scenario.colors, scenario.types),
+            StateSpace(shape and tuple(shape), scenario.objects, scenario.colors, scenario.types),
             ActionSpace(scenario.actions),
             ObservationSpace(
                 scenario.area.shape,
@@ -111,11 +84,11 @@ class GridWorld(InnerEnv):
                 scenario.types,
                 scenario.area,
             ),
-            reset,
-            transition,
-            observation,
-            reward,
-            terminating,
+            to_function(reset_call, scenario.layout),
+            _make_transition(scenario),
+            _make_observation(scenario),
+            _make_reward(scenario),
+            _make_terminating(scenario),
         )
 
     def set_seed(self, seed: int | None = None) -> None:
@@ -143,3 +116,46 @@ class GridWorld(InnerEnv):
     def functional_observation(self, state: State) -> Observation:
         """Return the observation of a state."""
         return call_function(self._observation_function, (state,), {}, self._rng)  # type: ignore[no-any-return]
+
+
+def _make_transition(scenario: Scenario) -> Callable[..., None]:
+    """Return a function that runs the transitions of a scenario in their order."""
+    functions = [to_function(call) for call in scenario.calls(TRANSITION)]
+
+    def transition(state: State, action: Action, *, rng: Any) -> None:
+        for function in functions:
+            function(state, action, rng=rng)
+
+    return transition
+
+
+def _make_reward(scenario: Scenario) -> Callable[..., float]:
+    """Return a function that adds up the rewards of a scenario."""
+    functions = [to_function(call) for call in scenario.calls(REWARD)]
+
+    def reward(state: State, action: Action, next_state: State, *, rng: Any) -> float:
+        total = 0.0
+        for function in functions:
+            total += function(state, action, next_state, rng=rng)
+        return total
+
+    return reward
+
+
+def _make_terminating(scenario: Scenario) -> Callable[..., bool]:
+    """Return a function that returns True if a terminating function of a scenario does."""
+    functions = [to_function(call) for call in scenario.calls(TERMINATING)]
+
+    def terminating(state: State, action: Action, next_state: State, *, rng: Any) -> bool:
+        return any(function(state, action, next_state, rng=rng) for function in functions)
+
+    return terminating
+
+
+def _make_observation(scenario: Scenario) -> Callable[..., Observation]:
+    """Return the observation function of a scenario, or if it has none, one that shows what its
+    visibility function lets the agent see."""
+    for call in scenario.calls(OBSERVATION):
+        return to_function(call)
+    visibility = to_function(scenario.calls(VISIBILITY)[0])
+    return partial(from_visibility, area=scenario.area, visibility_function=visibility)

@@ -97,12 +97,12 @@ class InnerEnv(ABC):
         """
         if self._observation is None:
             observation = self.functional_observation(self.state)
-            if gv_debug() and (fault := self.observation_space.fault(observation)):
+            if gv_debug() and (fault := self.observation_space.find_fault(observation)):
                 raise ValueError(f"the observation is not in the observation space: {fault}")
             self._observation = observation
         return self._observation
 
     def _check_state(self, state: State) -> State:
-        if gv_debug() and (fault := self.state_space.fault(state)):
+        if gv_debug() and (fault := self.state_space.find_fault(state)):
             raise ValueError(f"the state is not in the state space: {fault}")
         return state

@@ -48,7 +48,7 @@ class _DictRepresentation:
         return {name: part.space for name, part in self.representations.items()}
 
     def _convert_all(self, space: AnySpace, shown: State | Observation) -> codes.Arrays:
-        if gv_debug() and (fault := space.fault(shown)):
+        if gv_debug() and (fault := space.find_fault(shown)):
             raise ValueError(f"the {type(shown).__name__} is not in the space: {fault}")
         return {name: part.convert(shown) for name, part in self.representations.items()}
 
@@ -97,7 +97,7 @@ class GridObjectRepresentation(ArrayRepresentation[GridObject]):
         return np.array([[self.convert(obj) for obj in row] for row in grid.objects])
 
 
-class _CodedObject(GridObjectRepresentation):
+class _EncodedObject(GridObjectRepresentation):
     """Converter of an object to the code numbers of its type, state and colour, (3,) int64."""
 
     name: ClassVar[str]
@@ -127,19 +127,19 @@ class _CodedObject(GridObjectRepresentation):
         return self._codes.codes(grid.to_array()).astype(np.int64)
 
 
-class DefaultGridObject(_CodedObject):
+class DefaultGridObject(_EncodedObject):
     """Converter of an object to its type, state and colour index."""
 
     name = "default"
 
 
-class NoOverlapGridObject(_CodedObject):
+class NoOverlapGridObject(_EncodedObject):
     """Converter of an object to indices of type, state and colour that do not overlap."""
 
     name = "no-overlap"
 
 
-class CompactGridObject(_CodedObject):
+class CompactGridObject(_EncodedObject):
     """Converter of an object to indices of type, state and colour without overlaps and gaps."""
 
     name = "compact"
@@ -174,9 +174,11 @@ class GridArray(ShownArray):
     @property
     def space(self) -> Space:
         """Return the space of the objects, repeated for every cell."""
-        one = self.grid_object_representation.space
-        bounds = (np.tile(bound, (*self._shape, 1)) for bound in (one.lower_bound, one.upper_bound))
-        return Space(one.space_type, *bounds)
+        object_space = self.grid_object_representation.space
+        repeats = *self._shape, 1
+        lower = np.tile(object_space.lower_bound, repeats)
+        upper = np.tile(object_space.upper_bound, repeats)
+        return Space(object_space.space_type, lower, upper)
 
     def convert(self, shown: State | Observation, /) -> NDArray[Any]:
         """Return the numbers of all objects."""
@@ -234,10 +236,9 @@ def make_arrays(name: str, space: AnySpace) -> dict[str, ArrayRepresentation[Any
     if name not in _BY_NAME:
         raise ValueError(f"no representation {name!r}{describe_allowed(name, _BY_NAME)}")
     objects = _BY_NAME[name](space)
-    agent = {"agent": AgentArray(space)} if isinstance(space, StateSpace) else {}
     return {
         "grid": GridArray(space, objects),
         "agent_id_grid": AgentIDGridArray(space),
-        **agent,
+        **({"agent": AgentArray(space)} if isinstance(space, StateSpace) else {}),
         "item": ItemArray(space, objects),
     }

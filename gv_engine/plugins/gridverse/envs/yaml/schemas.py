@@ -11,7 +11,8 @@ from gv_engine.plugins.gridverse.action import Action
 from gv_engine.plugins.gridverse.grid_object import Color
 from gv_engine.rules.errors import shorten
 
-Form = dict[str, Any]
+Definition = dict[str, Any]
+"""JSON schema."""
 
 
 class SchemaError(ValueError):
@@ -19,15 +20,16 @@ class SchemaError(ValueError):
 
 
 class Schema:
-    """Form of data, as a JSON schema.
+    """JSON schema that data must fit.
 
     Args:
-        form: JSON schema with the keys `type`, `properties`, `required`, `additionalProperties`,
-            `items`, `enum`, `minItems`, `maxItems`, `uniqueItems` and `minimum`.
+        definition: JSON schema with the keys `type`, `properties`, `required`,
+            `additionalProperties`, `items`, `enum`, `minItems`, `maxItems`, `uniqueItems` and
+            `minimum`.
     """
 
-    def __init__(self, form: Form) -> None:
-        self.form = form
+    def __init__(self, definition: Definition) -> None:
+        self.definition = definition
 
     def validate(self, data: Any) -> Any:
         """Return a copy of `data`.
@@ -35,7 +37,7 @@ class Schema:
         Raises:
             SchemaError: it does not fit.
         """
-        return _check(self.form, data, "it")
+        return _copy_valid(self.definition, data, "it")
 
     def is_valid(self, data: Any) -> bool:
         """Return True if `data` fits."""
@@ -45,54 +47,59 @@ class Schema:
             return False
         return True
 
-    def json_schema(self, schema_id: str) -> Form:
-        """Return the form as a JSON schema with this `$id`."""
+    def json_schema(self, schema_id: str) -> Definition:
+        """Return the JSON schema with this `$id`."""
         return {
             "$schema": "http://json-schema.org/draft-07/schema#",
             "$id": schema_id,
-            **self.form,
+            **self.definition,
         }
 
 
 _TYPES: dict[str, type] = {"object": dict, "array": list, "string": str, "integer": int}
 
 
-def _check(form: Form, data: Any, where: str) -> Any:
-    """Return a copy of `data`, which the message of an error calls `where`."""
+def _copy_valid(definition: Definition, data: Any, location: str) -> Any:
+    """Return a copy of `data`; raise a SchemaError that begins with `location` if it does not fit
+    the JSON schema `definition`."""
 
-    def refuse(allowed: str) -> SchemaError:
-        return SchemaError(f"{where} is {shorten(repr(data), 60)}: expected {allowed}")
+    def make_error(expected: str) -> SchemaError:
+        return SchemaError(f"{location} is {shorten(repr(data), 60)}: expected {expected}")
 
-    kind = form.get("type")
-    if kind and (not isinstance(data, _TYPES[kind]) or isinstance(data, bool)):
-        raise refuse(f"an {kind}" if kind[0] in "aio" else f"a {kind}")
-    if "enum" in form and data not in form["enum"]:
-        raise refuse(f"one of {', '.join(form['enum'])}")
-    if data.__class__ is int and data < form.get("minimum", data):
-        raise refuse(f"at least {form['minimum']}")
+    json_type = definition.get("type")
+    if json_type and (not isinstance(data, _TYPES[json_type]) or isinstance(data, bool)):
+        raise make_error(f"an {json_type}" if json_type[0] in "aio" else f"a {json_type}")
+    if "enum" in definition and data not in definition["enum"]:
+        raise make_error(f"one of {', '.join(definition['enum'])}")
+    if data.__class__ is int and data < definition.get("minimum", data):
+        raise make_error(f"at least {definition['minimum']}")
     if isinstance(data, list):
-        few, many = form.get("minItems", 0), form.get("maxItems", len(data))
-        if not few <= len(data) <= many:
-            raise refuse(f"{few} items" if few == many else f"at least {few} items")
-        if form.get("uniqueItems") and any(item in data[:i] for i, item in enumerate(data)):
-            raise refuse("different items")
-        return [_check(form.get("items", {}), item, f"an item of {where}") for item in data]
+        least, most = definition.get("minItems", 0), definition.get("maxItems", len(data))
+        if not least <= len(data) <= most:
+            raise make_error(f"{least} items" if least == most else f"at least {least} items")
+        if definition.get("uniqueItems") and any(item in data[:i] for i, item in enumerate(data)):
+            raise make_error("different items")
+        items = definition.get("items", {})
+        return [_copy_valid(items, item, f"an item of {location}") for item in data]
     if isinstance(data, dict):
-        known = form.get("properties", {})
-        for name in form.get("required", ()):
+        properties = definition.get("properties", {})
+        for name in definition.get("required", ()):
             if name not in data:
-                raise refuse(f"a key {name!r}")
-        if form.get("additionalProperties") is False and (unknown := data.keys() - known):
-            raise SchemaError(f"{where} has the key {min(unknown)!r}: allowed: {', '.join(known)}")
-        return {name: _check(known.get(name, {}), data[name], repr(name)) for name in data}
+                raise make_error(f"a key {name!r}")
+        if definition.get("additionalProperties") is False and (
+            unknown := data.keys() - properties
+        ):
+            allowed = ", ".join(properties)
+            raise SchemaError(f"{location} has the key {min(unknown)!r}: allowed: {allowed}")
+        return {key: _copy_valid(properties.get(key, {}), data[key], repr(key)) for key in data}
     return data
 
 
-def _list_of(form: Form, **rest: Any) -> Form:
-    return {"type": "array", "items": form, "minItems": 1, **rest}
+def _list_of(items: Definition, **keys: Any) -> Definition:
+    return {"type": "array", "items": items, "minItems": 1, **keys}
 
 
-def _mapping(properties: dict[str, Form], *optional: str) -> Form:
+def _mapping(properties: dict[str, Definition], *optional: str) -> Definition:
     return {
         "type": "object",
         "properties": properties,
@@ -101,15 +108,15 @@ def _mapping(properties: dict[str, Form], *optional: str) -> Form:
     }
 
 
-_PAIR: Form = {"minItems": 2, "maxItems": 2}
+_PAIR: Definition = {"minItems": 2, "maxItems": 2}
 _COUNTS = _list_of({"type": "integer", "minimum": 1}, **_PAIR)
-_NAMES: dict[str, Form] = {
+_NAMES: dict[str, Definition] = {
     "action": {"enum": [action.name for action in Action]},
     "color": {"enum": [color.name for color in Color]},
     "object_type": {"type": "string"},
 }
-_LISTS = {f"{name}s": _list_of(form, uniqueItems=True) for name, form in _NAMES.items()}
-_VALUES: dict[str, Form] = {
+_LISTS = {f"{name}s": _list_of(definition, uniqueItems=True) for name, definition in _NAMES.items()}
+_VALUES: dict[str, Definition] = {
     "shape": _COUNTS,
     "layout": _COUNTS,
     "area": _list_of(_list_of({"type": "integer"}, **_PAIR), **_PAIR),
@@ -117,34 +124,34 @@ _VALUES: dict[str, Form] = {
     "colors": _LISTS["colors"],
     "distance_function": {"enum": ["manhattan", "euclidean"]},
 }
-_KINDS = "reset", "transition", "reward", "observation", "visibility", "terminating"
-_FUNCTION: Form = {
+_PHASES = "reset", "transition", "reward", "observation", "visibility", "terminating"
+_FUNCTION: Definition = {
     "type": "object",
     "properties": {"name": {"type": "string"}, **_VALUES},
     "required": ["name"],
 }
-_FUNCTIONS = {f"{kind}_function": _FUNCTION for kind in _KINDS}
+_FUNCTIONS = {f"{phase}_function": _FUNCTION for phase in _PHASES}
 # functions can be parameters of functions
 _FUNCTION["properties"] |= {name: {"type": "object", "required": ["name"]} for name in _FUNCTIONS}
 _SPACE = _mapping({"objects": _LISTS["object_types"], "colors": _LISTS["colors"]})
-_SPACES: dict[str, Form] = {
+_SPACES: dict[str, Definition] = {
     "state_space": _SPACE,
     "observation_space": _SPACE,
     "action_space": _LISTS["actions"],
 }
-_LISTED = {f"{name}s": _list_of(form) for name, form in _FUNCTIONS.items()}
+_LISTED = {f"{name}s": _list_of(definition) for name, definition in _FUNCTIONS.items()}
 _ENV = _mapping(
     {
         **_SPACES,
-        **{f"{kind}_function": _FUNCTION for kind in ("reset", "observation", "terminating")},
-        **{f"{kind}_functions": _list_of(_FUNCTION) for kind in ("transition", "reward")},
+        **{f"{phase}_function": _FUNCTION for phase in ("reset", "observation", "terminating")},
+        **{f"{phase}_functions": _list_of(_FUNCTION) for phase in ("transition", "reward")},
     },
     "action_space",
 )
 
 schemas = {
-    name: Schema(form)
-    for name, form in {
+    name: Schema(definition)
+    for name, definition in {
         **_NAMES,
         **_LISTS,
         **_VALUES,
