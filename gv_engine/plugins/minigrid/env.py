@@ -431,7 +431,7 @@ class MiniGridEnv(GridEnv):
         if agent_pov:
             size = self.agent_view_size
             return draw_grid(view, tile_size, (size // 2, size - 1), _FACING_UP, seen)
-        highlighted = self._map_to_grid(seen) if highlight else None
+        highlighted = self._map_to_grid(seen & highlight)
         return draw_grid(self.grid, tile_size, self.agent_pos, self.agent_dir, highlighted)
 
     def _map_to_grid(self, seen: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -251,7 +251,7 @@ def draw_grid(
     tile_size: int,
     agent_pos: tuple[int, int],
     agent_dir: int,
-    highlight: NDArray[np.bool_] | None,
+    highlight: NDArray[np.bool_],
 ) -> NDArray[np.uint8]:
     """Return a picture of `grid`, an array of shape (h * tile_size, w * tile_size, 3), that
     MiniGrid's own code draws.
@@ -260,7 +260,7 @@ def draw_grid(
         grid: cells to draw.
         tile_size: pixels of a cell's side.
         agent_pos, agent_dir: x, y and direction of the agent.
-        highlight: (w, h) mask of the cells that are brighter; None for none.
+        highlight: (w, h) mask of the cells that are brighter.
     """
     from minigrid.core.grid import Grid as MiniGridGrid
 
