@@ -401,13 +401,13 @@ def test_a_click_chooses_the_cell_in_either_view():
     drawn(stage, (900, 500))
     for cell in ((0, 0), (4, 4), (8, 7)):
         assert stage.click(stage._state.cell_rect(*cell).center, 1) == ""
-        assert stage._inspector.chosen == cell
+        assert stage._inspector.selected_cell == cell
     seen = game.frame().observer[0] - 1, game.frame().observer[1]
     stage.click(stage._observation.cell_rect(*seen).center, 1)
-    assert stage._inspector.chosen == game.frame().to_grid_cell(*seen)
+    assert stage._inspector.selected_cell == game.frame().to_grid_cell(*seen)
     stage.click((1, 1), 1)
     stage.click(stage._state.cell_rect(0, 0).center, 2)
-    assert stage._inspector.chosen == game.frame().to_grid_cell(*seen)
+    assert stage._inspector.selected_cell == game.frame().to_grid_cell(*seen)
 
 
 def test_pointing_marks_the_cell_and_says_what_it_is():

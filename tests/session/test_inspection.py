@@ -192,7 +192,7 @@ def texts(stage: GridStage) -> list[str]:
     drawn(stage)
     return [
         " ".join(filter(None, (row.label, row.value, *row.columns)))
-        for row in stage._inspector._rows
+        for row in stage._inspector._lines
     ]
 
 
@@ -272,7 +272,9 @@ def test_long_pages_scroll_and_end():
         pass
     wheel = pygame.event.Event(pygame.MOUSEWHEEL, y=-1)
     assert not stage._inspector.event(wheel)
-    assert stage._inspector._scrolled + stage._inspector._room == len(stage._inspector._rows)
+    assert stage._inspector._first_line + stage._inspector._num_visible_lines == len(
+        stage._inspector._lines
+    )
     while stage._inspector.command("scroll_up"):
         pass
     assert drawn(stage, (360, 200)).tobytes() == top

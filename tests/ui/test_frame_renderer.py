@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gv_engine.play.grid.board import MIN_AGENT_SIZE, Board, GridRenderer
+from gv_engine.play.grid.board import MIN_AGENT_SIZE, Board, GridContent, GridRenderer
 from gv_engine.play.session.sprite_paths import COVERED_GROUND
 from gv_engine.play.ui.colors import DARK
 from gv_engine.play.ui.drawing import sprites
@@ -54,7 +54,7 @@ def draw_grid(
     """The whole grid."""
     height, width, _ = grid.shape
     surface = pygame.Surface((width * cell, height * cell), 0, 32)
-    Board(SHEET).draw(surface, surface.get_rect(), (0, 0), cell, grid, seen, agent)
+    Board(SHEET).draw(surface, surface.get_rect(), (0, 0), cell, GridContent(grid, agent, seen))
     return surface
 
 
@@ -310,7 +310,8 @@ def test_what_is_covered_is_small_in_the_corner(cell: int):
         """Whether each of the two cells has a badge."""
         surface = pygame.Surface((2 * cell, cell), 0, 32)
         rect, agent = surface.get_rect(), (0, 0, 0)
-        Board(SHEET).draw(surface, rect, (0, 0), cell, grid, None, agent, beneath=beneath)
+        content = GridContent(grid, agent, beneath=beneath)
+        Board(SHEET).draw(surface, rect, (0, 0), cell, content)
         picture = pixels(surface)[cell * 3 // 5 :].astype(int)
         corners = (picture[:, x : x + cell * 2 // 5] for x in (0, cell))
         return [int((corner == dark).all(-1).sum()) > cell for corner in corners]

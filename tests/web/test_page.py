@@ -16,7 +16,7 @@ from components.objects import built_in_types
 from gv_engine import Scenario
 from gv_engine.cli import main
 from gv_engine.compiler.language.wasm import STACK_TOP
-from gv_engine.play.grid.board import Board
+from gv_engine.play.grid.board import Board, GridContent
 from gv_engine.play.session.replay import Replay
 from gv_engine.play.session.session import Session
 from gv_engine.play.ui.drawing.sprites import SpriteSheet, pygame
@@ -460,7 +460,7 @@ def test_page_and_window_show_the_same_sprites_in_every_cell():
     for (ground, thing), (cell, under) in zip(pairs, listed, strict=True):
         for agent in ((0, 0, LEFT), (-1, -1, 0)):
             grid, beneath = (np.array([[look]], np.uint8) for look in (thing, ground))
-            board.draw(shown, place, (0, 0), side, grid, None, agent, beneath=beneath)
+            board.draw(shown, place, (0, 0), side, GridContent(grid, agent, beneath=beneath))
             for name, color in cell["layers"]:
                 expected.blit(sheet.get(name, color, side), (0, 0))
             if cell["covered"]:

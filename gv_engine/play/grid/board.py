@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from math import ceil
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,82 @@ from gv_engine.rules.frame import Frame
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.scenario.scenario import Scenario
 
+
+class GridContent(NamedTuple):
+    """Grid to draw.
+
+    Attributes:
+        grid: (H, W, 3) type, state and colour of every cell.
+        agent: y, x and facing; an agent outside the grid is not drawn.
+        lit: (H, W) cells that are drawn bright; None for all.
+        beneath: (H, W, 3) objects on the ground, if there is a ground layer.
+        color: colour of the agent, if there are several.
+    """
+
+    grid: NDArray[np.uint8]
+    agent: tuple[int, int, int]
+    lit: NDArray[np.bool_] | None = None
+    beneath: NDArray[np.uint8] | None = None
+    color: int = 0
+
+    @property
+    def codes(self) -> CellCodes:
+        """(H, W) appearances of the cells, see `encode_looks`."""
+        return encode_looks(self.grid, self.lit, self.beneath)
+
+    @property
+    def has_agent(self) -> bool:
+        """True if the agent is on the grid."""
+        y, x, _ = self.agent
+        height, width = self.grid.shape[:2]
+        return bool(0 <= y < height and 0 <= x < width)
+
+
+def state_of(frame: Frame) -> GridContent:
+    """Return the whole grid of `frame` with its agent."""
+    return GridContent(frame.grid, frame.agent, frame.lit, frame.beneath, frame.color)
+
+
+def observation_of(frame: Frame) -> GridContent:
+    """Return what the agent of `frame` observes, with the agent in it."""
+    beneath = frame.visible_ground
+    return GridContent(frame.observation, frame.observer, beneath=beneath, color=frame.color)
+
+
+class CellSurface:
+    """Surface with the cells of a grid, on which only the cells that have changed are redrawn.
+
+    Attributes:
+        surface: the drawn cells; a new surface after a `resize` that returns True.
+        canvas: record of what is drawn.
+    """
+
+    def __init__(self, sheet: SpriteSheet) -> None:
+        self._sheet = sheet
+        self.surface = pygame.Surface((0, 0))
+        self.canvas = TileCanvas(TileCache(sheet, 1), (0, 0))
+
+    @property
+    def cell(self) -> int:
+        """Side of a cell in pixels."""
+        return self.canvas.tiles.cell
+
+    def resize(self, shape: tuple[int, ...], cell: int) -> bool:
+        """Make room for a grid with this (height, width), in cells of `cell` pixels. Return False
+        if that is the current size, so that the drawn cells stay."""
+        if (self.canvas.shown.shape, self.cell) == (shape, cell):
+            return False
+        height, width = shape
+        tiles = self.canvas.tiles if self.cell == cell else TileCache(self._sheet, cell)
+        self.canvas = TileCanvas(tiles, (height, width))
+        self.surface = pygame.Surface((width * cell, height * cell), 0, 32)
+        return True
+
+    def update(self, codes: CellCodes) -> None:
+        """Draw the (H, W) cells with these codes, see `encode_looks`."""
+        self.canvas.update(pygame.surfarray.pixels2d(self.surface).T, codes)
+
+
 # ---- minimap -------------------------------------------------------------------------------------
 
 EDGE = 2  # width of the frame in pixels: a dark and a light line
@@ -48,9 +125,8 @@ class Minimap:
     """
 
     def __init__(self, sheet: SpriteSheet, theme: Theme) -> None:
-        self._sheet, self._theme = sheet, theme
-        self._ground = pygame.Surface((0, 0))
-        self._mosaic = TileCanvas(TileCache(sheet, 1), (0, 0))
+        self._theme = theme
+        self._cells = CellSurface(sheet)
 
     def draw(
         self,
@@ -74,25 +150,17 @@ class Minimap:
             agent: y, x of the agent.
             shown: top, left, height and width of the visible part, in cells.
         """
-        height, width, _ = grid.shape
-        scale = min((room.h - 2 * EDGE) / height, (room.w - 2 * EDGE) / width)
-        cell = max(1, int(scale))
-        if self._mosaic.tiles.cell != cell or self._mosaic.shown.shape != (height, width):
-            self._mosaic = TileCanvas(TileCache(self._sheet, cell), (height, width))
-            self._ground = pygame.Surface((width * cell, height * cell), 0, 32)
-        self._mosaic.update(pygame.surfarray.pixels2d(self._ground).T, encode_looks(grid, lit))
-        picture, scale = self._ground, min(scale, cell)
-        if scale < 1:  # more cells than pixels
-            size = max(1, round(width * scale)), max(1, round(height * scale))
-            picture = pygame.transform.smoothscale(picture, size)
+        picture, scale = self._draw_cells(
+            encode_looks(grid, lit), room.inflate(-2 * EDGE, -2 * EDGE)
+        )
         frame = picture.get_rect().inflate(2 * EDGE, 2 * EDGE)
         setattr(frame, corner, getattr(room, corner))
         surface.fill(self._theme.on_select, frame)
         surface.fill(self._theme.select, frame.inflate(-2, -2))
         inner = frame.inflate(-2 * EDGE, -2 * EDGE)
         surface.blit(picture, inner)
-        top, left, tall, wide = (round(part * scale) for part in shown)
-        part = pygame.Rect(inner.x + left, inner.y + top, wide, tall).clip(inner)
+        top, left, height, width = (round(part * scale) for part in shown)
+        part = pygame.Rect(inner.x + left, inner.y + top, width, height).clip(inner)
         pygame.draw.rect(surface, self._theme.on_select, part.inflate(2, 2).clip(inner), 1)
         pygame.draw.rect(surface, self._theme.select, part, 1)
         side = max(AGENT_DOT, int(scale))
@@ -101,6 +169,18 @@ class Minimap:
         dot.center = inner.x + x, inner.y + y
         surface.fill(self._theme.on_select, dot.inflate(2, 2).clip(inner))
         surface.fill(self._theme.accent, dot.clip(inner))
+
+    def _draw_cells(self, codes: CellCodes, room: pygame.Rect) -> tuple[pygame.Surface, float]:
+        """Return a picture of the cells, as large as fits into `room`, and the pixels per cell."""
+        height, width = codes.shape
+        scale = min(room.h / height, room.w / width)
+        self._cells.resize(codes.shape, max(1, int(scale)))
+        self._cells.update(codes)
+        if scale >= 1:
+            return self._cells.surface, self._cells.cell
+        # more cells than pixels
+        size = max(1, round(width * scale)), max(1, round(height * scale))
+        return pygame.transform.smoothscale(self._cells.surface, size), scale
 
 
 # ---- board ---------------------------------------------------------------------------------------
@@ -117,9 +197,8 @@ class Board:
 
     def __init__(self, sheet: SpriteSheet) -> None:
         self._sheet = sheet
-        self._ground = pygame.Surface((0, 0))
-        self._mosaic = TileCanvas(TileCache(sheet, 1), (0, 0))
-        self._origin = 0, 0  # cell in the corner of the ground
+        self._cells = CellSurface(sheet)  # the visible part of the grid, and a bit more
+        self._origin = 0, 0  # cell in the corner of `_cells`
         self._corner = 0, 0  # position of cell 0, 0 on the surface, in pixels
         self._clip = pygame.Rect(0, 0, 0, 0)
         self._shape = 0, 0
@@ -130,76 +209,68 @@ class Board:
         rect: pygame.Rect,
         corner: Point,
         cell: int,
-        grid: NDArray[np.uint8],
-        lit: NDArray[np.bool_] | None,
-        agent: tuple[int, int, int],
+        content: GridContent,
         motion: Motion | None = None,
         progress: float = 1.0,
-        beneath: NDArray[np.uint8] | None = None,
-        color: int = 0,
     ) -> None:
         """Draw a grid into `rect`, scrolled so that the pixel `corner` (y, x) of the grid is at the
-        top left, with cells in the mask `lit` bright. During an animation, `motion` and `progress`
-        give the positions of objects and agent between two frames.
+        top left. During an animation, `motion` and `progress` give the positions of objects and
+        agent between two frames.
 
         Args:
             surface: surface to draw on.
             rect: rectangle to draw into.
             corner: (y, x) in pixels of the point of the grid at the rectangle's top left corner.
             cell: side of a cell in pixels.
-            grid: (H, W, 3) type, state and colour of every cell.
-            lit: (H, W) cells that are drawn bright; None for all.
-            agent: y, x and facing; an agent outside the grid is not drawn.
+            content: grid to draw, after the animation.
             motion: changes to animate; None for no animation.
             progress: progress of the animation, from 0 to 1.
-            beneath: (H, W, 3) objects on the ground, if there is a ground layer.
-            color: colour of the agent, if there are several.
         """
         top, left = round(corner[0]), round(corner[1])
-        self._corner, self._shape = (rect.y - top, rect.x - left), grid.shape[:2]
+        codes = content.codes
+        self._corner, self._shape = (rect.y - top, rect.x - left), codes.shape
         self._clip = rect.clip(surface.get_clip())
-        shown = encode_looks(grid, lit, beneath)
         if motion is not None and progress < 1:
-            bare = ~shown.dtype.type(LOOK_MASK)
-            for _, _, goal, (_, last) in motion.movements:
-                if last:  # else the object is gone then
-                    shown[goal] = FLOOR | shown[goal] & bare
-        self._update_ground(shown, (max(0, top), max(0, left)), rect, cell)
+            _hide_moving_objects(codes, motion)
+        self._update_cells(codes, (max(0, top), max(0, left)), rect, cell)
         with clipped(surface, self._clip):
-            surface.blit(self._ground, self.cell_rect(*self._origin).topleft)
-            if motion is None or progress >= 1:
-                self._draw_agent(surface, agent, ANGLES[agent[2]], color)
-                y, x, _ = agent
-                if 0 <= y < self._shape[0] and 0 <= x < self._shape[1]:
-                    self._sheet.draw_under_agent(surface, self.cell_rect(y, x), grid[y, x])
-            else:
-                for obj, at, alpha in motion.objects(progress):
-                    self._draw_object(surface, obj, at, alpha, shown)
-                turn = (ANGLES[agent[2]] - ANGLES[motion.agent[2]] + 180) % 360 - 180
-                angle = ANGLES[agent[2]] - turn * (1 - progress) + motion.shake(progress)
-                place = lerp(motion.agent, agent, progress)
-                self._draw_agent(surface, (*place, agent[2]), angle, color)
+            surface.blit(self._cells.surface, self.cell_rect(*self._origin).topleft)
+            if motion is not None and progress < 1:
+                for obj, position, opacity in motion.objects(progress):
+                    self._draw_object(surface, obj, position, opacity, codes)
+                self._draw_moving_agent(surface, content, motion, progress)
+                return
+            y, x, facing = content.agent
+            self._draw_agent(surface, content.agent, ANGLES[facing], content.color)
+            if content.has_agent:
+                self._sheet.draw_under_agent(surface, self.cell_rect(y, x), content.grid[y, x])
 
-    def _update_ground(
-        self, shown: CellCodes, start: tuple[int, int], rect: pygame.Rect, cell: int
+    def _update_cells(
+        self, codes: CellCodes, start: tuple[int, int], rect: pygame.Rect, cell: int
     ) -> None:
-        """Redraw the cells of the cached background that have changed in `shown`, for a view that
-        begins `start` pixels (y, x) after the grid's top left."""
-        height, width = shown.shape
+        """Redraw the cached cells that have changed in `codes`, for a view that begins `start`
+        pixels (y, x) after the grid's top left."""
+        height, width = codes.shape
         rows, columns = min(height, ceil(rect.h / cell) + 1), min(width, ceil(rect.w / cell) + 1)
         y, x = min(start[0] // cell, height - rows), min(start[1] // cell, width - columns)
-        if self._mosaic.tiles.cell != cell:
-            self._mosaic = TileCanvas(TileCache(self._sheet, cell), (0, 0))
-        if self._mosaic.shown.shape != (rows, columns):
-            self._mosaic = TileCanvas(self._mosaic.tiles, (rows, columns))
-            self._ground = pygame.Surface((columns * cell, rows * cell), 0, 32)
-        elif self._origin != (y, x):
+        is_new = self._cells.resize((rows, columns), cell)
+        if not is_new and self._origin != (y, x):
             down, right = self._origin[0] - y, self._origin[1] - x
-            self._ground.scroll(right * cell, down * cell)
-            self._mosaic.scroll(down, right)
+            self._cells.surface.scroll(right * cell, down * cell)
+            self._cells.canvas.scroll(down, right)
         self._origin = y, x
-        window = shown[y : y + rows, x : x + columns]
-        self._mosaic.update(pygame.surfarray.pixels2d(self._ground).T, window)
+        self._cells.update(codes[y : y + rows, x : x + columns])
+
+    def _draw_moving_agent(
+        self, surface: pygame.Surface, content: GridContent, motion: Motion, progress: float
+    ) -> None:
+        """Draw the agent on its way to its cell and facing, at `progress` from 0 to 1."""
+        facing = content.agent[2]
+        # at most half a turn
+        turn = (ANGLES[facing] - ANGLES[motion.agent[2]] + 180) % 360 - 180
+        angle = ANGLES[facing] - turn * (1 - progress) + motion.shake(progress)
+        y, x = lerp(motion.agent, content.agent, progress)
+        self._draw_agent(surface, (y, x, facing), angle, content.color)
 
     def _draw_agent(
         self, surface: pygame.Surface, agent: tuple[float, float, int], angle: float, color: int
@@ -209,32 +280,37 @@ class Board:
         height, width = self._shape
         if not (-1 < agent[0] < height and -1 < agent[1] < width):
             return
-        place = self.cell_rect(agent[0], agent[1])
-        side = max(place.w, MIN_AGENT_SIZE)
+        rect = self.cell_rect(agent[0], agent[1])
+        side = max(rect.w, MIN_AGENT_SIZE)
         if angle == ANGLES[agent[2]]:
             sprite = self._sheet.agent(color, side, agent[2])
         else:
             sprite = pygame.transform.rotozoom(self._sheet.agent(color, side), angle, 1)
-        surface.blit(sprite, sprite.get_rect(center=place.center))
+        surface.blit(sprite, sprite.get_rect(center=rect.center))
 
     def _draw_object(
-        self, surface: pygame.Surface, obj: CellObject, place: Point, alpha: float, shown: CellCodes
+        self,
+        surface: pygame.Surface,
+        obj: CellObject,
+        position: Point,
+        opacity: float,
+        codes: CellCodes,
     ) -> None:
-        """Draw an object (type, state, colour) at a position (y, x) in cells, which may be
-        fractional. `alpha` is the opacity from 0 to 1, and `shown` tells which cells are bright."""
-        rect = self.cell_rect(*place)
-        lit = bool(shown[round(place[0]), round(place[1])] >> 24 & 1)
-        sprite = self._sheet.get(self._sheet.sprite_name(*obj[:2]), obj[2], rect.w, is_lit=lit)
-        if alpha < 1:
+        """Draw an object at a position (y, x) in cells, which may be fractional. `opacity` is from
+        0 to 1, and `codes` tell which cells are bright."""
+        (kind, state, color), (y, x) = obj, position
+        rect = self.cell_rect(y, x)
+        is_lit = bool(codes[round(y), round(x)] >> 24 & 1)
+        sprite = self._sheet.get(self._sheet.sprite_name(kind, state), color, rect.w, is_lit=is_lit)
+        if opacity < 1:
             sprite = sprite.copy()
-            sprite.set_alpha(int(255 * alpha))
+            sprite.set_alpha(int(255 * opacity))
         surface.blit(sprite, rect)
 
     def cell_rect(self, y: float, x: float) -> pygame.Rect:
         """Return the rectangle on the surface, in pixels, that the last `draw` used for cell (y,
         x)."""
-        cell = self._mosaic.tiles.cell
-        top, left = self._corner
+        cell, (top, left) = self._cells.cell, self._corner
         return pygame.Rect(left + round(x * cell), top + round(y * cell), cell, cell)
 
     def cell_at(self, position: tuple[int, int]) -> Cell | None:
@@ -242,13 +318,21 @@ class Board:
         there."""
         if not self._clip.collidepoint(position):
             return None
-        cell, (top, left) = self._mosaic.tiles.cell, self._corner
+        cell, (top, left) = self._cells.cell, self._corner
         y, x = (position[1] - top) // cell, (position[0] - left) // cell
         height, width = self._shape
         return (y, x) if 0 <= y < height and 0 <= x < width else None
 
 
-_NO_AGENT = (-9, -9, 0)
+def _hide_moving_objects(codes: CellCodes, motion: Motion) -> None:
+    """Put floor into the cells of `codes` at which the moving objects of `motion` will arrive."""
+    keep_ground = ~codes.dtype.type(LOOK_MASK)
+    for movement in motion.movements:
+        if movement.opacity[1]:  # else the object is gone at the end
+            codes[movement.goal] = FLOOR | codes[movement.goal] & keep_ground
+
+
+_NO_AGENT = (-9, -9, 0)  # outside of the grid, so that it is not drawn
 _READABLE = 5 / 4  # smallest side of a readable cell, in lines of text
 
 
@@ -266,7 +350,7 @@ class EditorMapView(MapDrawing):
         self._sheet = SpriteSheet(folders, theme.palette, types)
         self._board = Board(self._sheet)
         self._camera = Camera()
-        self._size = 1, 1  # cell sides in pixels: whole map visible, current
+        self._fitting_cell = self._cell = 1  # sides in pixels: whole map visible, current
         self._center = 0.0, 0.0
 
     def draw(
@@ -281,26 +365,27 @@ class EditorMapView(MapDrawing):
         visible; `line` is the height of a line of text in pixels."""
         height, width = sketch.shape
         room, readable = (rect.h, rect.w), int(line * _READABLE)
-        cell = max(1, self._camera.cell_size((height, width), room, readable))
-        self._size = max(1, min(rect.h // height, rect.w // width)), cell
+        cell = self._cell = max(1, self._camera.cell_size((height, width), room, readable))
+        self._fitting_cell = max(1, min(rect.h // height, rect.w // width))
         start = scroll_offset((height, width), room, self._update_center(cursor, room, cell), cell)
         grid, ground = sketch.cell_arrays()
-        self._board.draw(surface, rect, start, cell, grid, None, _NO_AGENT, beneath=ground)
+        self._board.draw(surface, rect, start, cell, GridContent(grid, _NO_AGENT, beneath=ground))
         with clipped(surface, rect):
             for y, x, facing in sketch.agents():
-                place = self._board.cell_rect(y, x)
-                surface.blit(self._sheet.get("agent", 0, place.w, facing), place)
+                cell_rect = self._board.cell_rect(y, x)
+                surface.blit(self._sheet.get("agent", 0, cell_rect.w, facing), cell_rect)
 
     def _update_center(
         self, cursor: MapCell, room: tuple[int, int], cell: int
     ) -> tuple[float, float]:
         """Scroll as little as needed to keep the cell `cursor` away from the border of the view;
         return the (y, x) cell in its center."""
-        near = [
-            min(max(center, to - side / cell / 2 + 1.5), to + side / cell / 2 - 1.5)
-            for center, to, side in zip(self._center, cursor, room, strict=True)
-        ]
-        self._center = near[0], near[1]
+        margin = 1.5  # cells between the middle of the cursor's cell and the border
+        y, x = (
+            min(max(center, target - side / cell / 2 + margin), target + side / cell / 2 - margin)
+            for center, target, side in zip(self._center, cursor, room, strict=True)
+        )
+        self._center = y, x
         return self._center
 
     def outline_cells(
@@ -309,10 +394,10 @@ class EditorMapView(MapDrawing):
         """Outline cells of the map; `cells` gives the name of the theme colour for each cell."""
         with clipped(surface, rect):
             for cell, color in cells.items():
-                place = self._board.cell_rect(*cell)
-                thick = max(2, place.w // 16)
-                pygame.draw.rect(surface, self._theme.on_select, place, thick + 1)
-                pygame.draw.rect(surface, getattr(self._theme, color), place, thick)
+                cell_rect = self._board.cell_rect(*cell)
+                width = max(2, cell_rect.w // 16)
+                pygame.draw.rect(surface, self._theme.on_select, cell_rect, width + 1)
+                pygame.draw.rect(surface, getattr(self._theme, color), cell_rect, width)
 
     def cell_at(self, position: tuple[int, int]) -> MapCell | None:
         """Return the cell that is drawn at a position; None if there is none."""
@@ -326,7 +411,7 @@ class EditorMapView(MapDrawing):
         """Make the cells larger for positive `notches` of the mouse wheel, smaller for negative
         ones; 0 resets the zoom."""
         if notches:
-            self._camera.zoom(notches, self._size[1], self._size[0])
+            self._camera.zoom(notches, self._cell, self._fitting_cell)
         else:
             self._camera.cell = None
 
@@ -351,10 +436,9 @@ class GridRenderer:
     def __init__(self, sheet: SpriteSheet, view: str = "both", cell: int = 32) -> None:
         self._sheet, self._view, self._cell = sheet, view, cell
         self._tiles = TileCache(sheet, cell, rgb=True)
-        self._shapes: list[tuple[int, int]] = []
-        self._mosaics: list[TileCanvas] = []
+        self._canvases: list[TileCanvas] = []  # one for each part
         self._picture: NDArray[np.uint8] = np.zeros((0, 0, 3), np.uint8)
-        self._surface = pygame.Surface((0, 0))
+        self._surface = pygame.Surface((0, 0))  # draws into the memory of the picture
 
     def draw(self, frame: Frame) -> NDArray[np.uint8]:
         """Return the picture of a frame as a (height, width, 3) RGB array, with its policy map over
@@ -366,58 +450,59 @@ class GridRenderer:
         """
         if self._view == "explored":
             frame = frame.limit_to_explored()
-        parts = []
-        if self._view != "observation":
-            shown = encode_looks(frame.grid, frame.lit, frame.beneath)
-            parts.append((shown, frame.grid, frame.agent))
+        parts = [state_of(frame)] if self._view != "observation" else []
         if self._view in ("both", "observation"):
-            shown = encode_looks(frame.observation, None, frame.visible_ground)
-            parts.append((shown, frame.observation, frame.observer))
-        shapes = [shown.shape for shown, *_ in parts]
-        if shapes != self._shapes:
+            parts.append(observation_of(frame))
+        shapes = [part.grid.shape[:2] for part in parts]
+        if shapes != [canvas.shown.shape for canvas in self._canvases]:
             self._allocate(shapes)
-        cell, left = self._cell, 0
-        for mosaic, (shown, looks, agent) in zip(self._mosaics, parts, strict=True):
-            height, width = shown.shape
-            part = slice(0, height * cell), slice(left, left + width * cell)
-            mosaic.update(self._picture[part], shown)
-            y, x, facing = agent
-            if 0 <= y < height and 0 <= x < width:
-                side = max(cell, MIN_AGENT_SIZE)
-                over = side - cell
-                corner = left + x * cell - over // 2, y * cell - over // 2
-                self._surface.set_clip((left, 0, width * cell, height * cell))
-                self._surface.blit(self._sheet.agent(frame.color, side, facing), corner)
-                place = pygame.Rect(left + x * cell, y * cell, cell, cell)
-                self._sheet.draw_under_agent(self._surface, place, looks[y, x])
-                mosaic.invalidate(y, x, around=-(-over // cell))
-            left += width * cell + cell // 2
+        left = 0
+        for canvas, part in zip(self._canvases, parts, strict=True):
+            height, width = (side * self._cell for side in part.grid.shape[:2])
+            canvas.update(self._picture[:height, left : left + width], part.codes)
+            self._surface.set_clip((left, 0, width, height))
+            if part.has_agent:
+                self._draw_agent(canvas, part, left)
+            left += width + self._cell // 2
         picture = self._picture.copy()
         if self._view != "observation":
-            rows, columns = picture.shape[:2]
-            surface = pygame.image.frombuffer(picture.data, (columns, rows), "RGB")
-            watched = chain.from_iterable(frame.watched.values())
-            draw_watched_cells(surface, watched, self._cell_rect, DARK.loss)
-            if frame.policy_map:
-                draw_policy_map(surface, frame.policy_map, self._cell_rect)
+            self._draw_overlays(picture, frame)
         return picture
 
-    def _cell_rect(self, y: float, x: float) -> pygame.Rect:
-        cell = self._cell
-        return pygame.Rect(round(x * cell), round(y * cell), cell, cell)
-
-    def _allocate(self, shapes: list[tuple[int, int]]) -> None:
-        """Allocate the image for grids with these (height, width) shapes in cells, placed side by
-        side."""
-        self._shapes = shapes
-        self._mosaics = [TileCanvas(self._tiles, shape) for shape in shapes]
+    def _allocate(self, shapes: list[tuple[int, ...]]) -> None:
+        """Allocate the picture for grids with these (height, width) in cells, side by side."""
+        self._canvases = [TileCanvas(self._tiles, (height, width)) for height, width in shapes]
         cell = self._cell
         width = sum(shape[1] * cell for shape in shapes) + cell // 2 * (len(shapes) - 1)
         height = max(shape[0] * cell for shape in shapes)
         self._picture = np.empty((height, width, 3), np.uint8)
         self._picture[:] = pygame.Color(DARK.background)[:3]
-        # the surface draws into the memory of the array
         self._surface = pygame.image.frombuffer(self._picture.data, (width, height), "RGB")
+
+    def _draw_agent(self, canvas: TileCanvas, part: GridContent, left: int) -> None:
+        """Draw the agent of `part`, whose grid begins `left` pixels from the left; mark the cells
+        that the agent covers, to be redrawn by the next `draw`."""
+        y, x, facing = part.agent
+        rect = self._cell_rect(y, x).move(left, 0)
+        side = max(self._cell, MIN_AGENT_SIZE)
+        excess = side - self._cell
+        corner = rect.x - excess // 2, rect.y - excess // 2
+        self._surface.blit(self._sheet.agent(part.color, side, facing), corner)
+        self._sheet.draw_under_agent(self._surface, rect, part.grid[y, x])
+        canvas.invalidate(y, x, around=-(-excess // self._cell))
+
+    def _draw_overlays(self, picture: NDArray[np.uint8], frame: Frame) -> None:
+        """Draw the cells that guards see, and the policy map if there is one, into `picture`."""
+        height, width, _ = picture.shape
+        surface = pygame.image.frombuffer(picture.data, (width, height), "RGB")
+        watched = chain.from_iterable(frame.watched.values())
+        draw_watched_cells(surface, watched, self._cell_rect, DARK.loss)
+        if frame.policy_map:
+            draw_policy_map(surface, frame.policy_map, self._cell_rect)
+
+    def _cell_rect(self, y: float, x: float) -> pygame.Rect:
+        cell = self._cell
+        return pygame.Rect(round(x * cell), round(y * cell), cell, cell)
 
 
 def make_renderer(scenario: Scenario, view: str, cell: int) -> DrawFrame:

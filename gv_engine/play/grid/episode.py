@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,8 +59,8 @@ class GridHint:
     def __init__(self, game: Any, describe_action: Callable[[str], str]) -> None:
         self._game, self._describe_action = game, describe_action
         self._solver = SolverAutoplayer()
-        self._since = 0.0
-        self._strength = 0
+        self._search_start = 0.0  # monotonic seconds
+        self._strength = 0  # 0 to `HINT_STRENGTHS`
         self.is_searching = False
         self.message = ""
         self.cell: tuple[int, int] | None = None
@@ -70,7 +71,7 @@ class GridHint:
         if self.is_searching:
             return
         self.is_searching, self.message = True, "Looking for a way"
-        self._since = time.monotonic()
+        self._search_start = time.monotonic()
         self._strength = min(self._strength + 1, HINT_STRENGTHS)
 
     def clear(self) -> None:
@@ -80,15 +81,16 @@ class GridHint:
     def update(self) -> None:
         """Check the running search: set `message` to the hint when it has ended, or to a note when
         it takes long."""
-        way = self._solver.path(self._game) if self.is_searching else None
-        if way is None:
-            if self.is_searching and time.monotonic() > self._since + _COMPILE_NOTE_DELAY:
-                self.message = "Looking for a way; the rules are compiled the first time"
+        if not self.is_searching:
             return
-        self.is_searching = False
-        self.message = self._hint_text(way.actions) if way.actions else way.message
+        path = self._solver.path(self._game)
+        if path is not None:
+            self.is_searching = False
+            self.message = self._format_hint(path.actions) if path.actions else path.message
+        elif time.monotonic() > self._search_start + _COMPILE_NOTE_DELAY:
+            self.message = "Looking for a way; the rules are compiled the first time"
 
-    def _hint_text(self, actions: Sequence[str]) -> str:
+    def _format_hint(self, actions: Sequence[str]) -> str:
         """Return the hint of the requested strength, given the `actions` that win; from the second
         strength on, set `cell`."""
         steps = format_count(len(actions), "step")
@@ -108,12 +110,13 @@ class GridHint:
         for action in actions:
             game.apply_action(action)
             before, after = after, game.frame()
+            agent_y, agent_x, _ = before.agent
             changed = np.argwhere((before.grid != after.grid).any(-1)).tolist()
-            y, x = before.agent[:2]
-            near = [(cy, cx) for cy, cx in changed if abs(cy - y) + abs(cx - x) <= 1]
-            things = [cell for cell in near if before.grid[cell][0] != FLOOR]
-            if near:
-                return _describe_cell(before if things else after, (things or near)[0])
+            near = [(y, x) for y, x in changed if abs(y - agent_y) + abs(x - agent_x) <= 1]
+            if objects := [cell for cell in near if before.grid[cell][0] != FLOOR]:
+                return _describe_cell(before, objects[0])
+            if near:  # something has appeared on the floor
+                return _describe_cell(after, near[0])
         return _describe_cell(before, after.agent[:2])
 
 
@@ -131,8 +134,9 @@ def describe_action(action: str, commands: Sequence[KeyCommand] = ()) -> str:
 def list_guards(scenario: Scenario) -> list[tuple[int, int]]:
     """Return (object type, reach in cells) of the guards for each use of the terminating rule named
     `seen`, which ends the episode when a guard sees an agent."""
-    calls = (part for call in scenario.calls(TERMINATING) for part in call.walk())
-    return [(c.arguments["object_type"], c.arguments["reach"]) for c in calls if c.system is _SEEN]
+    nested_calls = (part for call in scenario.calls(TERMINATING) for part in call.walk())
+    arguments = [call.arguments for call in nested_calls if call.system is _SEEN]
+    return [(values["object_type"], values["reach"]) for values in arguments]
 
 
 # ---- episode -------------------------------------------------------------------------------------
@@ -171,18 +175,18 @@ class GridEpisode(Episode):
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
-        self._names = tuple(scenario.agent_group.names)
+        self._names = tuple(scenario.agent_group.names)  # those of absent agents, too
         self.controlled = 0
         self.partners: dict[str, Policy] = {}
         self.actions = scenario.action_names
         self.wait = action_name(WAIT) if _has_only_column_rules(scenario) else ""
         self._simulation = Simulation(scenario)
         self.world = self._simulation.world
-        # last observations of each agent
+        # last observations of each agent, and the cells that it has seen, with ground objects
         self._grid = np.zeros((len(self._names), *scenario.area.shape, 3), np.uint8)
         self._item = np.zeros((len(self._names), 3), np.uint8)
-        self._explored: NDArray[np.uint8] = np.empty((0, 0, 0, 6), np.uint8)
-        self._forgotten: list[int] = []
+        self._explored: NDArray[np.uint8] = np.empty((0, 0, 0, 6), np.uint8)  # (A, H, W, 6)
+        self._forgotten: list[int] = []  # how often each agent has forgotten all cells
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -203,30 +207,32 @@ class GridEpisode(Episode):
     def ending(self) -> str:
         """Return a text for the player on how the episode ended; empty while the episode goes
         on."""
-        return self.scenario.describe_ending(self._simulation.world, self._shown_agent)
+        return self.scenario.describe_ending(self.world, self._shown_agent)
 
     @property
     def _shown_agent(self) -> int:
-        return self.controlled + 1
+        return self.controlled + 1  # entity 0 is no agent
 
     @property
     def commands(self) -> tuple[KeyCommand, ...]:
         """Return the actions that the level defines as key commands. With several agents, also keys
         for a second player and the command that switches the controlled agent."""
-        own = self.scenario.own_actions
+        level_commands = self.scenario.own_actions
         if len(self.agents) == 1:
-            return own
-        taken = {key for command in own for key in command.keys}
-        second = []
+            return level_commands
+        used_keys = {key for command in level_commands for key in command.keys}
+        second_agent, second_commands = self.agents[1], []
         for command in DOMAINS["grid"].keys:
             key = _SECOND_KEYS.get(command.name, "")
-            if command.name in self.actions and key and key not in taken:
-                taken.add(key)
-                name, text = f"{self.agents[1]} ", f"{self.agents[1]}: {command.description}"
-                pad = [f"Second {other}" for other in command.keys if other.startswith("Pad ")]
-                keys = key, *pad
-                second.append(KeyCommand(name + command.name, text, keys, command.repeats))
-        return (*own, *second, KeyCommand("next_agent", "control another agent", ("Tab",)))
+            if command.name in self.actions and key and key not in used_keys:
+                used_keys.add(key)
+                buttons = [f"Second {other}" for other in command.keys if other.startswith("Pad ")]
+                name = f"{second_agent} {command.name}"
+                description = f"{second_agent}: {command.description}"
+                keys = (key, *buttons)
+                second_commands.append(KeyCommand(name, description, keys, command.repeats))
+        switch = KeyCommand("next_agent", "control another agent", ("Tab",))
+        return (*level_commands, *second_commands, switch)
 
     def reset(self, seed: int) -> None:
         """Start the episode that a Gymnasium environment starts with this seed."""
@@ -234,29 +240,31 @@ class GridEpisode(Episode):
         for name, policy in self.partners.items():
             policy.begin([0], seed, [self._names.index(name)])
         self._clear_explored()
-        self._observe()
+        self._update_observations()
 
     def refusal_reason(self, action: str) -> str:
         """Return a sentence on why `action`, an action's name, is not allowed; an empty text if it
         is allowed."""
-        for name, does in self._parse(action).items():
+        by_agent = self._parse(action)
+        for name, agent_action in by_agent.items():
             if name not in self.agents:
                 return f"no agent {name!r}{describe_allowed(name, self.agents)}"
-            if not does or does not in (*self.actions, self.wait):
-                return f"{describe_action(does).capitalize()}: not in this level"
-        if len(self.agents) > len(self._parse(action)) and not self.wait:
+            if not agent_action or agent_action not in (*self.actions, self.wait):
+                return f"{describe_action(agent_action).capitalize()}: not in this level"
+        if len(self.agents) > len(by_agent) and not self.wait:
             return "Nobody can wait in this level: say what each agent does"
         return ""
 
     def _parse(self, action: str) -> dict[str, str]:
         """Return the action of each agent, by agent name, in a text such as "ann MOVE_FORWARD | bob
-        TOGGLE"."""
+        TOGGLE". An action without a name is that of the controlled agent."""
         if len(self._names) == 1:
             return {self._names[0]: action}
         if action == self.wait:
             return {}
         parts = [part.rpartition(" ") for part in action.split(ACTION_SEPARATOR)]
-        return {name or self.agents[self.controlled]: does for name, _, does in parts}
+        player = self.agents[self.controlled]
+        return {name or player: agent_action for name, _, agent_action in parts}
 
     def joint_action(self, action: str) -> str:
         """Return a text with the actions of all agents: the player's `action`, and for other agents
@@ -265,20 +273,26 @@ class GridEpisode(Episode):
             return action
         by_agent = self._parse(action)
         for agent, name in enumerate(self.agents, 1):
-            done = self.world.done[agent] and not self.world.terminated
-            if name in self.partners and name not in by_agent and not done:
-                choice = self.partners[name].act(*self._observe_agent(agent))[0]
-                by_agent[name] = self.actions[int(choice)]
-        acting = (name for name in self.agents if by_agent.get(name, self.wait) != self.wait)
-        return ACTION_SEPARATOR.join(f"{name} {by_agent[name]}" for name in acting) or self.wait
+            is_done = self.world.done[agent] and not self.world.terminated
+            if name in self.partners and name not in by_agent and not is_done:
+                index = self.partners[name].act(*self._observe_agent(agent))[0]
+                by_agent[name] = self.actions[int(index)]
+        acting = {name: by_agent[name] for name in by_agent if by_agent[name] != self.wait}
+        return self._join(acting) or self.wait
+
+    def _join(self, by_agent: Mapping[str, str]) -> str:
+        names = [name for name in self.agents if name in by_agent]
+        return ACTION_SEPARATOR.join(f"{name} {by_agent[name]}" for name in names)
 
     def action_indices(self, action: str) -> Any:
         """Return the index of `action` in `actions`, as environments take it; with several agents,
         a tuple with an index for each."""
         if len(self._names) == 1:
             return super().action_indices(action)
-        acting = {name for k, name in enumerate(self.agents, 1) if not self.world.done[k]}
-        by_agent = {name: self.wait if name in acting else self.actions[0] for name in self._names}
+        by_agent = dict.fromkeys(self._names, self.actions[0])  # what absent and done agents do
+        for agent, name in enumerate(self.agents, 1):
+            if not self.world.done[agent]:
+                by_agent[name] = self.wait
         by_agent |= self._parse(action)
         return tuple(map(self.actions.index, by_agent.values()))
 
@@ -287,11 +301,8 @@ class GridEpisode(Episode):
         the player's action from `action`, and the actions of all other agents from `others`."""
         if len(self._names) == 1 or self.refusal_reason(action):
             return action
-        own = {self.agents[self.controlled]: self.wait or self.actions[0], **self._parse(action)}
-        by_agent = self._parse(others) | own
-        return ACTION_SEPARATOR.join(
-            f"{name} {by_agent[name]}" for name in self.agents if name in by_agent
-        )
+        player = {self.agents[self.controlled]: self.wait or self.actions[0]}
+        return self._join(self._parse(others) | player | self._parse(action))
 
     def step(self, action: str) -> None:
         """Take an action, given by name, for which `refusal_reason` is empty.
@@ -300,9 +311,11 @@ class GridEpisode(Episode):
             RuleError: a rule fails.
         """
         by_agent = self._parse(action)
-        acts = (by_agent.get(name, self.wait or self.actions[0]) for name in self._names)
-        self._simulation.step(*(WAIT if act == self.wait else named_action(act) for act in acts))
-        self._observe()
+        actions = [by_agent.get(name, self.wait or self.actions[0]) for name in self._names]
+        self._simulation.step(
+            *(WAIT if action == self.wait else named_action(action) for action in actions)
+        )
+        self._update_observations()
 
     def mask(self) -> dict[str, bool]:
         """Return for each action of the controlled agent, by name, True if it would have an effect
@@ -321,17 +334,21 @@ class GridEpisode(Episode):
         if len(self._names) == 1:
             return self._observe_agent(1)
         by_agent = [self._observe_agent(agent) for agent in self._simulation.agents]
-        observation, info = (_stack_agents(parts) for parts in zip(*by_agent, strict=True))
+        stack = partial(np.stack, axis=1)
+        observation, info = (join_nested(parts, stack) for parts in zip(*by_agent, strict=True))
         return observation, info
 
     def _observe_agent(self, agent: int) -> PolicyInput:
         """Return observation and info of one agent (numbered from 1) with an axis of one world, as
         from `GridVectorEnv`."""
-        scenario, world = self.scenario, self._simulation.world
+        scenario, world = self.scenario, self.world
         grid, item = self._grid[agent - 1], self._item[agent - 1]
-        parts = scenario.missions, scenario.observed_state
-        numbers = [part.encode(world, agent) for part in parts if part]
-        observation = make_encoder(scenario, "default").encode(grid, item, *numbers)
+        vectors = [
+            part.encode(world, agent)
+            for part in (scenario.missions, scenario.observed_state)
+            if part
+        ]
+        observation = make_encoder(scenario, "default").encode(grid, item, *vectors)
         names = scenario.reward_names
         terms = self._simulation.terms_of(agent) or (0.0,) * len(names)
         info = {
@@ -348,29 +365,40 @@ class GridEpisode(Episode):
         """Return a frame with all data to draw the current state, and `message`, a text for the
         player."""
         frames: list[Frame] = []
-        shown = self._shown_agent
-        self._simulation.render(frames.append, self._grid[shown - 1].copy(), message, shown)
-        explored = self._explored[shown - 1].copy()
-        marks, watched = self._agent_marks(), self._find_watched_cells()
-        known = replace(frames[-1], explored=explored, is_dim=self.scenario.is_dim)
-        return replace(known, marks=marks, watched=watched)
+        agent = self._shown_agent
+        self._simulation.render(frames.append, self._grid[agent - 1].copy(), message, agent)
+        return replace(
+            frames[-1],
+            explored=self._explored[agent - 1].copy(),
+            is_dim=self.scenario.is_dim,
+            marks=self._agent_marks(),
+            watched=self._find_watched_cells(),
+        )
 
     def _find_watched_cells(self) -> dict[Cell, list[Cell]]:
         """Return the cells that guards see, by the cell of the guard."""
-        world, watched = self.world, dict[Cell, list[Cell]]()
+        world = self.world
+        watched: dict[Cell, list[Cell]] = {}
         for object_type, reach in list_guards(self.scenario.members[world.member]):
             for guard in all_of(world, object_type).tolist():
-                y, x = place = int(world.position.y[guard]), int(world.position.x[guard])
-                cells = watched.setdefault(place, [])
-                for _ in range(reach):
-                    y, x = beside(y, x, world.state_of(guard))
-                    if not world.inside(y, x):
-                        break
-                    is_last = blocks_vision(world, world.at[y, x])
-                    cells += [(y, x)] if not is_last or can_enter(world, y, x) else []
-                    if is_last:
-                        break
+                cell = int(world.position.y[guard]), int(world.position.x[guard])
+                ray = self._iter_ray(cell, world.state_of(guard), reach)
+                watched.setdefault(cell, []).extend(ray)
         return watched
+
+    def _iter_ray(self, cell: Cell, direction: int, reach: int) -> Iterator[Cell]:
+        """Yield the cells that a guard in `cell` sees, at most `reach`, up to the first one that
+        blocks vision; that one only if an agent can enter it."""
+        y, x = cell
+        for _ in range(reach):
+            y, x = beside(y, x, direction)
+            if not self.world.inside(y, x):
+                return
+            is_last = blocks_vision(self.world, self.world.at[y, x])
+            if not is_last or can_enter(self.world, y, x):
+                yield y, x
+            if is_last:
+                return
 
     def _agent_marks(self) -> tuple[AgentMark, ...]:
         """Return a mark for each agent on the board, first for the agent whose view is shown; () in
@@ -378,17 +406,18 @@ class GridEpisode(Episode):
         if len(self.agents) == 1:
             return ()
         position, shown = self.world.position, self._shown_agent
-        agents = sorted(range(1, len(self.agents) + 1), key=lambda agent: agent != shown)
-        return tuple(
-            AgentMark(self._names[agent - 1], *self.scenario.agent_group.team_of(agent), cell)
-            for agent in agents
-            if (cell := (int(position.y[agent]), int(position.x[agent])))[0] >= 0
-        )
+        marks = []
+        for agent in sorted(range(1, len(self.agents) + 1), key=lambda agent: agent != shown):
+            cell = int(position.y[agent]), int(position.x[agent])
+            if cell[0] >= 0:
+                team = self.scenario.agent_group.team_of(agent)
+                marks.append(AgentMark(self._names[agent - 1], *team, cell))
+        return tuple(marks)
 
     def row(self) -> NDArray[Any]:
         """Return the record (row) of the whole world, an array of shape () and dtype
         `scenario.layout.dtype`."""
-        return self._simulation.world.snapshot()
+        return self.world.snapshot()
 
     def load_row(self, row: NDArray[Any]) -> None:
         """Start the episode in the state `row`, a record that `env.snapshot()` returned.
@@ -397,10 +426,10 @@ class GridEpisode(Episode):
             ValueError: the row does not belong to this scenario, or is invalid.
         """
         row = self.scenario.check_rows(row)
-        self._simulation.world.restore(row)
+        self.world.restore(row)
         self._clear_explored()
-        self._observe()
-        self._simulation.world.rng = generator_from_row(row["rng"])  # observing may sample
+        self._update_observations()
+        self.world.rng = generator_from_row(row["rng"])  # observing may sample
 
     def state_digest(self) -> str:
         """Return a hash of the whole state as 16 hexadecimal digits."""
@@ -417,40 +446,42 @@ class GridEpisode(Episode):
         sentences = world_differences(other.world, self.world, self.agents)
         before, after = other._grid, self._grid
         if before.shape != after.shape:
-            (_, h, w, _), (_, *size, _) = before.shape, after.shape
-            sentences.append(f"the view has {size[0]} × {size[1]} cells, had {h} × {w}")
+            (_, old_height, old_width, _), (_, height, width, _) = before.shape, after.shape
+            had = f"had {old_height} × {old_width}"
+            sentences.append(f"the view has {height} × {width} cells, {had}")
         elif not sentences and (before != after).any():
-            seen = [int((shown[..., 0] != HIDDEN).sum()) for shown in (after, before)]
-            changed = int((before != after).any(-1).sum())
-            sentences.append(f"{seen[0]} cells are seen, were {seen[1]}; {changed} look different")
+            seen, seen_before = ((grid[..., 0] != HIDDEN).sum() for grid in (after, before))
+            changed = (before != after).any(-1).sum()
+            counts = f"{seen} cells are seen, were {seen_before}"
+            sentences.append(f"{counts}; {changed} look different")
         return sentences
 
     def snapshot(self) -> tuple[bytes, list[tuple[float, ...]]]:
         """Return the current state for `restore`: world and observations as compressed bytes, and
         each agent's last rewards by reward function."""
-        shown = (self._grid, self._item, self._explored)
-        parts = (self.row().tobytes(), *(array.tobytes() for array in shown))
+        arrays = (self.row(), self._grid, self._item, self._explored)
+        data = b"".join(array.tobytes() for array in arrays)
         terms = [self._simulation.terms_of(agent) for agent in self._simulation.agents]
-        return zlib.compress(b"".join(parts), 1), terms
+        return zlib.compress(data, 1), terms
 
     def restore(self, snapshot: tuple[bytes, list[tuple[float, ...]]]) -> None:
         """Restore the state in a snapshot from `snapshot`."""
-        packed, terms = snapshot
+        compressed, terms = snapshot
         dtype = self.scenario.layout.dtype
-        data = np.frombuffer(zlib.decompress(packed), np.uint8)
+        data = np.frombuffer(zlib.decompress(compressed), np.uint8)
         sizes = dtype.itemsize, self._grid.size, self._item.size
         row, grid, item, explored = np.split(data, np.cumsum(sizes))
-        self._simulation.world.restore(row.view(dtype)[0:1].reshape(()))
+        self.world.restore(row.view(dtype).reshape(()))
         self._clear_explored()
-        for array, data in ((self._explored, explored), (self._grid, grid), (self._item, item)):
-            array[...] = data.reshape(array.shape)
-        for agent, values in zip(self._simulation.agents, terms, strict=True):
-            self._simulation.set_terms(agent, values)
+        for array, values in ((self._explored, explored), (self._grid, grid), (self._item, item)):
+            array[...] = values.reshape(array.shape)
+        for agent, agent_terms in zip(self._simulation.agents, terms, strict=True):
+            self._simulation.set_terms(agent, agent_terms)
 
     def _clear_explored(self) -> None:
         """Mark all cells as unexplored for all agents."""
-        world = self._simulation.world
-        self._explored = np.zeros((len(self._names), world.height, world.width, 6), np.uint8)
+        shape = (len(self._names), self.world.height, self.world.width, 6)
+        self._explored = np.zeros(shape, np.uint8)
         self._explored[..., 0] = HIDDEN
         self._forgotten = self._count_forgotten()
 
@@ -459,11 +490,11 @@ class GridEpisode(Episode):
             return [0] * len(self._names)
         return [self.world.forgotten.count[agent] for agent in self.scenario.layout.agent_entities]
 
-    def _observe(self) -> None:
+    def _update_observations(self) -> None:
         """Compute the observations of all agents, and mark the cells that each agent sees as
-        explored by it."""
+        explored by it; an agent that has forgotten its cells begins anew."""
         self.controlled = min(self.controlled, len(self.agents) - 1)
-        world, area = self._simulation.world, self.scenario.area
+        world, area = self.world, self.scenario.area
         forgotten = self._count_forgotten()
         if self._explored.shape[1:3] != (world.height, world.width):
             self._clear_explored()
@@ -473,19 +504,21 @@ class GridEpisode(Episode):
         self._forgotten = forgotten
         # once a step, as in an environment: observing may use the world's generator
         for agent in self._simulation.agents:
-            shown, explored = self._grid[agent - 1], self._explored[agent - 1]
-            self._simulation.observe(shown, self._item[agent - 1], agent)
+            view, explored = self._grid[agent - 1], self._explored[agent - 1]
+            self._simulation.observe(view, self._item[agent - 1], agent)
             if world.position.y[agent] >= 0:
-                seen = area.grid_mask(world, agent, shown[..., 0] != HIDDEN)
+                seen = area.grid_mask(world, agent, view[..., 0] != HIDDEN)
                 explored[seen, :3] = world.cells(seen)
                 if (beneath := world.beneath(seen)) is not None:
                     explored[seen, 3:] = beneath
 
 
-def _stack_agents(parts: Sequence[Any]) -> Any:
+def join_nested(parts: Sequence[Any], join: Callable[[Sequence[Any]], Any]) -> Any:
+    """Return `join(parts)`; for dicts, which may be nested, a dict of what `join` returns for the
+    values of each key."""
     if isinstance(parts[0], dict):
-        return {name: _stack_agents([part[name] for part in parts]) for name in parts[0]}
-    return np.stack(parts, axis=1)
+        return {key: join_nested([part[key] for part in parts], join) for key in parts[0]}
+    return join(parts)
 
 
 def _has_only_column_rules(scenario: Scenario) -> bool:

@@ -86,7 +86,8 @@ def make_rollout_env(
 ) -> GridVectorEnv | AgentsVectorEnv:
     """Return a vector environment for recording rollouts, with `num_envs` worlds stepped by
     `workers` threads. With several agents, its arrays have an axis of agents."""
-    env_class = GridVectorEnv if scenario.layout.agents == 1 else AgentsVectorEnv
+    is_single_agent = scenario.layout.agents == 1
+    env_class = GridVectorEnv if is_single_agent else AgentsVectorEnv
     return env_class(scenario, num_envs, num_threads=workers, copy=False, **options)
 
 
@@ -123,7 +124,7 @@ def with_step_limit(scenario: Scenario, max_steps: int | None) -> Scenario:
 
 def describe_size(scenario: Scenario) -> str:
     """Return the size of the level of seed 0 as text, such as "7×9"; for a mixture of scenarios,
-    the size of each."""
+    the different sizes."""
     levels = (make_level(member, 0) for member in scenario.members)
     return ", ".join(dict.fromkeys(f"{world.height}×{world.width}" for world in levels))
 
@@ -138,47 +139,65 @@ def check_scenario(scenario: Scenario, plan: CheckPlan) -> CheckReport:
     """Check a scenario for errors: compare episodes in object worlds with those in compiled worlds,
     test rules and sprites, and search for solutions. `plan` gives the number of episodes and the
     limits."""
-    episodes, seed, limit, quick, policy = plan
-    if policy:  # an unknown one fails before anything compiles
-        load_policies(policy, scenario, 1, len(scenario.actions))
-    broken_contracts = find_broken_contracts(scenario, seed=seed)  # first, as it can be interrupted
-    compiles = "not tried" if quick else _compile_result(scenario)
-    report = compare(scenario, episodes, seed, compiles == "yes", limit, policy)
+    if plan.policy:  # an unknown one fails before anything compiles
+        load_policies(plan.policy, scenario, 1, len(scenario.actions))
+    # first, as it can be interrupted
+    broken_contracts = find_broken_contracts(scenario, seed=plan.seed)
+    compiles = "not tried" if plan.quick else _compile_result(scenario)
+    is_compiled = compiles == "yes"
+    report = compare(scenario, plan.episodes, plan.seed, is_compiled, plan.limit, plan.policy)
     facts: list[tuple[str, object]] = [("compiles", compiles)]
     facts += [("episodes", report.episodes), ("steps", f"{report.steps:,}")]
     faults = [*broken_contracts, *filter(None, [report.fault]), *find_broken_sprites(scenario)]
-    mistakes = [] if faults else find_placed_mistakes(scenario)
+    exception = ""
     if not faults:
+        mistakes = find_placed_mistakes(scenario)
         facts += [finding for finding, place in mistakes if place.path not in _GOALS]
         faults = [finding.message for finding, place in mistakes if place.path in _GOALS]
         solution_facts, solution_faults = check_solution(scenario)
         facts, faults = facts + solution_facts, faults + solution_faults
-    number = len(mistakes)
-    exception = f" but {errors.format_count(number, 'likely mistake')} above" if number else ""
-    exception += ", with nothing compiled or searched" if quick else ""
-    try:
-        survey = None if faults or quick else Survey(scenario, range(_LEVELS), limit, checked=True)
-    except errors.SeveralAgentsError as error:
-        survey, exception = None, ", and nothing searched"
-        facts.append(("searched", f"no: {error}"))
-    if survey:
-        facts += [("searched", survey.extent), ("can be won", survey)]
-        verdicts = {solution.verdict for solution in survey.solutions.values()}
-        if scenario.tells_success and verdicts == {Verdict.LOST}:
-            faults = [
-                f"{scenario.name}: none of the levels of {len(survey.solutions)} seeds can be won"
-            ]
-        par_facts, par_faults = check_par(scenario, survey)
-        facts, faults = facts + par_facts, faults + par_faults
-        if Verdict.LOST in verdicts:
-            exception += ", but levels that cannot be won"
-        elif verdicts != {Verdict.WON} or len(survey.solutions) < _LEVELS:
-            exception += ", as far as levels were searched"
+        if mistakes:
+            exception = f" but {errors.format_count(len(mistakes), 'likely mistake')} above"
+    if plan.quick:
+        exception += ", with nothing compiled or searched"
+    elif not faults:
+        try:
+            survey = Survey(scenario, range(_LEVELS), plan.limit, checked=True)
+        except errors.SeveralAgentsError as error:
+            facts.append(("searched", f"no: {error}"))
+            exception = ", and nothing searched"
+        else:
+            facts += [("searched", survey.extent), ("can be won", survey)]
+            par_facts, par_faults = check_par(scenario, survey)
+            facts, faults = facts + par_facts, [*_find_unsolvable(scenario, survey), *par_faults]
+            exception += _describe_survey_limits(survey)
     if not faults:
         other = "else " if scenario.warnings else ""
-        both = "object world equals compiled world, and " if compiles == "yes" else ""
+        both = "object world equals compiled world, and " if is_compiled else ""
         facts.append(("found", f"{both}nothing {other}wrong{exception}"))
     return CheckReport(facts, faults)
+
+
+def _find_unsolvable(scenario: Scenario, survey: Survey) -> list[str]:
+    """Return an error message if `survey` has found that no level can be won, else []."""
+    if not scenario.tells_success or _verdicts(survey) != {Verdict.LOST}:
+        return []
+    return [f"{scenario.name}: none of the levels of {len(survey.solutions)} seeds can be won"]
+
+
+def _describe_survey_limits(survey: Survey) -> str:
+    """Return a phrase on levels that cannot be won or were not searched to the end; "" if all
+    levels can be won."""
+    verdicts = _verdicts(survey)
+    if Verdict.LOST in verdicts:
+        return ", but levels that cannot be won"
+    if verdicts != {Verdict.WON} or len(survey.solutions) < _LEVELS:
+        return ", as far as levels were searched"
+    return ""
+
+
+def _verdicts(survey: Survey) -> set[Verdict]:
+    return {solution.verdict for solution in survey.solutions.values()}
 
 
 def _compile_result(scenario: Scenario) -> str:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from components.core import HIDDEN
 from gv_engine.envs.representations import REPRESENTATIONS
 from gv_engine.play.grid.motion import Cell
 from gv_engine.play.grid.plugin import DOMAIN
@@ -43,13 +44,13 @@ class GridInspector:
         theme: colours of the panel.
 
     Attributes:
-        chosen: (y, x) of the inspected cell; None for the agent's cell.
+        selected_cell: (y, x) of the inspected cell; None for the agent's cell.
     """
 
     title = "Inspector"
 
     def __init__(self, game: Any, theme: Theme) -> None:
-        self.chosen: Cell | None = None
+        self.selected_cell: Cell | None = None
         self._game, self._theme = game, theme
         self._pages: dict[str, Callable[[], Iterator[PageLine]]] = {
             "Cell": self._cell_lines,
@@ -59,25 +60,24 @@ class GridInspector:
             "Actions": self._actions_lines,
         }
         self._page = "Cell"
-        self._representation = REPRESENTATIONS[0]
-        self._function = AS_SHOWN
-        self._scrolled = 0
-        self._line = 16
-        self._room = 1  # lines
+        self._selected = {"Observation": REPRESENTATIONS[0], "Sight": AS_SHOWN}  # option by page
+        self._first_line = 0
+        self._num_visible_lines = 1
+        self._line = 16  # height of a line in pixels
         self._width = 300  # pixels
         self._buttons: list[tuple[pygame.Rect, str]] = []
         self._scenario: Scenario | None = None
         self._inspection: inspection.Inspection
-        self._trial: inspection.ActionPreview
+        self._preview: inspection.ActionPreview
         self._outcomes: Mapping[str, inspection.Outcome] = {}
         self._frame: Frame
-        self._is_stale = True
-        self._rows: list[PageLine] = []
+        self._is_outdated = True
+        self._lines: list[PageLine] = []
         self._sight: inspection.VisibleCells | None = None
 
     def begin(self) -> None:
         """Mark the pages as outdated, because the frame has changed."""
-        self._is_stale = True
+        self._is_outdated = True
 
     # ---- pages ---------------------------------------------------------------------------
 
@@ -85,46 +85,46 @@ class GridInspector:
     def lit(self) -> NDArray[np.bool_] | None:
         """Return an (H, W) bool array of the cells that the selected visibility function shows, to
         be drawn bright; None to draw bright what the agent saw."""
-        if self._page != "Sight" or self._function == AS_SHOWN:
-            return None
         self._refresh()
         return None if self._sight is None or self._sight.problem else self._sight.on_grid
 
     def _refresh(self) -> None:
         """Compute the lines of the current page again if they are outdated."""
-        if not self._is_stale:
+        if not self._is_outdated:
             return
-        self._is_stale, self._frame = False, self._game.frame()
+        self._is_outdated, self._frame = False, self._game.frame()
         if self._scenario is not self._game.scenario:
             self._scenario = self._game.scenario
             self._inspection = inspection.Inspection(self._scenario)
-            self._trial = inspection.ActionPreview(self._scenario)
+            self._preview = inspection.ActionPreview(self._scenario)
         self._inspection.load(self._game.row())
         height, width = self._frame.grid.shape[:2]
-        if self.chosen is not None and not (self.chosen[0] < height and self.chosen[1] < width):
-            self.chosen = None
-        if self._function not in self._choices("Sight"):
-            self._function = AS_SHOWN
+        if self.selected_cell is not None:
+            y, x = self.selected_cell
+            self.selected_cell = (y, x) if y < height and x < width else None
+        function = self._selected["Sight"]
+        if function not in REGISTRIES[VISIBILITY]:
+            function = self._selected["Sight"] = AS_SHOWN
         self._sight = None
-        if self._page == "Sight" and self._function != AS_SHOWN:
-            self._sight = self._inspection.visible_cells(self._function)
+        if self._page == "Sight" and function != AS_SHOWN:
+            self._sight = self._inspection.visible_cells(function)
         if self._page == "Actions":
-            self._outcomes = self._trial.outcomes(self._game.row())
-        self._rows = list(self._pages[self._page]())
+            self._outcomes = self._preview.outcomes(self._game.row())
+        self._lines = list(self._pages[self._page]())
 
-    def _choices(self, page: str) -> tuple[str, ...]:
-        """Return the options that a page offers: names of representations or of visibility
-        functions; () on other pages."""
-        if page == "Observation":
+    def _list_options(self) -> tuple[str, ...]:
+        """Return the options that the current page offers: names of representations or of
+        visibility functions; () on other pages."""
+        if self._page == "Observation":
             return REPRESENTATIONS
-        if page == "Sight":
+        if self._page == "Sight":
             return (AS_SHOWN, *REGISTRIES[VISIBILITY])
         return ()
 
     def _cell_lines(self) -> Iterator[PageLine]:
         """Yield the lines of the page "Cell": the entities in the inspected cell, with their
         components."""
-        y, x = self.chosen or self._frame.agent[:2]
+        y, x = self.selected_cell or self._frame.agent[:2]
         yield PageLine("cell", format_cell(y, x))
         try:
             entities = self._inspection.cell(y, x)
@@ -146,32 +146,31 @@ class GridInspector:
 
     def _observation_lines(self) -> Iterator[PageLine]:
         """Yield the lines of the page "Observation": its arrays in the selected representation."""
-        frame = self._frame
-        cells = frame.observation, frame.item
+        frame, representation = self._frame, self._selected["Observation"]
         try:
-            arrays = self._inspection.observation(self._representation, *cells)
+            arrays = self._inspection.observation(representation, frame.observation, frame.item)
         except ValueError as error:
             yield PageLine(str(error))
             return
+        objects = {"grid": frame.observation, "item": np.array(frame.item, np.uint8)}
         for name, array in arrays.items():
             shape = " × ".join(map(str, array.shape))
             yield PageLine(name, f"{shape} {array.dtype}", is_heading=True)
-            objects = {"grid": frame.observation, "item": np.array(frame.item, np.uint8)}.get(name)
-            parts: list[tuple[str, NDArray[Any], str]] = [("", array, self._meaning_of(name))]
-            if objects is not None:
-                legends = inspection.describe_numbers(array, objects, frame.types)
-                parts = [
-                    (part, array[..., k], ", ".join(f"{n} {w}" for n, w in legends[k].items()))
-                    for k, part in enumerate(("type", "state", "colour"))
-                ]
-            for part, numbers, legend in parts:
-                if part:
-                    yield PageLine(part)
-                for line in np.atleast_2d(numbers).tolist():
-                    yield PageLine("", columns=tuple(f"{number:g}" for number in line))
-                yield from self._notes(legend)
+            if name not in objects:
+                yield from self._number_lines(array, self._explain_array(name))
+                continue
+            legends = inspection.describe_numbers(array, objects[name], frame.types)
+            for index, (part, words) in enumerate(zip(("type", "state", "colour"), legends)):
+                yield PageLine(part)
+                legend = ", ".join(f"{number} {word}" for number, word in words.items())
+                yield from self._number_lines(array[..., index], legend)
 
-    def _meaning_of(self, name: str) -> str:
+    def _number_lines(self, numbers: NDArray[Any], legend: str) -> Iterator[PageLine]:
+        for row in np.atleast_2d(numbers).tolist():
+            yield PageLine("", columns=tuple(f"{number:g}" for number in row))
+        yield from self._note_lines(legend)
+
+    def _explain_array(self, name: str) -> str:
         """Return an explanation of the numbers in the observation array `name`; an empty text if
         there is none."""
         scenario = self._inspection.scenario
@@ -186,7 +185,10 @@ class GridInspector:
         if self._sight is not None and self._sight.problem:
             yield PageLine(self._sight.problem)
             return
-        seen = self._sight.seen if self._sight is not None else self._frame.observation[..., 0] != 1
+        if self._sight is not None:
+            seen = self._sight.seen
+        else:
+            seen = self._frame.observation[..., 0] != HIDDEN
         yield PageLine("seen", f"{int(seen.sum())} of {seen.size} cells of the view")
         for line in seen.tolist():
             yield PageLine("", columns=tuple(SEEN if cell else NOT_SEEN for cell in line))
@@ -194,7 +196,7 @@ class GridInspector:
     def _actions_lines(self) -> Iterator[PageLine]:
         """Yield the lines of the page "Actions": whether each action is valid, and its effects."""
         commands = (*DOMAIN.keys, *self._inspection.scenario.own_actions)
-        titles = {key.name: key.description.capitalize() for key in commands}  # as in the help
+        titles = {command.name: command.description.capitalize() for command in commands}
         for action, is_valid in self._inspection.actions().items():
             name = titles.get(action, action.replace("_", " ").capitalize())
             yield PageLine(name, "does something" if is_valid else "nothing", is_heading=is_valid)
@@ -203,7 +205,7 @@ class GridInspector:
 
     def _outcome_lines(self, outcome: inspection.Outcome) -> Iterator[PageLine]:
         """Yield lines on the outcome of an action: effects, end of the episode and rewards."""
-        yield from self._notes("; ".join(outcome.effects) or outcome.problem)
+        yield from self._note_lines("; ".join(outcome.effects) or outcome.problem)
         if outcome.ending:
             yield PageLine(outcome.ending, "", 1)
         for name, value in outcome.terms.items():
@@ -222,9 +224,9 @@ class GridInspector:
         }
         for name, value in frame.terms.items():
             yield PageLine(name.replace("_", " "), format_reward(value))
-            yield from self._notes(descriptions.get(name, ""))
+            yield from self._note_lines(descriptions.get(name, ""))
 
-    def _notes(self, text: str) -> Iterator[PageLine]:
+    def _note_lines(self, text: str) -> Iterator[PageLine]:
         for line in wrap_text(text, self._line, max(self._line, self._width - self._line)):
             yield PageLine(line, "", 1)
 
@@ -234,7 +236,7 @@ class GridInspector:
         """Draw the inspector panel into `rect`. `line` is the height of a line of text in
         pixels."""
         width = rect.w - line - line // 2
-        self._is_stale |= (self._line, self._width) != (line, width)
+        self._is_outdated |= (self._line, self._width) != (line, width)
         self._line, self._width = line, width
         self._refresh()
         self._buttons = []
@@ -249,21 +251,21 @@ class GridInspector:
         bar."""
         line = self._line
         top = self._draw_buttons(surface, inner, inner.y, tuple(self._pages), self._page)
-        choices = self._choices(self._page)
-        if choices:
-            chosen = self._representation if self._page == "Observation" else self._function
-            top = self._draw_buttons(surface, inner, top, choices, chosen)
+        if options := self._list_options():
+            top = self._draw_buttons(surface, inner, top, options, self._selected[self._page])
         body = pygame.Rect(inner.x, top + line // 4, inner.w, inner.bottom - top - line // 4)
-        self._room = max(1, body.h // line)
-        self._scrolled = max(0, min(self._scrolled, len(self._rows) - self._room))
-        rows = self._rows[self._scrolled : self._scrolled + self._room]
-        room = body.inflate(-line // 2, 0).move(-line // 4, 0)
-        for number, row in enumerate(rows):
-            self._draw_row(surface, pygame.Rect(room.x, body.y + number * line, room.w, line), row)
-        if len(self._rows) > self._room:
-            tall = max(line, body.h * self._room // len(self._rows))
-            down = (body.h - tall) * self._scrolled // (len(self._rows) - self._room)
-            bar = pygame.Rect(body.right - line // 4, body.y + down, max(2, line // 4), tall)
+        num_lines, num_visible = len(self._lines), max(1, body.h // line)
+        self._num_visible_lines = num_visible
+        self._scroll(0)
+        text_width = body.w - line // 2  # beside the scroll bar
+        visible_lines = self._lines[self._first_line : self._first_line + num_visible]
+        for number, page_line in enumerate(visible_lines):
+            line_rect = pygame.Rect(body.x, body.y + number * line, text_width, line)
+            self._draw_line(surface, line_rect, page_line)
+        if num_lines > num_visible:
+            bar_height = max(line, body.h * num_visible // num_lines)
+            y = body.y + (body.h - bar_height) * self._first_line // (num_lines - num_visible)
+            bar = pygame.Rect(body.right - line // 4, y, max(2, line // 4), bar_height)
             surface.fill(self._theme.outline, bar)
 
     def _draw_buttons(
@@ -272,10 +274,10 @@ class GridInspector:
         rect: pygame.Rect,
         top: int,
         names: tuple[str, ...],
-        chosen: str,
+        selected: str,
     ) -> int:
         """Draw a button for each of `names` from the pixel row `top` on, wrapped into lines, with
-        `chosen` highlighted; return the pixel row below the buttons."""
+        `selected` highlighted; return the pixel row below the buttons."""
         line, theme, left = self._line, self._theme, rect.x
         for name in names:
             title = name.replace("_", " ")
@@ -283,39 +285,50 @@ class GridInspector:
             if left > rect.x and left + width > rect.right:
                 left, top = rect.x, top + line * 3 // 2
             button = pygame.Rect(left, top, width, line * 5 // 4)
-            color, ink = (theme.well, theme.text)
-            if name == chosen:
-                color, ink = theme.accent, theme.on_accent
+            color, text_color = theme.well, theme.text
+            if name == selected:
+                color, text_color = theme.accent, theme.on_accent
             surface.blit(rounded_rect(button.size, line // 3, color), button)
-            draw_text_line(surface, button.inflate(-line // 2, 0), title, line, ink, "center")
+            draw_text_line(
+                surface, button.inflate(-line // 2, 0), title, line, text_color, "center"
+            )
             self._buttons.append((button, name))
             left += width + line // 4
         return top + line * 3 // 2
 
-    def _draw_row(self, surface: pygame.Surface, rect: pygame.Rect, row: PageLine) -> None:
+    def _draw_line(self, surface: pygame.Surface, rect: pygame.Rect, page_line: PageLine) -> None:
         """Draw one line of a page into `rect`: label and value, or numbers in columns."""
         theme, line = self._theme, self._line
-        rect.x += row.level * line
-        rect.w = max(1, rect.w - row.level * line)
-        if row.columns:
-            widest = max(font(line).size(column)[0] for column in row.columns)
-            step = min(max(widest + line // 2, line), max(1, rect.w // len(row.columns)))
-            for number, text in enumerate(row.columns):
-                slot = pygame.Rect(rect.x + number * step, rect.y, step, rect.h)
-                if text in (SEEN, NOT_SEEN):
-                    size = line * 3 // 4 if text == SEEN else line // 4
-                    square = pygame.Rect(0, 0, size, size)
-                    square.center = slot.center
-                    surface.fill(theme.accent if text == SEEN else theme.muted, square)
-                else:
-                    ink = theme.muted if text == "0" else theme.text
-                    draw_text_line(surface, slot, text, line, ink)
+        indent = page_line.level * line
+        rect = pygame.Rect(rect.x + indent, rect.y, max(1, rect.w - indent), rect.h)
+        if page_line.columns:
+            self._draw_columns(surface, rect, page_line.columns)
             return
-        color = theme.accent if row.is_heading else theme.text if not row.value else theme.muted
-        taken = draw_text_line(surface, rect, row.label, line, color)
-        rest = pygame.Rect(rect.x + taken + line // 2, rect.y, rect.w - taken - line // 2, rect.h)
-        if row.value and rest.w > 0:
-            draw_text_line(surface, rest, row.value, line, theme.text)
+        color = theme.muted if page_line.value else theme.text
+        color = theme.accent if page_line.is_heading else color
+        label_width = draw_text_line(surface, rect, page_line.label, line, color) + line // 2
+        rest = pygame.Rect(rect.x + label_width, rect.y, rect.w - label_width, rect.h)
+        if page_line.value and rest.w > 0:
+            draw_text_line(surface, rest, page_line.value, line, theme.text)
+
+    def _draw_columns(
+        self, surface: pygame.Surface, rect: pygame.Rect, columns: tuple[str, ...]
+    ) -> None:
+        """Draw texts in columns of equal width, `SEEN` and `NOT_SEEN` as squares."""
+        theme, line = self._theme, self._line
+        widest = max(font(line).size(text)[0] for text in columns)
+        width = min(max(widest + line // 2, line), max(1, rect.w // len(columns)))
+        for number, text in enumerate(columns):
+            slot = pygame.Rect(rect.x + number * width, rect.y, width, rect.h)
+            if text in (SEEN, NOT_SEEN):
+                size = line * 3 // 4 if text == SEEN else line // 4
+                square = pygame.Rect(0, 0, size, size)
+                square.center = slot.center
+                surface.fill(theme.accent if text == SEEN else theme.muted, square)
+            else:
+                draw_text_line(
+                    surface, slot, text, line, theme.muted if text == "0" else theme.text
+                )
 
     # ---- input ---------------------------------------------------------------------------
 
@@ -333,51 +346,52 @@ class GridInspector:
         """Run the key command `name` of the group `inspector`; return True if the panel has
         changed."""
         if name in ("scroll_up", "scroll_down"):
-            return self._scroll(self._room // 2 if name == "scroll_down" else -self._room // 2)
+            half_page = self._num_visible_lines // 2
+            return self._scroll(half_page if name == "scroll_down" else -half_page)
+        offset = 1 if name.startswith("next") else -1
         if name in ("next_tab", "previous_tab"):
-            return self._select(_neighbor(tuple(self._pages), self._page, name == "next_tab"))
+            return self._select(_neighbor(tuple(self._pages), self._page, offset))
         if name in ("next_choice", "previous_choice"):
             self._refresh()
-            choices = self._choices(self._page)
-            chosen = self._representation if self._page == "Observation" else self._function
-            return bool(choices) and self._select(_neighbor(choices, chosen, name == "next_choice"))
+            options = self._list_options()
+            return bool(options) and self._select(
+                _neighbor(options, self._selected[self._page], offset)
+            )
         if name in STEPS:
             self._refresh()
-            y, x = self.chosen or self._frame.agent[:2]
+            y, x = self.selected_cell or self._frame.agent[:2]
             height, width = self._frame.grid.shape[:2]
             dy, dx = STEPS[name]
-            self.chosen = min(max(0, y + dy), height - 1), min(max(0, x + dx), width - 1)
+            self.selected_cell = min(max(0, y + dy), height - 1), min(max(0, x + dx), width - 1)
             return self._select("Cell")
         return False
 
     def choose(self, cell: Cell) -> None:
         """Select a cell and show the page "Cell"."""
-        self.chosen = cell
+        self.selected_cell = cell
         self._select("Cell")
 
     def _select(self, name: str) -> bool:
-        """Show the page with this name, or select the representation or visibility function with
-        this name; return True."""
+        """Show the page with this name, or select the option with this name on the current page;
+        return True."""
         if name in self._pages:
-            self._page, self._scrolled = name, 0
-        elif name in REPRESENTATIONS:
-            self._representation = name
+            self._page, self._first_line = name, 0
         else:
-            self._function = name
-        self._is_stale = True
+            self._selected[self._page] = name
+        self._is_outdated = True
         return True
 
     def _scroll(self, lines: int) -> bool:
-        before = self._scrolled
-        self._scrolled = max(0, min(before + lines, len(self._rows) - self._room))
-        return self._scrolled != before
+        before, last = self._first_line, len(self._lines) - self._num_visible_lines
+        self._first_line = max(0, min(before + lines, last))
+        return self._first_line != before
 
 
 STEPS = {"cell_up": (-1, 0), "cell_down": (1, 0), "cell_left": (0, -1), "cell_right": (0, 1)}
 
 
-def _neighbor(names: tuple[str, ...], name: str, forward: bool) -> str:
-    return names[(names.index(name) + (1 if forward else -1)) % len(names)]
+def _neighbor(names: tuple[str, ...], name: str, offset: int) -> str:
+    return names[(names.index(name) + offset) % len(names)]
 
 
 def _entity_lines(entity: inspection.Entity, level: int = 0) -> Iterator[PageLine]:

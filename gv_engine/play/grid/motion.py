@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -58,14 +58,16 @@ class Motion(NamedTuple):
     def objects(self, progress: float) -> Iterator[tuple[CellObject, tuple[float, float], float]]:
         """Yield (object, position (y, x) in cells, opacity) of each moving object at `progress`
         from 0 to 1."""
-        for obj, start, goal, (first, last) in self.movements:
-            yield obj, lerp(start, goal, progress), first + (last - first) * progress
+        for obj, start, goal, (opacity, last_opacity) in self.movements:
+            now = opacity + (last_opacity - opacity) * progress
+            yield obj, lerp(start, goal, progress), now
 
     def shake(self, progress: float) -> float:
         """Return the angle in degrees, at `progress` from 0 to 1, by which a failure shakes the
         agent."""
-        swing = math.sin(2 * math.pi * SHAKES * progress) * (1 - progress)
-        return SHAKE_ANGLE * swing * self.has_failed
+        if not self.has_failed:
+            return 0.0
+        return SHAKE_ANGLE * math.sin(2 * math.pi * SHAKES * progress) * (1 - progress)
 
 
 def find_motion(before: Frame, after: Frame) -> Motion | None:
@@ -76,17 +78,13 @@ def find_motion(before: Frame, after: Frame) -> Motion | None:
     `MAX_CHANGED_CELLS` cells change."""
     if before.grid.shape != after.grid.shape:
         return None
-    grids = _grid_without_ground(before), _grid_without_ground(after)
-    ys, xs = np.nonzero((grids[0] != grids[1]).any(2))
+    old_grid, new_grid = _grid_without_ground(before), _grid_without_ground(after)
+    cells = [(y, x) for y, x in np.argwhere((old_grid != new_grid).any(2)).tolist()]
     has_failed = is_failure(before, after)
-    is_still = not len(ys) and before.agent == after.agent
-    if len(ys) > MAX_CHANGED_CELLS or (is_still and not has_failed):
+    is_still = not cells and before.agent == after.agent
+    if len(cells) > MAX_CHANGED_CELLS or (is_still and not has_failed):
         return None
-    cells = list(zip(ys.tolist(), xs.tolist(), strict=True))
-    removed, added = (
-        {cell: obj for cell in cells if (obj := tuple(grid[cell].tolist()))[0] != FLOOR}
-        for grid in grids
-    )
+    removed, added = _objects_in(old_grid, cells), _objects_in(new_grid, cells)
     movements = []
     for cell, obj in added.items():
         start = next((near for near in neighbours(*cell) if removed.get(near) == obj), None)
@@ -104,6 +102,11 @@ def find_motion(before: Frame, after: Frame) -> Motion | None:
     return Motion(before.agent, has_failed, tuple(movements))
 
 
+def _objects_in(grid: NDArray[np.uint8], cells: Iterable[Cell]) -> dict[Cell, CellObject]:
+    objects = {cell: tuple(grid[cell].tolist()) for cell in cells}
+    return {cell: obj for cell, obj in objects.items() if obj[0] != FLOOR}
+
+
 def step_sound(before: Frame, after: Frame) -> str:
     """Return the name of the sound for the step from frame `before` to `after`, such as "take" or
     "bump"; an empty text if the step is silent."""
@@ -111,11 +114,10 @@ def step_sound(before: Frame, after: Frame) -> str:
         return "take" if after.item[0] else "drop"
     if (motion := find_motion(before, after)) is None:
         return ""
-    changed = (before.grid != after.grid).any(-1)
-    same_kind = before.grid[..., 0] == after.grid[..., 0]
-    if (changed & same_kind & (before.grid[..., 1] != after.grid[..., 1])).any():
-        return "door"
-    pushed = [each.start for each in motion.movements if each.goal != each.start]
+    is_same_type = before.grid[..., 0] == after.grid[..., 0]
+    if (is_same_type & (before.grid[..., 1] != after.grid[..., 1])).any():
+        return "door"  # an object has changed its state
+    pushed = [movement.start for movement in motion.movements if movement.goal != movement.start]
     if after.agent[:2] != before.agent[:2] and after.agent[:2] in pushed:
         return "push"
     return "bump" if motion.has_failed else ""
@@ -130,7 +132,7 @@ def is_failure(before: Frame, after: Frame) -> bool:
     if not is_same or after.steps <= before.steps or after.action in _IDLE_ACTIONS:
         return False
     # the whole grid if the agent is outside of it
-    near = tuple(slice(max(0, at - 1), max(0, at + 2) or None) for at in after.agent[:2])
+    near = tuple(slice(max(0, k - 1), max(0, k + 2) or None) for k in after.agent[:2])
     return not (before.grid[near] != after.grid[near]).any()
 
 
@@ -148,5 +150,6 @@ def lerp(start: tuple[int, ...], goal: tuple[int, ...], progress: float) -> tupl
     from 0 to 1; `goal` itself if the cells are more than one cell apart."""
     if max(abs(start[0] - goal[0]), abs(start[1] - goal[1])) > 1:
         return goal[0], goal[1]
-    rest = 1 - progress
-    return goal[0] + (start[0] - goal[0]) * rest, goal[1] + (start[1] - goal[1]) * rest
+    remaining = 1 - progress
+    y = goal[0] + (start[0] - goal[0]) * remaining
+    return y, goal[1] + (start[1] - goal[1]) * remaining

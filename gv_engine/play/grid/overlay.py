@@ -14,14 +14,18 @@ LOW_COLOR, HIGH_COLOR = (38, 60, 160), (255, 222, 60)
 """Colours of the lowest and the highest value: blue and yellow differ for everybody."""
 VALUE_ALPHA = 130
 """Opacity of the colours, from 0 to 255."""
-_SIGHT_ALPHA = 90
-_ARROW, _ARROW_EDGE = "#fffdf8", "#231f27"
+_WATCHED_ALPHA = 90
+_ARROW_COLOR, _ARROW_EDGE_COLOR = "#fffdf8", "#231f27"
 _MIN_TEXT_CELL = 36  # pixels; smaller cells have no numbers
-_MOVES = {"MOVE_FORWARD": FORWARD, "MOVE_BACKWARD": BACKWARD, "MOVE_LEFT": LEFT}
-_MOVES |= {"MOVE_RIGHT": RIGHT}
+_MOVES = {
+    "MOVE_FORWARD": FORWARD,
+    "MOVE_BACKWARD": BACKWARD,
+    "MOVE_LEFT": LEFT,
+    "MOVE_RIGHT": RIGHT,
+}
 _TURNS = {"TURN_LEFT": LEFT, "TURN_RIGHT": RIGHT}
 _FACING_NAMES = ("up", "down", "left", "right")
-_DOT = 1 / 9
+_DOT_RADIUS = 1 / 9
 """Radius, in cells, of the dot that stands for an action that neither moves nor turns."""
 
 CellRect = Callable[[float, float], pygame.Rect]
@@ -32,9 +36,8 @@ def value_color(value: float, low: float, high: float) -> tuple[int, int, int]:
     """Return the RGB colour of `value`, mixed from the colours of the lowest value `low` and the
     highest value `high`."""
     share = (value - low) / (high - low) if high > low else 1.0
-    red, green, blue = (
-        round(a + share * (b - a)) for a, b in zip(LOW_COLOR, HIGH_COLOR, strict=True)
-    )
+    channels = zip(LOW_COLOR, HIGH_COLOR, strict=True)
+    red, green, blue = (round(dark + share * (light - dark)) for dark, light in channels)
     return red, green, blue
 
 
@@ -42,18 +45,20 @@ def arrow_points(action: str, facing: int) -> list[tuple[float, float]]:
     """Return the (x, y) points of the arrow for an action of an agent that faces in a direction, in
     cells from the middle of the cell, the tip last; [] for an action that neither moves nor turns.
     A turn is an arrow with a corner."""
-    ahead = step_x(facing), step_y(facing)
     if action in _MOVES:
-        way = rotate(facing, _MOVES[action])
-        return [(-0.3 * step_x(way), -0.3 * step_y(way)), (0.3 * step_x(way), 0.3 * step_y(way))]
+        direction = rotate(facing, _MOVES[action])
+        x, y = 0.3 * step_x(direction), 0.3 * step_y(direction)
+        return [(-x, -y), (x, y)]
     if action not in _TURNS:
         return []
-    way = rotate(facing, _TURNS[action])
-    aside = step_x(way), step_y(way)
-    shares = ((-0.15, -0.25), (-0.15, 0.1), (0.25, 0.1))  # (aside, ahead)
+    side = rotate(facing, _TURNS[action])
+    corners = ((-0.15, -0.25), (-0.15, 0.1), (0.25, 0.1))  # (aside, ahead)
     return [
-        (side * aside[0] + front * ahead[0], side * aside[1] + front * ahead[1])
-        for side, front in shares
+        (
+            aside * step_x(side) + ahead * step_x(facing),
+            aside * step_y(side) + ahead * step_y(facing),
+        )
+        for aside, ahead in corners
     ]
 
 
@@ -65,16 +70,16 @@ def draw_policy_map(surface: pygame.Surface, policy_map: PolicyMap, cell_rect: C
     best = policy_map.find_best()
     for y, x in np.argwhere(best >= 0).tolist():
         facing, rect = int(best[y, x]), cell_rect(y, x)
-        chances = policy_map.probabilities[y, x, facing]
-        value, action = float(policy_map.values[y, x, facing]), int(chances.argmax())
+        probabilities = policy_map.probabilities[y, x, facing]
+        value, index = float(policy_map.values[y, x, facing]), int(probabilities.argmax())
         if not np.isnan(value):
             _tint(surface, rect, value_color(value, low, high), VALUE_ALPHA)
-        _draw_arrow(surface, rect, policy_map.actions[action], facing, float(chances[action]))
+        action, probability = policy_map.actions[index], float(probabilities[index])
+        _draw_arrow(surface, rect, action, facing, probability)
         if rect.w >= _MIN_TEXT_CELL:
             line = max(9, rect.w // 5)
             if not np.isnan(value):
-                text = f"{value:.3g}"
-                _draw_number(surface, text, rect.move(2, 0), line, "left")
+                _draw_number(surface, f"{value:.3g}", rect.move(2, 0), line, "left")
             if visits := policy_map.visits[y, x]:
                 corner = pygame.Rect(rect.x, rect.bottom - line, rect.w - 2, line)
                 _draw_number(surface, f"×{visits}", corner, line, "right")
@@ -86,7 +91,7 @@ def draw_watched_cells(
     """Tint `cells`, in which guards see an agent, in `color`; a cell that occurs twice is tinted
     once."""
     for cell in {*cells}:
-        _tint(surface, cell_rect(*cell), color, _SIGHT_ALPHA)
+        _tint(surface, cell_rect(*cell), color, _WATCHED_ALPHA)
 
 
 def _tint(
@@ -105,32 +110,32 @@ def _draw_number(
     """Draw `text` in light letters with a dark shadow in the first line of `rect`."""
     row = pygame.Rect(rect.x, rect.y, rect.w, line)
     row.w = min(row.w, max(1, font(line).size(text)[0] + 1)) if align == "left" else row.w
-    for offset, color in ((1, _ARROW_EDGE), (0, _ARROW)):
+    for offset, color in ((1, _ARROW_EDGE_COLOR), (0, _ARROW_COLOR)):
         draw_text_line(surface, row.move(offset, offset), text, line, color, align)
 
 
 def _draw_arrow(
-    surface: pygame.Surface, rect: pygame.Rect, action: str, facing: int, chance: float
+    surface: pygame.Surface, rect: pygame.Rect, action: str, facing: int, probability: float
 ) -> None:
-    """Draw the arrow of an action into the cell `rect`, larger for a larger probability `chance`.
-    An action that neither moves nor turns gets a dot, on the side of the cell that the agent
-    faces."""
-    size = rect.w * (0.4 + 0.6 * chance)
+    """Draw the arrow of an action into the cell `rect`, larger for a larger `probability`. An
+    action that neither moves nor turns gets a dot, on the side that the agent faces."""
+    size = rect.w * (0.4 + 0.6 * probability)
     width = max(1, round(size / 10))
     points = [
         (rect.centerx + x * size, rect.centery + y * size) for x, y in arrow_points(action, facing)
     ]
     if not points:
         dot = rect.centerx + 0.2 * size * step_x(facing), rect.centery + 0.2 * size * step_y(facing)
-        pygame.draw.circle(surface, _ARROW_EDGE, dot, size * _DOT + 1)
-        pygame.draw.circle(surface, _ARROW, dot, size * _DOT)
+        pygame.draw.circle(surface, _ARROW_EDGE_COLOR, dot, size * _DOT_RADIUS + 1)
+        pygame.draw.circle(surface, _ARROW_COLOR, dot, size * _DOT_RADIUS)
         return
-    before, tip = map(pygame.Vector2, points[-2:])
-    way = (tip - before).normalize() * size * 0.14
-    head = [tip + way, tip + way.rotate(90), tip + way.rotate(-90)]
-    for color, extra, edge in ((_ARROW_EDGE, 2, 3), (_ARROW, 0, 0)):
-        pygame.draw.lines(surface, color, False, points, width + extra)
-        pygame.draw.polygon(surface, color, head, edge)
+    previous, tip = map(pygame.Vector2, points[-2:])
+    ahead = (tip - previous).normalize() * size * 0.14
+    head = [tip + ahead, tip + ahead.rotate(90), tip + ahead.rotate(-90)]
+    pygame.draw.lines(surface, _ARROW_EDGE_COLOR, False, points, width + 2)
+    pygame.draw.polygon(surface, _ARROW_EDGE_COLOR, head, 3)
+    pygame.draw.lines(surface, _ARROW_COLOR, False, points, width)
+    pygame.draw.polygon(surface, _ARROW_COLOR, head)
 
 
 def describe_values(policy_map: PolicyMap) -> str:
@@ -147,10 +152,11 @@ def describe_values(policy_map: PolicyMap) -> str:
 def describe_cell_policy(policy_map: PolicyMap, cell: tuple[int, int]) -> str:
     """Return the value, the most likely action and the visits of a cell as text; "" if the map has
     no entry for the cell."""
-    if (facing := int(policy_map.find_best()[cell])) < 0:
+    facing = int(policy_map.find_best()[cell])
+    if facing < 0:
         return ""
-    value, chances = policy_map.values[cell][facing], policy_map.probabilities[cell][facing]
-    action = policy_map.actions[int(chances.argmax())].replace("_", " ").lower()
-    worth = "" if np.isnan(value) else f"value {value:.3g} "
-    facing_text = f"{worth}facing {_FACING_NAMES[facing]}"
-    return f"; {facing_text}: {action} {chances.max():.0%}; visits: {policy_map.visits[cell]}"
+    value, probabilities = policy_map.values[cell][facing], policy_map.probabilities[cell][facing]
+    action = policy_map.actions[int(probabilities.argmax())].replace("_", " ").lower()
+    value_text = "" if np.isnan(value) else f"value {value:.3g} "
+    pose = f"{value_text}facing {_FACING_NAMES[facing]}"
+    return f"; {pose}: {action} {probabilities.max():.0%}; visits: {policy_map.visits[cell]}"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.envs.rollout.policy import SOLVER, Policy, load_policy, policies_by_agent
-from gv_engine.play.grid.episode import GridEpisode
+from gv_engine.play.grid.episode import GridEpisode, join_nested
 from gv_engine.play.grid.motion import Cell
 from gv_engine.play.session.episode import PolicyInput
 from gv_engine.play.validation.solver import SearchLimitError, SolverWorker
@@ -33,24 +33,28 @@ PolicyMaker = Callable[[int], Policy]
 class _Probe(GridEpisode):
     """Episode that puts an agent into other cells and returns its observations from there."""
 
-    def iter_places(self, row: NDArray[Any], agent: int) -> Iterator[tuple[int, int, int]]:
+    def iter_poses(self, row: NDArray[Any], agent: int) -> Iterator[tuple[int, int, int]]:
         """Put `agent` of the state `row` into each cell that it can enter, facing each direction,
         and yield (y, x, facing) while it is there, unless its episode would end there. Agents that
         cannot turn keep their facing."""
         self.load_row(row)
         world, scenario = self.world, self.scenario
-        rng_state, facing = world.rng_state(), int(world.agent.facing[agent])
-        own = int(world.position.y[agent]), int(world.position.x[agent])
-        turns = not {TURN_LEFT, TURN_RIGHT}.isdisjoint(scenario.actions)
-        for y, x in np.ndindex(world.height, world.width) if own[0] >= 0 else ():
-            if not can_enter(world, y, x) or ((y, x) != own and world.is_taken(y, x)):
+        rng_state = world.rng_state()
+        own_cell = int(world.position.y[agent]), int(world.position.x[agent])
+        if own_cell[0] < 0:  # the agent is not on the grid
+            return
+        can_turn = not {TURN_LEFT, TURN_RIGHT}.isdisjoint(scenario.actions)
+        facings = range(NUM_FACINGS) if can_turn else [int(world.agent.facing[agent])]
+        for y, x in np.ndindex(world.height, world.width):
+            is_other_agent_there = (y, x) != own_cell and world.is_taken(y, x)
+            if is_other_agent_there or not can_enter(world, y, x):
                 continue
             world.stand(agent, y, x)
-            for direction in range(NUM_FACINGS) if turns else (facing,):
-                world.agent.facing[agent] = direction
+            for facing in facings:
+                world.agent.facing[agent] = facing
                 if not self._simulation.would_end(agent):
-                    world.set_rng_state(rng_state)  # random views are the same in all places
-                    yield y, x, direction
+                    world.set_rng_state(rng_state)  # random views are the same in all cells
+                    yield y, x, facing
 
     def observe_as(self, agent: int) -> PolicyInput:
         """Return observation and info of `agent` in its current cell."""
@@ -77,15 +81,16 @@ class PolicyMapper:
 
     def __init__(self, scenario: Scenario, policy: str | PolicyMaker, agent: int = 1) -> None:
         self._scenario, self._agent = scenario, agent
-        self._probe, self._solver = _Probe(scenario), None
+        self._probe = _Probe(scenario)
+        self._solver: SolverWorker | None = None
         is_alone = scenario.layout.agents == 1
         if policy == SOLVER:
             self._solver = SolverWorker(scenario, 0 if is_alone else agent)
             self._note = "" if is_alone else "if other agents do nothing"
             return
         if isinstance(policy, str):
-            own = scenario.agent_group.names[agent - 1]
-            name = policies_by_agent(policy, scenario.agent_group).get(own, "random")
+            agent_name = scenario.agent_group.names[agent - 1]
+            name = policies_by_agent(policy, scenario.agent_group).get(agent_name, "random")
             self._policy = load_policy(name, BATCH_SIZE, len(scenario.actions), scenario=scenario)
         else:
             self._policy = policy(BATCH_SIZE)
@@ -95,7 +100,7 @@ class PolicyMapper:
     def map_row(
         self, row: NDArray[Any], visits: Mapping[Cell, int]
     ) -> Generator[float, None, PolicyMap]:
-        """Return a generator that computes the map of the state `row` and pauses after each place
+        """Return a generator that computes the map of the state `row` and pauses after each pose
         of the agent; its result is the map, see `gv_engine.play.session.autoplay.MapSteps`.
 
         Args:
@@ -105,9 +110,11 @@ class PolicyMapper:
         Raises:
             GVEngineError: the policy cannot act in a cell, or there are too many states to search.
         """
-        probe, places, inputs = self._probe, [], list[Any]()
-        for place in probe.iter_places(row, self._agent):
-            places.append(place)
+        probe = self._probe
+        poses: list[tuple[int, int, int]] = []
+        inputs: list[Any] = []
+        for pose in probe.iter_poses(row, self._agent):
+            poses.append(pose)
             inputs.append(probe.row() if self._solver else probe.observe_as(self._agent))
             yield 0.0
         names, shape = self._scenario.action_names, (probe.world.height, probe.world.width)
@@ -116,30 +123,36 @@ class PolicyMapper:
         counts = np.zeros(shape, np.int64)
         for cell, count in visits.items():
             counts[cell] = count
-        size = len(places) if self._solver else BATCH_SIZE
-        for start in range(0, len(places), max(1, size)):
-            part = tuple(np.array(places[start : start + size]).T)
-            if self._solver:
-                self._solver.send(np.stack(inputs))
-                while (reply := self._solver.receive()) is None:
-                    yield _WAIT_SECONDS
-                values[part], probabilities[part] = _values_of_steps(*reply)
-            else:
-                values[part], probabilities[part] = self._query_policy(inputs[start : start + size])
+        if self._solver and poses:
+            self._solver.send(np.stack(inputs))
+            while (reply := self._solver.receive()) is None:
+                yield _WAIT_SECONDS
+            indices = tuple(np.array(poses).T)
+            values[indices], probabilities[indices] = _values_of_distances(*reply)
             yield 0.0
+        elif poses:
+            for start in range(0, len(poses), BATCH_SIZE):
+                part = slice(start, start + BATCH_SIZE)
+                indices = tuple(np.array(poses[part]).T)
+                values[indices], probabilities[indices] = self._query_policy(inputs[part])
+                yield 0.0
         return PolicyMap(names, values, probabilities, counts, self._note)
 
     def _query_policy(self, inputs: Sequence[PolicyInput]) -> tuple[Any, NDArray[np.float64]]:
         """Return the values (NaN if the policy estimates none) and the action probabilities that
         the policy gives for each of at most `BATCH_SIZE` observations."""
         count, policy = len(inputs), self._policy
-        padded = [inputs[min(i, count - 1)] for i in range(BATCH_SIZE)]
-        observation, info = (_join_worlds(parts) for parts in zip(*padded, strict=True))
+        padded = [*inputs, *[inputs[-1]] * (BATCH_SIZE - count)]
+        observation, info = (
+            join_nested(parts, lambda arrays: np.concatenate([*map(np.atleast_1d, arrays)]))
+            for parts in zip(*padded, strict=True)
+        )
         policy.begin(range(BATCH_SIZE), 0, [self._agent - 1] * BATCH_SIZE)
-        chosen, likely = policy.act(observation, info), policy.probabilities
-        one_hot = np.eye(len(self._scenario.actions))[chosen]
+        actions, probabilities = policy.act(observation, info), policy.probabilities
+        if probabilities is None:  # the policy is deterministic, or does not tell
+            probabilities = np.eye(len(self._scenario.actions))[actions]
         values = np.nan if policy.values is None else policy.values[:count]
-        return values, (one_hot if likely is None else likely)[:count]
+        return values, probabilities[:count]
 
     def close(self) -> None:
         """End the background process of the solver, if there is one."""
@@ -147,25 +160,20 @@ class PolicyMapper:
             self._solver.close()
 
 
-def _values_of_steps(
-    steps: NDArray[np.float64], message: str
+def _values_of_distances(
+    distances: NDArray[np.float64], message: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Convert the solver's (n, a) table, the number of steps to a win in n states after each first
-    action, to n values and (n, a) action probabilities; NaN for states without a win.
+    action (infinity if there is no win), to n values and (n, a) action probabilities; NaN for
+    states without a win.
 
     Raises:
-        SearchLimitError: `message` says why there are no steps.
+        SearchLimitError: `message` says why there are no distances.
     """
     if message:
         raise SearchLimitError(f"The solver has no values here: {message}")
-    best = steps.min(1)
-    is_shortest = (steps == best[:, None]) & np.isfinite(steps)
-    can_win = np.isfinite(best)
-    shares = is_shortest / np.maximum(is_shortest.sum(1, keepdims=True), 1)
-    return np.where(can_win, -best, np.nan), np.where(can_win[:, None], shares, np.nan)
-
-
-def _join_worlds(parts: Sequence[Any]) -> Any:
-    if isinstance(parts[0], dict):
-        return {name: _join_worlds([part[name] for part in parts]) for name in parts[0]}
-    return np.concatenate([np.atleast_1d(part) for part in parts])
+    shortest = distances.min(1)
+    can_win = np.isfinite(shortest)
+    is_best = (distances == shortest[:, None]) & can_win[:, None]
+    probabilities = is_best / np.maximum(is_best.sum(1, keepdims=True), 1)
+    return np.where(can_win, -shortest, np.nan), np.where(can_win[:, None], probabilities, np.nan)

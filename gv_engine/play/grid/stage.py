@@ -10,33 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from components.core import FLOOR, HIDDEN
-from gv_engine.play.grid.board import Board, Minimap
+from gv_engine.play.grid import input_map, overlay
+from gv_engine.play.grid.board import Board, Minimap, observation_of, state_of
 from gv_engine.play.grid.episode import GridHint, describe_action
-from gv_engine.play.grid.input_map import (
-    DROPS,
-    Steering,
-    Walk,
-    has_relative_moves,
-    resolve_action,
-)
+from gv_engine.play.grid.input_map import Steering, Walk
 from gv_engine.play.grid.inspector import GridInspector
 from gv_engine.play.grid.motion import Cell, Motion, find_motion, lerp, step_sound
-from gv_engine.play.grid.overlay import (
-    describe_cell_policy,
-    describe_values,
-    draw_policy_map,
-    draw_watched_cells,
-)
 from gv_engine.play.ui.colors import Theme
-from gv_engine.play.ui.drawing import sprites
+from gv_engine.play.ui.drawing import sprites, stage
 from gv_engine.play.ui.drawing.sprites import SpriteSheet, clipped, draw_text_line, font, pygame
-from gv_engine.play.ui.drawing.stage import (
-    MAP_SHARE,
-    Camera,
-    Stage,
-    default_cell_size,
-    scroll_offset,
-)
+from gv_engine.play.ui.drawing.stage import MAP_SHARE, Camera, Stage, scroll_offset
 from gv_engine.rules.errors import format_cell
 from gv_engine.rules.frame import AgentMark, Frame, PolicyMap
 from gv_engine.rules.geometry import ACTIONS
@@ -45,7 +28,7 @@ from gv_engine.scenario.readers.map import describe_object
 
 # ---- layout of the views -------------------------------------------------------------------------
 
-SHARES = tuple(part / 40 for part in range(8, 37))  # shares of the room to try for the state
+SHARES = tuple(part / 40 for part in range(8, 37))  # shares of the area to try for the state
 MIN_OBSERVATION_SHARE = 0.6  # smallest cells of the observation beside a whole state, in readable
 MAX_OBSERVATION_FACTOR = 1.5  # useful cells of the observation, in cells of a cut-off state
 MIN_MAP_SIZE = 96  # pixels; a smaller map is drawn over the state instead
@@ -75,7 +58,7 @@ def place_views(
 
     Args:
         view: both, state or observation.
-        rect: left, top, width and height of the room, in pixels.
+        rect: left, top, width and height of the available area, in pixels.
         line: height of a line of text, in pixels.
         grid: shape of the state.
         seen: shape of the observation.
@@ -85,63 +68,92 @@ def place_views(
         Places of "state" and "observation", if the view has them; and of "map", if the state is
         shown in part and there is room for a map below the observation.
     """
-    room = pygame.Rect(rect)
-    label = line if room.h > 8 * line else 0
+    area = pygame.Rect(rect)
+    label = line if area.h > 8 * line else 0
     if view != "both":
-        shape, least = (grid, readable) if view == "state" else (seen, 0)
-        size = _fit(shape, room.w, room.h - label, least)[1]
-        return {view: _place(_centered(room, size[0], size[1] + label), size, label)}
-    plans = []
-    for share in SHARES:
-        for beside in (True, False):
-            wide = int((room.w - line) * share) if beside else room.w
-            tall = room.h - label if beside else int((room.h - line - 2 * label) * share)
-            cell, state = _fit(grid, wide, tall, readable)
-            wide = room.w - line - state[0] if beside else room.w
-            tall = room.h - label if beside else room.h - line - 2 * label - state[1]
-            other, shown = _fit(seen, wide, tall, 0)
-            is_part = state[0] < grid[1] * int(cell) or state[1] < grid[0] * int(cell)
-            useful = MAX_OBSERVATION_FACTOR * cell if is_part else cell
-            score = state[0] * state[1] * min(other, useful) ** 2
-            is_good = not is_part and other >= readable * MIN_OBSERVATION_SHARE
-            plans.append(((is_good, score), beside, is_part, state, shown))
-    _, beside, is_part, state, shown = max(plans, key=lambda plan: plan[0])
-    if not beside:
-        whole = _centered(room, 0, state[1] + line + shown[1] + 2 * label)
-        below = whole.move(0, label + state[1] + line)
-        return {"state": _place(whole, state, label), "observation": _place(below, shown, label)}
-    whole = _centered(room, state[0] + line + shown[0], max(state[1], shown[1]) + label)
-    left = pygame.Rect(whole.x, whole.y, state[0], 0)
-    right = pygame.Rect(left.right + line, whole.y, shown[0], 0)
+        shape, min_cell = (grid, readable) if view == "state" else (seen, 0)
+        _, size = _fit(shape, area.w, area.h - label, min_cell)
+        return {view: _place(_centered(area, size[0], size[1] + label), size, label)}
+    beside, above = (area.w - line, area.h - label), (area.w, area.h - line - 2 * label)
+    plans = [
+        _plan_views(is_beside, free_size, share, grid, seen, readable)
+        for share in SHARES
+        for is_beside, free_size in ((True, beside), (False, above))
+    ]
+    _, is_beside, is_part, state, shown = max(plans, key=lambda plan: plan.score)
+    if not is_beside:
+        top = _centered(area, 0, state[1] + line + shown[1] + 2 * label)
+        below = top.move(0, label + state[1] + line)
+        return {"state": _place(top, state, label), "observation": _place(below, shown, label)}
+    both = _centered(area, state[0] + line + shown[0], max(state[1], shown[1]) + label)
+    left = pygame.Rect(both.x, both.y, state[0], 0)
+    right = pygame.Rect(left.right + line, both.y, shown[0], 0)
     places = {"state": _place(left, state, label), "observation": _place(right, shown, label)}
-    rest = whole.h - label - shown[1] - line
-    if is_part and min(shown[0], rest - label) >= MIN_MAP_SIZE:
+    map_height = both.h - shown[1] - line - 2 * label
+    if is_part and min(shown[0], map_height) >= MIN_MAP_SIZE:
         below = right.move(0, label + shown[1] + line)
-        places["map"] = _place(below, (shown[0], rest - label), label)
+        places["map"] = _place(below, (shown[0], map_height), label)
     return places
 
 
-def _centered(room: pygame.Rect, width: int, height: int) -> pygame.Rect:
+class _ViewPlan(NamedTuple):
+    """Sizes in pixels of state and observation, side by side or one above the other; `is_part` is
+    True if only a part of the state is shown. Plans with a higher `score` are better."""
+
+    score: tuple[bool, float]
+    is_beside: bool
+    is_part: bool
+    state: tuple[int, int]
+    observation: tuple[int, int]
+
+
+def _plan_views(
+    is_beside: bool,
+    free_size: tuple[int, int],
+    share: float,
+    grid: GridShape,
+    seen: GridShape,
+    readable: int,
+) -> _ViewPlan:
+    """Return how state and observation, grids of the shapes `grid` and `seen`, share `free_size`
+    (width, height) if the state gets `share` of it."""
+    width, height = free_size
+    if is_beside:
+        cell, state = _fit(grid, int(width * share), height, readable)
+        seen_cell, observation = _fit(seen, width - state[0], height, 0)
+    else:
+        cell, state = _fit(grid, width, int(height * share), readable)
+        seen_cell, observation = _fit(seen, width, height - state[1], 0)
+    is_part = state[0] < grid[1] * int(cell) or state[1] < grid[0] * int(cell)
+    is_good = not is_part and seen_cell >= readable * MIN_OBSERVATION_SHARE
+    useful_cell = MAX_OBSERVATION_FACTOR * cell if is_part else cell
+    score = state[0] * state[1] * min(seen_cell, useful_cell) ** 2
+    return _ViewPlan((is_good, score), is_beside, is_part, state, observation)
+
+
+def _centered(area: pygame.Rect, width: int, height: int) -> pygame.Rect:
     rect = pygame.Rect(0, 0, width, height)
-    rect.center = room.center
+    rect.center = area.center
     return rect
 
 
 def _place(at: pygame.Rect, size: tuple[int, int], label: int) -> ViewPlace:
+    """Return the place of a view of `size` in pixels below a label that is `label` pixels high, at
+    the top of `at` and in its middle."""
     rect = pygame.Rect(0, at.y + label, *size)
     rect.centerx = at.centerx
     return ViewPlace(pygame.Rect(rect.x, at.y, rect.w, label), rect)
 
 
-def _fit(shape: GridShape, wide: int, tall: int, readable: int) -> tuple[float, tuple[int, int]]:
-    """Return the side of a cell in pixels with which a grid of `shape` is shown in `wide` × `tall`
-    pixels, and the size of the visible part. Cells are at least `readable` pixels wide, even if the
-    grid is then cut off."""
-    wide, tall = max(1, wide), max(1, tall)
-    cell = default_cell_size(shape, (tall, wide), readable)
-    ideal = cell or min(tall / shape[0], wide / shape[1])
+def _fit(shape: GridShape, width: int, height: int, readable: int) -> tuple[float, tuple[int, int]]:
+    """Return the side of a cell in pixels, less than 1 if there are more cells than pixels, with
+    which a grid of `shape` is shown in `width` × `height` pixels; and the (width, height) of the
+    visible part. Cells are at least `readable` pixels wide, even if the grid is then cut off."""
+    width, height = max(1, width), max(1, height)
+    cell = stage.default_cell_size(shape, (height, width), readable)
+    ideal = cell or min(height / shape[0], width / shape[1])
     cell = max(1, cell)
-    return ideal, (min(wide, shape[1] * cell), min(tall, shape[0] * cell))
+    return ideal, (min(width, shape[1] * cell), min(height, shape[0] * cell))
 
 
 # ---- stage ---------------------------------------------------------------------------------------
@@ -171,7 +183,7 @@ class GridStage(Stage):
         self.side_panels = (self._inspector,)
         self._theme = theme
         self._actions = sorted(getattr(game, "actions", ()), key=REDUNDANT_MOVES.__contains__)
-        self._has_relative_moves = has_relative_moves(self._actions, game)
+        self._has_relative_moves = input_map.has_relative_moves(self._actions, game)
         commands = getattr(game, "commands", ())
         self._steering = Steering(self._actions, commands, self._has_relative_moves)
         self._view = "both"
@@ -218,7 +230,7 @@ class GridStage(Stage):
     def keyed_command(self, name: str) -> str:
         """Return the key command whose keys take the action `name`: `name` itself, or, if the level
         has steps to the side in place of turns, the turn command to that side."""
-        same = (turn for turn in _TURNS if resolve_action(turn, self._actions) == name)
+        same = (turn for turn in _TURNS if input_map.resolve_action(turn, self._actions) == name)
         return next(same, name)
 
     @property
@@ -289,113 +301,122 @@ class GridStage(Stage):
             text, line = name.capitalize(), self.line * 7 // 8
             draw_text_line(surface, place.label, text, line, self._theme.muted)
 
-    def _draw_state(self, surface: pygame.Surface, at: ViewPlace, progress: float) -> None:
-        """Draw the grid, or the part of it around the agent that fits, into the rectangle `at`; if
-        it is only a part, also the minimap."""
+    def _draw_state(self, surface: pygame.Surface, place: ViewPlace, progress: float) -> None:
+        """Draw the grid, or the part of it around the agent that fits, into `place`; if it is only
+        a part, also the minimap."""
         title = "explored" if self.view == "explored" else "state"
         shown_map = self._policy_map
-        self._draw_label(surface, describe_values(shown_map) if shown_map else title, at)
-        rect, frame, (height, width) = at.rect, self._frame, self._frame.grid.shape[:2]
-        room = rect.h, rect.w
-        cell = self._camera.cell_size((height, width), room, self._readable)
+        self._draw_label(surface, overlay.describe_values(shown_map) if shown_map else title, place)
+        rect, frame, (height, width) = place.rect, self._frame, self._frame.grid.shape[:2]
+        cell = self._camera.cell_size((height, width), (rect.h, rect.w), self._readable)
         moving = self._motion if progress < 1 else None
         center = frame.agent[:2] if moving is None else lerp(moving.agent, frame.agent, progress)
-        start = scroll_offset((height, width), room, center, cell)
-        lit = self._inspector.lit if self.side_panel is self._inspector else None
-        lit = frame.lit if lit is None else lit
-        content = frame.grid, lit, frame.agent, moving, progress, frame.beneath, frame.color
-        self._state.draw(surface, rect, start, cell, *content)
+        start = scroll_offset((height, width), (rect.h, rect.w), center, cell)
+        content = state_of(frame)
+        if self.side_panel is self._inspector and (lit := self._inspector.lit) is not None:
+            content = content._replace(lit=lit)
+        self._state.draw(surface, rect, start, cell, content, moving, progress)
         watched = chain.from_iterable(frame.watched.values())
         with clipped(surface, rect):
-            draw_watched_cells(surface, watched, self._state.cell_rect, self._theme.loss)
+            overlay.draw_watched_cells(surface, watched, self._state.cell_rect, self._theme.loss)
             if shown_map and shown_map.visits.shape == (height, width):
-                draw_policy_map(surface, shown_map, self._state.cell_rect)
+                overlay.draw_policy_map(surface, shown_map, self._state.cell_rect)
         self._draw_agent_marks(surface, progress)
         if self._has_minimap and (height * cell > rect.h or width * cell > rect.w):
             shown = start[0] / cell, start[1] / cell, rect.h / cell, rect.w / cell
-            place, side = self._map_place(rect, self._state.cell_rect(*center))
-            if min(place.rect.size) >= MIN_MAP_SIZE:
-                self._draw_label(surface, "map", place)
-                self._minimap.draw(surface, place.rect, side, frame.grid, lit, center, shown)
+            map_place, corner = self._place_map(rect, self._state.cell_rect(*center))
+            if min(map_place.rect.size) >= MIN_MAP_SIZE:
+                self._draw_label(surface, "map", map_place)
+                area, lit = map_place.rect, content.lit
+                self._minimap.draw(surface, area, corner, frame.grid, lit, center, shown)
 
     def _draw_agent_marks(self, surface: pygame.Surface, progress: float) -> None:
         """Draw an arrow above the agent of the player, and as many dots on each agent of a team as
         the number of the team; nothing in levels with one agent."""
-        starts = {each.goal: each.start for each in self._motion.movements} if self._motion else {}
+        movements = self._motion.movements if self._motion else ()
+        starts = {movement.goal: movement.start for movement in movements}
         for mark in self._shown_marks:
             is_own = mark is self._frame.marks[0] and mark.cell == self._frame.agent[:2]
             start = starts.get(mark.cell, mark.cell)
             if is_own and self._motion:
                 start = self._motion.agent[:2]
-            place = self._state.cell_rect(*lerp(start, mark.cell, progress))
-            size = max(4, place.w // 5)
+            rect = self._state.cell_rect(*lerp(start, mark.cell, progress))
+            size = max(4, rect.w // 5)
             if is_own:
-                x, y = place.centerx, place.y + size // 3
+                x, y = rect.centerx, rect.y + size // 3
                 arrow = (x - size, y - size), (x + size, y - size), (x, y + size // 2)
                 pygame.draw.polygon(surface, self._theme.accent, arrow)
                 pygame.draw.polygon(surface, self._theme.on_select, arrow, max(1, size // 5))
             for number in range(mark.team_number):
-                dot = place.right - size // 2, place.y + size // 2 + number * size
+                dot = rect.right - size // 2, rect.y + size // 2 + number * size
                 pygame.draw.circle(surface, self._theme.on_select, dot, size // 2)
                 pygame.draw.circle(surface, self._theme.select, dot, max(1, size // 3))
 
     @property
     def _shown_marks(self) -> list[AgentMark]:
-        is_all = self.view != "explored"
-        return [mark for mark in self._frame.marks if is_all or self._frame.seen[mark.cell]]
+        if self.view != "explored":
+            return [*self._frame.marks]
+        return [mark for mark in self._frame.marks if self._frame.seen[mark.cell]]
 
-    def _map_place(self, rect: pygame.Rect, agent: pygame.Rect) -> tuple[ViewPlace, str]:
-        """Return the rectangle of the minimap and the name of its corner: below the observation if
-        there is room, else over the state in a corner away from the `agent`. The rectangle is empty
-        if there is no such corner."""
+    def _place_map(self, state: pygame.Rect, agent: pygame.Rect) -> tuple[ViewPlace, str]:
+        """Return the place of the minimap and the name of its corner: below the observation if
+        there is room, else over the rectangle `state` in a corner away from the `agent`. The place
+        is empty if there is no such corner."""
         if "map" in self._places:
             return self._places["map"], "topleft"
-        side, no_label = min(rect.size) // MAP_SHARE, pygame.Rect(0, 0, 0, 0)
-        room, near = rect.inflate(-self.line // 2, -self.line // 2), agent.inflate(agent.size)
-        for where in ("topright", "topleft", "bottomright", "bottomleft"):
-            place = pygame.Rect(0, 0, side, side)
-            setattr(place, where, getattr(room, where))
-            if not place.colliderect(near):
-                return ViewPlace(no_label, place), where
-        return ViewPlace(no_label, no_label), where
+        side, empty = min(state.size) // MAP_SHARE, pygame.Rect(0, 0, 0, 0)
+        inner = state.inflate(-self.line // 2, -self.line // 2)
+        around_agent = agent.inflate(agent.size)
+        for corner in ("topright", "topleft", "bottomright", "bottomleft"):
+            rect = pygame.Rect(0, 0, side, side)
+            setattr(rect, corner, getattr(inner, corner))
+            if not rect.colliderect(around_agent):
+                return ViewPlace(empty, rect), corner
+        return ViewPlace(empty, empty), corner
 
-    def _draw_observation(self, surface: pygame.Surface, at: ViewPlace) -> None:
-        """Draw the agent's observation into the rectangle `at`."""
-        self._draw_label(surface, "observation", at)
-        rect, frame, (height, width) = at.rect, self._frame, self._frame.observation.shape[:2]
-        room = rect.h, rect.w
+    def _draw_observation(self, surface: pygame.Surface, place: ViewPlace) -> None:
+        self._draw_label(surface, "observation", place)
+        rect, frame, (height, width) = place.rect, self._frame, self._frame.observation.shape[:2]
         cell = max(1, min(rect.h // height, rect.w // width))
-        start = scroll_offset((height, width), room, frame.observer[:2], cell)
-        seen = frame.observation, None, frame.observer, None, 1.0, frame.visible_ground, frame.color
-        self._observation.draw(surface, rect, start, cell, *seen)
+        start = scroll_offset((height, width), (rect.h, rect.w), frame.observer[:2], cell)
+        self._observation.draw(surface, rect, start, cell, observation_of(frame))
         watched = (cells for guard, cells in frame.watched.items() if frame.seen[guard])
-        cells = (c for c in chain.from_iterable(watched) if frame.seen[c])
-        shown = filter(None, (frame.to_view_cell(*cell) for cell in cells))
+        seen = (cell for cell in chain.from_iterable(watched) if frame.seen[cell])
+        shown = filter(None, (frame.to_view_cell(*cell) for cell in seen))
         with clipped(surface, rect):
-            draw_watched_cells(surface, shown, self._observation.cell_rect, self._theme.loss)
+            overlay.draw_watched_cells(
+                surface, shown, self._observation.cell_rect, self._theme.loss
+            )
 
     def _draw_marks(self, surface: pygame.Surface) -> None:
         """Outline, in both views, the cells that differ from another frame, the cell under the
         mouse, the inspected cell and the cell of the hint."""
-        pointed = self._cell_at(self._mouse) if self._mouse else None
-        chosen = self._inspector.chosen if self.side_panel is self._inspector else None
-        loss, select = self._theme.loss, self._theme.select
-        marks = [*((cell, 2, loss) for cell in self._differing_cells), (pointed, 1, select)]
-        marks.append((self._hint.cell, 2, self._theme.accent))
-        for cell, thick, ink in (*marks, (chosen, 2, select)):
-            if cell is None:
-                continue
-            boards = {
-                "state": (self._state, cell),
-                "observation": (self._observation, self._frame.to_view_cell(*cell)),
-            }
-            for view, (board, drawn_cell) in boards.items():
-                if view in self._places and drawn_cell is not None:
-                    with clipped(surface, self._places[view].rect):
-                        rect = board.cell_rect(*drawn_cell)
-                        width = thick * max(1, rect.w // 32)
-                        pygame.draw.rect(surface, self._theme.on_select, rect, 2 * width)
-                        pygame.draw.rect(surface, ink, rect, width)
+        theme = self._theme
+        for cell in self._differing_cells:
+            self._outline_cell(surface, cell, theme.loss)
+        if self._mouse:
+            self._outline_cell(surface, self._cell_at(self._mouse), theme.select, thickness=1)
+        self._outline_cell(surface, self._hint.cell, theme.accent)
+        if self.side_panel is self._inspector:
+            self._outline_cell(surface, self._inspector.selected_cell, theme.select)
+
+    def _outline_cell(
+        self, surface: pygame.Surface, cell: Cell | None, color: str, thickness: int = 2
+    ) -> None:
+        """Outline `cell` in both views, as far as they show it; nothing if it is None."""
+        if cell is None:
+            return
+        boards = {
+            "state": (self._state, cell),
+            "observation": (self._observation, self._frame.to_view_cell(*cell)),
+        }
+        for view, (board, drawn_cell) in boards.items():
+            if view in self._places and drawn_cell is not None:
+                with clipped(surface, self._places[view].rect):
+                    rect = board.cell_rect(*drawn_cell)
+                    width = thickness * max(1, rect.w // 32)
+                    pygame.draw.rect(surface, self._theme.on_select, rect, 2 * width)
+                    pygame.draw.rect(surface, color, rect, width)
 
     def _draw_tooltip(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
         """Draw a tooltip that describes the object in the cell under the mouse, inside `rect`."""
@@ -413,7 +434,7 @@ class GridStage(Stage):
     def _draw_hint(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
         """Draw the answer to the last click, the request to click a cell for the held object, or
         the current hint, at the bottom of `rect`."""
-        request = "Click where to put it" * self._is_putting
+        request = "Click where to put it" if self._is_putting else ""
         if text := self._note or request or self._hint.message:
             box = self._plate_rect(text, rect)
             box.midbottom = rect.midbottom
@@ -423,10 +444,10 @@ class GridStage(Stage):
         line = self.line * 7 // 8
         return pygame.Rect(0, 0, min(font(line).size(text)[0] + line, rect.w), line * 3 // 2)
 
-    def _draw_plate(self, surface: pygame.Surface, box: pygame.Rect, text: str, ink: str) -> None:
+    def _draw_plate(self, surface: pygame.Surface, box: pygame.Rect, text: str, color: str) -> None:
         line = self.line * 7 // 8
         surface.blit(sprites.rounded_rect(box.size, line // 3, self._theme.card), box)
-        draw_text_line(surface, box.inflate(-line, 0), text, line, ink)
+        draw_text_line(surface, box.inflate(-line, 0), text, line, color)
 
     def _describe_cell(self, position: tuple[int, int]) -> tuple[pygame.Rect, str] | None:
         """Return the rectangle of the cell drawn at a pixel position, and a description of its
@@ -439,12 +460,13 @@ class GridStage(Stage):
             words = describe_object(frame.types, *frame.grid[cell].tolist())
             text = f"{agent}{words} at {format_cell(*cell)}"
             if self._policy_map:
-                text += describe_cell_policy(self._policy_map, cell)
+                text += overlay.describe_cell_policy(self._policy_map, cell)
             return self._state.cell_rect(*cell), text
         if (cell := self._view_cell("observation", self._observation, position)) is not None:
-            look = frame.observation[cell].tolist()
+            kind, state, color = frame.observation[cell].tolist()
             agent = "agent on " if cell == frame.observer[:2] else ""
-            text = agent + describe_object(frame.types, *look) if look[0] != HIDDEN else "not seen"
+            text = f"{agent}{describe_object(frame.types, kind, state, color)}"
+            text = text if kind != HIDDEN else "not seen"
             return self._observation.cell_rect(*cell), text
         return None
 
@@ -466,18 +488,16 @@ class GridStage(Stage):
         "explored", only explored cells."""
         if self._game.scenario.view == "explored":
             self.view = "explored"
-        frame, (height, width) = self._frame, self._frame.grid.shape[:2]
-        cell = min(rect.h // height, rect.w // width)
-        board = pygame.Surface((width * max(1, cell), height * max(1, cell)), 0, 32)
-        whole = board.get_rect()
-        content, ground = (frame.grid, None, frame.agent), {"beneath": frame.beneath}
-        drawing = Board(self._sheet)
-        drawing.draw(board, whole, (0, 0), max(1, cell), *content, **ground, color=frame.color)
-        if not cell:  # more cells than pixels
-            scale = min(rect.h / height, rect.w / width)
+        height, width = self._frame.grid.shape[:2]
+        scale = min(rect.h / height, rect.w / width)
+        cell = max(1, int(scale))
+        picture = pygame.Surface((width * cell, height * cell), 0, 32)
+        content = state_of(self._frame)._replace(lit=None)
+        Board(self._sheet).draw(picture, picture.get_rect(), (0, 0), cell, content)
+        if scale < 1:  # more cells than pixels
             size = max(1, int(width * scale)), max(1, int(height * scale))
-            board = pygame.transform.smoothscale(board, size)
-        surface.blit(board, board.get_rect(center=rect.center))
+            picture = pygame.transform.smoothscale(picture, size)
+        surface.blit(picture, picture.get_rect(center=rect.center))
 
     def _describe_action(self, action: str) -> str:
         facing = self._frame.agent[2]
@@ -501,7 +521,7 @@ class GridStage(Stage):
             self._camera.cell = None
         elif name in ("zoom_in", "zoom_out"):
             self._zoom(1 if name == "zoom_in" else -1)
-        name = resolve_action(name, self._actions)
+        name = input_map.resolve_action(name, self._actions)
         is_own = any(command.name == name for command in self._game.commands)
         return name if name in ACTIONS or name in self._actions or is_own else ""
 
@@ -555,7 +575,11 @@ class GridStage(Stage):
     def select_held_item(self) -> None:
         """Let the next click choose the cell in which to put down the held object; a second call
         cancels this."""
-        puts = self.walks and bool(self._frame.item[0]) and not {*DROPS}.isdisjoint(self._actions)
+        puts = (
+            self.walks
+            and bool(self._frame.item[0])
+            and not {*input_map.DROPS}.isdisjoint(self._actions)
+        )
         self._is_putting = puts and not self._is_putting
 
     @property
