@@ -37,7 +37,7 @@ from gv_engine.cli.options import CommandParser, UsageError, add_command, compla
 from gv_engine.cli.streams import discard_output, flush_output
 from gv_engine.late_imports import find_plugins
 from gv_engine.rules import errors
-from gv_engine.scenario.documents.rule_modules import find_author_line, make_rule_error
+from gv_engine.scenario.documents.rule_errors import find_author_line, make_rule_error
 
 _OWN = (
     *("play", "edit", "replay", "list", "new", "rules", "schema", "check", "solve", "compile"),

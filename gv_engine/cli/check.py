@@ -25,7 +25,7 @@ from gv_engine.play.session.watchdog import Watchdog
 from gv_engine.rules.errors import GVEngineError, ScenarioError, Stopped
 from gv_engine.scenario.documents.document import Document, read_file
 from gv_engine.scenario.documents.loading import find_scenario_ref, load_scenario
-from gv_engine.scenario.documents.rule_modules import split_options
+from gv_engine.scenario.documents.trust import split_options
 from gv_engine.scenario.levels.level_files import LevelFiles, PackLevel
 from gv_engine.scenario.library import find_ref, list_built_in_grids
 from gv_engine.scenario.plugin import AnyScenario, CheckPlan, get_plugin, list_schedule_systems

@@ -23,7 +23,7 @@ from gv_engine.envs.render_modes import RenderedEnv, check_render_mode, with_usa
 from gv_engine.late_imports import RENDER_MODES
 from gv_engine.rules.errors import STEP_AFTER_CLOSE, STEP_AFTER_END, shorten
 from gv_engine.scenario.documents.parameters import reject_settings
-from gv_engine.scenario.documents.rule_modules import split_options
+from gv_engine.scenario.documents.trust import split_options
 from gv_engine.scenario.memory.row_checks import tag_rows
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.syntax.fields import INT32_MAX

@@ -58,7 +58,7 @@ def _resolve(scenario: Any, options: dict[str, Any]) -> Any:
         raise TypeError("no scenario: give a name, a file or a mapping, scenario='keydoor-9x9'")
     # imported when needed, as `import gv_engine` registers ids and reads no scenario
     from gv_engine.scenario.documents.loading import as_scenario, pop_settings
-    from gv_engine.scenario.documents.rule_modules import pop_consent
+    from gv_engine.scenario.documents.trust import pop_consent
 
     return as_scenario(scenario, **pop_consent(options), **pop_settings(scenario, options))
 

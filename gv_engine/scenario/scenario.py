@@ -36,7 +36,8 @@ from gv_engine.scenario.documents.document import (
     ScenarioIdentity,
     read_file,
 )
-from gv_engine.scenario.documents.rule_modules import SourceFile, split_options
+from gv_engine.scenario.documents.rule_files import SourceFile
+from gv_engine.scenario.documents.trust import split_options
 from gv_engine.scenario.library import find_ref
 from gv_engine.scenario.memory.layout import Layout, round_up_size
 from gv_engine.scenario.memory.row_checks import repair_rows

@@ -14,7 +14,7 @@ import gv_engine
 from gv_engine import AgentsVectorEnv, GridEnv, RuleError, Scenario, ScenarioError
 from gv_engine.envs.rollout.rollout import find_ended
 from gv_engine.play.session.catalogue import built_in_entries
-from gv_engine.scenario.documents.rule_modules import load_rule_file
+from gv_engine.scenario.documents.rule_files import load_rule_file
 from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_grids
 from tests import DATA, ROOT
 from tests.levels import NOT_OF_GALLERY, OF_GALLERY

@@ -128,6 +128,22 @@ def test_compiled_worlds_need_no_window_and_only_learning_needs_torch():
     assert "torch" not in rollout
 
 
+def test_importing_and_loading_a_scenario_changes_nothing_global():
+    program = """
+import signal, sys, warnings
+numbers = signal.valid_signals()
+def state():
+    handlers = [signal.getsignal(number) for number in numbers]
+    hooks = sys.excepthook, sys.displayhook, warnings.showwarning, sys.gettrace(), sys.path[:]
+    return [*sys.meta_path], [*sys.path_hooks], handlers, hooks, sys.getrecursionlimit()
+before = state()
+import gv_engine, gv_engine.gridverse, gv_engine.mathy
+gv_engine.Scenario.load("keydoor-9x9")
+assert state() == before
+"""
+    run_program(program)
+
+
 def test_either_package_can_be_imported_first():
     modules_after(FIRST)
 

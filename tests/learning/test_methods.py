@@ -226,7 +226,7 @@ def test_the_critic_of_mappo_sees_all_agents_and_its_actor_one():
 
 @pytest.mark.parametrize(("level", "expected"), [("hand-over", [3, 3]), ("ball", [3, 3, 12, 12])])
 def test_rewards_of_mappo_are_those_of_the_team(level, expected):
-    sizes = {"num_envs": 2, "num_steps": 3, "num_minibatches": 1}
+    sizes: Any = {"num_envs": 2, "num_steps": 3, "num_minibatches": 1}
     learner = make_learner(level, "object", learner="mappo", **sizes)
     agents = learner.spec.agents
     own = np.array([[1, 2, 4, 8][:agents] * 2] * 3, np.float32)

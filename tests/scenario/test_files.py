@@ -23,7 +23,7 @@ from gv_engine.play.ui.input.bindings import Bindings
 from gv_engine.play.ui.settings import Settings
 from gv_engine.rules.errors import GVEngineError, ScenarioError
 from gv_engine.scenario.documents.loading import load_scenario
-from gv_engine.scenario.documents.rule_modules import SourceFile
+from gv_engine.scenario.documents.rule_files import SourceFile
 from gv_engine.scenario.storage.array_files import ArrayError, NpzArchive
 from gv_engine.scenario.storage.files import (
     AtomicFile,

@@ -14,7 +14,7 @@ from gv_engine.rules.errors import RuleError, ScenarioError
 from gv_engine.rules.geometry import MOVE_FORWARD, TURN_LEFT
 from gv_engine.rules.objects import OBJECT_TYPES
 from gv_engine.rules.system import REWARD, TRANSITION, system
-from gv_engine.scenario.documents.rule_modules import _explain_path
+from gv_engine.scenario.documents.trust import _explain_path
 from gv_engine.scenario.scenario import Scenario
 from tests.processes import run_program
 from tests.scenario.reading import RULES as BUILT_IN

@@ -10,7 +10,7 @@ from gv_engine import Scenario, ScenarioError
 from gv_engine.cli.new import write_starter
 from gv_engine.play.session import catalogue
 from gv_engine.play.session.catalogue import read_playable, search
-from gv_engine.scenario.documents.rule_modules import Trust
+from gv_engine.scenario.documents.trust import Trust
 from gv_engine.scenario.plugin import list_playable_scenarios
 
 

@@ -314,7 +314,7 @@ def test_old_files_are_not_opened(tmp_path: Path, monkeypatch):
         opened.append(path)
         return b"1"
 
-    monkeypatch.setattr("gv_engine.scenario.documents.rule_modules.read_bytes", read_file)
+    monkeypatch.setattr("gv_engine.scenario.documents.rule_files.read_bytes", read_file)
     assert not watch.differs([old, young])
     assert opened == [young]
     assert watch.differs([old])

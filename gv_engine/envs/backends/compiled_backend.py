@@ -18,7 +18,7 @@ from gv_engine.envs.backends.backend import Backend, StepArrays, view_as_words
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.system import RENDERING
-from gv_engine.scenario.documents.rule_modules import make_system_error
+from gv_engine.scenario.documents.rule_errors import make_system_error
 from gv_engine.scenario.memory.layout import RNG
 from gv_engine.world.columns import RowWorld
 from gv_engine.world.rng import generator_to_row

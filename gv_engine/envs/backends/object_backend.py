@@ -14,7 +14,7 @@ from gv_engine.envs.backends.backend import Backend
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import WAIT
-from gv_engine.scenario.documents.rule_modules import make_system_error
+from gv_engine.scenario.documents.rule_errors import make_system_error
 from gv_engine.world.rng import generator_from_row
 from gv_engine.world.simulation import (
     KEEP,

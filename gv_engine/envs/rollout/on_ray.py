@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from gv_engine.envs.rollout.policy import with_absolute_paths
 from gv_engine.envs.rollout.shards import Job, Shard, ShardPlayer
 from gv_engine.rules.errors import GVEngineError, MissingExtraError
-from gv_engine.scenario.documents.rule_modules import find_author_line
+from gv_engine.scenario.documents.rule_errors import find_author_line
 from gv_engine.scenario.plugin import RAY
 
 if RAY.missing_message:

@@ -23,7 +23,7 @@ from gv_engine.envs.rollout.policy_file import POLICY_FILE, CheckpointPolicy
 from gv_engine.envs.rollout.step_history import NO_COLUMNS, CopiedColumns
 from gv_engine.rules.errors import GVEngineError, describe_allowed, shorten
 from gv_engine.rules.turns import SINGLE_AGENT, AgentGroup
-from gv_engine.scenario.documents import rule_modules
+from gv_engine.scenario.documents import rule_files
 from gv_engine.scenario.memory.layout import RNG
 from gv_engine.scenario.plugin import AnyScenario
 from gv_engine.scenario.storage.resources import ASSETS
@@ -369,12 +369,12 @@ def load_policy(
         names = (*BUILT_IN, *more, "./file.py:function", "the folder of a run")
         raise PolicyError(f"no policy {name!r}{describe_allowed(name, names)}")
     try:
-        module = rule_modules.load_rule_file(Path(where))
-    except rule_modules.RuleFileError as error:
+        module = rule_files.load_rule_file(Path(where))
+    except rule_files.RuleFileError as error:
         raise PolicyError(f"{where} cannot be loaded: {error}") from None
     function = getattr(module, attribute, None)
     if function is None:
-        defined = describe_allowed(attribute, rule_modules.list_defined_names(module))
+        defined = describe_allowed(attribute, rule_files.list_defined_names(module))
         raise PolicyError(f"{where} has no function {attribute!r}{defined}")
     return CallablePolicy(function, num_envs, num_actions, name)
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from gv_engine.rules.errors import GVEngineError, error_text, shorten
 from gv_engine.scenario.documents.loading import check_reference, load_reference, make_reference
-from gv_engine.scenario.documents.rule_modules import Consent
+from gv_engine.scenario.documents.trust import Consent
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.storage.array_files import ArrayError, NpzArchive
 from gv_engine.scenario.storage.files import atomic_write, format_bytes, parse_json, to_path

@@ -33,7 +33,7 @@ from gv_engine.play.session.timeline import Watch
 from gv_engine.rules.errors import GVEngineError, ProblemPlace, ScenarioError
 from gv_engine.scenario.documents.document import Document, read_text
 from gv_engine.scenario.documents.loading import find_scenario_ref
-from gv_engine.scenario.documents.rule_modules import DEFAULT_TRUST, Trust, split_options
+from gv_engine.scenario.documents.trust import DEFAULT_TRUST, Trust, split_options
 from gv_engine.scenario.levels.packs import is_pack
 from gv_engine.scenario.library import ScenarioRef
 from gv_engine.scenario.plugin import DOMAINS

@@ -22,7 +22,7 @@ from gv_engine.rules.functions import find_functions, names_of
 from gv_engine.rules.geometry import ACTIONS, TURN_RIGHT, USUAL_ACTIONS
 from gv_engine.rules.objects import COLORS, USUAL_COLORS
 from gv_engine.scenario.documents.loading import find_scenario_ref
-from gv_engine.scenario.documents.rule_modules import DEFAULT_TRUST, Trust, is_file_reference
+from gv_engine.scenario.documents.trust import DEFAULT_TRUST, Trust, is_file_reference
 from gv_engine.scenario.library import FOLDER_FILE
 from gv_engine.scenario.storage.files import path_exists, read_bytes, write_file
 from gv_engine.world.simulation import make_level

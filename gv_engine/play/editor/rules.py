@@ -22,7 +22,7 @@ from gv_engine.rules import system
 from gv_engine.rules.objects import is_engine_module
 from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, Phase, System, system_of
 from gv_engine.scenario.documents.document import Document
-from gv_engine.scenario.documents.rule_modules import list_defined_names
+from gv_engine.scenario.documents.rule_files import list_defined_names
 from gv_engine.scenario.readers.calls import NESTED, OBJECT_KIND, TYPES, find_value_kind
 from gv_engine.scenario.reference_docs import argument_keys, fill_in, first_paragraph
 from gv_engine.scenario.syntax.fields import FieldError, YamlNode

@@ -15,7 +15,7 @@ from gv_engine.play.session.timeline import (
     timeline_differences,
 )
 from gv_engine.rules.errors import ScenarioError, Stopped
-from gv_engine.scenario.documents.rule_modules import make_rule_error
+from gv_engine.scenario.documents.rule_errors import make_rule_error
 
 _TRIES = 2  # reloads that let the player step meanwhile, before one blocks
 

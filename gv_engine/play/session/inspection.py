@@ -27,7 +27,7 @@ from gv_engine.rules.errors import Stopped, format_cell
 from gv_engine.rules.geometry import ORIENTATIONS, named_action
 from gv_engine.rules.objects import COLORS, ObjectTypes
 from gv_engine.rules.system import REGISTRIES, VISIBILITY, Call
-from gv_engine.scenario.documents.rule_modules import make_rule_error
+from gv_engine.scenario.documents.rule_errors import make_rule_error
 from gv_engine.scenario.missions.missions import is_field_for
 from gv_engine.scenario.readers.map import describe_object
 from gv_engine.world.bound_call import BoundCall

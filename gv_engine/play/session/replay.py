@@ -29,7 +29,7 @@ from gv_engine.rules.geometry import WAIT, add_up
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.scenario.documents.document import ScenarioIdentity, read_text
 from gv_engine.scenario.documents.loading import get_domain
-from gv_engine.scenario.documents.rule_modules import Trust
+from gv_engine.scenario.documents.trust import Trust
 from gv_engine.scenario.library import ScenarioRef, add_whole_files
 from gv_engine.scenario.memory.layout import RNG
 from gv_engine.scenario.plugin import list_playable_scenarios

@@ -12,7 +12,7 @@ from gv_engine.play.session.game import Game
 from gv_engine.play.session.replay import Difference
 from gv_engine.rules.errors import RuleError
 from gv_engine.scenario.documents.loading import load_reference
-from gv_engine.scenario.documents.rule_modules import Consent
+from gv_engine.scenario.documents.trust import Consent
 from gv_engine.scenario.readers.map import format_reward
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from gv_engine.play.session.episode import Episode, Playable, make_episode
 from gv_engine.play.session.replay import Difference, TimelineStep
 from gv_engine.rules.errors import RuleError, Stopped, StoppedError
 from gv_engine.rules.frame import Scene
-from gv_engine.scenario.documents.rule_modules import SourceFile, make_rule_error
+from gv_engine.scenario.documents.rule_errors import make_rule_error
+from gv_engine.scenario.documents.rule_files import SourceFile
 from gv_engine.scenario.readers.map import format_reward
 
 _TIME_RESOLUTION = 2_000_000_000  # ns; the coarsest file times count in two seconds

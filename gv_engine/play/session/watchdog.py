@@ -24,7 +24,7 @@ from types import FrameType
 from typing import Any, NamedTuple, NoReturn
 
 from gv_engine.rules.errors import Stopped, complain
-from gv_engine.scenario.documents.rule_modules import is_engine_frame, is_rule_frame
+from gv_engine.scenario.documents.rule_errors import is_engine_frame, is_rule_frame
 from gv_engine.scenario.plugin import format_place
 
 if sys.platform == "win32":

@@ -25,7 +25,7 @@ from gv_engine.play.session.watchdog import hard_timeout
 from gv_engine.rules.errors import RuleError, Stopped
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import Phase, system_of
-from gv_engine.scenario.documents.rule_modules import find_author_line
+from gv_engine.scenario.documents.rule_errors import find_author_line
 from gv_engine.scenario.memory.row_checks import compute_derived_columns, find_fault
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.world.rng import generator_from_row

@@ -24,7 +24,7 @@ from gv_engine.plugins.algebra.scenario import AlgebraScenario
 from gv_engine.plugins.algebra.state import MathyEnvState, is_terminal_transition
 from gv_engine.plugins.algebra.world import ExpressionWorld, WorldSnapshot, action_names
 from gv_engine.rules.errors import format_count
-from gv_engine.scenario.documents.rule_modules import make_rule_error
+from gv_engine.scenario.documents.rule_errors import make_rule_error
 from systems.algebra import TreeNode
 
 # ---- cursor --------------------------------------------------------------------------------------

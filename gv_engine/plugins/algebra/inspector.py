@@ -18,7 +18,7 @@ from gv_engine.play.ui.drawing.sprites import (
 from gv_engine.play.ui.drawing.widgets import wrap_text
 from gv_engine.plugins.algebra.episode import TreeCursor
 from gv_engine.rules.errors import Stopped
-from gv_engine.scenario.documents.rule_modules import make_rule_error
+from gv_engine.scenario.documents.rule_errors import make_rule_error
 from gv_engine.scenario.readers.map import format_reward
 
 from pygame import freetype  # isort: skip  # after the module that turns off pygame's greeting

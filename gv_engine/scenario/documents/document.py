@@ -13,9 +13,10 @@ from typing import Any, NamedTuple, Self
 
 from gv_engine.rules.errors import ScenarioError, escape_unprintable
 from gv_engine.scenario import library
-from gv_engine.scenario.documents import parameters, rule_modules
+from gv_engine.scenario.documents import parameters
 from gv_engine.scenario.documents.parameters import PARAMETERS, ScenarioParameter, apply_settings
-from gv_engine.scenario.documents.rule_modules import DEFAULT_TRUST, SourceFile, Trust, hash_text
+from gv_engine.scenario.documents.rule_files import SourceFile, hash_text
+from gv_engine.scenario.documents.trust import DEFAULT_TRUST, Trust, is_file_reference
 from gv_engine.scenario.levels import packs
 from gv_engine.scenario.levels.level_files import MAX_FILE_BYTES, LevelFiles, PackLevel
 from gv_engine.scenario.levels.sokoban_files import decode_levels
@@ -464,7 +465,7 @@ def _rebase_text(text: str, home: Path, folder: Path) -> str:
     """Return `text` unchanged unless it refers to a Python file relative to the folder `home`; then
     return it relative to `folder`."""
     match = _CODE_REFERENCE.fullmatch(text) if home != folder else None
-    if not (match and rule_modules.is_file_reference(match[1])):
+    if not (match and is_file_reference(match[1])):
         return text
     path = Path(os.path.relpath(home / match[1], folder)).as_posix()
     return f"{path if path.startswith('.') else f'./{path}'}{text[match.end(1) :]}"

@@ -24,7 +24,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from gv_engine.rules.errors import UnknownOptionError, describe_allowed, shorten, suggest_similar
-from gv_engine.scenario.documents.rule_modules import Consent
+from gv_engine.scenario.documents.trust import Consent
 from gv_engine.scenario.syntax import fields
 from gv_engine.scenario.syntax import json_schema as schema
 from gv_engine.scenario.syntax.fields import ErrorCollector, YamlNode

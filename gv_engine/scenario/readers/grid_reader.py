@@ -20,7 +20,7 @@ from gv_engine.rules.geometry import USUAL_ACTIONS
 from gv_engine.rules.objects import GROUND, OBJECT_TYPES, TERRAIN, USUAL_COLORS, ObjectTypes, Parts
 from gv_engine.rules.system import REGISTRIES, Call, Phase, get_system
 from gv_engine.scenario.documents.document import FILE_KEYS, Document
-from gv_engine.scenario.documents.rule_modules import list_source_files
+from gv_engine.scenario.documents.rule_files import list_source_files
 from gv_engine.scenario.levels.packs import LEVELS
 from gv_engine.scenario.memory.layout import Layout, round_up_size
 from gv_engine.scenario.missions import mission_reader, missions

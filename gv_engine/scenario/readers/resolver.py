@@ -34,9 +34,9 @@ from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import Action
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectType, ObjectTypes, is_engine_module
 from gv_engine.rules.system import REGISTRIES, Phase, System, get_system, system_of, unwrap_partials
-from gv_engine.scenario.documents import rule_modules
+from gv_engine.scenario.documents import rule_files
 from gv_engine.scenario.documents.document import Document
-from gv_engine.scenario.documents.rule_modules import is_file_reference, is_module_name
+from gv_engine.scenario.documents.trust import is_file_reference, is_module_name
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.scenario.readers.actions import read_action
 from gv_engine.scenario.syntax import fields
@@ -87,19 +87,19 @@ class TypeIds:
             for where in [*dict(references)][:MAX_MODULES]:
                 if document.trust.explain_refusal(document.folder, where):
                     continue
-                with suppress(rule_modules.RuleFileError):  # reported by the resolver
+                with suppress(rule_files.RuleFileError):  # reported by the resolver
                     if is_file_reference(where):
-                        file = rule_modules.resolve_rule_file(document.folder / where)
+                        file = rule_files.resolve_rule_file(document.folder / where)
                         files.setdefault(file.parent, {})[file] = None
                     else:
-                        modules.append(rule_modules.import_module(where).__name__)
+                        modules.append(rule_files.import_module(where).__name__)
         names = set().union(*map(_list_possible_names, documents))
         offset, before, first = 0, -1, len(OBJECT_TYPES.built_in)
         while offset != before:  # imports of rule files may declare types too
             before, end, packages = offset, offset, {}
-            for folder, rule_files in files.items():
-                packages[folder] = rule_modules.make_package_name(rule_files, end)
-                rule_modules.forget_changed_package(packages[folder])
+            for folder, folder_files in files.items():
+                packages[folder] = rule_files.make_package_name(folder_files, end)
+                rule_files.forget_changed_package(packages[folder])
                 with suppress(ImportError):
                     import_module(packages[folder])
                 end += len(OBJECT_TYPES.of_package(packages[folder]))
@@ -132,7 +132,7 @@ def make_yaml_module_name(node: YamlNode, folder: Path) -> str:
     """
     content = json.dumps(node.plain, default=str)
     home = str(folder.resolve()) if ".py:" in content else ""
-    return objects.INLINE_TYPES_PREFIX + rule_modules.hash_text(f"{home} {content}".encode())[:16]
+    return objects.INLINE_TYPES_PREFIX + rule_files.hash_text(f"{home} {content}".encode())[:16]
 
 
 def _iter_yaml_types(document: Document) -> Iterator[tuple[str, str]]:
@@ -244,10 +244,10 @@ class NameResolver:
             if is_file_reference(source):
                 file = self._folder / source
                 package = self.numbering.packages.get(file.resolve().parent, "")
-                self.modules[source] = rule_modules.load_rule_file(file, package)
+                self.modules[source] = rule_files.load_rule_file(file, package)
             else:
-                self.modules[source] = rule_modules.import_module(source)
-        except rule_modules.RuleFileError as error:
+                self.modules[source] = rule_files.import_module(source)
+        except rule_files.RuleFileError as error:
             self._failed[source] = f"{source} cannot be loaded: {error}"
 
     def _resolve_module(self, node: YamlNode) -> tuple[str, str]:
@@ -294,7 +294,7 @@ class NameResolver:
         module = _get_module_name(definition)
         if objects.is_rule_module(module):
             folders = self._folder.resolve(), *self._trust.base_folders
-            return any(map(rule_modules.get_rule_folder(module).is_relative_to, folders))
+            return any(map(rule_files.get_rule_folder(module).is_relative_to, folders))
         return bool(module) and not self._trust.explain_refusal(self._folder, module)
 
     def _foreign_error(self, node: YamlNode, definition: Any) -> FieldError:
@@ -313,7 +313,7 @@ class NameResolver:
         where, name = self._resolve_module(node)
         module = self.modules[where]
         if not hasattr(module, name):
-            hint = describe_allowed(name, rule_modules.list_defined_names(module), "it defines")
+            hint = describe_allowed(name, rule_files.list_defined_names(module), "it defines")
             raise node.error(f"{where} has no {name!r}{hint}")
         return getattr(module, name)
 
@@ -400,7 +400,7 @@ class NameResolver:
         return system
 
     def _suggest(self, name: str, names: Iterable[str]) -> str:
-        if reference := rule_modules.find_declaration(self._folder, name):
+        if reference := rule_files.find_declaration(self._folder, name):
             return f"; a file beside declares it, write {reference}"
         return describe_allowed(name, names)
 
@@ -418,7 +418,7 @@ class NameResolver:
             if not self._is_allowed(thing):
                 raise self._foreign_error(node, thing)
             with node.report(TypeError):
-                return rule_modules.make_processor_system(thing, phase)
+                return rule_files.make_processor_system(thing, phase)
         system = system_of(thing)
         if system is None:
             return self._adapt_state_function(node, thing, phase)

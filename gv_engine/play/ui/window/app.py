@@ -46,7 +46,7 @@ from gv_engine.play.ui.screens.settings import SettingsScreen
 from gv_engine.play.ui.settings import Settings, forced_scale, level_folder
 from gv_engine.play.ui.window.viewer import open_window
 from gv_engine.rules.errors import complain
-from gv_engine.scenario.documents.rule_modules import Consent
+from gv_engine.scenario.documents.trust import Consent
 
 ANSWER_EVENTS = (
     *(pygame.KEYDOWN, pygame.CONTROLLERBUTTONDOWN, pygame.MOUSEBUTTONDOWN),
