@@ -18,9 +18,9 @@ def call_program(loop: int, address: int, start: int, stop: int, mode: int) -> i
 
 @emits(call_program)
 def _call_program(body: Body, loop: Any, *values: Any) -> Scalar:
-    function = body.emit.get(f"inttoptr i64 {arithmetic.to_int(body, loop).text} to ptr")
-    arguments = ", ".join(f"i64 {arithmetic.to_int(body, value).text}" for value in values)
-    return Scalar(Kind.INT, body.emit.get(f"call i64 {function}({arguments})"))
+    function = body.emit.value(f"inttoptr i64 {arithmetic.to_int(body, loop).operand} to ptr")
+    arguments = ", ".join(f"i64 {arithmetic.to_int(body, value).operand}" for value in values)
+    return Scalar(Kind.INT, body.emit.value(f"call i64 {function}({arguments})"))
 
 
 def copy_bytes(target: int, source: int, size: int) -> None:
@@ -31,10 +31,10 @@ def copy_bytes(target: int, source: int, size: int) -> None:
 @emits(copy_bytes)
 def _copy_bytes(body: Body, target: Any, source: Any, size: Any) -> None:
     to, at = (
-        body.emit.get(f"inttoptr i64 {arithmetic.to_int(body, each).text} to ptr")
+        body.emit.value(f"inttoptr i64 {arithmetic.to_int(body, each).operand} to ptr")
         for each in (target, source)
     )
-    memory.emit_copy(body, to, at, arithmetic.to_int(body, size).text)
+    memory.emit_memcpy(body, to, at, arithmetic.to_int(body, size).operand)
 
 
 def make_byte_copy(count: int) -> Callable[[Any, int, Any, int], None]:
@@ -46,10 +46,10 @@ def make_byte_copy(count: int) -> Callable[[Any, int, Any, int], None]:
 
     @emits(copy)
     def emit(body: Body, source: ArrayValue, start: Any, goal: ArrayValue, place: Any) -> None:
-        at = body.emit.offset(source.pointer, arithmetic.to_int(body, start).text)
-        memory.emit_copy(
+        at = body.emit.offset(source.pointer, arithmetic.to_int(body, start).operand)
+        memory.emit_memcpy(
             body,
-            body.emit.offset(goal.pointer, arithmetic.to_int(body, place).text),
+            body.emit.offset(goal.pointer, arithmetic.to_int(body, place).operand),
             at,
             str(count),
         )

@@ -284,8 +284,8 @@ def choose_ground(b: Any, plan: Any, seat: int, is_shown: bool) -> Any:
 # ---- programs ------------------------------------------------------------------------------------
 
 
-_INLINED_FOR_WEB = 600, 5000
-"""Lengths for `Module.inlined` at which modules are small, and LLVM takes little time."""
+_MAX_INLINED_CHARS_FOR_WEB = 600, 5000
+"""Values of `Module.max_inlined_chars` at which modules are small, and LLVM takes little time."""
 TRUSTED = frozenset({__name__, ScenarioPlan.__module__})
 """Modules whose indices need no tests."""
 
@@ -357,7 +357,7 @@ def compile_batch(
     compiler = Compiler(LIBRARY, is_checked, TRUSTED)
     if for_web:
         compiler.module.guards_loops = is_checked
-        compiler.module.inlined = _INLINED_FOR_WEB
+        compiler.module.max_inlined_chars = _MAX_INLINED_CHARS_FOR_WEB
     kind = make_batch_type(layout, elements, is_checked)
     numbers = {name: Scalar(Kind.INT, "") for name in ("start", "stop", "mode")}
     root: Any = run_worlds
@@ -376,4 +376,4 @@ def compile_batch(
         "ret i64 %failed",
         "}",
     ]
-    return compiler, "\n".join([compiler.module.write(), *entry])
+    return compiler, "\n".join([compiler.module.to_ir(), *entry])

@@ -78,21 +78,21 @@ def _emit_chunk(
     stride: Any,
     out: ArrayValue,
 ) -> Scalar:
-    get, do = body.emit.get, body.emit.do
-    place = arrays.element(body, cells, (start,), is_inside=True)
+    get, do = body.emit.value, body.emit.do
+    place = arrays.element_address(body, cells, (start,), is_inside=True)
     shown = get(f"load <{3 * CHUNK} x i8>, ptr {place}, align 1")
     kind, state, color = (
         _pick(body, f"<{3 * CHUNK} x i8>", shown, range(channel, 3 * CHUNK, 3))
         for channel in range(3)
     )
-    even = _repeat(body, get(f"trunc i64 {arithmetic.to_int(body, stride).text} to i8"))
+    even = _repeat(body, get(f"trunc i64 {arithmetic.to_int(body, stride).operand} to i8"))
     number = get(f"mul {_CELLS} {even}, {get(f'add {_CELLS} {kind}, {state}')}")
-    sums = {name: body.emit.slot(_CELLS) for name in ("rise", "wrong")}
+    sums = {name: body.emit.alloca(_CELLS) for name in ("rise", "wrong")}
     do(f"store {_CELLS} {get(f'add {_CELLS} {number}, {color}')}, ptr {sums['rise']}")
     do(f"store {_CELLS} zeroinitializer, ptr {sums['wrong']}")
 
     def take(k: Scalar) -> None:
-        step = arrays.element(body, steps, (k,), is_inside=True)
+        step = arrays.element_address(body, steps, (k,), is_inside=True)
         values = {
             name: get(f"load i8, ptr {body.emit.offset(step, column)}")
             for column, name in enumerate(CODE_STEP)
@@ -107,8 +107,8 @@ def _emit_chunk(
             before = get(f"load {_CELLS}, ptr {sums[name]}")
             do(f"store {_CELLS} {get(f'{operator} {_CELLS} {before}, {part}')}, ptr {sums[name]}")
 
-    flow.repeat(body, steps.shape[0], take)
-    goal = arrays.element(body, out, (start,), is_inside=True)
+    flow.emit_loop(body, steps.shape[0], take)
+    goal = arrays.element_address(body, out, (start,), is_inside=True)
     do(f"store {_CELLS} {get(f'load {_CELLS}, ptr ' + sums['rise'])}, ptr {goal}, align 1")
     wrong = get(f"load i{8 * CHUNK}, ptr {sums['wrong']}")
     return Scalar(Kind.BOOL, get(f"icmp ne i{8 * CHUNK} {wrong}, 0"), 0, 1)
@@ -117,12 +117,12 @@ def _emit_chunk(
 def _pick(body: Body, llvm: str, vector: str, lanes: Iterable[int]) -> str:
     order = ", ".join(f"i32 {lane}" for lane in lanes)
     mask = f"<{CHUNK} x i32> <{order}>"
-    return body.emit.get(f"shufflevector {llvm} {vector}, {llvm} poison, {mask}")
+    return body.emit.value(f"shufflevector {llvm} {vector}, {llvm} poison, {mask}")
 
 
 def _repeat(body: Body, byte: str) -> str:
     """Return a vector with a byte in all lanes."""
-    first = body.emit.get(f"insertelement {_CELLS} poison, i8 {byte}, i64 0")
-    return body.emit.get(
+    first = body.emit.value(f"insertelement {_CELLS} poison, i8 {byte}, i64 0")
+    return body.emit.value(
         f"shufflevector {_CELLS} {first}, {_CELLS} poison, <{CHUNK} x i32> zeroinitializer"
     )

@@ -27,7 +27,7 @@ from gv_engine.compiler.language.compiler import Compiler
 from gv_engine.compiler.language.emitter import Emitter
 from gv_engine.compiler.language.library import LIBRARY
 from gv_engine.compiler.language.machine import MachineCode
-from gv_engine.compiler.language.maths import call_c
+from gv_engine.compiler.language.maths import emit_c_call
 from gv_engine.compiler.language.values import (
     ArrayValue,
     Kind,
@@ -105,20 +105,20 @@ class _Version:
             return getattr(builtins, kind)(message)
 
         text = _Entry(forms, compiled, make_error).write()
-        code = MachineCode("\n".join([compiler.module.write(), text]), level=3)
+        code = MachineCode("\n".join([compiler.module.to_ir(), text]), level=3)
         # the code has the addresses of these objects
         self.run = code.python_function("entry", (forms, make_error))
 
 
 def _to_int(body: Body, value: Any = 0) -> Any:
     if isinstance(value, Scalar) and value.kind is Kind.FLOAT:
-        return Scalar(Kind.INT, body.emit.get(f"fptosi double {value.text} to i64"))
+        return Scalar(Kind.INT, body.emit.value(f"fptosi double {value.operand} to i64"))
     return LIBRARY[int](body, value)
 
 
 _UNTESTED = {
-    math.exp: lambda body, value: call_c(body, "exp", value),
-    math.log: lambda body, value: call_c(body, "log", value),
+    math.exp: lambda body, value: emit_c_call(body, "exp", value),
+    math.log: lambda body, value: emit_c_call(body, "log", value),
     int: _to_int,
 }
 _LIBRARY: ChainMap[Any, Callable[..., Any]] = ChainMap(_UNTESTED, LIBRARY)
@@ -175,27 +175,27 @@ class _Entry:
         items = [self._load("ptr", "%args", _POINTER * k) for k in range(len(self._forms))]
         values = [self._unbox(form, item) for form, item in zip(self._forms, items)]
         if self._has_integers:
-            pending = emit.get(f"call ptr {_address('PyErr_Occurred')}()")
+            pending = emit.value(f"call ptr {_address('PyErr_Occurred')}()")
             none, more = emit.new_block(), emit.new_block()
-            emit.branch(emit.get(f"icmp eq ptr {pending}, null"), more, none)
-            emit.start(none)
-            emit.end("ret ptr null")
-            emit.start(more)
-        arena = emit.slot(f"[{ARENA_BYTES} x i8], align 16")
+            emit.branch(emit.value(f"icmp eq ptr {pending}, null"), more, none)
+            emit.start_block(none)
+            emit.terminate("ret ptr null")
+            emit.start_block(more)
+        arena = emit.alloca(f"[{ARENA_BYTES} x i8], align 16")
         emit.do(f"store i64 {ARENA_HEAD}, ptr {arena}")
         emit.do(f"store i64 {ARENA_BYTES}, ptr {self._emit.offset(arena, 8)}")
-        state = emit.get(f"call ptr {_address('PyEval_SaveThread')}()")
+        state = emit.value(f"call ptr {_address('PyEval_SaveThread')}()")
         parts = chain.from_iterable(leaves(value) for value in values)
-        texts = [f"ptr {arena}", *(f"{leaf.llvm} {leaf.text}" for leaf in parts)]
+        texts = [f"ptr {arena}", *(f"{leaf.llvm} {leaf.operand}" for leaf in parts)]
         found = emit.call(version.name, version.returns, texts)
         emit.do(f"call void {_address('PyEval_RestoreThread')}(ptr {state})")
         if version.fails:
             self._raise_if(found.pop(0))
-        emit.end(f"ret ptr {self._box(rebuild(version.result, iter(found)))}")
-        emit.start(self._other)
-        emit.end(f"ret ptr {self._share(_OTHER)}")
+        emit.terminate(f"ret ptr {self._box(rebuild(version.result, iter(found)))}")
+        emit.start_block(self._other)
+        emit.terminate(f"ret ptr {self._share(_OTHER)}")
         head = "define ptr @entry(ptr %self, ptr %args, i64 %count) nounwind"
-        return f"{head} {{\n{emit.write()}\n}}"
+        return f"{head} {{\n{emit.to_ir()}\n}}"
 
     # ---- arguments -------------------------------------------------------------------------------
 
@@ -204,19 +204,19 @@ class _Entry:
         of another form."""
         match form:
             case Scalar(kind=Kind.BOOL):
-                truth = self._emit.get(f"icmp eq ptr {item}, {_pointer(True)}")
-                lie = self._emit.get(f"icmp eq ptr {item}, {_pointer(False)}")
+                truth = self._emit.value(f"icmp eq ptr {item}, {_pointer(True)}")
+                lie = self._emit.value(f"icmp eq ptr {item}, {_pointer(False)}")
                 self._require(f"or i1 {truth}, {lie}")
                 return Scalar(Kind.BOOL, truth)
             case Scalar(kind=Kind.INT):
                 self._require_type(item, int)
                 self._has_integers = True
                 call = f"call i64 {_address('PyLong_AsLongLong')}(ptr {item})"
-                return Scalar(Kind.INT, self._emit.get(call))
+                return Scalar(Kind.INT, self._emit.value(call))
             case Scalar():
                 self._require_type(item, float)
                 call = f"call double {_address('PyFloat_AsDouble')}(ptr {item})"
-                return Scalar(Kind.FLOAT, self._emit.get(call))
+                return Scalar(Kind.FLOAT, self._emit.value(call))
             case ArrayValue():
                 return self._unbox_array(form, item)
             case tuple():
@@ -239,7 +239,7 @@ class _Entry:
         descr = self._load("ptr", item, place["descr"])
         self._require(f"icmp eq ptr {descr}, {_pointer(form.dtype)}")
         flags = self._load("i32", item, place["flags"])
-        flag = self._emit.get(f"and i32 {flags}, {_CONTIGUOUS}")
+        flag = self._emit.value(f"and i32 {flags}, {_CONTIGUOUS}")
         self._require(f"icmp eq i32 {flag}, {contiguous}")
         texts = [self._load("ptr", item, place["data"])]
         dimensions = self._load("ptr", item, place["dimensions"])
@@ -247,7 +247,7 @@ class _Entry:
         if contiguous:
             strides = [str(form.dtype.itemsize)] * axes
             for k in range(axes - 2, -1, -1):
-                strides[k] = self._emit.get(f"mul i64 {lengths[k + 1]}, {strides[k + 1]}")
+                strides[k] = self._emit.value(f"mul i64 {lengths[k + 1]}, {strides[k + 1]}")
             strides = strides[:-1]
         else:
             start = self._load("ptr", item, place["strides"])
@@ -261,11 +261,11 @@ class _Entry:
 
     def _require(self, condition: str) -> None:
         more = self._emit.new_block()
-        self._emit.branch(self._emit.get(condition), more, self._other)
-        self._emit.start(more)
+        self._emit.branch(self._emit.value(condition), more, self._other)
+        self._emit.start_block(more)
 
     def _load(self, llvm: str, pointer: str, offset: int) -> str:
-        return self._emit.get(f"load {llvm}, ptr {self._emit.offset(pointer, offset)}")
+        return self._emit.value(f"load {llvm}, ptr {self._emit.offset(pointer, offset)}")
 
     # ---- results ---------------------------------------------------------------------------------
 
@@ -275,27 +275,27 @@ class _Entry:
             return self._box_number(value)
         if isinstance(value, tuple | list) and not is_known(value):
             kind = "PyList" if isinstance(value, list) else "PyTuple"
-            made = self._emit.get(f"call ptr {_address(f'{kind}_New')}(i64 {len(value)})")
+            made = self._emit.value(f"call ptr {_address(f'{kind}_New')}(i64 {len(value)})")
             for k, part in enumerate(value):
                 put = f"ptr {made}, i64 {k}, ptr {self._box(part)}"
-                self._emit.get(f"call i32 {_address(f'{kind}_SetItem')}({put})")
+                self._emit.value(f"call i32 {_address(f'{kind}_SetItem')}({put})")
             return made
         return self._share(value)
 
     def _box_number(self, value: Scalar) -> str:
         match value.kind:
             case Kind.FLOAT:
-                return self._emit.get(
-                    f"call ptr {_address('PyFloat_FromDouble')}(double {value.text})"
+                return self._emit.value(
+                    f"call ptr {_address('PyFloat_FromDouble')}(double {value.operand})"
                 )
             case Kind.BOOL:
-                wide = self._emit.get(f"zext i1 {value.text} to i64")
-                return self._emit.get(f"call ptr {_address('PyBool_FromLong')}(i64 {wide})")
+                wide = self._emit.value(f"zext i1 {value.operand} to i64")
+                return self._emit.value(f"call ptr {_address('PyBool_FromLong')}(i64 {wide})")
             case Kind.INT:
                 name = "PyLong_FromLongLong"
             case Kind.UINT:
                 name = "PyLong_FromUnsignedLongLong"
-        return self._emit.get(f"call ptr {_address(name)}(i64 {value.text})")
+        return self._emit.value(f"call ptr {_address(name)}(i64 {value.operand})")
 
     def _share(self, value: Any) -> str:
         self._emit.do(f"call void {_address('Py_IncRef')}(ptr {_pointer(value)})")
@@ -304,17 +304,17 @@ class _Entry:
     def _raise_if(self, code: str) -> None:
         """Leave the function with an exception if the error code is not 0."""
         failed, more = self._emit.new_block(), self._emit.new_block()
-        self._emit.branch(self._emit.get(f"icmp ne i32 {code}, 0"), failed, more)
-        self._emit.start(failed)
-        number = self._box(Scalar(Kind.INT, self._emit.get(f"zext i32 {code} to i64")))
+        self._emit.branch(self._emit.value(f"icmp ne i32 {code}, 0"), failed, more)
+        self._emit.start_block(failed)
+        number = self._box(Scalar(Kind.INT, self._emit.value(f"zext i32 {code} to i64")))
         values = f"ptr {_pointer(self._make_error)}, ptr {number}"
-        error = self._emit.get(f"call ptr {_address('PyObject_CallOneArg')}({values})")
+        error = self._emit.value(f"call ptr {_address('PyObject_CallOneArg')}({values})")
         pair = f"ptr {self._load('ptr', error, _HEAD - _POINTER)}, ptr {error}"
         self._emit.do(f"call void {_address('PyErr_SetObject')}({pair})")
         for each in (number, error):
             self._emit.do(f"call void {_address('Py_DecRef')}(ptr {each})")
-        self._emit.end("ret ptr null")
-        self._emit.start(more)
+        self._emit.terminate("ret ptr null")
+        self._emit.start_block(more)
 
 
 @cache

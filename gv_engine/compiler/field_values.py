@@ -76,10 +76,10 @@ def _copy_values(body: Body, w: Record, e: Any, number: Any, values: FieldValues
     for start, offset in values.places():
         target, place = body.emit.offset(entity, start), body.emit.offset(source, offset)
         if size in WORDS:
-            value = body.emit.get(f"load {word}, ptr {place}, align 1")
+            value = body.emit.value(f"load {word}, ptr {place}, align 1")
             body.emit.do(f"store {word} {value}, ptr {target}")
         else:
-            memory.emit_copy(body, target, place, size)
+            memory.emit_memcpy(body, target, place, size)
 
 
 def fill_values(w: Any, count: int, number: int, values: FieldValues, is_zeroed: bool) -> None:
@@ -92,17 +92,17 @@ def _fill_values(
     body: Body, w: Record, count: Any, number: int, values: FieldValues, is_zeroed: bool
 ) -> None:
     size, mixed = values.bytes.shape[2], []
-    whole = body.emit.get(f"mul i64 {arithmetic.to_int(body, count).text}, {size}")
+    whole = body.emit.value(f"mul i64 {arithmetic.to_int(body, count).operand}, {size}")
     for k, start in enumerate(values.starts):
         data = values.bytes[number, k]
         if (data != data[0]).any():
             mixed.append(k)
         elif data[0] or not is_zeroed:
-            memory.fill_bytes(body, body.emit.offset(w.pointer, start), _word(data[:1]), whole)
+            memory.emit_memset(body, body.emit.offset(w.pointer, start), _word(data[:1]), whole)
     if mixed:
         starts = tuple(values.starts[k] for k in mixed)
         part = FieldValues(values.length, starts, values.bytes[:, mixed])
-        flow.repeat(body, count, lambda e: _copy_values(body, w, e, number, part))
+        flow.emit_loop(body, count, lambda e: _copy_values(body, w, e, number, part))
 
 
 def differ_from(w: Any, e: int, number: int, values: FieldValues) -> bool:
@@ -113,7 +113,7 @@ def differ_from(w: Any, e: int, number: int, values: FieldValues) -> bool:
 
 @emits(differ_from)
 def _differ_from(body: Body, w: Record, e: Any, number: Any, values: FieldValues) -> Scalar:
-    get, found = body.emit.get, "0"
+    get, found = body.emit.value, "0"
     table = arrays.constant_array(body, values.bytes.reshape(-1)).pointer
     entity, source = (
         _offset_of(body, w.pointer, e, 1),
@@ -133,7 +133,7 @@ def _offset_of(body: Body, pointer: str, index: Any, size: int) -> str:
     if isinstance(index, int):
         return body.emit.offset(pointer, index * size)
     return body.emit.offset(
-        pointer, body.emit.get(f"mul i64 {arithmetic.to_int(body, index).text}, {size}")
+        pointer, body.emit.value(f"mul i64 {arithmetic.to_int(body, index).operand}, {size}")
     )
 
 

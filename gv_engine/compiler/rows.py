@@ -394,7 +394,7 @@ def word(number: Any) -> Any:
 
 
 def _emit_word(body: Body, number: Any) -> Scalar:
-    return replace(arithmetic.to_number(body, number), narrow="uint64")
+    return replace(arithmetic.to_number(body, number), narrow_dtype="uint64")
 
 
 LIBRARY[word] = _emit_word
@@ -428,12 +428,12 @@ WORLD_METHODS: dict[str, Callable[..., Any]] = {
 def _emit_high_product(body: Body, a: Any, b: Any) -> Scalar:
     """Emit one 128-bit multiplication."""
     wide = [
-        body.emit.get(f"zext i64 {arithmetic.convert(body, value, Kind.UINT).text} to i128")
+        body.emit.value(f"zext i64 {arithmetic.to_kind(body, value, Kind.UINT).operand} to i128")
         for value in (a, b)
     ]
-    product = body.emit.get(f"mul i128 {wide[0]}, {wide[1]}")
-    high = body.emit.get(f"lshr i128 {product}, 64")
-    return Scalar(Kind.UINT, body.emit.get(f"trunc i128 {high} to i64"))
+    product = body.emit.value(f"mul i128 {wide[0]}, {wide[1]}")
+    high = body.emit.value(f"lshr i128 {product}, 64")
+    return Scalar(Kind.UINT, body.emit.value(f"trunc i128 {high} to i64"))
 
 
 LIBRARY[rng.high_product] = _emit_high_product
@@ -441,7 +441,7 @@ LIBRARY[rng.high_product] = _emit_high_product
 
 def _emit_count_bits(body: Body, bits: Any) -> Scalar:
     number = arithmetic.to_number(body, bits)
-    count = body.call_external("llvm.ctpop.i64", "i64", f"i64 {number.text}")
+    count = body.call_external("llvm.ctpop.i64", "i64", f"i64 {number.operand}")
     return Scalar(Kind.INT, count, 0, 64)
 
 

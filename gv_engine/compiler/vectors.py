@@ -22,7 +22,7 @@ class _Vectors:
     """Emits instructions on vectors of `size` lanes of i32 into a function."""
 
     def __init__(self, body: Body, size: int) -> None:
-        self.body, self.size, self.get = body, size, body.emit.get
+        self.body, self.size, self.get = body, size, body.emit.value
         self.kind = f"<{size} x i32>"
 
     def splat(self, value: int, kind: str = "i32", size: int = 0) -> str:
@@ -94,10 +94,12 @@ def _cut_looks(body: Body, w: Record, view: Record, *numbers: Any) -> None:
     height, width = view.type.attributes["height"], view.type.attributes["width"]
     by_rows, stride, v = view.type.attributes["by_rows"], layout.width + 1, _Vectors(body, size)
     padded = -(-width // size) * size
-    is_turned = arithmetic.to_number(body, numbers[0]).text
-    line, next_line, cell, next_cell = (arithmetic.to_int(body, each).text for each in numbers[1:])
+    is_turned = arithmetic.to_number(body, numbers[0]).operand
+    line, next_line, cell, next_cell = (
+        arithmetic.to_int(body, each).operand for each in numbers[1:]
+    )
     rows, columns = (
-        v.clamp(memory.read_field(body, w, name).text, 0, most)
+        v.clamp(memory.read_field(body, w, name).operand, 0, most)
         for name, most in (("height", layout.height), ("width", layout.width))
     )
     backward = v.get(f"icmp slt i64 {next_cell}, 0")
@@ -136,17 +138,17 @@ def _cut_looks(body: Body, w: Record, view: Record, *numbers: Any) -> None:
             tile.append(v.get(f"xor {v.kind} {look}, {other}"))
         before, inner, end = str(body.emit.block), body.emit.new_block(), body.emit.new_block()
         body.emit.branch(is_turned, inner, end)
-        body.emit.start(inner)
+        body.emit.start_block(inner)
         turned = v.transpose(tile)
         body.emit.jump(end)
-        body.emit.start(end)
+        body.emit.start_block(end)
         return [
             body.emit.phi(v.kind, pair)
             for pair in (((one, before), (two, inner)) for one, two in zip(tile, turned))
         ]
 
     def write_tiles(k: Any) -> None:
-        i = v.get(f"mul i64 {arithmetic.to_int(body, k).text}, {size}")
+        i = v.get(f"mul i64 {arithmetic.to_int(body, k).operand}, {size}")
         words = [["0"] * size, ["0"] * size]
         for j in range(0, width, size):
             count = min(size, width - j)
@@ -184,7 +186,7 @@ def _cut_looks(body: Body, w: Record, view: Record, *numbers: Any) -> None:
     if tiles == 1:
         write_tiles(0)
     else:
-        flow.repeat(body, tiles, write_tiles)
+        flow.emit_loop(body, tiles, write_tiles)
 
 
 def write_seen_looks(view: Any, grid: Any) -> None:
@@ -219,12 +221,12 @@ def _write_seen_looks(body: Body, view: Record, grid: ArrayValue) -> None:
         return v.get(f"icmp ne {v.kind} {seen}, {v.splat(0)}")
 
     def write_row(k: Scalar) -> None:
-        row = body.emit.offset(grid.pointer, v.get(f"mul i64 {k.text}, {3 * width}"))
+        row = body.emit.offset(grid.pointer, v.get(f"mul i64 {k.operand}, {3 * width}"))
         for begin in range(0, width, size):
             count = min(size, width - begin)
-            index = v.get(f"add i64 {v.get(f'mul i64 {k.text}, {padded}')}, {begin}")
+            index = v.get(f"add i64 {v.get(f'mul i64 {k.operand}, {padded}')}, {begin}")
             look = v.get(f"load {v.kind}, ptr {v.place(view, 'looks', index, 4)}, align 4")
-            seen = find_seen(k.text, begin)
+            seen = find_seen(k.operand, begin)
             look = v.get(f"select <{size} x i1> {seen}, {v.kind} {look}, {v.kind} {hidden}")
             parts = v.get(f"bitcast {v.kind} {look} to <{4 * size} x i8>")
             whole = 3 * count
@@ -234,7 +236,7 @@ def _write_seen_looks(body: Body, view: Record, grid: ArrayValue) -> None:
                 place = body.emit.offset(row, 3 * begin + start)
                 body.emit.do(f"store <{len(order)} x i8> {chosen}, ptr {place}, align 1")
 
-    flow.repeat(body, height, write_row)
+    flow.emit_loop(body, height, write_row)
 
 
 def find_typed_cells(w: Any, i: int, types: int) -> Any:
@@ -246,8 +248,8 @@ def find_typed_cells(w: Any, i: int, types: int) -> Any:
 def _find_typed_cells(body: Body, w: Record, i: Any, types: Any) -> Scalar:
     layout, v = w.type.attributes["layout"], _Vectors(body, 16)
     cells = (layout.height + 1) * (layout.width + 1)
-    of_types = v.spread(v.get(f"trunc i64 {arithmetic.to_int(body, types).text} to i32"))
-    number, bits = arithmetic.to_int(body, i).text, "0"
+    of_types = v.spread(v.get(f"trunc i64 {arithmetic.to_int(body, types).operand} to i32"))
+    number, bits = arithmetic.to_int(body, i).operand, "0"
     first = v.get(f"shl i64 {number}, 6")
     for begin in range(0, 64, v.size):
         # may read past the last cell, where the row goes on or a spare one lies

@@ -67,7 +67,7 @@ def write_functions(
         assert version is not None
         versions[function, tuple(kinds)] = f"entry{number}_", version
         entries.append(_write_entry(f"entry{number}_", version, numbers))
-    return compiler, "\n".join([compiler.module.write(), *entries]), versions
+    return compiler, "\n".join([compiler.module.to_ir(), *entries]), versions
 
 
 def _write_entry(name: str, version: Compiled, numbers: Sequence[Any]) -> str:
@@ -180,7 +180,7 @@ def run_rule(scenario: Any, function: Any) -> tuple[Any, Any, list[str]]:
     version = compiler.compile(root, {"w": record})
     assert version is not None
     call = _write_entry("entry", version, [record])
-    program = MachineCode("\n".join([compiler.module.write(), call]))
+    program = MachineCode("\n".join([compiler.module.to_ir(), call]))
     compiled = _make_caller(compiler, program, "entry", version, [np.ndarray])(row)
     wanted = run_python(function, world)
     names = [name for name in layout.dtype.names if not name.startswith("layout_")]

@@ -742,7 +742,7 @@ def test_functions_with_one_call_become_part_of_the_caller() -> None:
     compiler = Compiler(LIBRARY)
     function: Any = call_once
     compiler.compile(function, {"a": Scalar(Kind.INT, ""), "b": Scalar(Kind.INT, "")})
-    heads = [line for line in compiler.module.write().splitlines() if line.startswith("define")]
+    heads = [line for line in compiler.module.to_ir().splitlines() if line.startswith("define")]
     assert [head.split('"')[1].split(".")[0] for head in heads if "alwaysinline" in head] == [
         "double"
     ]

@@ -95,7 +95,7 @@ def test_guarded_loops_end(function: Any, expected: Any) -> None:
         "ret i64 %n",
         "}",
     ]
-    module = link_texts(["\n".join([compiler.module.write(), *lines])], ["run"])
+    module = link_texts(["\n".join([compiler.module.to_ir(), *lines])], ["run"])
     image = np.array([ARENA_HEAD, ARENA_SIZE]).tobytes()
     calls = [{"name": "run0", "args": [STACK_TOP, 1000], "writes": [], "reads": []}]
     assert run_in_node(module, image, calls) == [[expected]]

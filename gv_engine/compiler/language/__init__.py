@@ -10,7 +10,7 @@ functions of it, by what they compile, and import each other downwards: `arithme
 is known while compiling (a number, text, tuple, function, dtype, an object of the engine), or has
 parts that only the running program knows: a `Scalar`, `ArrayValue`, `Record` or `Range`. Operators
 on known values compute, a branch on one emits nothing, a loop over a tuple is unrolled. A function
-is compiled once for each form of its arguments (`values.form_of`), known ones included; so a
+is compiled once for each form of its arguments (`values.version_key`), known ones included; so a
 function that is passed as an argument costs nothing.
 
 **Numbers** are INT (64 bits), FLOAT, BOOL, and UINT for NumPy's uint64, which wraps. They are

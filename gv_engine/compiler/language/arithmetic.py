@@ -27,7 +27,7 @@ from gv_engine.compiler.language.values import (
     is_known,
     is_number,
     kind_of,
-    narrow_of,
+    narrow_dtype_of,
     to_known,
 )
 
@@ -42,22 +42,28 @@ KNOWN_OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
 }
 """Python's own functions for the operators of the AST."""
 
-_PLAIN = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
-_BITS = {ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor"}
-_FLOAT = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul"}
-_COMPARISONS = {
+_INT_OPCODES = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
+_BITWISE_OPCODES = {ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor"}
+_UINT_OPCODES = {**_INT_OPCODES, **_BITWISE_OPCODES, ast.FloorDiv: "udiv", ast.Mod: "urem"}
+_FLOAT_OPCODES = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
+_PREDICATES = {
     **{ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
 }
-_ORDER = {Kind.BOOL: 0, Kind.INT: 1, Kind.UINT: 1, Kind.FLOAT: 2}
+_MIXED_SIGN_OPERATORS = ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod
+"""Operators of which NumPy makes a float if one number is a uint64 and the other an int64."""
+_KIND_RANKS = {Kind.BOOL: 0, Kind.INT: 1, Kind.UINT: 1, Kind.FLOAT: 2}
+"""A variable that holds numbers of two kinds has the kind of the higher rank."""
 
-CONVERT = "NumPy calculates with {} in its few bits: write int(...), or float(...), around it"
-OF_TRUTHS = "NumPy and Python calculate with truth values in different ways: write int(...)"
+NARROW_ARITHMETIC = (
+    "NumPy calculates with {} in its few bits: write int(...), or float(...), around it"
+)
+BOOL_ARITHMETIC = "NumPy and Python calculate with truth values in different ways: write int(...)"
 INVERTED = "`~` of a truth value is -1 or -2 in Python: write `not`"
 TOO_LARGE = "OverflowError: an integer needs more than 64 bits"
 
 
 def to_number(body: Body, value: Any) -> Scalar:
-    """Return a number of the running program."""
+    """Return a number, known or not, as a `Scalar`; refuse what is no number."""
     if isinstance(value, Scalar):
         return value
     if not is_number(value):
@@ -67,59 +73,58 @@ def to_number(body: Body, value: Any) -> Scalar:
     return constant(value)
 
 
-def convert(body: Body, value: Any, kind: Kind) -> Scalar:
-    """Return a number as another kind of number with the same value."""
+def to_kind(body: Body, value: Any, kind: Kind) -> Scalar:
+    """Emit the conversion of a number to a kind that has its value; refuse others."""
     number = to_number(body, value)
     if number.kind is kind:
         return number
     if kind is Kind.FLOAT and number.kind in (Kind.BOOL, Kind.INT):
         if isinstance(value, bool | int):
             return constant(float(value))
-        return Scalar(kind, body.emit.get(f"sitofp i64 {to_int(body, number).text} to double"))
+        return Scalar(kind, body.emit.value(f"sitofp i64 {to_int(body, number).operand} to double"))
     if kind is Kind.INT and number.kind is Kind.BOOL:
         return to_int(body, number)
     if kind is Kind.UINT and number.kind is Kind.INT and number.low >= 0:
-        return Scalar(kind, number.text)
+        return Scalar(kind, number.operand)
     body.refuse(f"found {describe(number)} in place of {describe(Scalar(kind, ''))}")
 
 
 def to_int(body: Body, value: Any) -> Scalar:
-    """Return a truth value or an integer as an INT."""
+    """Emit the conversion of a BOOL or INT to an INT; refuse others."""
     number = to_number(body, value)
     if number.kind is Kind.BOOL:
-        text = {"true": "1", "false": "0"}.get(number.text)
-        text = text or body.emit.get(f"zext i1 {number.text} to i64")
-        return Scalar(Kind.INT, text, 0, 1)
+        if number.operand in ("true", "false"):
+            return Scalar(Kind.INT, "1" if number.operand == "true" else "0", 0, 1)
+        return Scalar(Kind.INT, body.emit.value(f"zext i1 {number.operand} to i64"), 0, 1)
     if number.kind is not Kind.INT:
         body.refuse(f"found {describe(number)} in place of an integer")
     return number
 
 
 def to_exact_float(body: Body, value: Any) -> Scalar:
-    """Return a number as a FLOAT; an integer that is not exact as a float fails."""
+    """Emit the conversion of a number to a FLOAT; an integer that is not exact as a float fails."""
     if kind_of(value) is Kind.INT and body.is_checked:
         low, high = bounds_of(value)
         if low < -EXACT or high > EXACT:
-            moved = body.emit.get(f"add i64 {to_number(body, value).text}, {EXACT}")
-            outside = body.emit.get(f"icmp ugt i64 {moved}, {2 * EXACT}")
-            body.fail_if(
-                Scalar(Kind.BOOL, outside),
-                "OverflowError: an integer beyond 2**53 meets a fraction",
-            )
-    return convert(body, value, Kind.FLOAT)
+            # one unsigned comparison for both ends of the range
+            shifted = body.emit.value(f"add i64 {to_number(body, value).operand}, {EXACT}")
+            is_inexact = body.emit.value(f"icmp ugt i64 {shifted}, {2 * EXACT}")
+            error = "OverflowError: an integer beyond 2**53 meets a fraction"
+            body.fail_if(Scalar(Kind.BOOL, is_inexact), error)
+    return to_kind(body, value, Kind.FLOAT)
 
 
-def truth(body: Body, value: Any) -> Scalar | bool:
-    """Return the truth of a value, known or not."""
+def emit_truth(body: Body, value: Any) -> Scalar | bool:
+    """Return the truth of a value if it is known; else emit code for it."""
     if isinstance(value, Scalar):
         match value.kind:
             case Kind.BOOL:
                 return value
             case Kind.FLOAT:
-                text = f"fcmp une double {value.text}, {constant(0.0).text}"
+                test = f"fcmp une double {value.operand}, {constant(0.0).operand}"
             case _:
-                text = f"icmp ne i64 {value.text}, 0"
-        return body.emit.test(text)
+                test = f"icmp ne i64 {value.operand}, 0"
+        return body.emit.condition(test)
     if is_known(value) or isinstance(value, tuple | list):
         return bool(value)
     if isinstance(value, ListValue):
@@ -127,146 +132,157 @@ def truth(body: Body, value: Any) -> Scalar | bool:
     body.refuse(f"{describe(value)} has no truth value: compare it, or take its length")
 
 
-def negate(body: Body, value: Any) -> Scalar | bool:
-    """Return `not value`."""
-    found = truth(body, value)
-    if isinstance(found, bool):
-        return not found
-    return body.emit.test(f"xor i1 {found.text}, true")
+def emit_not(body: Body, value: Any) -> Scalar | bool:
+    """Return `not value` if it is known; else emit code for it."""
+    truth = emit_truth(body, value)
+    if isinstance(truth, bool):
+        return not truth
+    return body.emit.condition(f"xor i1 {truth.operand}, true")
 
 
 def join_kinds(body: Body, first: Kind, second: Kind) -> Kind:
     """Return the kind of a variable that holds numbers of two kinds."""
     if Kind.UINT in (first, second) and first is not second:
         body.refuse("a variable cannot be a uint64 here and another number there")
-    return max(first, second, key=_ORDER.__getitem__)
+    return max(first, second, key=_KIND_RANKS.__getitem__)
 
 
 def emit_arithmetic(body: Body, op: ast.operator, a: Any, b: Any) -> Any:
-    """Emit code for a binary operator on numbers; return the result."""
+    """Emit code for a binary operator on numbers; return the result, known if both numbers are."""
     if is_known(a) and is_known(b):
-        return compute(body, op, a, b)
+        return evaluate_known(body, op, a, b)
     for value in (a, b):
         if not is_number(value):
             body.refuse(f"found {describe(value)} in place of a number")
-    if narrow := narrow_of(a, b):
-        body.refuse(CONVERT.format(narrow))
+    if narrow_dtype := narrow_dtype_of(a, b):
+        body.refuse(NARROW_ARITHMETIC.format(narrow_dtype))
     kinds = kind_of(a), kind_of(b)
     if Kind.UINT in kinds:
-        is_whole = isinstance(op, ast.FloorDiv | ast.Mod) or type(op) in _PLAIN
         has_int = any(isinstance(x, Scalar) and x.kind is Kind.INT for x in (a, b))
-        if is_whole and has_int and not body.is_own:
+        if has_int and isinstance(op, _MIXED_SIGN_OPERATORS) and not body.is_engine_code:
             body.refuse("uint64 and int64 make a fraction in NumPy: write np.uint64(...)")
-        return _unsigned(body, op, convert(body, a, Kind.UINT), convert(body, b, Kind.UINT))
-    if kinds == (Kind.BOOL, Kind.BOOL) and type(op) not in _BITS:
-        body.refuse(OF_TRUTHS)
+        return _emit_uint_operation(
+            body, op, to_kind(body, a, Kind.UINT), to_kind(body, b, Kind.UINT)
+        )
     if kinds == (Kind.BOOL, Kind.BOOL):
-        if isinstance(op, ast.BitXor):
-            x, y = to_number(body, a), to_number(body, b)
-            return body.emit.test(f"xor i1 {x.text}, {y.text}")
-        return both(body, a, b) if isinstance(op, ast.BitAnd) else either(body, a, b)
+        return _emit_bool_operation(body, op, a, b)
     if Kind.FLOAT in kinds or isinstance(op, ast.Div):
-        return _float(body, op, a, b)
-    return _integer(body, op, to_int(body, a), to_int(body, b))
+        return _emit_float_operation(body, op, a, b)
+    return _emit_int_operation(body, op, to_int(body, a), to_int(body, b))
 
 
-def unary(body: Body, op: ast.unaryop, value: Any) -> Any:
-    """Return the result of `-`, `+`, `~` or `not`."""
+def emit_unary(body: Body, op: ast.unaryop, value: Any) -> Any:
+    """Emit code for `-`, `+`, `~` or `not`; return the result, known if the value is."""
     if isinstance(op, ast.Not):
-        return negate(body, value)
+        return emit_not(body, value)
     if isinstance(value, bool) and isinstance(op, ast.Invert):
         body.refuse(INVERTED)
     if is_known(value):
-        return compute(body, op, value)
+        return evaluate_known(body, op, value)
     number = to_number(body, value)
-    if number.narrow:
-        body.refuse(CONVERT.format(number.narrow))
+    if number.narrow_dtype:
+        body.refuse(NARROW_ARITHMETIC.format(number.narrow_dtype))
     if number.kind is Kind.BOOL:
-        body.refuse(INVERTED if isinstance(op, ast.Invert) else OF_TRUTHS)
+        body.refuse(INVERTED if isinstance(op, ast.Invert) else BOOL_ARITHMETIC)
     if isinstance(op, ast.UAdd):
         return number
     if isinstance(op, ast.USub) and number.kind is Kind.FLOAT:
-        return Scalar(Kind.FLOAT, body.emit.get(f"fneg double {number.text}"))
+        return Scalar(Kind.FLOAT, body.emit.value(f"fneg double {number.operand}"))
     if isinstance(op, ast.USub):
-        return emit_arithmetic(
-            body, ast.Sub(), np.uint64(0) if number.kind is Kind.UINT else 0, number
-        )
+        zero = np.uint64(0) if number.kind is Kind.UINT else 0
+        return emit_arithmetic(body, ast.Sub(), zero, number)
     if number.kind is Kind.UINT:
-        return Scalar(Kind.UINT, body.emit.get(f"xor i64 {number.text}, -1"))
-    whole = to_int(body, number)
-    text = body.emit.get(f"xor i64 {whole.text}, -1")
-    return Scalar(Kind.INT, text, ~whole.high, ~whole.low)
+        return Scalar(Kind.UINT, body.emit.value(f"xor i64 {number.operand}, -1"))
+    integer = to_int(body, number)
+    inverted = body.emit.value(f"xor i64 {integer.operand}, -1")
+    return Scalar(Kind.INT, inverted, ~integer.high, ~integer.low)
 
 
 def emit_scalar_comparison(body: Body, op: ast.cmpop, a: Any, b: Any) -> Any:
-    """Emit code for a comparison of numbers; return the result, known or not."""
+    """Emit code for a comparison of numbers; return the result, known if both numbers are."""
     if is_known(a) and is_known(b):
-        return compute(body, op, a, b)
+        return evaluate_known(body, op, a, b)
     if not (is_number(a) and is_number(b)):
         body.refuse(f"found a comparison of {describe(a)} with {describe(b)}")
-    if narrow_of(a, b) == "float32":
-        body.refuse(CONVERT.format("float32"))
-    word, kinds = _COMPARISONS[type(op)], (kind_of(a), kind_of(b))
+    if narrow_dtype_of(a, b) == "float32":
+        body.refuse(NARROW_ARITHMETIC.format("float32"))
+    predicate, kinds = _PREDICATES[type(op)], (kind_of(a), kind_of(b))
     if Kind.FLOAT in kinds:
         x, y = to_exact_float(body, a), to_exact_float(body, b)
-        order = "une" if word == "ne" else f"o{word}"
-        return body.emit.test(f"fcmp {order} double {x.text}, {y.text}")
+        # all comparisons with nan are false, but for `!=`
+        ordered = "une" if predicate == "ne" else f"o{predicate}"
+        return body.emit.condition(f"fcmp {ordered} double {x.operand}, {y.operand}")
     if Kind.UINT in kinds:
-        x, y = convert(body, a, Kind.UINT), convert(body, b, Kind.UINT)
-        sign = "" if word in ("eq", "ne") else "u"
+        x, y, sign = to_kind(body, a, Kind.UINT), to_kind(body, b, Kind.UINT), "u"
     else:
-        x, y = to_int(body, a), to_int(body, b)
-        sign = "" if word in ("eq", "ne") else "s"
-    return body.emit.test(f"icmp {sign}{word} i64 {x.text}, {y.text}")
+        x, y, sign = to_int(body, a), to_int(body, b), "s"
+    if predicate not in ("eq", "ne"):
+        predicate = sign + predicate
+    return body.emit.condition(f"icmp {predicate} i64 {x.operand}, {y.operand}")
 
 
 def require_no_nan(body: Body, item: Any) -> None:
-    """Fail for nan, which Python takes for equal to the same object in a tuple or a list."""
+    """Emit a failure for nan, which Python takes for equal to the same object in a tuple or a
+    list."""
     if is_number(item) and kind_of(item) is Kind.FLOAT and body.is_checked:
-        text = to_number(body, item).text
-        is_nan = body.emit.test(f"fcmp uno double {text}, {text}")
+        operand = to_number(body, item).operand
+        is_nan = body.emit.condition(f"fcmp uno double {operand}, {operand}")
         body.fail_if(is_nan, "ValueError: nan is compared in a tuple or a list")
 
 
-def both(body: Body, a: Scalar | bool, b: Scalar | bool) -> Scalar | bool:
+def emit_and(body: Body, a: Scalar | bool, b: Scalar | bool) -> Scalar | bool:
     """Return `a and b` for two truth values that are both computed."""
     if isinstance(a, bool):
         return b if a else False
     if isinstance(b, bool):
         return a if b else False
-    return body.emit.test(f"and i1 {a.text}, {b.text}")
+    return body.emit.condition(f"and i1 {a.operand}, {b.operand}")
 
 
-def either(body: Body, a: Scalar | bool, b: Scalar | bool) -> Scalar | bool:
+def emit_or(body: Body, a: Scalar | bool, b: Scalar | bool) -> Scalar | bool:
     """Return `a or b` for two truth values that are both computed."""
     if isinstance(a, bool):
         return True if a else b
     if isinstance(b, bool):
         return True if b else a
-    return body.emit.test(f"or i1 {a.text}, {b.text}")
+    return body.emit.condition(f"or i1 {a.operand}, {b.operand}")
 
 
-def select(body: Body, condition: Scalar | bool, a: Any, b: Any) -> Any:
-    """Return number `a` if a condition holds, else `b`."""
+def emit_select(body: Body, condition: Scalar | bool, a: Any, b: Any) -> Any:
+    """Return number `a` if a condition holds, else `b`; both are computed."""
     if isinstance(condition, bool):
         return a if condition else b
     kind = join_kinds(body, kind_of(a), kind_of(b))
-    x, y = convert(body, a, kind), convert(body, b, kind)
-    operands = f"{kind.llvm} {x.text}, {kind.llvm} {y.text}"
-    text = body.emit.get(f"select i1 {condition.text}, {operands}")
-    return Scalar(kind, text, min(x.low, y.low), max(x.high, y.high), narrow_of(a, b))
+    x, y = to_kind(body, a, kind), to_kind(body, b, kind)
+    operands = f"{kind.llvm} {x.operand}, {kind.llvm} {y.operand}"
+    selected = body.emit.value(f"select i1 {condition.operand}, {operands}")
+    return Scalar(kind, selected, min(x.low, y.low), max(x.high, y.high), narrow_dtype_of(a, b))
 
 
-def compute(body: Body, op: ast.AST, *values: Any) -> Any:
-    """Return the result of an operator on known values."""
+def evaluate_known(body: Body, op: ast.AST, *values: Any) -> Any:
+    """Return the result of an operator on known values; refuse one that Python fails with."""
     try:
         return to_known(KNOWN_OPERATORS[type(op)](*values))
     except (ArithmeticError, TypeError, ValueError) as error:
         body.refuse(f"{type(error).__name__}: {error}")
 
 
-def _integer(body: Body, op: ast.operator, a: Scalar, b: Scalar) -> Scalar:
-    """Return the result of an operator on INTs."""
+def _emit_bool_operation(body: Body, op: ast.operator, a: Any, b: Any) -> Scalar | bool:
+    """Emit code for `&`, `|` or `^` of two BOOLs, of which at most one is known."""
+    match op:
+        case ast.BitAnd():
+            return emit_and(body, a, b)
+        case ast.BitOr():
+            return emit_or(body, a, b)
+        case ast.BitXor():
+            x, y = to_number(body, a), to_number(body, b)
+            return body.emit.condition(f"xor i1 {x.operand}, {y.operand}")
+    body.refuse(BOOL_ARITHMETIC)
+
+
+def _emit_int_operation(body: Body, op: ast.operator, a: Scalar, b: Scalar) -> Scalar:
+    """Emit code for a binary operator on INTs; in checked code it fails on overflow, unless the
+    bounds of the numbers rule it out."""
     match op:
         case ast.Add():
             low, high = a.low + b.low, a.high + b.high
@@ -276,150 +292,159 @@ def _integer(body: Body, op: ast.operator, a: Scalar, b: Scalar) -> Scalar:
             products = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
             low, high = min(products), max(products)
         case ast.FloorDiv() | ast.Mod():
-            return _divide(body, op, a, b)
+            return _emit_int_division(body, op, a, b)
         case ast.LShift() | ast.RShift():
-            return _shift(body, op, a, b)
+            return _emit_shift(body, op, a, b)
         case ast.BitAnd() | ast.BitOr() | ast.BitXor():
-            return _bits(body, op, a, b)
+            return _emit_bitwise(body, op, a, b)
         case ast.Pow():
-            return _power(body, a, b)
+            return _emit_int_power(body, a, b)
         case _:
             body.refuse(f"integers have no operator {type(op).__name__}")
-    word = _PLAIN[type(op)]
+    opcode = _INT_OPCODES[type(op)]
     if low >= LOWEST and high <= HIGHEST:
-        return Scalar(Kind.INT, body.emit.get(f"{word} i64 {a.text}, {b.text}"), low, high)
+        return Scalar(Kind.INT, _emit_i64(body, opcode, a, b), low, high)
     if not body.is_checked:
-        return Scalar(Kind.INT, body.emit.get(f"{word} i64 {a.text}, {b.text}"))
-    text = _without_overflow(body, f"s{word}", a, b, TOO_LARGE)
-    return Scalar(Kind.INT, text, max(low, LOWEST), min(high, HIGHEST))
+        return Scalar(Kind.INT, _emit_i64(body, opcode, a, b))
+    result = _emit_or_fail_on_overflow(body, f"s{opcode}", a, b, TOO_LARGE)
+    return Scalar(Kind.INT, result, max(low, LOWEST), min(high, HIGHEST))
 
 
-def _without_overflow(body: Body, word: str, a: Scalar, b: Scalar, error: str) -> str:
-    """Return the result of an instruction that tells if 64 bits hold it; fail if not."""
-    name, numbers = f"llvm.{word}.with.overflow.i64", (f"i64 {a.text}", f"i64 {b.text}")
-    pair = body.call_external(name, "{i64, i1}", *numbers)
-    over = body.emit.get(f"extractvalue {{i64, i1}} {pair}, 1")
-    body.fail_if(Scalar(Kind.BOOL, over), error)
-    return body.emit.get(f"extractvalue {{i64, i1}} {pair}, 0")
+def _emit_i64(body: Body, opcode: str, a: Scalar, b: Scalar) -> str:
+    return body.emit.value(f"{opcode} i64 {a.operand}, {b.operand}")
 
 
-def _bits(body: Body, op: ast.operator, a: Scalar, b: Scalar) -> Scalar:
-    """Return the result of `&`, `|` or `^`."""
-    text = body.emit.get(f"{_BITS[type(op)]} i64 {a.text}, {b.text}")
+def _emit_or_fail_on_overflow(body: Body, opcode: str, a: Scalar, b: Scalar, error: str) -> str:
+    """Emit an operation such as "sadd", and a failure if its result needs more than 64 bits."""
+    intrinsic, operands = (
+        f"llvm.{opcode}.with.overflow.i64",
+        (f"i64 {a.operand}", f"i64 {b.operand}"),
+    )
+    pair = body.call_external(intrinsic, "{i64, i1}", *operands)
+    overflows = body.emit.value(f"extractvalue {{i64, i1}} {pair}, 1")
+    body.fail_if(Scalar(Kind.BOOL, overflows), error)
+    return body.emit.value(f"extractvalue {{i64, i1}} {pair}, 0")
+
+
+def _emit_bitwise(body: Body, op: ast.operator, a: Scalar, b: Scalar) -> Scalar:
+    """Emit code for `&`, `|` or `^` of INTs."""
+    result = _emit_i64(body, _BITWISE_OPCODES[type(op)], a, b)
     if isinstance(op, ast.BitAnd) and (a.low >= 0 or b.low >= 0):
-        return Scalar(Kind.INT, text, 0, min(x.high for x in (a, b) if x.low >= 0))
-    widest = max(x.bit_length() for x in (a.low, a.high, b.low, b.high))
-    low = 0 if a.low >= 0 and b.low >= 0 else -(1 << widest)
-    return Scalar(Kind.INT, text, max(low, LOWEST), min((1 << widest) - 1, HIGHEST))
+        return Scalar(Kind.INT, result, 0, min(x.high for x in (a, b) if x.low >= 0))
+    num_bits = max(x.bit_length() for x in (a.low, a.high, b.low, b.high))
+    low = 0 if a.low >= 0 and b.low >= 0 else -(1 << num_bits)
+    return Scalar(Kind.INT, result, max(low, LOWEST), min((1 << num_bits) - 1, HIGHEST))
 
 
-def _divide(body: Body, op: ast.operator, a: Scalar, b: Scalar) -> Scalar:
-    """Return `a // b` or `a % b`, rounded down as in Python."""
+def _emit_int_division(body: Body, op: ast.operator, a: Scalar, b: Scalar) -> Scalar:
+    """Emit code for `a // b` or `a % b` of INTs, rounded down as in Python."""
     is_quotient = isinstance(op, ast.FloorDiv)
     if b.low <= 0 <= b.high:
-        zero = body.emit.test(f"icmp eq i64 {b.text}, 0")
-        body.fail_if(zero, "ZeroDivisionError: integer division or modulo by zero")
+        _fail_if_zero(body, b)
     if a.low == LOWEST and b.low <= -1 <= b.high:
-        extreme = body.emit.test(f"icmp eq i64 {a.text}, {LOWEST}")
-        minus = body.emit.test(f"icmp eq i64 {b.text}, -1")
-        body.fail_if(both(body, extreme, minus), TOO_LARGE)
-    shift = b.low.bit_length() - 1
-    if b.low == b.high == 1 << max(shift, 0):
+        is_lowest = body.emit.condition(f"icmp eq i64 {a.operand}, {LOWEST}")
+        is_minus_one = body.emit.condition(f"icmp eq i64 {b.operand}, -1")
+        body.fail_if(emit_and(body, is_lowest, is_minus_one), TOO_LARGE)
+    exponent = b.low.bit_length() - 1
+    if b.low == b.high == 1 << max(exponent, 0):  # a known power of two
         if is_quotient:
-            text = body.emit.get(f"ashr i64 {a.text}, {shift}")
-            return Scalar(Kind.INT, text, a.low >> shift, a.high >> shift)
-        text = body.emit.get(f"and i64 {a.text}, {b.low - 1}")
-        return Scalar(Kind.INT, text, 0, b.low - 1)
+            quotient = body.emit.value(f"ashr i64 {a.operand}, {exponent}")
+            return Scalar(Kind.INT, quotient, a.low >> exponent, a.high >> exponent)
+        remainder = body.emit.value(f"and i64 {a.operand}, {b.low - 1}")
+        return Scalar(Kind.INT, remainder, 0, b.low - 1)
     if a.low >= 0 and b.low >= 0:
-        text = body.emit.get(f"{'udiv' if is_quotient else 'urem'} i64 {a.text}, {b.text}")
-        return Scalar(Kind.INT, text, 0, a.high if is_quotient else b.high - 1)
-    rest = body.emit.get(f"srem i64 {a.text}, {b.text}")
-    some = body.emit.test(f"icmp ne i64 {rest}, 0")
-    mixed = body.emit.get(f"xor i64 {rest}, {b.text}")
-    wrong = both(body, some, body.emit.test(f"icmp slt i64 {mixed}, 0"))
+        result = _emit_i64(body, "udiv" if is_quotient else "urem", a, b)
+        return Scalar(Kind.INT, result, 0, a.high if is_quotient else b.high - 1)
+    # LLVM rounds towards zero: one less if the remainder is not 0 and its sign is not that of b
+    remainder = _emit_i64(body, "srem", a, b)
+    has_remainder = body.emit.condition(f"icmp ne i64 {remainder}, 0")
+    signs = body.emit.value(f"xor i64 {remainder}, {b.operand}")
+    rounds_up = emit_and(body, has_remainder, body.emit.condition(f"icmp slt i64 {signs}, 0"))
     if not is_quotient:
-        raised = _select_int(body, wrong, body.emit.get(f"add i64 {rest}, {b.text}"), rest)
-        return Scalar(Kind.INT, raised, min(0, b.low + 1), max(0, b.high - 1))
-    quotient = body.emit.get(f"sdiv i64 {a.text}, {b.text}")
-    less = to_int(body, wrong).text
-    return Scalar(Kind.INT, body.emit.get(f"sub i64 {quotient}, {less}"))
+        raised = body.emit.value(f"add i64 {remainder}, {b.operand}")
+        remainder = _emit_int_select(body, rounds_up, raised, remainder)
+        return Scalar(Kind.INT, remainder, min(0, b.low + 1), max(0, b.high - 1))
+    quotient = _emit_i64(body, "sdiv", a, b)
+    correction = to_int(body, rounds_up).operand
+    return Scalar(Kind.INT, body.emit.value(f"sub i64 {quotient}, {correction}"))
 
 
-def _select_int(body: Body, condition: Any, then: str, otherwise: str) -> str:
-    return body.emit.get(f"select i1 {condition.text}, i64 {then}, i64 {otherwise}")
+def _fail_if_zero(body: Body, divisor: Scalar) -> None:
+    is_zero = body.emit.condition(f"icmp eq i64 {divisor.operand}, 0")
+    body.fail_if(is_zero, "ZeroDivisionError: integer division or modulo by zero")
 
 
-def _shift(body: Body, op: ast.operator, a: Scalar, b: Scalar) -> Scalar:
-    """Return `a << b` or `a >> b`."""
+def _emit_int_select(body: Body, condition: Any, then: str, otherwise: str) -> str:
+    return body.emit.value(f"select i1 {condition.operand}, i64 {then}, i64 {otherwise}")
+
+
+def _emit_shift(body: Body, op: ast.operator, a: Scalar, b: Scalar) -> Scalar:
+    """Emit code for `a << b` or `a >> b` of INTs."""
     if b.low < 0:
-        negative = body.emit.test(f"icmp slt i64 {b.text}, 0")
-        body.fail_if(negative, "ValueError: negative shift count")
-    far = b.high > 63
-    wide = body.emit.test(f"icmp ugt i64 {b.text}, 63") if far else False
-    least, most = (min(max(end, 0), 63) for end in (b.low, b.high))
+        is_negative = body.emit.condition(f"icmp slt i64 {b.operand}, 0")
+        body.fail_if(is_negative, "ValueError: negative shift count")
+    # LLVM's shifts take up to 63 bits
+    may_be_too_far = b.high > 63
+    is_too_far = body.emit.condition(f"icmp ugt i64 {b.operand}, 63") if may_be_too_far else False
+    min_count, max_count = (min(max(end, 0), 63) for end in (b.low, b.high))
     if isinstance(op, ast.RShift):
-        by = _select_int(body, wide, "63", b.text) if far else b.text
-        ends = [x >> y for x in (a.low, a.high) for y in (least, most)]
-        text = body.emit.get(f"ashr i64 {a.text}, {by}")
-        return Scalar(Kind.INT, text, min(ends), max(ends))
-    by = _select_int(body, wide, "0", b.text) if far else b.text
-    text = body.emit.get(f"shl i64 {a.text}, {by}")
-    if far:  # zero shifted by any number of bits is zero
-        text = _select_int(body, wide, "0", text)
-    ends = [x << y for x in (a.low, a.high) for y in (least, most)]
-    if not far and min(ends) >= LOWEST and max(ends) <= HIGHEST:
-        return Scalar(Kind.INT, text, min(ends), max(ends))
+        count = _emit_int_select(body, is_too_far, "63", b.operand) if may_be_too_far else b.operand
+        shifted = body.emit.value(f"ashr i64 {a.operand}, {count}")
+        bounds = [x >> y for x in (a.low, a.high) for y in (min_count, max_count)]
+        return Scalar(Kind.INT, shifted, min(bounds), max(bounds))
+    count = _emit_int_select(body, is_too_far, "0", b.operand) if may_be_too_far else b.operand
+    shifted = body.emit.value(f"shl i64 {a.operand}, {count}")
+    if may_be_too_far:  # zero shifted by any number of bits is zero
+        shifted = _emit_int_select(body, is_too_far, "0", shifted)
+    bounds = [x << y for x in (a.low, a.high) for y in (min_count, max_count)]
+    if not may_be_too_far and min(bounds) >= LOWEST and max(bounds) <= HIGHEST:
+        return Scalar(Kind.INT, shifted, min(bounds), max(bounds))
     if body.is_checked:
-        back = body.emit.get(f"ashr i64 {text}, {by}")
-        body.fail_if(body.emit.test(f"icmp ne i64 {back}, {a.text}"), TOO_LARGE)
-    return Scalar(Kind.INT, text)
+        restored = body.emit.value(f"ashr i64 {shifted}, {count}")
+        body.fail_if(body.emit.condition(f"icmp ne i64 {restored}, {a.operand}"), TOO_LARGE)
+    return Scalar(Kind.INT, shifted)
 
 
-def _power(body: Body, a: Scalar, b: Scalar) -> Scalar:
-    """Return `a ** b` for an exponent that is not negative."""
+def _emit_int_power(body: Body, a: Scalar, b: Scalar) -> Scalar:
+    """Emit code for `a ** b` of INTs, which fails for a negative exponent."""
     if b.low < 0:
-        negative = body.emit.test(f"icmp slt i64 {b.text}, 0")
-        body.fail_if(negative, "ValueError: a negative power of an integer is a fraction")
+        is_negative = body.emit.condition(f"icmp slt i64 {b.operand}, 0")
+        body.fail_if(is_negative, "ValueError: a negative power of an integer is a fraction")
     return body.call_function(raise_to_power, a, b)  # type: ignore[no-any-return]
 
 
-def _unsigned(body: Body, op: ast.operator, a: Scalar, b: Scalar) -> Scalar:
-    """Return the result of an operator on NumPy's uint64. In arrays it wraps, its numbers fail
-    in code of authors."""
-    if type(op) in _PLAIN and not (body.is_own or body.is_array):
+def _emit_uint_operation(body: Body, op: ast.operator, a: Scalar, b: Scalar) -> Scalar:
+    """Emit code for a binary operator on UINTs. In arrays they wrap around; single numbers fail on
+    overflow in code of authors."""
+    if type(op) in _INT_OPCODES and not (body.is_engine_code or body.is_elementwise):
         error = "FloatingPointError: overflow of a uint64"
-        return Scalar(Kind.UINT, _without_overflow(body, f"u{_PLAIN[type(op)]}", a, b, error))
-    if type(op) in (*_PLAIN, *_BITS):
-        word = {**_PLAIN, **_BITS}[type(op)]
-    elif isinstance(op, ast.FloorDiv | ast.Mod):
-        zero = body.emit.test(f"icmp eq i64 {b.text}, 0")
-        body.fail_if(zero, "ZeroDivisionError: integer division or modulo by zero")
-        word = "udiv" if isinstance(op, ast.FloorDiv) else "urem"
-    elif isinstance(op, ast.LShift | ast.RShift):
-        far = body.emit.test(f"icmp ugt i64 {b.text}, 63")
-        word = "shl" if isinstance(op, ast.LShift) else "lshr"
-        moved = body.emit.get(f"{word} i64 {a.text}, {_select_int(body, far, '0', b.text)}")
-        return Scalar(Kind.UINT, _select_int(body, far, "0", moved))
-    else:
+        opcode = f"u{_INT_OPCODES[type(op)]}"
+        return Scalar(Kind.UINT, _emit_or_fail_on_overflow(body, opcode, a, b, error))
+    if isinstance(op, ast.LShift | ast.RShift):
+        is_too_far = body.emit.condition(f"icmp ugt i64 {b.operand}, 63")
+        opcode = "shl" if isinstance(op, ast.LShift) else "lshr"
+        count = _emit_int_select(body, is_too_far, "0", b.operand)
+        shifted = body.emit.value(f"{opcode} i64 {a.operand}, {count}")
+        return Scalar(Kind.UINT, _emit_int_select(body, is_too_far, "0", shifted))
+    if isinstance(op, ast.FloorDiv | ast.Mod):
+        _fail_if_zero(body, b)
+    elif type(op) not in _UINT_OPCODES:
         body.refuse(f"a uint64 has no operator {type(op).__name__} here")
-    return Scalar(Kind.UINT, body.emit.get(f"{word} i64 {a.text}, {b.text}"))
+    return Scalar(Kind.UINT, _emit_i64(body, _UINT_OPCODES[type(op)], a, b))
 
 
-def _float(body: Body, op: ast.operator, a: Any, b: Any) -> Any:
-    """Return the result of an operator on floats, or of `/`."""
+def _emit_float_operation(body: Body, op: ast.operator, a: Any, b: Any) -> Any:
+    """Emit code for a binary operator on floats, or for `/` of any numbers."""
     if isinstance(op, ast.Div):
         x, y = to_exact_float(body, a), to_exact_float(body, b)
     else:
-        x, y = convert(body, a, Kind.FLOAT), convert(body, b, Kind.FLOAT)
-    if type(op) in _FLOAT:
-        word = _FLOAT[type(op)]
-        return Scalar(Kind.FLOAT, body.emit.get(f"{word} double {x.text}, {y.text}"))
+        x, y = to_kind(body, a, Kind.FLOAT), to_kind(body, b, Kind.FLOAT)
     if isinstance(op, ast.Div | ast.FloorDiv | ast.Mod):
-        zero = body.emit.test(f"fcmp oeq double {y.text}, {constant(0.0).text}")
-        body.fail_if(zero, "ZeroDivisionError: division by zero")
+        is_zero = body.emit.condition(f"fcmp oeq double {y.operand}, {constant(0.0).operand}")
+        body.fail_if(is_zero, "ZeroDivisionError: division by zero")
+    if (opcode := _FLOAT_OPCODES.get(type(op))) is not None:
+        return Scalar(Kind.FLOAT, body.emit.value(f"{opcode} double {x.operand}, {y.operand}"))
     match op:
-        case ast.Div():
-            return Scalar(Kind.FLOAT, body.emit.get(f"fdiv double {x.text}, {y.text}"))
         case ast.FloorDiv():
             return body.call_function(divide_floats, x, y)
         case ast.Mod():
@@ -459,29 +484,29 @@ def copysign(a: float, b: float) -> float:
     return float(np.copysign(a, b))
 
 
-def power(a: float, b: float) -> float:
+def call_pow(a: float, b: float) -> float:
     """Return C's `pow(a, b)`; replaced by a call of it."""
     return float(np.float_power(a, b))
 
 
 def divide_floats(a: float, b: float) -> float:
     """Return `a // b` for floats, as CPython's float_divmod."""
-    rest = fmod(a, b)
-    quotient = (a - rest) / b
-    if rest != 0.0 and (b < 0.0) != (rest < 0.0):
+    remainder = fmod(a, b)
+    quotient = (a - remainder) / b
+    if remainder != 0.0 and (b < 0.0) != (remainder < 0.0):
         quotient -= 1.0
     if quotient == 0.0:
         return copysign(0.0, a / b)
-    whole = floor(quotient)
-    return whole + 1.0 if quotient - whole > 0.5 else whole
+    rounded_down = floor(quotient)
+    return rounded_down + 1.0 if quotient - rounded_down > 0.5 else rounded_down
 
 
 def take_remainder(a: float, b: float) -> float:
     """Return `a % b` for floats, as CPython's float_rem."""
-    rest = fmod(a, b)
-    if rest == 0.0:
+    remainder = fmod(a, b)
+    if remainder == 0.0:
         return copysign(0.0, b)
-    return rest + b if (b < 0.0) != (rest < 0.0) else rest
+    return remainder + b if (b < 0.0) != (remainder < 0.0) else remainder
 
 
 def raise_float(a: float, b: float) -> float:
@@ -490,7 +515,7 @@ def raise_float(a: float, b: float) -> float:
         raise ZeroDivisionError("zero to a negative power")
     if a < 0.0 and b != floor(b) and abs(a) != float("inf") and abs(b) != float("inf"):
         raise ValueError("a negative number to a fractional power is complex")
-    result = power(a, b)
+    result = call_pow(a, b)
     if abs(result) == float("inf") and abs(a) != float("inf") and abs(b) != float("inf"):
         raise OverflowError("(34, 'Numerical result out of range')")
     return result

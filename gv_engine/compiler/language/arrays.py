@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,50 +28,55 @@ from gv_engine.compiler.language.values import (
 )
 
 OUT_OF_RANGE = "IndexError: index {{0}} is out of bounds for axis {} with size {}"
-MARKS = "an array is no index in compiled code, unless it marks elements of another"
+ARRAY_INDEX = "an array is no index in compiled code, unless it marks elements of another"
 
 ARRAY_METHODS: dict[str, Callable[..., Any]] = {}
 """Methods of arrays, by name; filled by the library."""
 
 
 def add_methods(**methods: Callable[..., Any]) -> None:
-    """Add the code of methods of arrays."""
+    """Add functions that emit the code of methods of arrays."""
     ARRAY_METHODS.update(methods)
     LIBRARY.update((emit, emit) for emit in methods.values())
 
 
-def put_element(body: Body, array: ArrayValue, pointer: str, value: Any) -> None:
-    """Write a number into the element of an array at an address."""
+def store_element(body: Body, array: ArrayValue, pointer: str, value: Any) -> None:
+    """Emit a store of a number into the element of an array at an address: by the array's writer,
+    if it has one."""
     writer = array.writer
     if writer is None:
         memory.store(body, pointer, array.dtype, value)
         return
-    outer = writer.record.type.outer
-    record = Record(
-        body.emit.offset(writer.record.pointer, -writer.back),
-        outer[0] if outer else writer.record.type,
-    )
-    first, this = (
-        body.emit.get(f"ptrtoint ptr {each} to i64") for each in (record.pointer, pointer)
-    )
-    place = body.emit.get(f"sub i64 {this}, {first}")
-    place = body.emit.get(f"sub i64 {place}, {writer.back + writer.start}")
-    place = body.emit.get(f"sdiv exact i64 {place}, {array.dtype.itemsize}")
-    body.call_function(writer.function, record, Scalar(Kind.INT, place, 0), value)
+    outer_pointer = body.emit.offset(writer.record.pointer, -writer.offset_in_outer)
+    outer_type, _ = writer.record.type.outer or (writer.record.type, 0)
+    # the writer gets an index: back from the address of the element
+    start_address = body.emit.value(f"ptrtoint ptr {outer_pointer} to i64")
+    address = body.emit.value(f"ptrtoint ptr {pointer} to i64")
+    offset = body.emit.value(f"sub i64 {address}, {start_address}")
+    offset = body.emit.value(f"sub i64 {offset}, {writer.offset_in_outer + writer.start}")
+    index = body.emit.value(f"sdiv exact i64 {offset}, {array.dtype.itemsize}")
+    record = Record(outer_pointer, outer_type)
+    body.call_function(writer.function, record, Scalar(Kind.INT, index, 0), value)
 
 
 def constant_array(body: Body, values: np.ndarray[Any, Any]) -> ArrayValue:
     """Return an array that is known while compiling as constant memory of the program."""
-    if any(values.strides):  # not one number that stands for all
+    is_broadcast = not any(values.strides)  # one number in memory stands for all
+    if not is_broadcast:
         values = np.ascontiguousarray(values)
-    pointer = body.module.array(values if any(values.strides) else values.reshape(-1)[:1])
-    contiguous = values.flags.c_contiguous
-    parts = values.shape, values.strides, values.dtype, False
-    return ArrayValue(pointer, *parts, is_contiguous=contiguous)
+    pointer = body.module.array(values.reshape(-1)[:1] if is_broadcast else values)
+    return ArrayValue(
+        pointer,
+        values.shape,
+        values.strides,
+        values.dtype,
+        is_writable=False,
+        is_contiguous=values.flags.c_contiguous,
+    )
 
 
-def to_changeable(body: Body, value: Any) -> ArrayValue | ListValue:
-    """Return an array or a list of numbers, also for one that is known while compiling."""
+def to_mutable(body: Body, value: Any) -> ArrayValue | ListValue:
+    """Return an array or a list of numbers in memory; refuse other values."""
     if isinstance(value, np.ndarray):
         return constant_array(body, value)
     if not isinstance(array_of(value), ArrayValue):
@@ -78,217 +84,212 @@ def to_changeable(body: Body, value: Any) -> ArrayValue | ListValue:
     return value  # type: ignore[no-any-return]
 
 
-def place_index(
+def normalize_index(
     body: Body, index: Scalar, length: int | Scalar, is_inside: bool = False, axis: int = 0
 ) -> Scalar:
-    """Return an index from 0 on for an index that may count from the end; fail if it is outside
-    of an axis of the array."""
-    size, given = arithmetic.to_int(body, length), index
+    """Emit the conversion of an index that may count from the end to one that counts from 0; in
+    checked code it fails outside of the axis. `is_inside` promises an index from 0 on within it."""
+    size, given_index = arithmetic.to_int(body, length), index
     if index.low < 0 and not is_inside:
-        negative = arithmetic.emit_scalar_comparison(body, ast.Lt(), index, 0)
-        moved = body.emit.get(f"add i64 {index.text}, {size.text}")
-        text = body.emit.get(
-            f"select i1 {arithmetic.to_number(body, negative).text}, i64 {moved}, i64 {index.text}"
-        )
-        index = Scalar(Kind.INT, text)
-    fits = index.low >= 0 and index.high < size.low
-    if body.is_checked and not is_inside and not fits:
-        outside = body.emit.get(f"icmp uge i64 {index.text}, {size.text}")
-        text = OUT_OF_RANGE.format(axis, length if isinstance(length, int) else "{1}")
-        body.fail_if(Scalar(Kind.BOOL, outside), text, given, size)
-    return Scalar(Kind.INT, index.text, max(index.low, 0), index.high)
+        comparison = arithmetic.emit_scalar_comparison(body, ast.Lt(), index, 0)
+        from_end = body.emit.value(f"add i64 {index.operand}, {size.operand}")
+        is_negative = arithmetic.to_number(body, comparison)
+        operands = f"i64 {from_end}, i64 {index.operand}"
+        index = Scalar(Kind.INT, body.emit.value(f"select i1 {is_negative.operand}, {operands}"))
+    is_always_inside = is_inside or (index.low >= 0 and index.high < size.low)
+    if body.is_checked and not is_always_inside:
+        # unsigned, a negative index is larger than any size
+        is_outside = body.emit.value(f"icmp uge i64 {index.operand}, {size.operand}")
+        error = OUT_OF_RANGE.format(axis, length if isinstance(length, int) else "{1}")
+        body.fail_if(Scalar(Kind.BOOL, is_outside), error, given_index, size)
+    return Scalar(Kind.INT, index.operand, max(index.low, 0), index.high)
 
 
-def part(
+def make_view(
     body: Body, array: ArrayValue, indices: tuple[Any, ...], is_inside: bool = False
 ) -> ArrayValue:
-    """Return the part of an array at indices and slices of its first axes."""
+    """Emit the address of the part of an array at indices and slices of its first axes; return the
+    part as a view. With an index for each axis, it has the shape ()."""
     if len(indices) > len(array.shape):
         body.refuse(f"found {len(indices)} indices for {len(array.shape)} axes")
     pointer, shape, strides = array.pointer, [], []
-    # gaps are behind a slice of any axis but the last one that is indexed
+    # a slice leaves gaps, unless it is of the last axis that is indexed
     has_gaps = any(isinstance(index, slice) for index in indices[:-1])
-    for k, (length, stride) in enumerate(zip(array.shape, array.strides)):
-        value = indices[k] if k < len(indices) else slice(None)
-        if is_number(value) and kind_of(value) is Kind.BOOL:
+    for axis, (length, stride) in enumerate(zip(array.shape, array.strides)):
+        index = indices[axis] if axis < len(indices) else slice(None)
+        if is_number(index) and kind_of(index) is Kind.BOOL:
             body.refuse("a truth value is no index of an array: write int(...)")
-        place: int | Scalar
-        if isinstance(value, slice):
-            place, length, step = _cut(body, value, length)
+        start: int | Scalar
+        if isinstance(index, slice):
+            start, length, step = _resolve_slice(body, index, length)
             shape.append(length)
-            moved = _product(body, stride, step)
-            strides.append(moved if isinstance(moved, int) else Scalar(Kind.INT, moved))
+            product = _multiply_sizes(body, stride, step)
+            strides.append(product if isinstance(product, int) else Scalar(Kind.INT, product))
             has_gaps |= step != 1
-        elif array.capacity is not None and k == 0:
-            place = _place_stored(body, value, length, array.capacity, array.wraps)
-        elif isinstance(value, int) and isinstance(length, int) and -length <= value < length:
-            place = value % length
+        elif array.capacity is not None and axis == 0:
+            start = _normalize_stored_index(body, index, length, array.capacity, array.wraps)
+        elif isinstance(index, int) and isinstance(length, int) and -length <= index < length:
+            start = index % length
         else:
-            is_within = is_inside or not array.wraps
-            place = place_index(body, arithmetic.to_int(body, value), length, is_within, k)
-        pointer = body.emit.offset(pointer, _product(body, place, stride))
-    part = replace(array, pointer=pointer, shape=tuple(shape), strides=tuple(strides))
-    contiguous = array.is_contiguous and not has_gaps
-    wraps = array.wraps or len(indices) > 0
-    return replace(part, capacity=None, is_contiguous=contiguous, wraps=wraps)
-
-
-def element(
-    body: Body, array: ArrayValue, indices: tuple[Any, ...], is_inside: bool = False
-) -> str:
-    """Return the address of an element of an array."""
-    return part(body, array, indices, is_inside).pointer
-
-
-def _place_stored(
-    body: Body, index: Any, length: int | Scalar, capacity: int, wraps: bool
-) -> Scalar:
-    place = place_index(body, arithmetic.to_int(body, index), capacity, not wraps)
-    stored = arithmetic.emit_scalar_comparison(body, ast.Lt(), place, length)
-    return arithmetic.select(body, stored, place, 0)  # type: ignore[no-any-return]
-
-
-def _product(body: Body, a: int | Scalar, b: int | Scalar) -> int | str:
-    """Return the product of two sizes, without a test for overflow."""
-    if isinstance(a, int) and isinstance(b, int):
-        return a * b
-    if b == 1:
-        return arithmetic.to_int(body, a).text
-    return body.emit.get(
-        f"mul i64 {arithmetic.to_int(body, a).text}, {arithmetic.to_int(body, b).text}"
+            number, is_promised = arithmetic.to_int(body, index), is_inside or not array.wraps
+            start = normalize_index(body, number, length, is_promised, axis)
+        pointer = body.emit.offset(pointer, _multiply_sizes(body, start, stride))
+    return replace(
+        array,
+        pointer=pointer,
+        shape=tuple(shape),
+        strides=tuple(strides),
+        capacity=None,
+        is_contiguous=array.is_contiguous and not has_gaps,
+        wraps=array.wraps or len(indices) > 0,
     )
 
 
-def read_element(
+def element_address(
+    body: Body, array: ArrayValue, indices: tuple[Any, ...], is_inside: bool = False
+) -> str:
+    """Emit the address of an element of an array, for an index of each axis."""
+    return make_view(body, array, indices, is_inside).pointer
+
+
+def _normalize_stored_index(
+    body: Body, index: Any, length: int | Scalar, capacity: int, wraps: bool
+) -> Scalar:
+    """Emit the conversion of an index to one that counts from 0; to 0 beyond the end of the array,
+    which seems to be as long as `capacity`."""
+    number = normalize_index(body, arithmetic.to_int(body, index), capacity, not wraps)
+    is_stored = arithmetic.emit_scalar_comparison(body, ast.Lt(), number, length)
+    return arithmetic.emit_select(body, is_stored, number, 0)  # type: ignore[no-any-return]
+
+
+def _multiply_sizes(body: Body, a: int | Scalar, b: int | Scalar) -> int | str:
+    """Emit the product of two sizes, without a test for overflow; return a known one as int."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a * b
+    x, y = arithmetic.to_int(body, a), arithmetic.to_int(body, b)
+    return x.operand if b == 1 else body.emit.value(f"mul i64 {x.operand}, {y.operand}")
+
+
+def load_element(
     body: Body, array: ArrayValue, indices: tuple[Any, ...], is_inside: bool = False
 ) -> Any:
-    """Return an element of an array, or the part at fewer indices than axes."""
-    found = part(body, array, indices, is_inside)
-    if found.shape:
-        return found
+    """Emit a load of an element of an array; return its value, or a view for fewer indices than
+    axes."""
+    view = make_view(body, array, indices, is_inside)
+    if view.shape:
+        return view
     if array.record is not None:
-        return Record(found.pointer, array.record)
+        return Record(view.pointer, array.record)
     is_constant = not array.is_writable
-    return memory.load_value(body, found.pointer, array.dtype, array.is_numpy, is_constant)
+    return memory.load_value(body, view.pointer, array.dtype, array.is_numpy, is_constant)
 
 
 def read_array(body: Body, array: ArrayValue, index: Any, is_inside: bool = False) -> Any:
-    """Return `array[index]`; an index is an integer, a slice, or a tuple of them, or an array
-    that marks elements."""
+    """Emit code for `array[index]`; return the value. The index is an integer, a slice, a tuple of
+    them, or a mask."""
     if isinstance(index, ArrayValue):
-        return body.call_function(take_marked, *_require_marks(body, array, index))
-    return read_element(body, array, index if isinstance(index, tuple) else (index,), is_inside)
+        return body.call_function(take_masked, *_check_mask(body, array, index))
+    return load_element(body, array, index if isinstance(index, tuple) else (index,), is_inside)
 
 
-def _cut(body: Body, index: slice, length: int | Scalar) -> tuple[int | Scalar, int | Scalar, int]:
-    """Return the start, the number and the distance of the items that a slice takes."""
+def _resolve_slice(
+    body: Body, index: slice, length: int | Scalar
+) -> tuple[int | Scalar, int | Scalar, int]:
+    """Emit code for the (start, number of items, step) of a slice of an axis."""
     step = 1 if index.step is None else index.step
     if not isinstance(step, int) or step == 0:
         body.refuse("the step of a slice is a number that is known while compiling, not 0")
-    if isinstance(length, int) and all(
-        isinstance(e, int | None) for e in (index.start, index.stop)
-    ):
-        known = range(length)[index]
-        return known.start, len(known), step
+    has_known_ends = isinstance(index.start, int | None) and isinstance(index.stop, int | None)
+    if has_known_ends and isinstance(length, int):
+        indices = range(length)[index]
+        return indices.start, len(indices), step
     if step < 0:
         if index.start is not None or index.stop is not None:
             body.refuse("a slice with a negative step has no ends in compiled code")
-        count = arithmetic.emit_arithmetic(
-            body,
-            ast.FloorDiv(),
-            arithmetic.emit_arithmetic(body, ast.Add(), length, -step - 1),
-            -step,
-        )
+        count = _divide_rounding_up(body, length, -step)
         return arithmetic.emit_arithmetic(body, ast.Sub(), length, 1), count, step
-    start, stop = _clip(body, index.start, length, 0), _clip(body, index.stop, length, length)
-    left = Scalar(Kind.INT, body.emit.get(f"sub i64 {stop.text}, {start.text}"))
-    count = arithmetic.select(
-        body, arithmetic.emit_scalar_comparison(body, ast.Gt(), left, 0), left, constant(0)
-    )
-    count = replace(count, low=0, high=bounds_of(length)[1])
-    if step > 1:
-        count = arithmetic.emit_arithmetic(
-            body, ast.FloorDiv(), arithmetic.emit_arithmetic(body, ast.Add(), count, step - 1), step
-        )
-    return start, count, step
+    start = _clip_slice_end(body, index.start, length, 0)
+    stop = _clip_slice_end(body, index.stop, length, length)
+    span = Scalar(Kind.INT, body.emit.value(f"sub i64 {stop.operand}, {start.operand}"))
+    is_positive = arithmetic.emit_scalar_comparison(body, ast.Gt(), span, 0)
+    span = arithmetic.emit_select(body, is_positive, span, constant(0))
+    span = replace(span, low=0, high=bounds_of(length)[1])
+    return start, span if step == 1 else _divide_rounding_up(body, span, step), step
 
 
-def _clip(body: Body, value: Any, length: int | Scalar, default: int | Scalar) -> Scalar:
-    """Return an end of a slice as a place on an axis."""
+def _divide_rounding_up(body: Body, a: int | Scalar, divisor: int) -> Any:
+    total = arithmetic.emit_arithmetic(body, ast.Add(), a, divisor - 1)
+    return arithmetic.emit_arithmetic(body, ast.FloorDiv(), total, divisor)
+
+
+def _clip_slice_end(body: Body, value: Any, length: int | Scalar, default: int | Scalar) -> Scalar:
+    """Emit the conversion of an end of a slice, which may count from the end or be outside of the
+    axis, to an index from 0 to `length`."""
     if value is None:
         return arithmetic.to_int(body, default)
-    number, size = arithmetic.to_int(body, value), arithmetic.to_int(body, length)
-    if number.low < 0:
-        moved = Scalar(Kind.INT, body.emit.get(f"add i64 {number.text}, {size.text}"))
-        number = arithmetic.select(
-            body, arithmetic.emit_scalar_comparison(body, ast.Lt(), number, 0), moved, number
-        )
-        number = arithmetic.select(
-            body, arithmetic.emit_scalar_comparison(body, ast.Lt(), number, 0), constant(0), number
-        )
-        number = replace(number, low=0)
-    if number.high > size.low:
-        number = arithmetic.select(
-            body, arithmetic.emit_scalar_comparison(body, ast.Gt(), number, size), size, number
-        )
-    return number
+    index, size = arithmetic.to_int(body, value), arithmetic.to_int(body, length)
+    if index.low < 0:
+        from_end = Scalar(Kind.INT, body.emit.value(f"add i64 {index.operand}, {size.operand}"))
+        is_negative = arithmetic.emit_scalar_comparison(body, ast.Lt(), index, 0)
+        index = arithmetic.emit_select(body, is_negative, from_end, index)
+        is_before_start = arithmetic.emit_scalar_comparison(body, ast.Lt(), index, 0)
+        index = arithmetic.emit_select(body, is_before_start, constant(0), index)
+        index = replace(index, low=0)
+    if index.high > size.low:
+        is_beyond_end = arithmetic.emit_scalar_comparison(body, ast.Gt(), index, size)
+        index = arithmetic.emit_select(body, is_beyond_end, size, index)
+    return index
 
 
 def write_array(body: Body, array: ArrayValue, index: Any, value: Any) -> None:
-    """Run `array[index] = value`."""
+    """Emit code for `array[index] = value`, which fails for an array that all worlds share."""
     if not array.is_writable:
         body.fail_if(True, "ValueError: assignment destination is read-only")
         return
     if isinstance(index, ArrayValue):
-        _fill_where(body, array, index, value)
+        _fill_masked(body, array, index, value)
         return
     indices = index if isinstance(index, tuple) else (index,)
     if array.capacity is not None:
-        place = place_index(
-            body, arithmetic.to_int(body, indices[0]), array.capacity, not array.wraps
-        )
-        beyond = arithmetic.emit_scalar_comparison(body, ast.GtE(), place, array.shape[0])
-        body.fail_if(beyond, "IndexError: only the first entities can have this component")
-    found = part(body, array, indices)
-    if found.shape:
-        fill(body, found, value)
+        entity = arithmetic.to_int(body, indices[0])
+        entity = normalize_index(body, entity, array.capacity, not array.wraps)
+        is_beyond = arithmetic.emit_scalar_comparison(body, ast.GtE(), entity, array.shape[0])
+        body.fail_if(is_beyond, "IndexError: only the first entities can have this component")
+    view = make_view(body, array, indices)
+    if view.shape:
+        fill(body, view, value)
         return
-    put_element(body, array, found.pointer, value)
+    store_element(body, array, view.pointer, value)
 
 
-def _fill_where(body: Body, array: ArrayValue, marks: ArrayValue, value: Any) -> None:
-    """Write a number into the elements of an array that another one marks as True."""
-    array, marks = _require_marks(body, array, marks)
-    value = _require_element(body, array, value)
+def _fill_masked(body: Body, array: ArrayValue, mask: ArrayValue, value: Any) -> None:
+    """Emit code for `array[mask] = value` with a number."""
+    array, mask = _check_mask(body, array, mask)
+    value = _to_element(body, array, value)
 
-    def visit(k: Scalar) -> None:
-        marked = read_array(body, marks, k, is_inside=True)
-        old = read_array(body, array, k, is_inside=True)
-        put_element(
-            body,
-            array,
-            element(body, array, (k,), True),
-            arithmetic.select(body, marked, value, old),
-        )
+    def write_masked(k: Scalar) -> None:
+        is_marked = read_array(body, mask, k, is_inside=True)
+        old_value = read_array(body, array, k, is_inside=True)
+        pointer = element_address(body, array, (k,), is_inside=True)
+        new_value = arithmetic.emit_select(body, is_marked, value, old_value)
+        store_element(body, array, pointer, new_value)
 
-    flow.repeat(body, array.shape[0], visit)
+    flow.emit_loop(body, array.shape[0], write_masked)
 
 
-def _require_marks(
-    body: Body, array: ArrayValue, marks: ArrayValue
-) -> tuple[ArrayValue, ArrayValue]:
-    """Return an array and another one that marks its elements, both with one axis; refuse other
-    indices."""
-    if marks.dtype != np.bool_ or len(array.shape) != len(marks.shape):
-        body.refuse(MARKS)
-    for x, y in zip(array.shape, marks.shape):
-        differ = arithmetic.emit_scalar_comparison(body, ast.NotEq(), x, y)
-        body.fail_if(differ, "IndexError: boolean index did not match indexed array")
-    return ravel(body, array), flatten(body, marks)
+def _check_mask(body: Body, array: ArrayValue, mask: ArrayValue) -> tuple[ArrayValue, ArrayValue]:
+    """Return an array and the mask that is its index, both with one axis; refuse other indices, and
+    emit a failure for different shapes."""
+    if mask.dtype != np.bool_ or len(array.shape) != len(mask.shape):
+        body.refuse(ARRAY_INDEX)
+    for x, y in zip(array.shape, mask.shape):
+        differs = arithmetic.emit_scalar_comparison(body, ast.NotEq(), x, y)
+        body.fail_if(differs, "IndexError: boolean index did not match indexed array")
+    return ravel(body, array), flatten(body, mask)
 
 
 def ravel(body: Body, array: ArrayValue) -> ArrayValue:
-    """Return a view with one axis of an array without gaps."""
+    """Return a view with one axis of an array; refuse one that is not contiguous."""
     if len(array.shape) == 1:
         return array
     if not array.is_contiguous:
@@ -298,47 +299,50 @@ def ravel(body: Body, array: ArrayValue) -> ArrayValue:
 
 
 def flatten(body: Body, array: ArrayValue) -> ArrayValue:
-    """Return the elements of an array with one axis; a copy if it has gaps."""
+    """Return a view with one axis of an array, or of a copy if it is not contiguous."""
     if not array.is_contiguous and len(array.shape) > 1:
         array = copy_array(body, array)
     return ravel(body, array)
 
 
 def fill(body: Body, array: ArrayValue, value: Any) -> None:
-    """Write a number into all elements of an array, or copy an array of the same shape."""
+    """Emit code that writes a number into all elements of an array, or copies those of a tuple or
+    an array of the same shape."""
     value = constant_array(body, value) if isinstance(value, np.ndarray) else array_of(value)
     if isinstance(value, tuple | list) and array.shape[0] == len(value):
         for k, item in enumerate(value):
             write_array(body, array, k, item)
         return
     if not isinstance(value, ArrayValue):
-        value = _require_element(body, array, value)
-        if len(array.shape) > 1 and array.is_contiguous:  # one loop is faster
-            size = read_array_attribute(body, array, "size")
-            array = replace(array, shape=(size,), strides=(array.dtype.itemsize,))
+        value = _to_element(body, array, value)
+        if array.is_contiguous:  # one loop is faster
+            array = ravel(body, array)
     elif len(value.shape) != len(array.shape):
         body.refuse("both arrays need the same number of axes")
     elif value.is_writable:  # they may overlap
         value = copy_array(body, value)
     if isinstance(value, ArrayValue):
         for a, b in zip(array.shape, value.shape):
-            body.fail_if(
-                arithmetic.emit_scalar_comparison(body, ast.NotEq(), a, b),
-                "ValueError: the arrays differ in shape",
-            )
-    _walk(body, array, value, lambda pointer, each: put_element(body, array, pointer, each))
+            differs = arithmetic.emit_scalar_comparison(body, ast.NotEq(), a, b)
+            body.fail_if(differs, "ValueError: the arrays differ in shape")
+    _for_each_element(body, array, value, partial(store_element, body, array))
 
 
 def copy_array(body: Body, array: ArrayValue) -> ArrayValue:
-    """Return a new array with the elements of another one."""
-    copied = new_array(body, array.shape, array.dtype, array.is_numpy)
-    _walk(body, copied, array, lambda place, each: memory.store(body, place, array.dtype, each))
+    """Emit a copy of an array into a new one, and return it."""
+    copied = allocate_array(body, array.shape, array.dtype, array.is_numpy)
+    _for_each_element(
+        body,
+        copied,
+        array,
+        lambda pointer, number: memory.store(body, pointer, array.dtype, number),
+    )
     return copied
 
 
-def _require_element(body: Body, array: ArrayValue, value: Any) -> Scalar:
-    """Return a number for elements of an array; fail if it does not fit, also if there are
-    none."""
+def _to_element(body: Body, array: ArrayValue, value: Any) -> Scalar:
+    """Return a number for elements of an array; emit a failure if it does not fit their dtype, also
+    for an array without elements."""
     if not is_number(value):
         body.refuse(f"found {describe(value)} in place of a number or an array")
     number = arithmetic.to_number(body, value)
@@ -347,24 +351,26 @@ def _require_element(body: Body, array: ArrayValue, value: Any) -> Scalar:
     return number
 
 
-def _walk(body: Body, array: ArrayValue, value: Any, act: Callable[[str, Any], None]) -> None:
-    """Call `act` with the address of each element, and the number for it."""
+def _for_each_element(
+    body: Body, array: ArrayValue, value: Any, emit_store: Callable[[str, Any], None]
+) -> None:
+    """Emit nested loops over the elements of an array. `emit_store` gets the address of an element,
+    and the number for it: the element of `value`, or `value` if that is a number."""
 
     def visit(k: Scalar) -> None:
-        part = read_array(body, array, k, is_inside=True) if len(array.shape) > 1 else None
-        each = (
-            read_array(body, value, k, is_inside=True) if isinstance(value, ArrayValue) else value
-        )
-        if part is not None:
-            _walk(body, part, each, act)
+        row = read_array(body, array, k, is_inside=True) if len(array.shape) > 1 else None
+        is_array = isinstance(value, ArrayValue)
+        new_value = read_array(body, value, k, is_inside=True) if is_array else value
+        if row is not None:
+            _for_each_element(body, row, new_value, emit_store)
         else:
-            act(element(body, array, (k,), is_inside=True), each)
+            emit_store(element_address(body, array, (k,), is_inside=True), new_value)
 
-    flow.repeat(body, array.shape[0], visit)
+    flow.emit_loop(body, array.shape[0], visit)
 
 
 def read_array_attribute(body: Body, array: ArrayValue, name: str) -> Any:
-    """Return an attribute of an array."""
+    """Return an attribute of an array, or one of its methods as a `Method`."""
     match name:
         case "shape":
             return array.shape
@@ -382,9 +388,11 @@ def read_array_attribute(body: Body, array: ArrayValue, name: str) -> Any:
     body.refuse(f"an array has no {name!r} in compiled code")
 
 
-def new_array(body: Body, shape: Any, dtype: np.dtype[Any], is_numpy: bool = True) -> ArrayValue:
-    """Return a new array in the arena; its elements are not set. The dtype of Python's objects
-    stands for Python's integers."""
+def allocate_array(
+    body: Body, shape: Any, dtype: np.dtype[Any], is_numpy: bool = True
+) -> ArrayValue:
+    """Emit the allocation of an array in the arena, and return it; its elements are not set. The
+    dtype `object` stands for Python's integers."""
     if dtype == np.object_:
         dtype, is_numpy = np.dtype(np.int64), False
     lengths = shape if isinstance(shape, tuple | list) else (shape,)
@@ -403,12 +411,12 @@ def new_array(body: Body, shape: Any, dtype: np.dtype[Any], is_numpy: bool = Tru
     return ArrayValue(pointer, shape, tuple(strides), dtype, is_numpy=is_numpy)
 
 
-def take_marked(values: Any, marks: Any) -> Any:
-    """Return the elements of an array that another one marks as True."""
-    found = np.empty_like(values)
+def take_masked(values: Any, mask: Any) -> Any:
+    """Return the elements of an array where a mask is True; in the compiled language."""
+    taken = np.empty_like(values)
     count = 0
     for k in range(len(values)):
-        if marks[k]:
-            found[count] = values[k]
+        if mask[k]:
+            taken[count] = values[k]
             count += 1
-    return found[:count]
+    return taken[:count]

@@ -25,10 +25,10 @@ from gv_engine.compiler.language.values import (
     Method,
     Scalar,
     describe,
-    form_of,
     leaves,
     rebuild,
     to_known,
+    version_key,
 )
 from gv_engine.rules.errors import DoesNotCompileError
 from gv_engine.rules.objects import is_engine_module
@@ -37,26 +37,26 @@ if TYPE_CHECKING:
     from gv_engine.compiler.language.compiler import Compiler
 
 BLAME = 16
-"""Place in an arena, behind its two sizes, of the number that `intrinsics.call_marked` leaves."""
+"""Offset in an arena, behind its two sizes, of the number that `intrinsics.call_marked` stores."""
 NUMBERS = 24
-"""Place in an arena of the numbers of an error."""
+"""Offset in an arena of the numbers of an error."""
 ERROR_NUMBERS = 5
 """Numbers of an error that an arena has room for."""
 ARENA_HEAD = NUMBERS + 8 * ERROR_NUMBERS
 """Bytes of an arena before its data."""
 
 VISITORS: dict[type[ast.AST], Callable[..., Any]] = {}
-"""Code by the class of a statement or an expression."""
+"""Functions that emit the code of a statement or an expression, by its class."""
 LIBRARY: dict[Any, Callable[..., Any]] = {}
-"""Code by the function that rules call."""
+"""Functions that emit the code of a call, by the function that rules call."""
 
-_ENGINE = str(PurePath(__file__).parents[2])
+_ENGINE_FOLDER = str(PurePath(__file__).parents[2])
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-def visits(*kinds: type[ast.AST]) -> Callable[[_F], _F]:
+def visits(*node_types: type[ast.AST]) -> Callable[[_F], _F]:
     """Return a decorator for a function that emits the code of nodes of the AST."""
-    return _adds_to(VISITORS, *kinds)
+    return _adds_to(VISITORS, *node_types)
 
 
 def emits(*functions: Any) -> Callable[[_F], _F]:
@@ -146,33 +146,33 @@ class Hints:
     """Findings of earlier tries to compile a function.
 
     Attributes:
-        forms: forms of variables that are assigned in several places.
+        templates: templates of the values of variables that are assigned in several places.
         shared: further variables that need memory for all their values.
-        stored: variables that are read where not every way to the place assigns them, so that their
-            value stays in memory.
-        items: forms of the items of lists that grow, by variable.
+        stored: variables that are read where not every path assigns them, so that their value stays
+            in memory.
+        item_templates: templates of the items of lists that grow, by variable.
     """
 
-    forms: dict[str, Any] = field(default_factory=dict)
+    templates: dict[str, Any] = field(default_factory=dict)
     shared: set[str] = field(default_factory=set)
     stored: set[str] = field(default_factory=set)
-    items: dict[str, Any] = field(default_factory=dict)
+    item_templates: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
 class LocalVariable:
-    """A local variable: the form of its value, and memory for each LLVM value of it.
+    """A local variable: a template of its value, and memory for each LLVM value of it.
 
-    Without memory, the form is the value itself.
+    Without memory, the template is the value itself.
     """
 
-    form: Any
+    template: Any
     slots: list[str]
 
     @property
     def is_known(self) -> bool:
         """True if nothing of the value depends on the running program."""
-        return not leaves(self.form)
+        return not leaves(self.template)
 
 
 VariableState = tuple[set[str], dict[str, LocalVariable]]
@@ -195,42 +195,44 @@ class Loop:
     """A loop.
 
     Attributes:
-        step, end: where `continue` and `break` jump to.
-        turned, left: the variables at the ends of a turn, and of the loop.
+        continue_label, break_label: blocks that `continue` and `break` jump to.
+        continue_states, break_states: the variables at each jump to these blocks.
     """
 
-    step: str
-    end: str
-    turned: list[VariableState] = field(default_factory=list)
-    left: list[VariableState] = field(default_factory=list)
+    continue_label: str
+    break_label: str
+    continue_states: list[VariableState] = field(default_factory=list)
+    break_states: list[VariableState] = field(default_factory=list)
 
 
 class Body:
     """State of one version of a function while it is being compiled.
 
     Attributes:
-        emit: the instructions so far.
+        emit: emitter of the instructions.
         module: module that the function becomes part of.
         node: node of the AST that is being compiled.
         source, names: code of the function, its globals and captured variables.
-        grown: variables whose lists are changed.
+        changed_lists: variables whose lists are changed.
         library: functions that emit the code for a call.
-        is_checked: True to add tests for overflow and bounds.
-        is_own: True for code of the engine, where uint64 wraps.
-        is_array: True while an operator takes the elements of an array, where uint64 wraps, too.
-        has_arrays: True after memory of the arena was taken.
+        is_checked: True to emit tests for overflow and bounds.
+        is_engine_code: True for code of the engine, where uint64 wraps around.
+        is_elementwise: True while an operator takes the elements of arrays, where uint64 wraps
+            around, too.
+        uses_arena: True after memory of the arena was allocated.
         hints: findings of earlier tries.
         variables: local variables that have a value here.
-        set_names: names of the variables that are set on every way to here.
+        set_names: names of the variables that are set on every path to here.
         shared: variables that have memory for all their values.
-        flags: places of the marks that variables are set.
-        forms: last value of each variable.
-        early: variables that are read before this try knows them, with the node that reads them.
-        carried: variables that are read where not every way sets them.
+        is_set_flags: addresses of flags that tell if a variable is set, by its name.
+        last_values: last value of each variable.
+        early_reads: variables that are read before this try knows them, with the node that reads
+            them.
+        carried: variables that are read where not every path sets them.
         loops: the loops around the node.
-        returns: blocks that end with a return, and the values.
-        failures: blocks that end with an error, and the code.
-        failing: blocks without an instruction that end with an error, by its code.
+        returns: (label, value) of blocks that end with a return.
+        failures: (label, error code) of blocks that end with an error.
+        failure_blocks: labels of blocks that only end with an error, by its code.
     """
 
     def __init__(self, compiler: Compiler, function: FunctionType | Nested, hints: Hints) -> None:
@@ -241,35 +243,37 @@ class Body:
         )
         self.module, self.library = compiler.module, compiler.library
         self.names = self.source.names
-        of_engine = getattr(function, "__module__", "") in compiler.trusted
-        self.is_checked = compiler.is_checked and not of_engine
-        self.is_own = not self.is_checked or is_engine_module(str(self.names.get("__name__")))
-        self.is_array = self.has_arrays = False
-        self.grown = self.source.grown
+        is_trusted = getattr(function, "__module__", "") in compiler.trusted
+        self.is_checked = compiler.is_checked and not is_trusted
+        self.is_engine_code = not self.is_checked or is_engine_module(
+            str(self.names.get("__name__"))
+        )
+        self.is_elementwise = self.uses_arena = False
+        self.changed_lists = self.source.changed_lists
         self.emit = Emitter(self.module.guards_loops)
         self.node: ast.AST = self.source.node
         self.variables: dict[str, LocalVariable] = {}
         self.shared: dict[str, LocalVariable] = {}
-        self.flags: dict[str, str] = {}
+        self.is_set_flags: dict[str, str] = {}
         self.set_names: set[str] = set()
-        self.forms: dict[str, Any] = {}
-        self.early: dict[str, ast.AST] = {}
+        self.last_values: dict[str, Any] = {}
+        self.early_reads: dict[str, ast.AST] = {}
         self.carried: set[str] = set()
         self.loops: list[Loop] = []
         self.returns: list[tuple[str, Any]] = []
         self.failures: list[tuple[str, str]] = []
-        self.failing: dict[int, str] = {}
+        self.failure_blocks: dict[int, str] = {}
 
     def evaluate(self, node: ast.expr) -> Any:
-        """Return the value of an expression."""
+        """Emit the code of an expression; return its value."""
         outer, self.node = self.node, node
         value = self.visit(node)
         self.node = outer
         return to_known(value) if isinstance(value, np.generic) else value
 
     def visit(self, node: ast.AST) -> Any:
-        """Compile a statement, or return the value of an expression; refuse what the language does
-        not have."""
+        """Emit the code of a statement or an expression; return the value of the expression. Refuse
+        what the language does not have."""
         visitor = VISITORS.get(type(node))
         if visitor is None:
             name = type(node).__name__
@@ -285,39 +289,46 @@ class Body:
         raise DoesNotCompileError(f"{self.source.file}:{line}: in {name}: {message}")
 
     def fail_if(self, condition: Scalar | bool, error: str, *numbers: Scalar) -> None:
-        """Let the running program fail with an error if a condition holds; `numbers` stand in its
-        text as {0}, {1} …"""
+        """Emit a return with an error if a condition holds; `numbers` stand in its text as {0},
+        {1} …"""
         if condition is False:
             return
         line = getattr(self.node, "lineno", self.source.node.lineno)
         failure = Failure(error, self.source.file, line, self.function.__name__)
-        code = self.compiler.note_failure(failure)
+        code = self.compiler.register_failure(failure)
         if numbers and isinstance(condition, Scalar):
-            bad, more = self.emit.new_block(), self.emit.new_block()
-            self.emit.branch(condition.text, bad, more)
-            self.emit.start(bad)
-            for k, number in enumerate(numbers):
-                place = self.emit.offset("%arena", NUMBERS + 8 * k)
-                self.emit.do(f"store i64 {number.text}, ptr {place}")
-            self.failures.append((bad, str(code)))
-            self.emit.start(more)
+            self._fail_with_numbers(condition, code, numbers)
             return
-        if code not in self.failing:
-            self.failing[code] = self.emit.new_block()
+        if code not in self.failure_blocks:
+            self.failure_blocks[code] = self.emit.new_block()
         if condition is True:
-            self.emit.jump(self.failing[code])
-            self.emit.start_dead()
+            self.emit.jump(self.failure_blocks[code])
+            self.emit.start_unreachable()
             return
-        more = self.emit.new_block()
-        self.emit.branch(condition.text, self.failing[code], more)
-        self.emit.start(more)
+        next_block = self.emit.new_block()
+        self.emit.branch(condition.operand, self.failure_blocks[code], next_block)
+        self.emit.start_block(next_block)
+
+    def _fail_with_numbers(self, condition: Scalar, code: int, numbers: Sequence[Scalar]) -> None:
+        failure_block, next_block = self.emit.new_block(), self.emit.new_block()
+        self.emit.branch(condition.operand, failure_block, next_block)
+        self.emit.start_block(failure_block)
+        for k, number in enumerate(numbers):
+            self.store_error_number(k, number)
+        self.failures.append((failure_block, str(code)))
+        self.emit.start_block(next_block)
+
+    def store_error_number(self, k: int, number: Scalar) -> None:
+        """Emit a store of the number that stands in the text of an error as {k}."""
+        pointer = self.emit.offset("%arena", NUMBERS + 8 * k)
+        self.emit.do(f"store i64 {number.operand}, ptr {pointer}")
 
     # ---- calls -----------------------------------------------------------------------------------
 
     def call_function(self, function: Callable[..., Any], *values: Any, **keywords: Any) -> Any:
-        """Call a Python function, which is compiled."""
-        if (emitted := self.library.get(function)) is not None:
-            return emitted(self, *values, **keywords)
+        """Emit a call of a Python function, which is compiled; return its result."""
+        if (emit_call := self.library.get(function)) is not None:
+            return emit_call(self, *values, **keywords)
         return self.emit_call(*self.find_version(function, *values, **keywords))
 
     def find_version(
@@ -328,9 +339,11 @@ class Body:
         signature = _read_signature(function)
         if any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values()):
             self.refuse(f"{function.__name__} takes **keywords, which does not compile")
-        return self.find(function, self.bind(function, signature, values, keywords))
+        return self.compile_version(
+            function, self.bind_arguments(function, signature, values, keywords)
+        )
 
-    def bind(
+    def bind_arguments(
         self, function: Any, signature: inspect.Signature, values: Any, keywords: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Return the arguments of a call by name."""
@@ -341,41 +354,44 @@ class Body:
         bound.apply_defaults()
         return bound.arguments
 
-    def find(
+    def compile_version(
         self, function: FunctionType | Nested, arguments: dict[str, Any]
     ) -> tuple[Compiled, dict[str, Any]]:
         """Return the version of a function for these arguments, and the arguments."""
-        arguments = {name: self._close(value) for name, value in arguments.items()}
+        arguments = {name: self._bind_captured(value) for name, value in arguments.items()}
         try:
             compiled = self.compiler.compile(function, arguments)
         except DoesNotCompileError as error:
-            place, _, fault = str(error).partition(": in ")
-            if self.is_own or not place.startswith(_ENGINE):
+            location, _, reason = str(error).partition(": in ")
+            if self.is_engine_code or not location.startswith(_ENGINE_FOLDER):
                 raise
-            self.refuse(fault.partition(": ")[2])
+            # authors cannot mend the engine: name the line of theirs that calls it
+            self.refuse(reason.partition(": ")[2])
         if compiled is None:
             self.refuse(f"{function.__name__} calls itself, which does not compile")
         return compiled, arguments
 
-    def _close(self, value: Any) -> Any:
+    def _bind_captured(self, value: Any) -> Any:
+        """Return a function within this one with the variables that it reads; other values as they
+        are."""
         if not isinstance(value, Nested) or not value.free or value.owner is not self:
             return value
-        return Method(self.capture(value), value)
+        return Method(self.read_captured(value), value)
 
-    def capture(self, function: Nested) -> tuple[Any, ...]:
+    def read_captured(self, function: Nested) -> tuple[Any, ...]:
         """Return the variables of this function that a function within it reads."""
         return tuple(self.evaluate(make_name(name, self.node)) for name in function.free)
 
-    def call_version(self, function: Callable[..., Any], *values: Any) -> tuple[Any, str | None]:
-        """Call a function; return its result, and its error code as an i32, None if it cannot
-        fail."""
+    def call_with_code(self, function: Callable[..., Any], *values: Any) -> tuple[Any, str | None]:
+        """Emit a call; return the result, and the operand of the error code (i32; 0 for none): None
+        if the function cannot fail."""
         return self._emit_call(*self.find_version(function, *values))
 
     def emit_call(self, compiled: Compiled, arguments: Mapping[str, Any]) -> Any:
-        """Call a version of a function; return its result, or its error from this function."""
+        """Emit a call of a version of a function, and a return of its error; return the result."""
         result, code = self._emit_call(compiled, arguments)
         if code is not None:
-            self.pass_on(code)
+            self.propagate_failure(code)
         return result
 
     def _emit_call(
@@ -383,51 +399,55 @@ class Body:
     ) -> tuple[Any, str | None]:
         if compiled.is_empty:
             return compiled.result, None
-        parts = [f"{leaf.llvm} {leaf.text}" for each in arguments.values() for leaf in leaves(each)]
-        texts = self.emit.call(compiled.name, compiled.returns, ["ptr %arena", *parts])
-        code = texts.pop(0) if compiled.fails else None
+        passed: list[str] = []
+        for value in arguments.values():
+            passed += [f"{leaf.llvm} {leaf.operand}" for leaf in leaves(value)]
+        operands = self.emit.call(compiled.name, compiled.returns, ["ptr %arena", *passed])
+        code = operands.pop(0) if compiled.fails else None
         if "ptr" in compiled.returns:
-            self.has_arrays = True
-        return rebuild(compiled.result, iter(texts)) if texts else compiled.result, code
+            self.uses_arena = True
+        result = rebuild(compiled.result, iter(operands)) if operands else compiled.result
+        return result, code
 
     def call_external(self, name: str, result: str, *arguments: str, attributes: str = "") -> str:
-        """Call a function of LLVM or of the C library with arguments such as "i64 %v1"; return the
-        name of its result."""
+        """Emit a call of a function of LLVM or of the C library with arguments such as "i64 %v1";
+        return the name of its result, "" for the result type "void"."""
         types = ", ".join(each.rpartition(" ")[0] for each in arguments)
         function = self.module.declare(name, result, types, attributes)
         call = f"call {result} {function}({', '.join(arguments)}) {attributes}".rstrip()
         if result != "void":
-            return self.emit.get(call)
+            return self.emit.value(call)
         self.emit.do(call)
         return ""
 
-    def pass_on(self, code: str, before: Callable[[], None] = lambda: None) -> None:
-        """Return an error code of a call if it is not 0, after the code that `before` emits."""
-        bad, more = self.emit.new_block(), self.emit.new_block()
-        self.emit.branch(self.emit.get(f"icmp ne i32 {code}, 0"), bad, more)
-        self.emit.start(bad)
+    def propagate_failure(self, code: str, before: Callable[[], None] = lambda: None) -> None:
+        """Emit a return of the error code of a call, if it is not 0, after what `before` emits."""
+        failure_block, next_block = self.emit.new_block(), self.emit.new_block()
+        self.emit.branch(self.emit.value(f"icmp ne i32 {code}, 0"), failure_block, next_block)
+        self.emit.start_block(failure_block)
         before()
-        self.failures.append((bad, code))
-        self.emit.start(more)
+        self.failures.append((failure_block, code))
+        self.emit.start_block(next_block)
 
     # ---- branches --------------------------------------------------------------------------------
 
-    def state(self) -> VariableState:
-        """Return the variables that are set here, and all variables."""
+    def save_variables(self) -> VariableState:
+        """Return a copy of the names of the variables that are set here, and of all variables."""
         return set(self.set_names), dict(self.variables)
 
-    def go_on(self, states: Sequence[VariableState]) -> None:
-        """Go on with the variables behind branches that meet here."""
+    def merge_variables(self, states: Sequence[VariableState]) -> None:
+        """Continue with the variables of branches that meet here; with the present ones if there
+        are none."""
         if states:
             self.set_names = set.intersection(*(names for names, _ in states))
             self.variables = _merge_variables([each for _, each in states])
 
     @contextmanager
-    def forking(self) -> Iterator[Fork]:
-        """Yield a note of the variables before and behind branches; go on behind them."""
-        fork = Fork(self, self.state())
+    def branching(self) -> Iterator[Fork]:
+        """Yield a `Fork` for branches that all begin here; continue behind them."""
+        fork = Fork(self, self.save_variables())
         yield fork
-        self.go_on(fork.after)
+        self.merge_variables(fork.after)
 
 
 @dataclass
@@ -438,26 +458,28 @@ class Fork:
     before: VariableState
     after: list[VariableState] = field(default_factory=list)
 
-    def begin(self) -> None:
-        """Begin a branch with the variables from before."""
-        self.body.go_on([self.before])
+    def begin_branch(self) -> None:
+        """Continue with the variables from before the branches."""
+        self.body.merge_variables([self.before])
 
-    def end(self) -> None:
-        """Note the variables at the end of a branch."""
-        self.after.append(self.body.state())
+    def end_branch(self) -> None:
+        """Store the variables at the end of a branch that goes on."""
+        self.after.append(self.body.save_variables())
 
 
 def _merge_variables(branches: Sequence[dict[str, LocalVariable]]) -> dict[str, LocalVariable]:
-    """Return the variables behind two branches; those with different known values are mixed."""
+    """Return the variables behind branches; those with different values are `Mixed`."""
     merged = dict(branches[0])
-    for name, variable in (pair for branch in branches[1:] for pair in branch.items()):
-        other = merged.setdefault(name, variable)
-        if other is not variable and (
-            not (other.is_known and variable.is_known)
-            or form_of(other.form) != form_of(variable.form)
-        ):
-            merged[name] = LocalVariable(Mixed(other.form, variable.form), [])
+    for branch in branches[1:]:
+        for name, variable in branch.items():
+            other = merged.setdefault(name, variable)
+            if other is not variable and not _are_equal_constants(other, variable):
+                merged[name] = LocalVariable(Mixed(other.template, variable.template), [])
     return merged
+
+
+def _are_equal_constants(a: LocalVariable, b: LocalVariable) -> bool:
+    return a.is_known and b.is_known and version_key(a.template) == version_key(b.template)
 
 
 _read_signature = cache(inspect.signature)

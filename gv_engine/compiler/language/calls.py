@@ -27,7 +27,7 @@ def _call(body: Body, node: ast.Call) -> Any:
             if is_growing(values):
                 if node.keywords:
                     body.refuse(f"`{method}` takes no keywords in compiled code")
-                return sequences.change_list(
+                return sequences.call_list_method(
                     body, method, values, [*sequences.evaluate_all(body, node.args)]
                 )
     function = body.evaluate(node.func)
@@ -42,8 +42,8 @@ def _call(body: Body, node: ast.Call) -> Any:
         parts = (*node.args[1:], *node.keywords)
         if any(isinstance(each, ast.Call) for part in parts for each in ast.walk(part)):
             body.refuse("the number that `sum` begins with is no call here: name it before")
-        return comprehensions.reduce(
-            body, function, generator, comprehensions.start_of_sum(body, *start)
+        return comprehensions.emit_reduction(
+            body, function, generator, comprehensions.check_sum_start(body, *start)
         )
     return call(body, function, [*sequences.evaluate_all(body, node.args)], _keywords(body, node))
 
@@ -81,7 +81,7 @@ def call(body: Body, function: Any, arguments: list[Any], keywords: dict[str, An
         return body.call_function(function, *arguments, **keywords)
     owner = getattr(function, "__self__", None)
     if isinstance(owner, dict) and function == owner.get and len(arguments) == 2:
-        return sequences.read_dict(body, owner, *arguments)
+        return sequences.look_up_dict(body, owner, *arguments)
     if callable(function) and is_known((*arguments, *keywords.values())) and _is_pure(function):
         try:
             result = function(*arguments, **keywords)
@@ -148,10 +148,10 @@ def call_nested(
     if captured is None:
         if function.free and function.owner is not body:
             body.refuse(f"{function.__name__} reads variables of another function")
-        captured = body.capture(function)
-    bound = body.bind(function, function.signature, arguments, keywords)
+        captured = body.read_captured(function)
+    bound = body.bind_arguments(function, function.signature, arguments, keywords)
     values = {**dict(zip(function.free, captured)), **bound}
-    return body.emit_call(*body.find(function, values))
+    return body.emit_call(*body.compile_version(function, values))
 
 
 def _is_pure(function: Any) -> bool:

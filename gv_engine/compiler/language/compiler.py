@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial, reduce
 from pathlib import PurePath
 from types import FunctionType
 from typing import Any
@@ -23,7 +25,7 @@ from gv_engine.compiler.language.body import (
     Nested,
 )
 from gv_engine.compiler.language.emitter import ATTRIBUTES, Module
-from gv_engine.compiler.language.values import forget_bounds, form_of, leaves, rebuild
+from gv_engine.compiler.language.values import forget_bounds, leaves, rebuild, version_key
 
 _MAX_DEPTH = 20
 """Versions of a function that are being compiled at once, as each calls the next one."""
@@ -51,115 +53,110 @@ class Compiler:
         self.module, self.library, self.is_checked = Module(), library, is_checked
         self.trusted = trusted
         self.failures: dict[int, Failure] = {}
-        self._compiled: dict[Any, Compiled | None] = {}
-        self._kept: list[Any] = []
-        self._count = 0
+        self._versions: dict[Any, Compiled | None] = {}  # None while it is being compiled
+        self._kept_alive: list[Any] = []
+        self._num_versions = 0
         self._depths: Counter[Any] = Counter()
 
     def compile(self, function: Any, arguments: Mapping[str, Any]) -> Compiled | None:
-        """Return the version of a function for arguments of these forms; None while it is being
-        compiled, or many of its versions that call each other."""
+        """Return the version of a function for arguments like these. Return None if it is being
+        compiled, so that the function calls itself, or too many versions that call each other."""
         arguments = {name: forget_bounds(value) for name, value in arguments.items()}
-        key = function, tuple(map(form_of, arguments.values()))
+        key = function, tuple(map(version_key, arguments.values()))
         if self._depths[function] > _MAX_DEPTH:
             return None
-        if key not in self._compiled:
+        if key not in self._versions:
             self._depths[function] += 1
-            self._kept.append(arguments)  # keys hold the `id` of some of them
-            self._compiled[key] = None
-            self._count += 1
-            name = f"{function.__name__}.{self._count}"
-            hints = Hints()
+            self._kept_alive.append(arguments)  # keys hold the `id` of some of them
+            self._versions[key] = None
+            self._num_versions += 1
+            name = f"{function.__name__}.{self._num_versions}"
             try:
-                while (compiled := self._try(function, arguments, name, hints)) is None:
-                    pass
+                self._versions[key] = self._compile_version(function, arguments, name)
             except BaseException:
-                del self._compiled[key]
+                del self._versions[key]
                 raise
             finally:
                 self._depths[function] -= 1
-            self._compiled[key] = compiled
-        return self._compiled[key]
+        return self._versions[key]
 
-    def _try(
-        self, function: FunctionType | Nested, arguments: Mapping[str, Any], name: str, hints: Hints
-    ) -> Compiled | None:
-        try:
-            with np.errstate(divide="raise", over="raise", invalid="raise"):
+    def _compile_version(
+        self, function: FunctionType | Nested, arguments: Mapping[str, Any], name: str
+    ) -> Compiled:
+        hints = Hints()
+        while True:  # each try may find hints for the next one
+            with (
+                suppress(CompileAgain),
+                np.errstate(divide="raise", over="raise", invalid="raise"),
+            ):
                 return compile_body(Body(self, function, hints), arguments, name)
-        except CompileAgain:
-            return None
 
-    def note_failure(self, failure: Failure) -> int:
+    def register_failure(self, failure: Failure) -> int:
         """Return the code of an error, never 0."""
         name = PurePath(failure.file).name  # the code is the same wherever the file is
         code = crc32(f"{failure.text} {name} {failure.line} {failure.function}".encode()) or 1
         while self.failures.setdefault(code, failure) != failure:
-            code = code % 0xFFFFFFFF + 1
+            code = code % 0xFFFFFFFF + 1  # the next one, from the largest uint32 on to 1
         return code
 
 
 def compile_body(body: Body, arguments: Mapping[str, Any], name: str) -> Compiled:
     """Compile the function for arguments; add its text to the module."""
-    values = tuple(arguments.values())
-    parts = [leaf for value in values for leaf in leaves(value)]
-    texts = iter([f"%p{k}" for k in range(len(parts))])
+    parameter_types = [leaf.llvm for value in arguments.values() for leaf in leaves(value)]
+    operands = iter([f"%p{k}" for k in range(len(parameter_types))])
     for variable in sorted(body.source.walrus):
-        body.flags[variable] = body.emit.slot("i1")
-        body.emit.do(f"store i1 false, ptr {body.flags[variable]}")
+        variables.emit_unset_flag(body, variable)
     for argument, value in arguments.items():
-        variables.assign_name(body, argument, rebuild(value, texts), is_argument=True)
+        variables.assign_name(body, argument, rebuild(value, operands), is_argument=True)
     code: Any = body.source.node.body
-    statements.run(
-        body, code if isinstance(code, list) else [ast.copy_location(ast.Return(code), code)]
-    )
-    if body.emit.is_open() and body.emit.block is not None:
+    if not isinstance(code, list):  # the expression of a lambda
+        code = [ast.copy_location(ast.Return(code), code)]
+    statements.compile_statements(body, code)
+    if body.emit.is_reachable() and body.emit.block is not None:
         body.returns.append((body.emit.block, None))
-    variables.learn_early(body)
-    compiled = _finish(body, name)
-    kinds = "".join(f", {leaf.llvm} %p{k}" for k, leaf in enumerate(parts))
-    head = f'define internal {compiled.llvm} @"{name}"(ptr %arena{kinds}) {ATTRIBUTES}'
-    text = body.emit.write()
+    variables.resolve_early_reads(body)
+    compiled = _emit_returns(body, name)
+    parameters = "".join(f", {llvm} %p{k}" for k, llvm in enumerate(parameter_types))
+    head = f'define internal {compiled.llvm} @"{name}"(ptr %arena{parameters}) {ATTRIBUTES}'
+    text = body.emit.to_ir()
     body.module.functions.append(f"{head} {{\n{text}\n}}")
     has_effect = compiled.returns or body.emit.has_loops or "store " in text or "call " in text
     return compiled if has_effect else replace(compiled, is_empty=True)
 
 
-def _finish(body: Body, name: str) -> Compiled:
-    """Write all returns, now that the types of the results are known."""
-    if not body.returns:
-        result: Any = None
-    else:
-        result = body.returns[0][1]
-        for _, value in body.returns[1:]:
-            result = flow.join(body, result, value)
-    body.failures += [(block, str(code)) for code, block in body.failing.items()]
-    fails = bool(body.failures)
-    types = tuple(leaf.llvm for leaf in leaves(result))
-    compiled = Compiled(name, result, fails, ("i32",) * fails + types)
-    mark = ""
-    if body.has_arrays and "ptr" not in types:
-        mark = body.emit.get_first("load i64, ptr %arena")
-    for block, value in body.returns:
-        body.emit.start(block)
-        texts = [leaf.text for leaf in leaves(flow.fit(body, value, result))]
-        if mark:
-            body.emit.do(f"store i64 {mark}, ptr %arena")
-        _return(body, compiled, ["0"] * fails + texts)
-    for block, code in body.failures:
-        body.emit.start(block)
-        _return(body, compiled, [code, *["undef"] * len(types)])
+def _emit_returns(body: Body, name: str) -> Compiled:
+    """Emit all returns, now that the types of the results are known."""
+    values = [value for _, value in body.returns] or [None]
+    result = reduce(partial(flow.join_values, body), values)
+    body.failures += [(label, str(code)) for code, label in body.failure_blocks.items()]
+    result_types = tuple(leaf.llvm for leaf in leaves(result))
+    error_type = ("i32",) if body.failures else ()
+    compiled = Compiled(name, result, bool(body.failures), error_type + result_types)
+    # a function that returns no array frees those that it has made
+    frees_arrays = body.uses_arena and "ptr" not in result_types
+    used = body.emit.value_at_entry("load i64, ptr %arena") if frees_arrays else ""
+    no_error = ["0"] if body.failures else []
+    for label, value in body.returns:
+        body.emit.start_block(label)
+        converted = flow.convert_to_template(body, value, result)
+        operands = [leaf.operand for leaf in leaves(converted)]
+        if frees_arrays:
+            body.emit.do(f"store i64 {used}, ptr %arena")
+        _emit_return(body, compiled, no_error + operands)
+    for label, code in body.failures:
+        body.emit.start_block(label)
+        _emit_return(body, compiled, [code, *["undef"] * len(result_types)])
     return compiled
 
 
-def _return(body: Body, compiled: Compiled, texts: list[str]) -> None:
-    """End the block with a return of the results."""
-    if not texts:
-        body.emit.end("ret void")
-    elif len(texts) == 1:
-        body.emit.end(f"ret {compiled.llvm} {texts[0]}")
+def _emit_return(body: Body, compiled: Compiled, operands: list[str]) -> None:
+    if not operands:
+        body.emit.terminate("ret void")
+    elif len(operands) == 1:
+        body.emit.terminate(f"ret {compiled.llvm} {operands[0]}")
     else:
-        whole = "undef"
-        for k, (llvm, text) in enumerate(zip(compiled.returns, texts)):
-            whole = body.emit.get(f"insertvalue {compiled.llvm} {whole}, {llvm} {text}, {k}")
-        body.emit.end(f"ret {compiled.llvm} {whole}")
+        results = "undef"
+        for k, (llvm, operand) in enumerate(zip(compiled.returns, operands)):
+            pair = f"{compiled.llvm} {results}, {llvm} {operand}"
+            results = body.emit.value(f"insertvalue {pair}, {k}")
+        body.emit.terminate(f"ret {compiled.llvm} {results}")

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.compiler.language.values import Kind, Scalar, narrow_of
+from gv_engine.compiler.language.values import Kind, Scalar, narrow_dtype_of
 
-NOTHING_MORE = "!0"
-"""Empty metadata."""
+EMPTY_METADATA = "!0"
 BURN = "gv_engine_burn"
 """Function that stops a program whose loops have taken too many turns."""
 
@@ -28,109 +27,112 @@ class Emitter:
         guards_loops: call `BURN` in each turn of a loop.
 
     Attributes:
-        block: label of the block that instructions go into; None after a branch.
+        block: label of the block that instructions are added to; None after its last one.
         has_loops: True after a jump back.
     """
 
     has_loops = False
 
     def __init__(self, guards_loops: bool = False) -> None:
-        self._guards_loops, self._started = guards_loops, set[str]()
-        self._lines: dict[str, list[str]] = {}
-        self._head: list[str] = []
+        self._guards_loops = guards_loops
+        self._blocks: dict[str, list[str]] = {"entry": []}
+        self._entry_lines: list[str] = []  # before those of the block "entry"
+        self._started: set[str] = set()
+        self._unreachable: set[str] = set()
         self._count = 0
-        self._dead: set[str] = set()
         self.block: str | None = None
-        self._lines["entry"] = []
-        self.start("entry")
+        self.start_block("entry")
 
     def new_block(self) -> str:
         """Return the label of a new, empty block."""
         self._count += 1
         label = f"b{self._count}"
-        self._lines[label] = []
+        self._blocks[label] = []
         return label
 
-    def start(self, label: str) -> None:
+    def start_block(self, label: str) -> None:
         """Let the next instructions go into a block."""
         self.block = label
         self._started.add(label)
 
-    def start_dead(self) -> None:
-        """Let the next instructions go into a block that is never reached."""
-        self.start(self.new_block())
-        assert self.block is not None
-        self._dead.add(self.block)
+    def start_unreachable(self) -> None:
+        """Let the next instructions go into a new block that is never reached."""
+        label = self.new_block()
+        self.start_block(label)
+        self._unreachable.add(label)
 
-    def is_open(self) -> bool:
+    def is_reachable(self) -> bool:
         """Return True if the program can reach the next instruction; else end the block."""
-        if self.block in self._dead:
-            self.end("unreachable")
+        if self.block in self._unreachable:
+            self.terminate("unreachable")
         return self.block is not None
 
-    def do(self, text: str) -> None:
-        """Add an instruction without a result."""
+    def do(self, instruction: str) -> None:
+        """Emit an instruction without a result."""
         assert self.block is not None
-        self._lines[self.block].append(text)
+        self._blocks[self.block].append(instruction)
 
-    def get(self, text: str) -> str:
-        """Add an instruction; return the name of its result."""
+    def value(self, instruction: str) -> str:
+        """Emit an instruction; return the name of its result."""
         name = self.new_name()
-        self.do(f"{name} = {text}")
+        self.do(f"{name} = {instruction}")
         return name
 
-    def test(self, text: str) -> Scalar:
-        """Add an instruction whose result is an i1; return it as a truth value."""
-        return Scalar(Kind.BOOL, self.get(text), 0, 1)
+    def condition(self, instruction: str) -> Scalar:
+        """Emit an instruction whose result is an i1; return it as a BOOL."""
+        return Scalar(Kind.BOOL, self.value(instruction), 0, 1)
 
-    def offset(self, pointer: str, offset: int | str) -> str:
-        """Return an address some bytes behind another one."""
-        if offset in (0, "0"):
+    def offset(self, pointer: str, num_bytes: int | str) -> str:
+        """Emit the address `num_bytes` behind a pointer."""
+        if num_bytes in (0, "0"):
             return pointer
-        return self.get(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+        return self.value(f"getelementptr i8, ptr {pointer}, i64 {num_bytes}")
 
     def call(self, name: str, returns: Sequence[str], arguments: Sequence[str]) -> list[str]:
-        """Call a function of the module whose results have these types; return its results."""
-        kind = join_types(returns)
-        text = f'call {kind} @"{name}"({", ".join(arguments)})'
+        """Emit a call of a function of the module whose results have the LLVM types `returns`;
+        return the names of the results."""
+        return_type = join_types(returns)
+        call = f'call {return_type} @"{name}"({", ".join(arguments)})'
         if not returns:
-            self.do(text)
+            self.do(call)
             return []
-        whole = self.get(text)
+        result = self.value(call)
         if len(returns) == 1:
-            return [whole]
-        return [self.get(f"extractvalue {kind} {whole}, {k}") for k in range(len(returns))]
+            return [result]
+        indices = range(len(returns))
+        return [self.value(f"extractvalue {return_type} {result}, {k}") for k in indices]
 
     def new_name(self) -> str:
         """Return a name for the result of an instruction."""
         self._count += 1
         return f"%v{self._count}"
 
-    def slot(self, llvm: str) -> str:
-        """Return the address of new memory for one value, for the whole run of the function."""
+    def alloca(self, llvm_type: str) -> str:
+        """Return the address of new memory on the stack, for the whole run of the function."""
         self._count += 1
         name = f"%s{self._count}"
-        self._head.append(f"{name} = alloca {llvm}")
+        self._entry_lines.append(f"{name} = alloca {llvm_type}")
         return name
 
-    def get_first(self, text: str) -> str:
-        """Add an instruction at the begin of the function; return the name of its result."""
+    def value_at_entry(self, instruction: str) -> str:
+        """Emit an instruction at the start of the function; return the name of its result."""
         name = self.new_name()
-        self._head.append(f"{name} = {text}")
+        self._entry_lines.append(f"{name} = {instruction}")
         return name
 
-    def reserve(self) -> Callable[[str], str]:
-        """Return a function that adds an instruction in this place, as `get` does."""
+    def reserve_position(self) -> Callable[[str], str]:
+        """Return a function that later emits an instruction at the present position, as `value`
+        does."""
         assert self.block is not None
-        lines = self._lines[self.block]
-        place = len(lines)
+        lines = self._blocks[self.block]
+        position = len(lines)
 
-        def get_here(text: str) -> str:
+        def insert_value(instruction: str) -> str:
             name = self.new_name()
-            lines.insert(place, f"{name} = {text}")
+            lines.insert(position, f"{name} = {instruction}")
             return name
 
-        return get_here
+        return insert_value
 
     def jump(self, label: str) -> None:
         """End the block with a jump."""
@@ -138,27 +140,27 @@ class Emitter:
             self.has_loops = True
             if self._guards_loops:
                 self.do(f"call void @{BURN}()")
-        self.end(f"br label %{label}")
+        self.terminate(f"br label %{label}")
 
-    def branch(self, condition: str, then: str, otherwise: str) -> None:
+    def branch(self, condition: str, then_label: str, else_label: str) -> None:
         """End the block with a branch on an i1."""
-        self.end(f"br i1 {condition}, label %{then}, label %{otherwise}")
+        self.terminate(f"br i1 {condition}, label %{then_label}, label %{else_label}")
 
-    def end(self, text: str) -> None:
-        """End the block with a return or `unreachable`."""
-        self.do(text)
+    def terminate(self, instruction: str) -> None:
+        """End the block with a jump, a branch, a return or `unreachable`."""
+        self.do(instruction)
         self.block = None
 
-    def phi(self, llvm: str, sources: Iterable[tuple[str, str]]) -> str:
-        """Return the value among (value, block) pairs of the block that the program came from."""
-        pairs = ", ".join(f"[ {text}, %{block} ]" for text, block in sources)
-        return self.get(f"phi {llvm} {pairs}")
+    def phi(self, llvm_type: str, incoming: Iterable[tuple[str, str]]) -> str:
+        """Emit a phi node; `incoming` are (operand, label of the block that it comes from)."""
+        pairs = ", ".join(f"[ {operand}, %{label} ]" for operand, label in incoming)
+        return self.value(f"phi {llvm_type} {pairs}")
 
-    def write(self) -> str:
-        """Return the text of all blocks."""
-        (_, first), *others = self._lines.items()
+    def to_ir(self) -> str:
+        """Return the text of all blocks that have instructions."""
+        (_, entry), *others = self._blocks.items()
         blocks = [f"{label}:\n  " + "\n  ".join(lines) for label, lines in others if lines]
-        return "\n".join(["entry:", *self._head, *first, *blocks])
+        return "\n".join(["entry:", *self._entry_lines, *entry, *blocks])
 
 
 def join_types(returns: Sequence[str]) -> str:
@@ -168,26 +170,26 @@ def join_types(returns: Sequence[str]) -> str:
     return "{" + ", ".join(returns) + "}"
 
 
-def float_text(value: float) -> str:
+def format_float(value: float) -> str:
     """Return a float as an LLVM constant, all bits exact."""
     return f"0x{struct.unpack('>Q', struct.pack('>d', value))[0]:016X}"
 
 
 def constant(value: bool | int | float | np.uint64) -> Scalar:
-    """Return a known number as a number of the running program."""
+    """Return a known number as an LLVM constant."""
     if isinstance(value, bool | np.bool_):
         return Scalar(Kind.BOOL, "true" if value else "false", int(value), int(value))
     if isinstance(value, np.uint64):
         return Scalar(Kind.UINT, str(int(value)))
     if isinstance(value, int | np.integer):
-        return Scalar(Kind.INT, str(int(value)), int(value), int(value), narrow_of(value))
-    return Scalar(Kind.FLOAT, float_text(float(value)), narrow=narrow_of(value))
+        return Scalar(Kind.INT, str(int(value)), int(value), int(value), narrow_dtype_of(value))
+    return Scalar(Kind.FLOAT, format_float(float(value)), narrow_dtype=narrow_dtype_of(value))
 
 
 ATTRIBUTES = "nounwind"
 """Attributes of functions, behind their arguments."""
-LARGEST = 1500
-"""Lines of a function, with those that become part of it, that becomes part of its only caller."""
+_MAX_INLINED_LINES = 1500
+"""Lines of a function, with those inlined into it, up to which it is inlined itself."""
 _DEFINED, _CALLED = re.compile(r'^define [^@]*@"([^"]+)"'), re.compile(r'call [^@\n]*@"([^"]+)"')
 
 
@@ -196,23 +198,24 @@ class Module:
 
     Attributes:
         guards_loops: True to call `BURN`, which the module does not define, in each turn of a loop.
-        inlined: length of the text of functions that become part of their callers; and of those
+        max_inlined_chars: length of the text below which functions are inlined; and of functions
             with one call.
+        functions: texts of the functions, callers behind what they call.
     """
 
     guards_loops = False
-    inlined = (0.0, math.inf)
+    max_inlined_chars = (0.0, math.inf)
 
     def __init__(self) -> None:
         self.functions: list[str] = []
         self._declarations: dict[str, str] = {}
-        self._arrays: dict[tuple[str, bytes], str] = {}
-        self._tables: dict[str, str] = {}
+        self._arrays: dict[tuple[str, bytes], str] = {}  # names by dtype and contents
+        self._tables: dict[str, str] = {}  # names by text
 
     def declare(self, name: str, result: str, arguments: str, attributes: str = "") -> str:
         """Declare a function of the C library or of LLVM; return its name in calls."""
-        text = f"declare {result} @{name}({arguments}) nounwind willreturn {attributes}".rstrip()
-        self._declarations[name] = text
+        declaration = f"declare {result} @{name}({arguments}) nounwind willreturn {attributes}"
+        self._declarations[name] = declaration.rstrip()
         return f"@{name}"
 
     def array(self, values: NDArray[Any]) -> str:
@@ -220,37 +223,45 @@ class Module:
         key = values.dtype.str, values.tobytes()
         return self._arrays.setdefault(key, f"@array{len(self._arrays)}")
 
-    def table(self, llvm: str, values: Sequence[str]) -> str:
+    def table(self, llvm_type: str, operands: Sequence[str]) -> str:
         """Return the address of constant memory with LLVM values of one type."""
-        text = f"[{len(values)} x {llvm}] [" + ", ".join(f"{llvm} {each}" for each in values) + "]"
+        elements = ", ".join(f"{llvm_type} {operand}" for operand in operands)
+        text = f"[{len(operands)} x {llvm_type}] [{elements}]"
         return self._tables.setdefault(text, f"@table{len(self._tables)}")
 
-    def write(self) -> str:
-        """Return the text of the module.
-
-        A function with one call becomes part of its caller before LLVM simplifies any code. Else it
-        would be simplified again with every caller around it, which takes three times as long. Only
-        large ones stay apart: the time for a function grows faster than its size.
-        """
-        called = {text: _CALLED.findall(text) for text in self.functions}
-        calls = Counter(chain.from_iterable(called.values()))
-        sizes: dict[str, int] = {}
-        functions = []
-        for text, names in called.items():  # callers follow what they call
-            name = _DEFINED.findall(text)[0]
-            size = text.count("\n") + sum(sizes.get(each, 0) for each in names)
-            if len(text) < self.inlined[calls[name] == 1]:
-                word = "noinline" if size > LARGEST else "alwaysinline"
-                text = text.replace(ATTRIBUTES, f"{ATTRIBUTES} {word}", 1)
-                if size <= LARGEST:
-                    sizes[name] = size
-            functions.append(text)
+    def to_ir(self) -> str:
+        """Return the text of the module."""
+        functions = self._mark_inlined_functions()
         if self.guards_loops:
             functions.append(f"declare void @{BURN}() nounwind")
-        kind = "private unnamed_addr constant"
-        arrays = [f"{name} = {kind} {text}" for text, name in self._tables.items()]
+        linkage = "private unnamed_addr constant"
+        constants = [f"{name} = {linkage} {text}" for text, name in self._tables.items()]
         for (_, data), name in self._arrays.items():
-            text = "".join(map("\\{:02X}".format, data))
-            arrays.append(f'{name} = {kind} [{len(data)} x i8] c"{text}", align 64')
-        arrays.append(f"{NOTHING_MORE} = !{{}}")
-        return "\n".join([*arrays, *self._declarations.values(), *functions])
+            escaped = "".join(map("\\{:02X}".format, data))
+            constants.append(f'{name} = {linkage} [{len(data)} x i8] c"{escaped}", align 64')
+        constants.append(f"{EMPTY_METADATA} = !{{}}")
+        return "\n".join([*constants, *self._declarations.values(), *functions])
+
+    def _mark_inlined_functions(self) -> list[str]:
+        """Return the texts of all functions, with the attribute that LLVM must or must not inline
+        them.
+
+        A function with one call is inlined before LLVM simplifies any code. Else it would be
+        simplified again with every caller around it, which takes three times as long. Only large
+        ones stay apart: the time for a function grows faster than its size.
+        """
+        callees = {text: _CALLED.findall(text) for text in self.functions}
+        num_calls = Counter(chain.from_iterable(callees.values()))
+        inlined_lines: dict[str, int] = {}
+        functions = []
+        for text, names in callees.items():
+            name = _DEFINED.findall(text)[0]
+            num_lines = text.count("\n") + sum(inlined_lines.get(callee, 0) for callee in names)
+            if len(text) < self.max_inlined_chars[num_calls[name] == 1]:
+                is_inlined = num_lines <= _MAX_INLINED_LINES
+                attribute = "alwaysinline" if is_inlined else "noinline"
+                text = text.replace(ATTRIBUTES, f"{ATTRIBUTES} {attribute}", 1)
+                if is_inlined:
+                    inlined_lines[name] = num_lines
+            functions.append(text)
+        return functions

@@ -98,8 +98,8 @@ def _named_expr(body: Body, node: ast.NamedExpr) -> Any:
 @visits(ast.UnaryOp)
 def _unary_op(body: Body, node: ast.UnaryOp) -> Any:
     if isinstance(node.op, ast.Not):
-        return arithmetic.negate(body, condition(body, node.operand))
-    return arithmetic.unary(body, node.op, body.evaluate(node.operand))
+        return arithmetic.emit_not(body, emit_condition(body, node.operand))
+    return arithmetic.emit_unary(body, node.op, body.evaluate(node.operand))
 
 
 @visits(ast.Compare)
@@ -115,52 +115,54 @@ def _compare_chain(body: Body, left: Any, ops: list[ast.cmpop], nodes: list[ast.
     found = operators.emit_comparison(body, ops[0], left, right)
     if len(ops) == 1:
         return found
-    return flow.choose_value(
+    return flow.emit_conditional(
         body, found, lambda: _compare_chain(body, right, ops[1:], nodes[1:]), lambda: found
     )
 
 
-def condition(body: Body, node: ast.expr) -> Scalar | bool:
+def emit_condition(body: Body, node: ast.expr) -> Scalar | bool:
     """Return the truth of an expression, known or not."""
     if isinstance(node, ast.BoolOp):
-        return _all_of(body, node.values, isinstance(node.op, ast.And))
-    return arithmetic.truth(body, body.evaluate(node))
+        return _emit_bool_condition(body, node.values, isinstance(node.op, ast.And))
+    return arithmetic.emit_truth(body, body.evaluate(node))
 
 
-def _all_of(body: Body, nodes: list[ast.expr], is_and: bool) -> Scalar | bool:
+def _emit_bool_condition(body: Body, nodes: list[ast.expr], is_and: bool) -> Scalar | bool:
     """Return the truth of `a and b …`, or of `a or b …`."""
-    first = condition(body, nodes[0])
+    first = emit_condition(body, nodes[0])
     if len(nodes) == 1 or (isinstance(first, bool) and first is not is_and):
         return first
 
     def rest() -> Any:
-        return _all_of(body, nodes[1:], is_and)
+        return _emit_bool_condition(body, nodes[1:], is_and)
 
-    decided: Scalar | bool = _branch_on(body, first, rest, lambda: first, is_and)
+    decided: Scalar | bool = _emit_short_circuit(body, first, rest, lambda: first, is_and)
     return decided
 
 
-def _last_of(body: Body, nodes: list[ast.expr], is_and: bool) -> Any:
+def _emit_bool_op(body: Body, nodes: list[ast.expr], is_and: bool) -> Any:
     """Return the operand that decides `a and b …`, or `a or b …`."""
     first = body.evaluate(nodes[0])
     if len(nodes) == 1:
         return first
 
     def rest() -> Any:
-        return _last_of(body, nodes[1:], is_and)
+        return _emit_bool_op(body, nodes[1:], is_and)
 
-    return _branch_on(body, arithmetic.truth(body, first), rest, lambda: first, is_and)
+    return _emit_short_circuit(
+        body, arithmetic.emit_truth(body, first), rest, lambda: first, is_and
+    )
 
 
 @visits(ast.IfExp)
 def _if_exp(body: Body, node: ast.IfExp) -> Any:
-    test = condition(body, node.test)
-    return flow.choose_value(
+    test = emit_condition(body, node.test)
+    return flow.emit_conditional(
         body, test, lambda: body.evaluate(node.body), lambda: body.evaluate(node.orelse)
     )
 
 
-def _branch_on(
+def _emit_short_circuit(
     body: Body,
     test: Scalar | bool,
     rest: Callable[[], Any],
@@ -169,9 +171,9 @@ def _branch_on(
 ) -> Any:
     """Return `rest()` if the test leaves `and` (or `or`) undecided, else `first()`."""
     return (
-        flow.choose_value(body, test, rest, first)
+        flow.emit_conditional(body, test, rest, first)
         if is_and
-        else flow.choose_value(body, test, first, rest)
+        else flow.emit_conditional(body, test, first, rest)
     )
 
 
@@ -182,7 +184,9 @@ VISITORS.update(
         ast.Slice: lambda body, node: slice(
             *(part and body.evaluate(part) for part in (node.lower, node.upper, node.step))
         ),
-        ast.BoolOp: lambda body, node: _last_of(body, node.values, isinstance(node.op, ast.And)),
+        ast.BoolOp: lambda body, node: _emit_bool_op(
+            body, node.values, isinstance(node.op, ast.And)
+        ),
         ast.BinOp: lambda body, node: operators.emit_operator(
             body, node.op, body.evaluate(node.left), body.evaluate(node.right)
         ),

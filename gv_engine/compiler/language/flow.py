@@ -1,11 +1,11 @@
-"""Control flow: branches that bring a value, the form that holds all of them, and loops."""
+"""Control flow: branches with a value, the template that holds all their values, and loops."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 from gv_engine.compiler.language import arithmetic
@@ -20,183 +20,191 @@ from gv_engine.compiler.language.values import (
     Range,
     Scalar,
     describe,
-    form_of,
     is_known,
     is_number,
+    iter_nested,
     kind_of,
     leaves,
-    narrow_of,
+    narrow_dtype_of,
     parts_of,
     rebuild,
     storage_key,
     to_known,
     to_range,
-    walk,
+    version_key,
     with_parts,
 )
 
 
-def choose_value(
+def emit_conditional(
     body: Body, test: Scalar | bool, then: Callable[[], Any], otherwise: Callable[[], Any]
 ) -> Any:
-    """Return the value of one of two branches."""
+    """Emit the code of both branches and a jump to one of them; return the value of the branch that
+    runs, merged by phi nodes. If the test is known, emit only the branch that it takes."""
     if isinstance(test, bool):
         return then() if test else otherwise()
-    labels = [body.emit.new_block() for _ in range(3)]
-    body.emit.branch(test.text, labels[0], labels[1])
-    ends: list[tuple[str, Any]] = []
-    with body.forking() as fork:
-        for label, branch in zip(labels, (then, otherwise)):
-            fork.begin()
-            body.emit.start(label)
+    then_label, else_label, merge_label = (body.emit.new_block() for _ in range(3))
+    body.emit.branch(test.operand, then_label, else_label)
+    incoming: list[tuple[str, Any]] = []  # last block and value of each branch that goes on
+    with body.branching() as fork:
+        for label, emit_branch in ((then_label, then), (else_label, otherwise)):
+            fork.begin_branch()
+            body.emit.start_block(label)
             try:
-                value = to_known(branch())
-            except Unknown:
-                body.emit.start_dead()
-            if body.emit.is_open() and body.emit.block is not None:
-                fork.end()
-                ends.append((body.emit.block, value))
-    if not ends:
-        body.emit.start_dead()
+                value = to_known(emit_branch())
+            except Unknown:  # only a later try knows the value
+                body.emit.start_unreachable()
+                body.emit.terminate("unreachable")
+                continue
+            if body.emit.is_reachable() and body.emit.block is not None:
+                fork.end_branch()
+                incoming.append((body.emit.block, value))
+    if not incoming:
+        body.emit.start_unreachable()
         return None
-    return _merge(body, ends, labels[2])
+    return _merge_branches(body, incoming, merge_label)
 
 
-def _merge(body: Body, ends: list[tuple[str, Any]], label: str) -> Any:
-    """Let blocks go on at `label`; return the value that each of them brings."""
-    joined = ends[0][1]
-    for _, value in ends[1:]:
-        joined = join(body, joined, value)
-    texts: list[list[str]] = []
-    blocks: list[str] = []
-    for block, value in ends:
-        body.emit.start(block)
-        texts.append([leaf.text for leaf in leaves(fit(body, value, joined))])
-        blocks.append(str(body.emit.block))  # `fit` may have left the block
-        body.emit.jump(label)
-    body.emit.start(label)
+def _merge_branches(body: Body, incoming: list[tuple[str, Any]], merge_label: str) -> Any:
+    """Emit a jump to `merge_label` from the last block of each branch, and phi nodes there; return
+    the merged value of the branches."""
+    template = reduce(partial(join_values, body), [value for _, value in incoming])
+    operands: list[list[str]] = []
+    labels: list[str] = []
+    for label, value in incoming:
+        body.emit.start_block(label)
+        converted = convert_to_template(body, value, template)
+        operands.append([leaf.operand for leaf in leaves(converted)])
+        labels.append(str(body.emit.block))  # the conversion may have started another block
+        body.emit.jump(merge_label)
+    body.emit.start_block(merge_label)
     merged = [
-        body.emit.phi(leaf.llvm, zip(row, blocks)) for leaf, row in zip(leaves(joined), zip(*texts))
+        body.emit.phi(leaf.llvm, zip(branch_operands, labels))
+        for leaf, branch_operands in zip(leaves(template), zip(*operands))
     ]
-    return rebuild(joined, iter(merged))
+    return rebuild(template, iter(merged))
 
 
-def join(body: Body, a: Any, b: Any) -> Any:
-    """Return a value of the form that can hold both values: equal known values stay known,
-    numbers of two kinds become numbers of the wider kind."""
+def join_values(body: Body, a: Any, b: Any) -> Any:
+    """Return a template that can hold both values: equal known values stay known, numbers of two
+    kinds become numbers of the wider kind."""
     if is_known(a) and a is b:
         return a
     if is_number(a) and is_number(b):
-        if is_known((a, b)) and form_of(a) == form_of(b):
+        if is_known((a, b)) and version_key(a) == version_key(b):
             return a
         kind = arithmetic.join_kinds(body, kind_of(a), kind_of(b))
         x, y = arithmetic.to_number(body, a), arithmetic.to_number(body, b)
-        return Scalar(kind, "", min(x.low, y.low), max(x.high, y.high), narrow_of(a, b))
+        return Scalar(kind, "", min(x.low, y.low), max(x.high, y.high), narrow_dtype_of(a, b))
     if isinstance(a, Range | range) and isinstance(b, Range | range):
         a, b = to_range(a), to_range(b)
     if (parts := parts_of(a)) and storage_key(a) == storage_key(b):
-        return with_parts(a, map(partial(join, body), parts, parts_of(b)))
+        return with_parts(a, map(partial(join_values, body), parts, parts_of(b)))
     if storage_key(a) == storage_key(b) and (is_known((a, b)) or not isinstance(a, Method)):
         return a
     body.refuse(f"the value is {describe(a)} here and {describe(b)} there")
 
 
-def fit(body: Body, value: Any, form: Any) -> Any:
-    """Return a value in a form that `join` returned."""
-    if isinstance(form, Scalar):
-        is_float = form.kind is Kind.FLOAT
-        return (
-            arithmetic.to_exact_float(body, value)
-            if is_float
-            else arithmetic.convert(body, value, form.kind)
-        )
-    value = to_range(value) if isinstance(form, Range) else value
-    parts = parts_of(value)
-    return with_parts(value, map(partial(fit, body), parts, parts_of(form))) if parts else value
+def convert_to_template(body: Body, value: Any, template: Any) -> Any:
+    """Emit the conversion of the numbers of a value to their kinds in a template, which
+    `join_values` has returned for it."""
+    if isinstance(template, Scalar):
+        if template.kind is Kind.FLOAT:
+            return arithmetic.to_exact_float(body, value)
+        return arithmetic.to_kind(body, value, template.kind)
+    if isinstance(template, Range):
+        value = to_range(value)
+    if not (parts := parts_of(value)):
+        return value
+    converted = map(partial(convert_to_template, body), parts, parts_of(template))
+    return with_parts(value, converted)
 
 
 # ---- loops ---------------------------------------------------------------------------------------
 
 
 @contextmanager
-def releasing(
+def releasing_arrays(
     body: Body, loop: Loop, nodes: Sequence[ast.AST] | None, before: Container[str]
 ) -> Iterator[None]:
-    """Behind the code of a loop's turn, start its end: free the arrays that the turn has made,
-    unless a variable brings one out of it.
+    """After the `with` block, which emits one iteration of a loop, start the block at its end, and
+    emit the release of the arrays that the iteration has allocated, unless one escapes from it.
 
     Args:
-        nodes: code of the turn; None to free nothing.
+        nodes: code of the iteration; None to release nothing.
         before: variables before the loop.
     """
     if nodes is None:
         yield
-        body.emit.start(loop.step)
+        body.emit.start_block(loop.continue_label)
         return
-    get_before, outer = body.emit.reserve(), body.has_arrays
-    body.has_arrays = False
+    insert_before_loop, used_arena_before = body.emit.reserve_position(), body.uses_arena
+    body.uses_arena = False
     yield
-    body.emit.start(loop.step)
-    if body.has_arrays and not _brings_arrays(body, nodes, before):
-        mark = get_before("load i64, ptr %arena")
-        body.emit.do(f"store i64 {mark}, ptr %arena")
-    body.has_arrays |= outer
+    body.emit.start_block(loop.continue_label)
+    if body.uses_arena and not _lets_arrays_escape(body, nodes, before):
+        used = insert_before_loop("load i64, ptr %arena")
+        body.emit.do(f"store i64 {used}, ptr %arena")
+    body.uses_arena |= used_arena_before
 
 
-def _brings_arrays(body: Body, nodes: Sequence[ast.AST], before: Container[str]) -> bool:
-    """Return True if code behind a turn of a loop can read an array of the turn."""
+def _lets_arrays_escape(body: Body, nodes: Sequence[ast.AST], before: Container[str]) -> bool:
+    """Return True if code behind an iteration of a loop can read an array that it allocates."""
     usage = find_usage(*nodes)
     return any(
-        _has_array(body.forms[name])
+        _contains_array(body.last_values[name])
         and (name in before or name in body.carried or usage.reads[name] < body.source.loads[name])
-        for name in (usage.stores.keys() | usage.grown) & body.forms.keys()
+        for name in (usage.stores.keys() | usage.changed_lists) & body.last_values.keys()
     )
 
 
-def repeat(
+def emit_loop(
     body: Body,
     count: int | Scalar,
-    act: Callable[[Scalar], None],
+    emit_iteration: Callable[[Scalar], None],
     nodes: Sequence[ast.AST] | None = None,
 ) -> None:
-    """Call `act` with the numbers from 0 to `count` - 1. If all code of a turn is that of `nodes`,
-    a turn frees the arrays that no variable brings out of it."""
-    before, loop = body.state(), Loop(body.emit.new_block(), body.emit.new_block())
+    """Emit a loop over the numbers from 0 to `count` - 1: `emit_iteration` is called once, with the
+    running number. If `nodes` are all code of an iteration, it releases the arrays that do not
+    escape from it."""
+    before, loop = body.save_variables(), Loop(body.emit.new_block(), body.emit.new_block())
 
-    def turn(k: Scalar) -> None:
-        act(k)
-        if body.emit.is_open():
-            body.emit.jump(loop.step)
+    def emit_and_continue(k: Scalar) -> None:
+        emit_iteration(k)
+        if body.emit.is_reachable():
+            body.emit.jump(loop.continue_label)
 
-    count_turns(body, count, turn, loop, loop.end, nodes)
-    body.go_on([before, body.state()])
-    body.emit.start(loop.end)
+    emit_counted_loop(body, count, emit_and_continue, loop, loop.break_label, nodes)
+    body.merge_variables([before, body.save_variables()])
+    body.emit.start_block(loop.break_label)
 
 
-def count_turns(
+def emit_counted_loop(
     body: Body,
     count: Any,
-    turn: Callable[[Scalar], None],
+    emit_iteration: Callable[[Scalar], None],
     loop: Loop,
-    end: str,
+    end_label: str,
     nodes: Sequence[ast.AST] | None,
 ) -> None:
-    """Call `turn` with a counter from 0 to `count` - 1; go on at `end`."""
-    number = None if callable(count) else arithmetic.to_int(body, count)
-    head, inside = (body.emit.new_block() for _ in range(2))
-    after = body.emit.new_name()
-    with releasing(body, loop, nodes, body.variables.copy()):
-        before = str(body.emit.block)
-        body.emit.jump(head)
-        body.emit.start(head)
-        k = body.emit.phi("i64", [("0", before), (after, loop.step)])
-        number = number or arithmetic.to_int(body, count())
-        body.emit.branch(body.emit.get(f"icmp slt i64 {k}, {number.text}"), inside, end)
-        body.emit.start(inside)
-        turn(Scalar(Kind.INT, k, 0, max(number.high - 1, 0)))
-    body.emit.do(f"{after} = add i64 {k}, 1")
-    body.emit.jump(head)
+    """Emit a loop over the numbers from 0 to `count` - 1, up to its jump to `end_label`. `count` is
+    a number, or a function that emits code for it before each iteration."""
+    known_count = None if callable(count) else arithmetic.to_int(body, count)
+    test_label, body_label = (body.emit.new_block() for _ in range(2))
+    next_k = body.emit.new_name()
+    with releasing_arrays(body, loop, nodes, body.variables.copy()):
+        start_label = str(body.emit.block)
+        body.emit.jump(test_label)
+        body.emit.start_block(test_label)
+        k = body.emit.phi("i64", [("0", start_label), (next_k, loop.continue_label)])
+        stop = known_count or arithmetic.to_int(body, count())
+        is_inside = body.emit.value(f"icmp slt i64 {k}, {stop.operand}")
+        body.emit.branch(is_inside, body_label, end_label)
+        body.emit.start_block(body_label)
+        emit_iteration(Scalar(Kind.INT, k, 0, max(stop.high - 1, 0)))
+    body.emit.do(f"{next_k} = add i64 {k}, 1")
+    body.emit.jump(test_label)
 
 
-def _has_array(value: Any) -> bool:
-    return any(isinstance(each, ArrayValue | ListValue | Iterated) for each in walk(value))
+def _contains_array(value: Any) -> bool:
+    return any(isinstance(each, ArrayValue | ListValue | Iterated) for each in iter_nested(value))

@@ -44,12 +44,12 @@ def attempt(function: Callable[..., Any], *values: Any) -> int:
 @emits(attempt)
 def _attempt(body: Body, function: Callable[..., Any], *values: Any) -> Any:
     body.emit.do(f"store i64 0, ptr {body.emit.offset('%arena', BLAME)}")
-    used = body.emit.get("load i64, ptr %arena")
-    _, code = body.call_version(function, *values)
+    used = body.emit.value("load i64, ptr %arena")
+    _, code = body.call_with_code(function, *values)
     body.emit.do(f"store i64 {used}, ptr %arena")
     if code is None:
         return 0
-    return Scalar(Kind.INT, body.emit.get(f"zext i32 {code} to i64"), 0, (1 << 32) - 1)
+    return Scalar(Kind.INT, body.emit.value(f"zext i32 {code} to i64"), 0, (1 << 32) - 1)
 
 
 def save_failure(record: Any) -> None:
@@ -60,7 +60,7 @@ def save_failure(record: Any) -> None:
 @emits(save_failure)
 def _save_failure(body: Body, record: Record) -> None:
     place = body.emit.offset("%arena", BLAME)
-    memory.emit_copy(body, record.pointer, place, ARENA_HEAD - BLAME)
+    memory.emit_memcpy(body, record.pointer, place, ARENA_HEAD - BLAME)
 
 
 def call_marked(mark: int, function: Callable[..., Any], *values: Any) -> Any:
@@ -75,23 +75,23 @@ def _call_marked(body: Body, mark: int, function: Callable[..., Any], *values: A
         return body.call_function(function, *values)
     place = body.emit.offset("%arena", BLAME)
     if body.module.guards_loops:
-        outer = body.emit.get(f"load i64, ptr {place}")
+        outer = body.emit.value(f"load i64, ptr {place}")
         body.emit.do(f"store i64 {mark}, ptr {place}")
-        result, code = body.call_version(function, *values)
+        result, code = body.call_with_code(function, *values)
         if code is not None:
-            body.pass_on(code)
+            body.propagate_failure(code)
         body.emit.do(f"store i64 {outer}, ptr {place}")
         return result
-    result, code = body.call_version(function, *values)
+    result, code = body.call_with_code(function, *values)
 
     def note() -> None:
-        before = body.emit.get(f"load i64, ptr {place}")
-        none = body.emit.get(f"icmp eq i64 {before}, 0")
-        after = body.emit.get(f"select i1 {none}, i64 {mark}, i64 {before}")
+        before = body.emit.value(f"load i64, ptr {place}")
+        none = body.emit.value(f"icmp eq i64 {before}, 0")
+        after = body.emit.value(f"select i1 {none}, i64 {mark}, i64 {before}")
         body.emit.do(f"store i64 {after}, ptr {place}")
 
     if code is not None:
-        body.pass_on(code, note)
+        body.propagate_failure(code, note)
     return result
 
 
@@ -111,7 +111,7 @@ def _call_or_zeros(body: Body, condition: Any, function: Callable[..., Any], *va
     def zeros() -> Any:
         return rebuild(found[0], (_ZEROS[leaf.llvm] for leaf in leaves(found[0])))
 
-    return flow.choose_value(body, arithmetic.truth(body, condition), call, zeros)
+    return flow.emit_conditional(body, arithmetic.emit_truth(body, condition), call, zeros)
 
 
 def tabulate(count: int, function: Callable[..., Any], *values: Any) -> list[Any]:
@@ -124,17 +124,20 @@ def tabulate(count: int, function: Callable[..., Any], *values: Any) -> list[Any
 def _tabulate(body: Body, count: int, function: Callable[..., Any], *values: Any) -> Any:
     version, _ = body.find_version(function, Scalar(Kind.INT, "0"), *values)
     dtypes = [_KINDS[leaf.llvm].dtype for leaf in leaves(version.result)]
-    columns = tuple(arrays.new_array(body, count, dtype) for dtype in dtypes)
+    columns = tuple(arrays.allocate_array(body, count, dtype) for dtype in dtypes)
 
     def fill(k: Scalar) -> None:
         result = body.call_function(function, k, *values)
         for column, leaf in zip(columns, leaves(result)):
-            value = Scalar(_KINDS[leaf.llvm], leaf.text)
+            value = Scalar(_KINDS[leaf.llvm], leaf.operand)
             memory.store(
-                body, arrays.element(body, column, (k,), is_inside=True), column.dtype, value
+                body,
+                arrays.element_address(body, column, (k,), is_inside=True),
+                column.dtype,
+                value,
             )
 
-    flow.repeat(body, count, fill)
+    flow.emit_loop(body, count, fill)
     return ListValue(columns, version.result)
 
 
@@ -145,7 +148,7 @@ def copy_constant(record: Any, start: int, values: Any) -> None:
 @emits(copy_constant)
 def _copy_constant(body: Body, record: Record, start: int, values: Any) -> None:
     source, place = arrays.constant_array(body, values), body.emit.offset(record.pointer, start)
-    memory.emit_copy(body, place, source.pointer, len(values))
+    memory.emit_memcpy(body, place, source.pointer, len(values))
 
 
 def zero_bytes(record: Any, start: int) -> None:
@@ -155,7 +158,7 @@ def zero_bytes(record: Any, start: int) -> None:
 @emits(zero_bytes)
 def _zero_bytes(body: Body, record: Record, start: int) -> None:
     place, size = body.emit.offset(record.pointer, start), record.type.dtype.itemsize - start
-    memory.fill_bytes(body, place, 0, size)
+    memory.emit_memset(body, place, 0, size)
 
 
 def set_bits(word: Any, first: int) -> list[int]:
@@ -165,8 +168,8 @@ def set_bits(word: Any, first: int) -> list[int]:
 
 @emits(set_bits)
 def _set_bits(body: Body, word: Any, first: Any) -> Iterated:
-    left, get = body.emit.slot("i64"), body.emit.get
-    body.emit.do(f"store i64 {arithmetic.to_number(body, word).text}, ptr {left}")
+    left, get = body.emit.alloca("i64"), body.emit.value
+    body.emit.do(f"store i64 {arithmetic.to_number(body, word).operand}, ptr {left}")
 
     def take_lowest(_: Scalar) -> Any:
         bits = get(f"load i64, ptr {left}")
@@ -184,7 +187,7 @@ def prefetch(array: Any, *indices: int) -> None:
 
 @emits(prefetch)
 def _prefetch(body: Body, array: ArrayValue, *indices: Any) -> None:
-    place = arrays.element(body, array, indices, is_inside=True)
+    place = arrays.element_address(body, array, indices, is_inside=True)
     memory.emit_prefetch(body, place)
 
 
@@ -194,7 +197,7 @@ def new_record(kind: RecordType) -> Any:
 
 @emits(new_record)
 def _new_record(body: Body, kind: RecordType) -> Record:
-    return Record(body.emit.slot(f"[{kind.dtype.itemsize} x i8], align 64"), kind)
+    return Record(body.emit.alloca(f"[{kind.dtype.itemsize} x i8], align 64"), kind)
 
 
 def prefetch_record(record: Any, start: int) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from gv_engine.compiler.language import arithmetic
 from gv_engine.compiler.language.body import Body
-from gv_engine.compiler.language.emitter import NOTHING_MORE
+from gv_engine.compiler.language.emitter import EMPTY_METADATA
 from gv_engine.compiler.language.values import (
     HIGHEST,
     ArrayValue,
@@ -25,7 +25,7 @@ from gv_engine.compiler.language.values import (
 )
 from gv_engine.rules.errors import suggest_similar
 
-ARENA = "MemoryError: the arrays of a rule need more than the arena"
+ARENA_IS_FULL = "MemoryError: the arrays of a rule need more than the arena"
 ALIGN = 16
 
 
@@ -36,106 +36,107 @@ def load_value(
     is_numpy: bool = False,
     is_constant: bool = False,
 ) -> Scalar:
-    """Return the number at an address; `is_constant` if nothing writes it during the run."""
+    """Emit a load of a number; `is_constant` if nothing writes it while the program runs."""
     number = _load(body, pointer, dtype, is_constant)
     is_narrow = is_numpy and dtype.itemsize < 8 and number.kind is not Kind.BOOL
-    return replace(number, narrow=dtype.name) if is_narrow else number
+    return replace(number, narrow_dtype=dtype.name) if is_narrow else number
 
 
 def _load(body: Body, pointer: str, dtype: np.dtype[Any], is_constant: bool) -> Scalar:
-    kind, stored = kind_of_dtype(dtype), storage(dtype)
-    mark = f", !invariant.load {NOTHING_MORE}" if is_constant else ""
-    text = body.emit.get(f"load {stored}, ptr {pointer}{mark}")
+    kind, stored = kind_of_dtype(dtype), storage_type(dtype)
+    metadata = f", !invariant.load {EMPTY_METADATA}" if is_constant else ""
+    number = body.emit.value(f"load {stored}, ptr {pointer}{metadata}")
     if kind is Kind.BOOL:
-        return Scalar(kind, body.emit.get(f"trunc i8 {text} to i1"), 0, 1)
+        return Scalar(kind, body.emit.value(f"trunc i8 {number} to i1"), 0, 1)
     if kind is Kind.FLOAT:
-        widened = text if stored == "double" else body.emit.get(f"fpext float {text} to double")
-        return Scalar(kind, widened)
+        if stored == "float":
+            number = body.emit.value(f"fpext float {number} to double")
+        return Scalar(kind, number)
     if kind is Kind.UINT:
-        return Scalar(kind, text)
+        return Scalar(kind, number)
     info = np.iinfo(dtype)
     if stored != "i64":
-        text = body.emit.get(f"{'sext' if dtype.kind == 'i' else 'zext'} {stored} {text} to i64")
-    return Scalar(kind, text, int(info.min), int(info.max))
+        extension = "sext" if dtype.kind == "i" else "zext"
+        number = body.emit.value(f"{extension} {stored} {number} to i64")
+    return Scalar(kind, number, int(info.min), int(info.max))
 
 
 def store(body: Body, pointer: str, dtype: np.dtype[Any], value: Any) -> None:
-    """Write a number to an address; fail if it does not fit."""
-    kind, stored = kind_of_dtype(dtype), storage(dtype)
+    """Emit a store of a number; in checked code it fails if the number does not fit the dtype."""
+    kind, stored = kind_of_dtype(dtype), storage_type(dtype)
     if kind is Kind.BOOL:
-        text = body.emit.get(
-            f"zext i1 {arithmetic.to_number(body, arithmetic.truth(body, value)).text} to i8"
-        )
+        truth = arithmetic.to_number(body, arithmetic.emit_truth(body, value))
+        operand = body.emit.value(f"zext i1 {truth.operand} to i8")
     elif kind is Kind.FLOAT:
-        text = arithmetic.convert(body, value, Kind.FLOAT).text
+        operand = arithmetic.to_kind(body, value, Kind.FLOAT).operand
         if stored == "float":
-            text = _to_float32(body, text)
+            operand = _to_float32(body, operand)
     else:
         number = arithmetic.to_number(body, value)
         number = number if number.kind is Kind.UINT else arithmetic.to_int(body, number)
-        text = number.text
+        operand = number.operand
         require_fit(body, number, dtype)
         if stored != "i64":
-            text = body.emit.get(f"trunc i64 {text} to {stored}")
-    body.emit.do(f"store {stored} {text}, ptr {pointer}")
+            operand = body.emit.value(f"trunc i64 {operand} to {stored}")
+    body.emit.do(f"store {stored} {operand}, ptr {pointer}")
 
 
-def _to_float32(body: Body, text: str) -> str:
-    """Return a double as a float; fail if only an infinite one is near it."""
-    short = body.emit.get(f"fptrunc double {text} to float")
+def _to_float32(body: Body, operand: str) -> str:
+    """Emit the conversion of a double to a float; in checked code it fails if a finite number
+    becomes infinite."""
+    converted = body.emit.value(f"fptrunc double {operand} to float")
     if body.is_checked:
-        far = body.emit.get(f"fsub float {short}, {short}")  # nan of infinite ones
-        near = body.emit.get(f"fsub double {text}, {text}")
-        texts = f"fcmp uno float {far}, {far}", f"fcmp ord double {near}, {near}"
-        lost, finite = (body.emit.test(each) for each in texts)
-        body.fail_if(
-            arithmetic.both(body, lost, finite), "FloatingPointError: overflow of a float32"
-        )
-    return short
+        # x - x is nan if x is infinite or nan, else 0
+        difference = body.emit.value(f"fsub float {converted}, {converted}")
+        double_difference = body.emit.value(f"fsub double {operand}, {operand}")
+        is_infinite = body.emit.condition(f"fcmp uno float {difference}, {difference}")
+        pair = f"{double_difference}, {double_difference}"
+        was_finite = body.emit.condition(f"fcmp ord double {pair}")
+        overflows = arithmetic.emit_and(body, is_infinite, was_finite)
+        body.fail_if(overflows, "FloatingPointError: overflow of a float32")
+    return converted
 
 
 def require_fit(body: Body, number: Scalar, dtype: np.dtype[Any]) -> None:
-    """Fail if an integer is not one of a dtype."""
+    """In checked code, emit a failure if an integer is not one of a dtype."""
     info, error = np.iinfo(dtype), f"OverflowError: the number does not fit into {dtype}"
     low, high = int(info.min), int(info.max)
     if not body.is_checked or (number.kind, kind_of_dtype(dtype)) == (Kind.UINT, Kind.UINT):
         return
     if number.kind is Kind.UINT:  # also one with the highest bit, which an i64 takes as its sign
-        above = body.emit.get(f"icmp ugt i64 {number.text}, {high}")
-        body.fail_if(Scalar(Kind.BOOL, above), error)
+        is_above = body.emit.value(f"icmp ugt i64 {number.operand}, {high}")
+        body.fail_if(Scalar(Kind.BOOL, is_above), error)
     elif number.low < low or number.high > high:
-        above = arithmetic.emit_scalar_comparison(body, ast.Gt(), number, min(high, HIGHEST))
-        body.fail_if(
-            arithmetic.either(
-                body, arithmetic.emit_scalar_comparison(body, ast.Lt(), number, low), above
-            ),
-            error,
-        )
+        is_above = arithmetic.emit_scalar_comparison(body, ast.Gt(), number, min(high, HIGHEST))
+        is_below = arithmetic.emit_scalar_comparison(body, ast.Lt(), number, low)
+        body.fail_if(arithmetic.emit_or(body, is_below, is_above), error)
 
 
-def emit_copy(body: Body, target: str, source: str, size: int | str) -> None:
-    """Copy bytes between addresses that do not overlap."""
-    parts = f"ptr {target}", f"ptr {source}", f"i64 {size}", "i1 false"
-    body.call_external("llvm.memcpy.p0.p0.i64", "void", *parts)
+def emit_memcpy(body: Body, target: str, source: str, size: int | str) -> None:
+    """Emit a copy of `size` bytes between addresses; the bytes do not overlap."""
+    arguments = f"ptr {target}", f"ptr {source}", f"i64 {size}", "i1 false"
+    body.call_external("llvm.memcpy.p0.p0.i64", "void", *arguments)
 
 
-def fill_bytes(body: Body, target: str, byte: int, size: int | str) -> None:
-    """Set bytes from an address on to one value."""
-    parts = f"ptr {target}", f"i8 {byte}", f"i64 {size}", "i1 false"
-    body.call_external("llvm.memset.p0.i64", "void", *parts)
+def emit_memset(body: Body, target: str, byte: int, size: int | str) -> None:
+    """Emit code that sets `size` bytes from an address on to one value."""
+    arguments = f"ptr {target}", f"i8 {byte}", f"i64 {size}", "i1 false"
+    body.call_external("llvm.memset.p0.i64", "void", *arguments)
 
 
-def emit_prefetch(body: Body, place: str) -> None:
-    """Fetch memory into the cache, there or not."""
-    body.call_external("llvm.prefetch.p0", "void", f"ptr {place}", "i32 0", "i32 3", "i32 1")
+def emit_prefetch(body: Body, pointer: str) -> None:
+    """Emit a prefetch of the data at an address, which need not be valid."""
+    is_write, locality, is_data = "i32 0", "i32 3", "i32 1"
+    arguments = f"ptr {pointer}", is_write, locality, is_data
+    body.call_external("llvm.prefetch.p0", "void", *arguments)
 
 
 def read_field(body: Body, record: Record, name: str) -> Any:
-    """Return a field of a record, or an attribute of its type."""
+    """Emit a read of a field of a record; return the value. Or return an attribute of its type."""
     fields = record.type.fields
     if name in fields:
         dtype, start = fields[name]
-        return _field(body, record, name, start, dtype)
+        return _read_field_at(body, record, name, start, dtype)
     if name not in record.type.attributes:
         near = suggest_similar(name, [*fields, *record.type.attributes])
         body.refuse(f"there is no {name!r} here{near}")
@@ -143,26 +144,30 @@ def read_field(body: Body, record: Record, name: str) -> Any:
     return Method(record, value) if callable(value) else value
 
 
-def _field(body: Body, record: Record, name: str, start: int, dtype: np.dtype[Any]) -> Any:
+def _read_field_at(body: Body, record: Record, name: str, start: int, dtype: np.dtype[Any]) -> Any:
     """Return the field at an offset in a record."""
     part, pointer = record.type.parts.get(name), body.emit.offset(record.pointer, start)
     if name in record.type.arrays:
-        return _array_at(body, pointer, *record.type.arrays[name])
+        return _load_array(body, pointer, *record.type.arrays[name])
     if dtype.subdtype is not None:
-        base, shape = dtype.subdtype
-        strides = tuple(prod(shape[k + 1 :]) * base.itemsize for k in range(len(shape)))
+        element_dtype, shape = dtype.subdtype
+        strides = tuple(prod(shape[k + 1 :]) * element_dtype.itemsize for k in range(len(shape)))
         capacity = record.type.capacity
-        capacity = capacity if capacity is not None and shape[0] < capacity else None
-        shared = record.type.is_writable, part
-        function, (_, back) = record.type.writers.get(name), record.type.outer or (None, 0)
-        writer = function and Writer(record, back, start, function)
-        wraps = body.is_checked or record.type.wraps
+        if capacity is not None and shape[0] >= capacity:
+            capacity = None
+        write = record.type.writers.get(name)
+        _, offset_in_outer = record.type.outer or (None, 0)
         return ArrayValue(
-            *(pointer, shape, strides, base, *shared),
+            pointer,
+            shape,
+            strides,
+            element_dtype,
+            is_writable=record.type.is_writable,
+            record=part,
             capacity=capacity,
             is_numpy=False,
-            writer=writer,
-            wraps=wraps,
+            writer=write and Writer(record, offset_in_outer, start, write),
+            wraps=body.is_checked or record.type.wraps,
         )
     if dtype.names:
         if part is None:
@@ -171,27 +176,27 @@ def _field(body: Body, record: Record, name: str, start: int, dtype: np.dtype[An
     return load_value(body, pointer, dtype, is_constant=not record.type.is_writable)
 
 
-def _array_at(
+def _load_array(
     body: Body,
-    place: str,
-    inner: tuple[int, ...],
+    descriptor: str,
+    element_shape: tuple[int, ...],
     dtype: np.dtype[Any],
-    part: RecordType | None,
+    record: RecordType | None,
 ) -> ArrayValue:
-    """Return the array whose address and length stand at a place."""
-    word = np.dtype(np.int64)
-    address, length = (
-        load_value(body, each, word, is_constant=True)
-        for each in (place, body.emit.offset(place, 8))
-    )
-    pointer = body.emit.get(f"inttoptr i64 {address.text} to ptr")
-    shape: tuple[int | Scalar, ...] = (replace(length, low=0), *inner)
-    strides = tuple(prod(inner[k:]) * dtype.itemsize for k in range(len(shape)))
-    return ArrayValue(pointer, shape, strides, dtype, record=part, is_numpy=False)
+    """Emit loads of the address and the length of an array, two int64 at `descriptor`; return the
+    array."""
+    int64 = np.dtype(np.int64)
+    length_pointer = body.emit.offset(descriptor, int64.itemsize)
+    address = load_value(body, descriptor, int64, is_constant=True)
+    length = load_value(body, length_pointer, int64, is_constant=True)
+    pointer = body.emit.value(f"inttoptr i64 {address.operand} to ptr")
+    shape: tuple[int | Scalar, ...] = (replace(length, low=0), *element_shape)
+    strides = tuple(prod(element_shape[k:]) * dtype.itemsize for k in range(len(shape)))
+    return ArrayValue(pointer, shape, strides, dtype, record=record, is_numpy=False)
 
 
 def write_field(body: Body, record: Record, name: str, value: Any) -> None:
-    """Write a number into a field of a record."""
+    """Emit a store of a number into a field of a record; refuse fields that hold no number."""
     fields = record.type.fields
     if name not in fields or fields[name][0].names or fields[name][0].subdtype:
         body.refuse(f"{name!r} cannot be assigned here")
@@ -200,22 +205,23 @@ def write_field(body: Body, record: Record, name: str, value: Any) -> None:
 
 
 def allocate(body: Body, size: Scalar) -> str:
-    """Return the address of new memory in the arena: its used and its whole size, then data."""
-    used = body.emit.get("load i64, ptr %arena")
-    place = body.emit.get(f"getelementptr i8, ptr %arena, i64 {used}")
-    limit = body.emit.get("getelementptr i8, ptr %arena, i64 8")
-    most = body.emit.get(f"load i64, ptr {limit}")
-    left = body.emit.get(f"sub i64 {most}, {used}")
-    rounded = body.emit.get(f"add i64 {size.text}, {ALIGN - 1}")
-    rounded = body.emit.get(f"and i64 {rounded}, {-ALIGN}")
-    body.fail_if(body.emit.test(f"icmp ugt i64 {rounded}, {left}"), ARENA)
-    after = body.emit.get(f"add i64 {used}, {rounded}")
-    body.emit.do(f"store i64 {after}, ptr %arena")
-    body.has_arrays = True
-    return place
+    """Emit the allocation of `size` bytes in the arena; return their address. The arena begins with
+    the number of used bytes, then that of all bytes."""
+    used = body.emit.value("load i64, ptr %arena")
+    pointer = body.emit.value(f"getelementptr i8, ptr %arena, i64 {used}")
+    capacity_pointer = body.emit.value("getelementptr i8, ptr %arena, i64 8")
+    capacity = body.emit.value(f"load i64, ptr {capacity_pointer}")
+    available = body.emit.value(f"sub i64 {capacity}, {used}")
+    aligned = body.emit.value(f"add i64 {size.operand}, {ALIGN - 1}")
+    aligned = body.emit.value(f"and i64 {aligned}, {-ALIGN}")
+    body.fail_if(body.emit.condition(f"icmp ugt i64 {aligned}, {available}"), ARENA_IS_FULL)
+    new_used = body.emit.value(f"add i64 {used}, {aligned}")
+    body.emit.do(f"store i64 {new_used}, ptr %arena")
+    body.uses_arena = True
+    return pointer
 
 
-def storage(dtype: np.dtype[Any]) -> str:
+def storage_type(dtype: np.dtype[Any]) -> str:
     """Return the LLVM type of a number in memory."""
     if dtype.kind == "f":
         return "double" if dtype.itemsize == 8 else "float"

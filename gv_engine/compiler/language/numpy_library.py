@@ -18,7 +18,7 @@ from gv_engine.compiler.language.values import (
     is_number,
     kind_of,
     kind_of_dtype,
-    narrow_of,
+    narrow_dtype_of,
 )
 
 _PYTHON_DTYPES = {bool: np.bool_, int: np.int64, float: np.float64}
@@ -31,13 +31,13 @@ def _dtype(body: Body, value: Any) -> np.dtype[Any]:
     return dtype
 
 
-def _like(body: Body, array: ArrayValue, dtype: Any) -> tuple[np.dtype[Any], bool]:
+def _dtype_like(body: Body, array: ArrayValue, dtype: Any) -> tuple[np.dtype[Any], bool]:
     return (array.dtype, array.is_numpy) if dtype is None else (_dtype(body, dtype), True)
 
 
 @emits(np.empty)
 def _empty(body: Body, shape: Any, dtype: Any = np.float64) -> ArrayValue:
-    return arrays.new_array(body, shape, _dtype(body, dtype))
+    return arrays.allocate_array(body, shape, _dtype(body, dtype))
 
 
 @emits(np.full)
@@ -45,7 +45,7 @@ def _full(body: Body, shape: Any, value: Any, dtype: Any = None) -> ArrayValue:
     if dtype is None and not is_number(value):
         body.refuse(f"found {describe(value)} in place of a number")
     _require_wide(body, dtype, value)
-    array = arrays.new_array(body, shape, _dtype(body, dtype or kind_of(value).dtype))
+    array = arrays.allocate_array(body, shape, _dtype(body, dtype or kind_of(value).dtype))
     arrays.fill(body, array, value)
     return array
 
@@ -53,7 +53,7 @@ def _full(body: Body, shape: Any, value: Any, dtype: Any = None) -> ArrayValue:
 @emits(np.empty_like)
 def _empty_like(body: Body, values: Any, dtype: Any = None) -> ArrayValue:
     array = array_of(values)
-    return arrays.new_array(body, array.shape, *_like(body, array, dtype))
+    return arrays.allocate_array(body, array.shape, *_dtype_like(body, array, dtype))
 
 
 @emits(np.zeros_like)
@@ -68,14 +68,16 @@ def _full_like(body: Body, array: ArrayValue, value: Any, dtype: Any = None) -> 
     return made
 
 
-def write_range(body: Body, items: Any) -> ArrayValue:
+def make_range_array(body: Body, items: Any) -> ArrayValue:
     """Return the integers of a range as an array."""
-    array, read = arrays.new_array(body, items.length, np.dtype(np.int64)), items.read
+    array, read = arrays.allocate_array(body, items.length, np.dtype(np.int64)), items.read
 
     def write(k: Scalar) -> None:
-        memory.store(body, arrays.element(body, array, (k,), is_inside=True), array.dtype, read(k))
+        memory.store(
+            body, arrays.element_address(body, array, (k,), is_inside=True), array.dtype, read(k)
+        )
 
-    flow.repeat(body, items.length, write)
+    flow.emit_loop(body, items.length, write)
     return array
 
 
@@ -93,7 +95,9 @@ def make_array(body: Body, values: Any, dtype: Any = None) -> ArrayValue:
     values = array_of(values)
     if isinstance(values, ArrayValue):
         is_numpy = values.is_numpy or dtype is not None
-        copied = arrays.new_array(body, values.shape, _dtype(body, dtype or values.dtype), is_numpy)
+        copied = arrays.allocate_array(
+            body, values.shape, _dtype(body, dtype or values.dtype), is_numpy
+        )
         arrays.fill(body, copied, values)
         return copied
     items = sequences.unpack(body, values)
@@ -103,15 +107,15 @@ def make_array(body: Body, values: Any, dtype: Any = None) -> ArrayValue:
     for item in items[1:]:
         kind = arithmetic.join_kinds(body, kind, kind_of(item))
     _require_wide(body, dtype, *items)
-    array = arrays.new_array(body, len(items), _dtype(body, dtype or kind.dtype))
+    array = arrays.allocate_array(body, len(items), _dtype(body, dtype or kind.dtype))
     for k, item in enumerate(items):
-        memory.store(body, arrays.element(body, array, (k,)), array.dtype, item)
+        memory.store(body, arrays.element_address(body, array, (k,)), array.dtype, item)
     return array
 
 
 def _require_wide(body: Body, dtype: Any, *values: Any) -> None:
-    if dtype is None and (narrow := narrow_of(*values)):
-        body.refuse(arithmetic.CONVERT.format(narrow))
+    if dtype is None and (narrow := narrow_dtype_of(*values)):
+        body.refuse(arithmetic.NARROW_ARITHMETIC.format(narrow))
 
 
 def insertion_sort(values: Any) -> None:
@@ -135,7 +139,7 @@ def _sort(body: Body, array: Any) -> ArrayValue:
 @emits(np.take)
 def _take(body: Body, table: Any, indices: ArrayValue) -> ArrayValue:
     table, indices = array_of(table), array_of(indices)
-    found = arrays.new_array(body, indices.shape, table.dtype)
+    found = arrays.allocate_array(body, indices.shape, table.dtype)
     body.call_function(_take_all, table, arrays.ravel(body, indices), arrays.ravel(body, found))
     return found
 
@@ -181,28 +185,30 @@ def _is_greater(a: Any, b: Any) -> Any:
     return a > b
 
 
-def _find_index(is_before: Any) -> Callable[..., Any]:
+def _make_arg_extreme(is_before: Any) -> Callable[..., Any]:
     return lambda body, values: body.call_function(
         _find_first, flatten_items(body, values), is_before
     )
 
 
-def _find_extreme(find: Callable[..., Any], pick: Any) -> Callable[..., Any]:
+def _make_extreme(find: Callable[..., Any], pick: Any) -> Callable[..., Any]:
     """Return the code of an array's `min` or `max`, nan if it has one."""
 
     def emit(body: Body, array: ArrayValue) -> Any:
         flat = arrays.ravel(body, array)
         if flat.dtype.kind != "f":
             return LIBRARY[pick](body, flat)
-        return arrays.read_element(body, flat, (find(body, flat),), is_inside=True)
+        return arrays.load_element(body, flat, (find(body, flat),), is_inside=True)
 
     return emit
 
 
 def copy_list(body: Body, array: ArrayValue) -> ListValue:
     """Return a list with the elements of an array."""
-    if narrow := arrays.read_element(body, array, (0,) * len(array.shape), is_inside=True).narrow:
-        body.refuse(arithmetic.CONVERT.format(narrow))
+    if narrow := arrays.load_element(
+        body, array, (0,) * len(array.shape), is_inside=True
+    ).narrow_dtype:
+        body.refuse(arithmetic.NARROW_ARITHMETIC.format(narrow))
     return _make_list(body, array)
 
 
@@ -216,15 +222,15 @@ def _make_list(body: Body, array: ArrayValue) -> ListValue:
     if len(array.shape) > 1:
         body.refuse("a list of rows does not compile: make a list of each row")
     kind = kind_of_dtype(array.dtype)
-    copied = arrays.new_array(body, array.shape, kind.dtype)
+    copied = arrays.allocate_array(body, array.shape, kind.dtype)
     arrays.fill(body, copied, array)
     return ListValue((copied,), Scalar(kind, ""))
 
 
 LIBRARY[np.zeros] = lambda body, shape, dtype=np.float64: _full(body, shape, 0, dtype)
 LIBRARY[np.ones] = lambda body, shape, dtype=np.float64: _full(body, shape, 1, dtype)
-_argmin, _argmax = _find_index(_is_less), _find_index(_is_greater)
+_argmin, _argmax = _make_arg_extreme(_is_less), _make_arg_extreme(_is_greater)
 LIBRARY[np.argmin], LIBRARY[np.argmax] = _argmin, _argmax
 arrays.add_methods(fill=arrays.fill, copy=_copy, ravel=_require_view, tolist=_tolist)
-arrays.add_methods(min=_find_extreme(_argmin, min), max=_find_extreme(_argmax, max))
+arrays.add_methods(min=_make_extreme(_argmin, min), max=_make_extreme(_argmax, max))
 arrays.add_methods(argmin=_argmin, argmax=_argmax)

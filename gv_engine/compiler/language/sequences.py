@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gv_engine.compiler.language import arithmetic, arrays, flow, memory, operators
-from gv_engine.compiler.language.arithmetic import CONVERT
+from gv_engine.compiler.language.arithmetic import NARROW_ARITHMETIC
 from gv_engine.compiler.language.body import Body, CompileAgain
 from gv_engine.compiler.language.values import (
     ArrayValue,
@@ -29,7 +29,7 @@ from gv_engine.compiler.language.values import (
     is_number,
     kind_of,
     leaves,
-    narrow_of,
+    narrow_dtype_of,
     parts_of,
     rebuild,
     to_range,
@@ -51,7 +51,7 @@ def unpack(body: Body, value: Any, count: int | None = None) -> Sequence[Any]:
     """Return the items of a tuple, or of an array of known length."""
     value = array_of(value)
     if isinstance(value, ArrayValue) and isinstance(length := value.shape[0], int):
-        value = tuple(arrays.read_element(body, value, (k,)) for k in range(length))
+        value = tuple(arrays.load_element(body, value, (k,)) for k in range(length))
     if not isinstance(value, Sequence) or isinstance(value, str):
         body.refuse(f"found {describe(value)}, which cannot be unpacked")
     if count is not None and len(value) != count:
@@ -76,56 +76,56 @@ def read_item(body: Body, owner: Any, index: Any) -> Any:
     if isinstance(owner, ListValue):
         return read_from_list(body, owner, index)
     if isinstance(owner, dict) and not is_known(index):
-        return read_dict(body, owner, index)
+        return look_up_dict(body, owner, index)
     if is_known(index):
         try:
             return owner[index]
         except (LookupError, TypeError) as error:
             body.refuse(f"{type(error).__name__}: {error}")
     if isinstance(owner, tuple | list | range) and owner:
-        return read_tuple(body, tuple(owner), index)
+        return index_tuple(body, tuple(owner), index)
     body.refuse(f"{describe(owner)} takes an index that is known before the program runs")
 
 
-def read_dict(body: Body, values: dict[Any, Any], key: Any, *default: Any) -> Any:
+def look_up_dict(body: Body, values: dict[Any, Any], key: Any, *default: Any) -> Any:
     """Return the value of a key in a known dict, or the default if there is no such key."""
     place: Any = len(values)
     for k, each in enumerate(values):
-        place = arithmetic.select(
+        place = arithmetic.emit_select(
             body, operators.emit_comparison(body, ast.Eq(), key, each), k, place
         )
     if not default:
         missing = operators.emit_comparison(body, ast.Eq(), place, len(values))
         body.fail_if(missing, "KeyError: the dict has no such key")
-    return read_tuple(body, (*values.values(), *default), place)
+    return index_tuple(body, (*values.values(), *default), place)
 
 
-def read_tuple(body: Body, values: tuple[Any, ...], index: Any) -> Any:
+def index_tuple(body: Body, values: tuple[Any, ...], index: Any) -> Any:
     """Return the item at an index of a tuple of values of one form: from tables of constants,
     or from memory on the stack that this place fills."""
-    place = arrays.place_index(body, arithmetic.to_int(body, index), len(values))
-    joined = reduce(partial(flow.join, body), values)
-    rows = [list(leaves(flow.fit(body, value, joined))) for value in values]
+    place = arrays.normalize_index(body, arithmetic.to_int(body, index), len(values))
+    joined = reduce(partial(flow.join_values, body), values)
+    rows = [list(leaves(flow.convert_to_template(body, value, joined))) for value in values]
     found = []
     for column in zip(*rows):
         llvm = "i8" if column[0].llvm == "i1" else column[0].llvm
-        texts = [leaf.text for leaf in column]
+        texts = [leaf.operand for leaf in column]
         if any(text.startswith("%") for text in texts):
-            table = body.emit.slot(f"[{len(texts)} x {column[0].llvm}]")
+            table = body.emit.alloca(f"[{len(texts)} x {column[0].llvm}]")
             llvm = column[0].llvm
             for k, text in enumerate(texts):
-                at = body.emit.get(f"getelementptr {llvm}, ptr {table}, i64 {k}")
+                at = body.emit.value(f"getelementptr {llvm}, ptr {table}, i64 {k}")
                 body.emit.do(f"store {llvm} {text}, ptr {at}")
         else:
             table = body.module.table(llvm, [_BYTES.get(text, text) for text in texts])
-        at = body.emit.get(f"getelementptr {llvm}, ptr {table}, i64 {place.text}")
-        text = body.emit.get(f"load {llvm}, ptr {at}")
+        at = body.emit.value(f"getelementptr {llvm}, ptr {table}, i64 {place.operand}")
+        text = body.emit.value(f"load {llvm}, ptr {at}")
         is_byte = llvm == "i8"
-        found.append(body.emit.get(f"trunc i8 {text} to i1") if is_byte else text)
+        found.append(body.emit.value(f"trunc i8 {text} to i1") if is_byte else text)
     return rebuild(joined, iter(found))
 
 
-def iterate(body: Body, value: Any) -> tuple[Any, ...] | Iterated:
+def get_items(body: Body, value: Any) -> tuple[Any, ...] | Iterated:
     """Return the items of a value: a tuple if they are known one by one."""
     if isinstance(value, np.ndarray):
         value = arrays.constant_array(body, value)
@@ -136,7 +136,9 @@ def iterate(body: Body, value: Any) -> tuple[Any, ...] | Iterated:
         return Iterated(items.length, lambda k: read_from_list(body, items, k, is_inside=True))
     if isinstance(value, range | Range):
         value = to_range(value)
-        return Iterated(range_length(body, value), lambda k: range_item(body, value, k))
+        return Iterated(
+            compute_range_length(body, value), lambda k: compute_range_item(body, value, k)
+        )
     if isinstance(value, Iterated):
         return value
     if isinstance(value, tuple | list | frozenset | set | dict) or is_known(value):
@@ -151,30 +153,32 @@ def iterate(body: Body, value: Any) -> tuple[Any, ...] | Iterated:
 
 def to_table(body: Body, items: tuple[Any, ...]) -> Iterated:
     """Return the items of a tuple whose items have one form, as a table of the program."""
-    return Iterated(len(items), lambda k: read_tuple(body, items, k) if items else 0)
+    return Iterated(len(items), lambda k: index_tuple(body, items, k) if items else 0)
 
 
-def range_length(body: Body, value: Range) -> int | Scalar:
+def compute_range_length(body: Body, value: Range) -> int | Scalar:
     """Return the number of items of a range."""
     parts = value.start, value.stop, value.step
     if is_known(parts):
         return len(range(*parts))  # type: ignore[arg-type]
     if value.step != 1:
-        length = body.call_function(count_items, value.start, value.stop, value.step)
+        length = body.call_function(count_range_items, value.start, value.stop, value.step)
         return replace(length, low=0) if isinstance(length, Scalar) else length
     span = operators.emit_operator(body, ast.Sub(), value.stop, value.start)
-    length = arithmetic.select(body, operators.emit_comparison(body, ast.Gt(), span, 0), span, 0)
-    return Scalar(Kind.INT, length.text, 0, max(length.high, 0))
+    length = arithmetic.emit_select(
+        body, operators.emit_comparison(body, ast.Gt(), span, 0), span, 0
+    )
+    return Scalar(Kind.INT, length.operand, 0, max(length.high, 0))
 
 
-def range_item(body: Body, value: Range, k: Scalar) -> Scalar:
+def compute_range_item(body: Body, value: Range, k: Scalar) -> Scalar:
     """Return item number `k` of a range."""
     start, stop = arithmetic.to_int(body, value.start), arithmetic.to_int(body, value.stop)
-    text = k.text
+    text = k.operand
     if value.step != 1:
-        text = body.emit.get(f"mul i64 {text}, {arithmetic.to_int(body, value.step).text}")
-    if start.text != "0":
-        text = body.emit.get(f"add i64 {start.text}, {text}")
+        text = body.emit.value(f"mul i64 {text}, {arithmetic.to_int(body, value.step).operand}")
+    if start.operand != "0":
+        text = body.emit.value(f"add i64 {start.operand}, {text}")
     low, high = min(start.low, stop.low + 1), max(start.high, stop.high - 1)
     step = bounds_of(value.step)
     if step[0] > 0:
@@ -192,7 +196,7 @@ def iterate_list(body: Body, values: ListValue) -> Iterated:
     )
 
 
-def count_items(start: int, stop: int, step: int) -> int:
+def count_range_items(start: int, stop: int, step: int) -> int:
     """Return the number of items of a range."""
     if step > 0:
         return 0 if stop <= start else (stop - start - 1) // step + 1
@@ -201,20 +205,20 @@ def count_items(start: int, stop: int, step: int) -> int:
 
 # ---- lists in memory -----------------------------------------------------------------------------
 
-HEAD = 16
+HEAD_SIZE = 16
 """Bytes before the addresses of a list's columns: the number of items, and of places."""
 
 
 def read_from_list(body: Body, values: ListValue, index: Any, is_inside: bool = False) -> Any:
     """Return `values[index]`."""
     if isinstance(index, ArrayValue):
-        body.refuse(arrays.MARKS)
+        body.refuse(arrays.ARRAY_INDEX)
     if isinstance(index, slice):  # a copy, in Python
-        parts = (arrays.part(body, column, (index,)) for column in values.columns)
+        parts = (arrays.make_view(body, column, (index,)) for column in values.columns)
         return replace(values, columns=tuple(map(partial(arrays.copy_array, body), parts)), name="")
     index = _to_index(body, index)
-    parts = (arrays.read_element(body, column, (index,), is_inside) for column in values.columns)
-    return rebuild(values.item, (leaf.text for part in parts for leaf in leaves(part)))
+    parts = (arrays.load_element(body, column, (index,), is_inside) for column in values.columns)
+    return rebuild(values.item, (leaf.operand for part in parts for leaf in leaves(part)))
 
 
 def _to_index(body: Body, index: Any) -> Any:
@@ -229,12 +233,12 @@ def write_item(body: Body, owner: ArrayValue | ListValue, index: Any, value: Any
         return
     column = owner.columns[0]
     if isinstance(index, ArrayValue):
-        body.refuse(arrays.MARKS)
+        body.refuse(arrays.ARRAY_INDEX)
     if isinstance(index, slice):
         if not isinstance(value, ArrayValue | ListValue | tuple | list):
             body.refuse(f"found {describe(value)} for a part of a list, which takes a list")
-    elif narrow := narrow_of(value):
-        body.refuse(CONVERT.format(narrow))
+    elif narrow := narrow_dtype_of(value):
+        body.refuse(NARROW_ARITHMETIC.format(narrow))
     elif owner.item.kind is Kind.BOOL and kind_of(value) is not Kind.BOOL:
         body.refuse("this list has truth values: begin it with numbers, such as [0] * n")
     arrays.write_array(body, column, _to_index(body, index), value)
@@ -242,7 +246,7 @@ def write_item(body: Body, owner: ArrayValue | ListValue, index: Any, value: Any
 
 def read_count(body: Body, values: ListValue) -> Scalar:
     """Return the number of items of a list that its variable has."""
-    return Scalar(Kind.INT, body.emit.get(f"load i64, ptr {values.pointer}"), 0)
+    return Scalar(Kind.INT, body.emit.value(f"load i64, ptr {values.pointer}"), 0)
 
 
 def read_list(body: Body, values: ListValue) -> Any:
@@ -250,76 +254,86 @@ def read_list(body: Body, values: ListValue) -> Any:
     if values.item is None:
         return []
     count, columns = read_count(body, values), []
-    for k, number in enumerate(numbers_of(values.item)):
+    for k, number in enumerate(item_numbers(values.item)):
         dtype = number.kind.dtype
-        start = body.emit.get(f"load ptr, ptr {body.emit.offset(values.pointer, HEAD + 8 * k)}")
+        start = body.emit.value(
+            f"load ptr, ptr {body.emit.offset(values.pointer, HEAD_SIZE + 8 * k)}"
+        )
         columns.append(ArrayValue(start, (count,), (dtype.itemsize,), dtype))
     return replace(values, columns=tuple(columns), pointer="")
 
 
 def append_item(body: Body, values: ListValue, item: Any) -> None:
     """Append an item, a number or a tuple of numbers, to a list."""
-    numbers = [arithmetic.to_number(body, part) for part in numbers_of(item)]
-    if narrow := narrow_of(*numbers):
-        body.refuse(CONVERT.format(narrow))
+    numbers = [arithmetic.to_number(body, part) for part in item_numbers(item)]
+    if narrow := narrow_dtype_of(*numbers):
+        body.refuse(NARROW_ARITHMETIC.format(narrow))
     kinds = [number.kind for number in numbers]
-    before = () if values.item is None else numbers_of(values.item)
+    before = () if values.item is None else item_numbers(values.item)
     if len(before) == len(kinds):
         kinds = [arithmetic.join_kinds(body, old.kind, kind) for old, kind in zip(before, kinds)]
     forms = tuple(Scalar(kind, "") for kind in kinds)
     form = forms if isinstance(item, tuple) else forms[0]
     if form != values.item:
         widen_items(body, values, form)
-    count = read_count(body, values).text
-    places = body.emit.get(f"load i64, ptr {body.emit.offset(values.pointer, 8)}")
+    count = read_count(body, values).operand
+    places = body.emit.value(f"load i64, ptr {body.emit.offset(values.pointer, 8)}")
     grow, go_on = body.emit.new_block(), body.emit.new_block()
-    body.emit.branch(body.emit.get(f"icmp eq i64 {count}, {places}"), grow, go_on)
-    body.emit.start(grow)
-    _grow(body, values, count)
+    body.emit.branch(body.emit.value(f"icmp eq i64 {count}, {places}"), grow, go_on)
+    body.emit.start_block(grow)
+    _double_capacity(body, values, count)
     body.emit.jump(go_on)
-    body.emit.start(go_on)
+    body.emit.start_block(go_on)
     for k, (number, to) in enumerate(zip(numbers, forms)):
-        start = body.emit.get(f"load ptr, ptr {body.emit.offset(values.pointer, HEAD + 8 * k)}")
-        place = body.emit.get(f"mul i64 {count}, {to.kind.dtype.itemsize}")
-        memory.store(
-            body, body.emit.offset(start, place), to.kind.dtype, flow.fit(body, number, to)
+        start = body.emit.value(
+            f"load ptr, ptr {body.emit.offset(values.pointer, HEAD_SIZE + 8 * k)}"
         )
-    after = body.emit.get(f"add i64 {count}, 1")
+        place = body.emit.value(f"mul i64 {count}, {to.kind.dtype.itemsize}")
+        memory.store(
+            body,
+            body.emit.offset(start, place),
+            to.kind.dtype,
+            flow.convert_to_template(body, number, to),
+        )
+    after = body.emit.value(f"add i64 {count}, 1")
     body.emit.do(f"store i64 {after}, ptr {values.pointer}")
 
 
-def _grow(body: Body, values: ListValue, count: str) -> None:
+def _double_capacity(body: Body, values: ListValue, count: str) -> None:
     """Move the items of a list to memory for twice as many."""
-    places = body.emit.get(f"add i64 {body.emit.get(f'shl i64 {count}, 1')}, 8")
+    places = body.emit.value(f"add i64 {body.emit.value(f'shl i64 {count}, 1')}, 8")
     body.emit.do(f"store i64 {places}, ptr {body.emit.offset(values.pointer, 8)}")
-    for k, number in enumerate(numbers_of(values.item)):
+    for k, number in enumerate(item_numbers(values.item)):
         width = number.kind.dtype.itemsize
-        size = Scalar(Kind.INT, body.emit.get(f"mul i64 {places}, {width}"))
-        place, new = body.emit.offset(values.pointer, HEAD + 8 * k), memory.allocate(body, size)
-        used, is_first = body.emit.get(f"mul i64 {count}, {width}"), body.emit.new_block()
+        size = Scalar(Kind.INT, body.emit.value(f"mul i64 {places}, {width}"))
+        place, new = (
+            body.emit.offset(values.pointer, HEAD_SIZE + 8 * k),
+            memory.allocate(body, size),
+        )
+        used, is_first = body.emit.value(f"mul i64 {count}, {width}"), body.emit.new_block()
         moved = body.emit.new_block()
-        body.emit.branch(body.emit.get(f"icmp eq i64 {count}, 0"), moved, is_first)
-        body.emit.start(is_first)
-        old = body.emit.get(f"load ptr, ptr {place}")
-        memory.emit_copy(body, new, old, used)
+        body.emit.branch(body.emit.value(f"icmp eq i64 {count}, 0"), moved, is_first)
+        body.emit.start_block(is_first)
+        old = body.emit.value(f"load ptr, ptr {place}")
+        memory.emit_memcpy(body, new, old, used)
         body.emit.jump(moved)
-        body.emit.start(moved)
+        body.emit.start_block(moved)
         body.emit.do(f"store ptr {new}, ptr {place}")
 
 
 def pop_item(body: Body, values: ListValue) -> Any:
     """Take the last item off a list; return it."""
     items = read_list(body, values)
-    count = body.emit.get(f"load i64, ptr {values.pointer}")
-    is_empty = body.emit.test(f"icmp eq i64 {count}, 0")
+    count = body.emit.value(f"load i64, ptr {values.pointer}")
+    is_empty = body.emit.condition(f"icmp eq i64 {count}, 0")
     body.fail_if(is_empty, "IndexError: pop from empty list")
-    last = Scalar(Kind.INT, body.emit.get(f"sub i64 {count}, 1"), 0)
+    last = Scalar(Kind.INT, body.emit.value(f"sub i64 {count}, 1"), 0)
     item = 0 if values.item is None else read_from_list(body, items, last, is_inside=True)
-    body.emit.do(f"store i64 {last.text}, ptr {values.pointer}")
+    body.emit.do(f"store i64 {last.operand}, ptr {values.pointer}")
     return item
 
 
-def change_list(body: Body, method: str, values: ListValue, arguments: Sequence[Any]) -> Any:
+def call_list_method(body: Body, method: str, values: ListValue, arguments: Sequence[Any]) -> Any:
     """Call a method of a list."""
     if len(arguments) != (method == "append"):
         body.refuse(f"`{method}` of a list takes other arguments in compiled code")
@@ -333,15 +347,15 @@ def change_list(body: Body, method: str, values: ListValue, arguments: Sequence[
 
 def widen_items(body: Body, values: ListValue, item: Any) -> None:
     """Compile the function again, with a list whose items have this form."""
-    if values.name not in body.grown:
+    if values.name not in body.changed_lists:
         body.refuse("the item is of another kind than those of the list")
-    before = body.hints.items.get(values.name, item)
+    before = body.hints.item_templates.get(values.name, item)
     if type(before) is not type(item) or len(parts_of(before)) != len(parts_of(item)):
         body.refuse(f"the items of {values.name!r} are numbers here and tuples there")
-    body.hints.items[values.name] = item
+    body.hints.item_templates[values.name] = item
     raise CompileAgain
 
 
-def numbers_of(item: Any) -> Sequence[Any]:
+def item_numbers(item: Any) -> Sequence[Any]:
     """Return the numbers of an item of a list: of a tuple, or the number itself."""
     return item if isinstance(item, tuple) else (item,)

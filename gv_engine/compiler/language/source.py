@@ -24,7 +24,7 @@ class Source:
     assigned: Counter[str]
     loads: Counter[str]
     walrus: Set[str]
-    grown: Set[str]
+    changed_lists: Set[str]
 
 
 def read_source(function: FunctionType) -> Source:
@@ -58,7 +58,7 @@ def analyze_code(node: ast.FunctionDef | ast.Lambda) -> dict[str, Any]:
     arguments = [each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)]
     return {
         **{"node": node, "assigned": usage.stores + Counter(arguments), "loads": usage.reads},
-        **{"walrus": usage.walrus, "grown": usage.grown},
+        **{"walrus": usage.walrus, "changed_lists": usage.changed_lists},
     }
 
 
@@ -79,13 +79,13 @@ class Usage:
         stores: how often each is assigned, by `+=` and the like twice. Variables of comprehensions
             and names of nested functions count, the variables of nested functions do not.
         reads: how often each name is read, also by nested functions.
-        grown: variables whose lists are changed.
+        changed_lists: variables whose lists are changed.
         walrus: variables that `:=` assigns.
     """
 
     stores: Counter[str] = field(default_factory=Counter)
     reads: Counter[str] = field(default_factory=Counter)
-    grown: set[str] = field(default_factory=set)
+    changed_lists: set[str] = field(default_factory=set)
     walrus: set[str] = field(default_factory=set)
 
     def add(self, node: ast.AST) -> None:
@@ -101,13 +101,13 @@ class Usage:
             case ast.NamedExpr(ast.Name(name)):
                 self.walrus.add(name)
             case ast.Attribute(ast.Name(name), method) if method in LIST_METHODS:
-                self.grown.add(name)
+                self.changed_lists.add(name)
             case ast.Subscript(ast.Name(name), _, ast.Store()):
-                self.grown.add(name)
+                self.changed_lists.add(name)
             case ast.FunctionDef():
                 self.stores[node.name] += 1
         is_nested = isinstance(node, ast.FunctionDef | ast.Lambda)
-        inner = Usage(reads=self.reads, grown=self.grown) if is_nested else self
+        inner = Usage(reads=self.reads, changed_lists=self.changed_lists) if is_nested else self
         for child in list_children(node):
             inner.merge(find_usage(child)) if isinstance(child, ast.stmt) else inner.add(child)
 
@@ -115,7 +115,7 @@ class Usage:
         """Add the variables of another part."""
         self.stores.update(other.stores)
         self.reads.update(other.reads)
-        self.grown.update(other.grown)
+        self.changed_lists.update(other.changed_lists)
         self.walrus.update(other.walrus)
 
 

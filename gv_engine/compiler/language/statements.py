@@ -41,37 +41,37 @@ from gv_engine.compiler.language.values import (
     describe,
     is_growing,
     is_known,
-    walk,
+    iter_nested,
 )
 from gv_engine.rules.errors import DoesNotCompileError
 
 
-def run(body: Body, statements: list[ast.stmt]) -> None:
+def compile_statements(body: Body, statements: list[ast.stmt]) -> None:
     """Compile statements, up to one that leaves the block."""
     for statement in statements:
-        if not body.emit.is_open():
+        if not body.emit.is_reachable():
             return
         body.node = statement
-        _require_one_use(body, statement)
+        _refuse_read_and_change(body, statement)
         loops = len(body.loops)
         try:
             body.visit(statement)
         except Unknown:
             del body.loops[loops:]
-            body.emit.start_dead()
+            body.emit.start_unreachable()
         except (DoesNotCompileError, CompileAgain):
             raise
         except Exception as error:  # a fault of the compiler, told with the line
             body.refuse(f"the compiler fails here: {type(error).__name__}: {error}")
 
 
-def _require_one_use(body: Body, statement: ast.stmt) -> None:
+def _refuse_read_and_change(body: Body, statement: ast.stmt) -> None:
     """Refuse a statement that changes a list and reads the same list in another expression, as
     `x = items[items.pop()]` does: the result would depend on the order of evaluation."""
-    if body.grown and not isinstance(statement, ast.FunctionDef):
+    if body.changed_lists and not isinstance(statement, ast.FunctionDef):
         part = {ast.If: "test", ast.While: "test", ast.For: "iter"}.get(type(statement), "")
         for name in _find_conflicts(getattr(statement, part) if part else statement):
-            if is_growing(body.forms.get(name)):
+            if is_growing(body.last_values.get(name)):
                 body.refuse(f"one statement changes {name!r} and reads it: use two statements")
 
 
@@ -91,10 +91,10 @@ def _assign(body: Body, node: ast.Assign) -> None:
     value = body.evaluate(node.value)
     if calls.is_iterator(body, node.value):
         body.refuse("an iterator has no name in compiled code: use a list")
-    if body.grown and _has_list(value):
+    if body.changed_lists and _contains_list(value):
         is_new = len(node.targets) == 1 and _is_new_list(body, node.value)
         names = (each for target in node.targets for each in ast.walk(target))
-        if not is_new and any(getattr(each, "id", "") in body.grown for each in names):
+        if not is_new and any(getattr(each, "id", "") in body.changed_lists for each in names):
             body.refuse("a list that is changed has one name, and begins as a new list")
     for target in node.targets:
         variables.assign(body, target, value)
@@ -113,7 +113,9 @@ def _is_new_list(body: Body, node: ast.expr) -> bool:
     if isinstance(node.func, ast.Attribute) and node.func.attr == "copy":
         return True
     read = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-    return not any(_has_list(body.forms[name]) for name in read & body.forms.keys())
+    return not any(
+        _contains_list(body.last_values[name]) for name in read & body.last_values.keys()
+    )
 
 
 @visits(ast.AnnAssign)
@@ -127,29 +129,29 @@ def _augmented_assignment(body: Body, node: ast.AugAssign) -> None:
     match node.target:
         case ast.Name():
             before = body.visit(ast.Name(node.target.id, ast.Load()))
-            value = _augment(body, node, before)
+            value = _evaluate_augmented(body, node, before)
             if isinstance(before, ArrayValue):  # NumPy changes the array itself
                 arrays.write_array(body, before, slice(None), value)
             else:
                 variables.assign_name(body, node.target.id, value)
         case ast.Subscript():
-            owner = arrays.to_changeable(body, body.evaluate(node.target.value))
+            owner = arrays.to_mutable(body, body.evaluate(node.target.value))
             index = body.evaluate(node.target.slice)
             before = sequences.read_item(body, owner, index)
-            value = _augment(body, node, before)
+            value = _evaluate_augmented(body, node, before)
             sequences.write_item(body, owner, index, value)
         case ast.Attribute():
             record = body.evaluate(node.target.value)
             if not isinstance(record, Record):
                 body.refuse(f"{describe(record)} cannot be changed in compiled code")
             before = memory.read_field(body, record, node.target.attr)
-            value = _augment(body, node, before)
+            value = _evaluate_augmented(body, node, before)
             memory.write_field(body, record, node.target.attr, value)
 
 
-def _augment(body: Body, node: ast.AugAssign, before: Any) -> Any:
+def _evaluate_augmented(body: Body, node: ast.AugAssign, before: Any) -> Any:
     """Return the value that `+=` and so on assign."""
-    if _has_list(before):
+    if _contains_list(before):
         body.refuse("`+=` changes a list, which may have other names: use append")
     value = operators.emit_operator(body, node.op, before, body.evaluate(node.value))
     is_array = isinstance(before, ArrayValue) and before.dtype == np.bool_
@@ -161,7 +163,7 @@ def _augment(body: Body, node: ast.AugAssign, before: Any) -> Any:
 @visits(ast.Return)
 def _return(body: Body, node: ast.Return) -> None:
     value = None if node.value is None else body.evaluate(node.value)
-    if body.emit.is_open() and body.emit.block is not None:
+    if body.emit.is_reachable() and body.emit.block is not None:
         body.returns.append((body.emit.block, value))
         body.emit.block = None
 
@@ -172,13 +174,13 @@ def _raise(body: Body, node: ast.Raise) -> None:
         body.refuse("`raise` needs an exception in compiled code")
     value = _evaluate_exception(body, node.exc)
     value = value() if isinstance(value, type) and issubclass(value, Exception) else value
-    _require_plain_text(body, node)
+    _refuse_placeholders(body, node)
     if not isinstance(value, Exception):
         body.refuse(f"found {describe(value)} in place of an exception")
     body.fail_if(True, f"{type(value).__name__}: {value}")
 
 
-def _require_plain_text(body: Body, node: ast.AST) -> None:
+def _refuse_placeholders(body: Body, node: ast.AST) -> None:
     for part in ast.walk(node):
         if isinstance(part, ast.Constant) and re.search(r"\{\d\}", str(part.value)):
             body.refuse("the text of an error has no {0} in compiled code")
@@ -194,7 +196,7 @@ def _evaluate_exception(body: Body, node: ast.expr) -> Any:
             for k, value in enumerate(values[:ERROR_NUMBERS]):
                 if not is_known(value):
                     place = body.emit.offset("%arena", NUMBERS + 8 * k)
-                    body.emit.do(f"store i64 {arithmetic.to_int(body, value).text}, ptr {place}")
+                    body.emit.do(f"store i64 {arithmetic.to_int(body, value).operand}, ptr {place}")
             return cls(*(each if is_known(each) else f"{{{k}}}" for k, each in enumerate(values)))
     return body.evaluate(node)
 
@@ -202,162 +204,165 @@ def _evaluate_exception(body: Body, node: ast.expr) -> Any:
 @visits(ast.Assert)
 def _assert(body: Body, node: ast.Assert) -> None:
     text = "" if node.msg is None else body.evaluate(node.msg)
-    _require_plain_text(body, node)
+    _refuse_placeholders(body, node)
     body.fail_if(
-        arithmetic.negate(body, expressions.condition(body, node.test)), f"AssertionError: {text}"
+        arithmetic.emit_not(body, expressions.emit_condition(body, node.test)),
+        f"AssertionError: {text}",
     )
 
 
 @visits(ast.If)
 def _if(body: Body, node: ast.If) -> None:
-    test = expressions.condition(body, node.test)
+    test = expressions.emit_condition(body, node.test)
     if isinstance(test, bool):
-        run(body, node.body if test else node.orelse)
+        compile_statements(body, node.body if test else node.orelse)
         return
-    with variables.note_unset(body, node.body, node.orelse):
-        then, otherwise, end = (body.emit.new_block() for _ in range(3))
-        body.emit.branch(test.text, then, otherwise)
-        with body.forking() as fork:
-            for label, statements in ((then, node.body), (otherwise, node.orelse)):
-                fork.begin()
-                body.emit.start(label)
-                run(body, statements)
-                if body.emit.is_open():
-                    fork.end()
-                    body.emit.jump(end)
-        if fork.after:
-            body.emit.start(end)
+    variables.flag_unset(body, [*node.body, *node.orelse])
+    then_label, else_label, end_label = (body.emit.new_block() for _ in range(3))
+    body.emit.branch(test.operand, then_label, else_label)
+    with body.branching() as fork:
+        for label, statements in ((then_label, node.body), (else_label, node.orelse)):
+            fork.begin_branch()
+            body.emit.start_block(label)
+            compile_statements(body, statements)
+            if body.emit.is_reachable():
+                fork.end_branch()
+                body.emit.jump(end_label)
+    if fork.after:
+        body.emit.start_block(end_label)
 
 
 @visits(ast.While)
 def _while(body: Body, node: ast.While) -> None:
-    with variables.note_unset(body, [node.test], node.body, node.orelse):
-        variables.forget_known(body, [node.test, *node.body])
-        head, inside, otherwise, end = (body.emit.new_block() for _ in range(4))
-        loop = Loop(body.emit.new_block(), end)
-        body.loops.append(loop)
-        with flow.releasing(body, loop, [node.test, *node.body], body.variables.copy()):
-            body.emit.jump(head)
-            body.emit.start(head)
-            test = expressions.condition(body, node.test)
-            if isinstance(test, bool):
-                body.emit.jump(inside if test else otherwise)
-            else:
-                body.emit.branch(test.text, inside, otherwise)
-            before = body.state()
-            if test is not False:
-                body.emit.start(inside)
-                _run_body(body, node.body, loop)
-        body.emit.jump(head)
-        body.go_on([before, *loop.turned])
-        variables.forget_known(body, [node.test, *node.body])
-        _end_loop(body, loop, otherwise, node.orelse, is_reached=test is not True)
+    nodes = [node.test, *node.body]
+    variables.flag_unset(body, [*nodes, *node.orelse])
+    variables.forget_known(body, nodes)
+    test_label, body_label, else_label, end_label = (body.emit.new_block() for _ in range(4))
+    loop = Loop(body.emit.new_block(), end_label)
+    body.loops.append(loop)
+    with flow.releasing_arrays(body, loop, nodes, body.variables.copy()):
+        body.emit.jump(test_label)
+        body.emit.start_block(test_label)
+        test = expressions.emit_condition(body, node.test)
+        if isinstance(test, bool):
+            body.emit.jump(body_label if test else else_label)
+        else:
+            body.emit.branch(test.operand, body_label, else_label)
+        before = body.save_variables()
+        if test is not False:
+            body.emit.start_block(body_label)
+            _compile_loop_body(body, node.body, loop)
+    body.emit.jump(test_label)
+    body.merge_variables([before, *loop.continue_states])
+    variables.forget_known(body, nodes)
+    _finish_loop(body, loop, else_label, node.orelse, is_else_reached=test is not True)
 
 
-def _run_body(body: Body, statements: list[ast.stmt], loop: Loop) -> None:
+def _compile_loop_body(body: Body, statements: list[ast.stmt], loop: Loop) -> None:
     """Compile the body of a loop."""
-    run(body, statements)
-    if body.emit.is_open():
-        loop.turned.append(body.state())
-        body.emit.jump(loop.step)
+    compile_statements(body, statements)
+    if body.emit.is_reachable():
+        loop.continue_states.append(body.save_variables())
+        body.emit.jump(loop.continue_label)
 
 
-def _end_loop(
+def _finish_loop(
     body: Body,
     loop: Loop,
-    otherwise: str,
+    else_label: str,
     statements: list[ast.stmt],
-    is_reached: bool = True,
+    is_else_reached: bool = True,
 ) -> None:
-    """Compile the `else` of a loop, and go on behind the loop."""
+    """Compile the `else` of a loop, and continue behind the loop."""
     body.loops.pop()
-    if is_reached:
-        body.emit.start(otherwise)
-        run(body, statements)
-        if body.emit.is_open():
-            loop.left.append(body.state())
-            body.emit.jump(loop.end)
-    if loop.left:
-        body.emit.start(loop.end)
-        body.go_on(loop.left)
+    if is_else_reached:
+        body.emit.start_block(else_label)
+        compile_statements(body, statements)
+        if body.emit.is_reachable():
+            loop.break_states.append(body.save_variables())
+            body.emit.jump(loop.break_label)
+    if loop.break_states:
+        body.emit.start_block(loop.break_label)
+        body.merge_variables(loop.break_states)
 
 
 @visits(ast.For)
 def _for(body: Body, node: ast.For) -> None:
-    items = _read_items(body, node)
+    items = _evaluate_iterable(body, node)
     if isinstance(items, tuple):
         _unroll(body, node, items)
     else:
-        _loop_over(body, node, items)
+        _emit_for_loop(body, node, items)
 
 
-def _read_items(body: Body, node: ast.For) -> tuple[Any, ...] | Iterated:
-    """Return the items of a loop; those that the loop appends to its own list follow."""
-    names = body.grown & body.source.assigned.keys()
-    if isinstance(node.iter, ast.Name) and node.iter.id in names:
+def _evaluate_iterable(body: Body, node: ast.For) -> tuple[Any, ...] | Iterated:
+    """Return the items of a loop, with those that it appends to its own list while it runs."""
+    local_lists = body.changed_lists & body.source.assigned.keys()
+    if isinstance(node.iter, ast.Name) and node.iter.id in local_lists:
         values = variables.read_variable(body, node.iter.id)
         if is_growing(values) and values.item is not None:
             return sequences.iterate_list(body, values)
-    both = find_usage(*node.body).grown & find_usage(node.iter).reads.keys()
-    for name in both & body.forms.keys():
-        if is_growing(body.forms[name]):
+    changed = find_usage(*node.body).changed_lists & find_usage(node.iter).reads.keys()
+    for name in sorted(changed & body.last_values.keys()):
+        if is_growing(body.last_values[name]):
             body.refuse(f"a loop changes {name!r}, whose items it takes: loop over it alone")
-    return sequences.iterate(body, body.evaluate(node.iter))
+    return sequences.get_items(body, body.evaluate(node.iter))
 
 
-def _loop_over(body: Body, node: ast.For, items: Iterated) -> None:
-    """Compile a loop over items that are not known."""
-    with variables.note_unset(body, [node.target], node.body, node.orelse):
-        before = body.state()
-        variables.forget_known(body, [node.target, *node.body])
-        otherwise, end = body.emit.new_block(), body.emit.new_block()
-        loop = Loop(body.emit.new_block(), end)
-        body.loops.append(loop)
+def _emit_for_loop(body: Body, node: ast.For, items: Iterated) -> None:
+    """Compile a loop over items that only the running program knows."""
+    nodes = [node.target, *node.body]
+    variables.flag_unset(body, [*nodes, *node.orelse])
+    before = body.save_variables()
+    variables.forget_known(body, nodes)
+    else_label, end_label = body.emit.new_block(), body.emit.new_block()
+    loop = Loop(body.emit.new_block(), end_label)
+    body.loops.append(loop)
 
-        def turn(k: Scalar) -> None:
-            variables.assign(body, node.target, items.read(k))
-            _run_body(body, node.body, loop)
+    def emit_iteration(k: Scalar) -> None:
+        variables.assign(body, node.target, items.read(k))
+        _compile_loop_body(body, node.body, loop)
 
-        flow.count_turns(body, items.length, turn, loop, otherwise, [node.target, *node.body])
-        body.go_on([before, *loop.turned])
-        variables.forget_known(body, [node.target, *node.body])
-        _end_loop(body, loop, otherwise, node.orelse)
+    flow.emit_counted_loop(body, items.length, emit_iteration, loop, else_label, nodes)
+    body.merge_variables([before, *loop.continue_states])
+    variables.forget_known(body, nodes)
+    _finish_loop(body, loop, else_label, node.orelse)
 
 
 def _unroll(body: Body, node: ast.For, items: tuple[Any, ...]) -> None:
     """Compile the body of a loop once for each item, which is known while compiling."""
     nodes = [node.target, *node.body]
-    with variables.note_unset(body, [node.target], node.body, node.orelse):
-        loop, is_reached = Loop("", body.emit.new_block()), True
-        body.loops.append(loop)
-        for item in items:
-            loop.step, loop.turned = body.emit.new_block(), []
-            variables.forget_known(body, nodes, is_unrolled=True)
-            variables.assign(body, node.target, item)
-            _run_body(body, node.body, loop)
-            body.emit.start(loop.step)
-            body.go_on(loop.turned)
-            if not loop.turned:
-                body.emit.end("unreachable")
-                is_reached = False
-                break
-        otherwise = body.emit.new_block()
-        if is_reached:
-            variables.forget_known(body, nodes, is_unrolled=True)
-            body.emit.jump(otherwise)
-        _end_loop(body, loop, otherwise, node.orelse, is_reached)
+    variables.flag_unset(body, [*nodes, *node.orelse])
+    loop, is_else_reached = Loop("", body.emit.new_block()), True
+    body.loops.append(loop)
+    for item in items:
+        loop.continue_label, loop.continue_states = body.emit.new_block(), []
+        variables.forget_known(body, nodes, is_unrolled=True)
+        variables.assign(body, node.target, item)
+        _compile_loop_body(body, node.body, loop)
+        body.emit.start_block(loop.continue_label)
+        body.merge_variables(loop.continue_states)
+        if not loop.continue_states:  # every path leaves the loop
+            body.emit.terminate("unreachable")
+            is_else_reached = False
+            break
+    else_label = body.emit.new_block()
+    if is_else_reached:
+        variables.forget_known(body, nodes, is_unrolled=True)
+        body.emit.jump(else_label)
+    _finish_loop(body, loop, else_label, node.orelse, is_else_reached)
 
 
 @visits(ast.Break)
 def _break(body: Body, node: ast.Break) -> None:
-    body.loops[-1].left.append(body.state())
-    body.emit.jump(body.loops[-1].end)
+    body.loops[-1].break_states.append(body.save_variables())
+    body.emit.jump(body.loops[-1].break_label)
 
 
 @visits(ast.Continue)
 def _continue(body: Body, node: ast.Continue) -> None:
-    body.loops[-1].turned.append(body.state())
-    body.emit.jump(body.loops[-1].step)
+    body.loops[-1].continue_states.append(body.save_variables())
+    body.emit.jump(body.loops[-1].continue_label)
 
 
 def _find_conflicts(node: ast.AST) -> Iterator[str]:
@@ -379,5 +384,5 @@ def _find_conflicts(node: ast.AST) -> Iterator[str]:
     yield from reads & changes
 
 
-def _has_list(value: Any) -> bool:
-    return any(isinstance(each, list | ListValue) for each in walk(value))
+def _contains_list(value: Any) -> bool:
+    return any(isinstance(each, list | ListValue) for each in iter_nested(value))

@@ -45,17 +45,17 @@ class Scalar:
 
     Attributes:
         kind: its type.
-        text: LLVM value.
+        operand: LLVM value, such as "%v1" or "7"; "" in a template.
         low, high: bounds of an INT; others ignore them.
-        narrow: dtype of an element of an array of less than 64 bits, with which NumPy calculates in
-            as few; "" for others.
+        narrow_dtype: dtype of an element of an array of less than 64 bits, with which NumPy
+            calculates in as few; "" for others.
     """
 
     kind: Kind
-    text: str
+    operand: str
     low: int = LOWEST
     high: int = HIGHEST
-    narrow: str = ""
+    narrow_dtype: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +70,8 @@ class RecordType:
         capacity: length that array fields seem to have; beyond their end they read element 0.
         is_writable: False for records that all worlds share.
         wraps: False if no index of array fields counts from the end, in programs without tests.
-        writers: by array field, a function (record, place, value) that writes an element, in place
-            of a plain store; `place` counts the elements in the order of memory.
+        writers: by array field, a function (record, index, value) that writes an element, in place
+            of a plain store; `index` counts the elements in the order of memory.
         arrays: fields that hold the address and the length of an array, by name, with the shape of
             an element (), its dtype, and its record type or None.
         outer: the record type whose records contain these and that `writers` get, and the offset
@@ -111,13 +111,13 @@ class Writer:
 
     Attributes:
         record: record with the array.
-        back: bytes from the record that the function gets to `record`.
-        start: bytes from `record` to the array.
-        function: (record, place, value).
+        offset_in_outer: offset of `record` in the record that the function gets, in bytes.
+        start: offset of the array in `record`, in bytes.
+        function: (record, index, value).
     """
 
     record: Record
-    back: int
+    offset_in_outer: int
     start: int
     function: Callable[..., None]
 
@@ -217,7 +217,7 @@ def to_known(value: Any) -> Any:
     are."""
     if not isinstance(value, np.generic) or isinstance(value, np.uint64 | np.void):
         return value
-    return value if narrow_of(value) else value.item()
+    return value if narrow_dtype_of(value) else value.item()
 
 
 def kind_of(value: Any) -> Kind:
@@ -247,11 +247,11 @@ def bounds_of(value: int | Scalar) -> tuple[int, int]:
     return (0, 1) if value.kind is Kind.BOOL else (value.low, value.high)
 
 
-def narrow_of(*values: Any) -> str:
+def narrow_dtype_of(*values: Any) -> str:
     """Return the dtype of a narrow number among some numbers; "" if there is none."""
     for value in values:
-        if isinstance(value, Scalar) and value.narrow:
-            return value.narrow
+        if isinstance(value, Scalar) and value.narrow_dtype:
+            return value.narrow_dtype
         if isinstance(value, np.integer | np.floating) and value.itemsize < 8:
             return value.dtype.name
     return ""
@@ -313,11 +313,11 @@ def with_parts(value: Any, parts: Iterable[Any]) -> Any:
     return value
 
 
-def walk(value: Any) -> Iterator[Any]:
+def iter_nested(value: Any) -> Iterator[Any]:
     """Yield a value, and all values within it."""
     yield value
     for part in parts_of(value):
-        yield from walk(part)
+        yield from iter_nested(part)
 
 
 def storage_key(value: Any) -> Any:
@@ -327,16 +327,21 @@ def storage_key(value: Any) -> Any:
         return type(value), value
     match value:
         case Scalar():
-            return value.kind, value.narrow
+            return value.kind, value.narrow_dtype
         case Record():
             return Record, id(value.type)
         case ArrayValue(writer=writer):
             flags = value.is_writable, value.is_contiguous, value.is_numpy, value.wraps
-            key = writer and (id(writer.record.type), writer.back, writer.start, writer.function)
+            key = writer and (
+                id(writer.record.type),
+                writer.offset_in_outer,
+                writer.start,
+                writer.function,
+            )
             own = id(value.record), value.capacity, len(value.shape), key
             return ArrayValue, str(value.dtype), *flags, *own
         case ListValue():
-            return ListValue, form_of(value.item), len(value.columns) or value.name
+            return ListValue, version_key(value.item), len(value.columns) or value.name
         case Range():
             return Range
         case Method():
@@ -353,19 +358,19 @@ def storage_key(value: Any) -> Any:
 _COMPARABLE = int, str, np.dtype, FunctionType
 
 
-def form_of(value: Any) -> Any:
+def version_key(value: Any) -> Any:
     """Return a hashable key, equal for values with the same known parts and the same kinds of
-    unknown ones. A function is compiled once for each form of its arguments."""
+    unknown ones. A function is compiled once for each key of its arguments."""
     parts = parts_of(value)
-    return (storage_key(value), *map(form_of, parts)) if parts else storage_key(value)
+    return (storage_key(value), *map(version_key, parts)) if parts else storage_key(value)
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One LLVM value within a value: its LLVM type and text."""
+    """One LLVM value within a value: its LLVM type, and its name or constant."""
 
     llvm: str
-    text: str
+    operand: str
 
 
 def _has_pointer(value: Any) -> bool:
@@ -378,28 +383,28 @@ _IN_MEMORY = Record, ArrayValue
 def leaves(value: Any) -> list[Leaf]:
     """Return the LLVM values of a value, in the order in which `rebuild` takes them."""
     if isinstance(value, Scalar):
-        return [Leaf(value.kind.llvm, value.text)]
+        return [Leaf(value.kind.llvm, value.operand)]
     found = [Leaf("ptr", value.pointer)] if _has_pointer(value) else []
     for part in parts_of(value):
         found += leaves(part)
     return found
 
 
-def rebuild(value: Any, texts: Iterator[str]) -> Any:
-    """Return a value of the same form with the LLVM values `texts`."""
-    if isinstance(value, Scalar):
-        return Scalar(value.kind, next(texts), value.low, value.high, value.narrow)
-    if _has_pointer(value):
-        value = replace(value, pointer=next(texts))
-    parts = parts_of(value)
-    return with_parts(value, [rebuild(part, texts) for part in parts]) if parts else value
+def rebuild(template: Any, operands: Iterator[str]) -> Any:
+    """Return a value like `template` with the next LLVM values of `operands`."""
+    if isinstance(template, Scalar):
+        return replace(template, operand=next(operands))
+    if _has_pointer(template):
+        template = replace(template, pointer=next(operands))
+    parts = parts_of(template)
+    return with_parts(template, [rebuild(part, operands) for part in parts]) if parts else template
 
 
 def forget_bounds(value: Any) -> Any:
     """Return a value without the bounds of its integers: a function that is compiled for it serves
     all values of its form. Lengths stay at least 0."""
     if isinstance(value, Scalar):
-        return Scalar(value.kind, value.text, narrow=value.narrow)
+        return Scalar(value.kind, value.operand, narrow_dtype=value.narrow_dtype)
     if isinstance(value, ListValue):
         value = replace(value, name="") if value.columns else value
     parts = [forget_bounds(part) for part in parts_of(value)]

@@ -1,10 +1,9 @@
-"""Local variables of a function: their forms and their memory."""
+"""Local variables of a function: their values or templates, and their memory."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gv_engine.compiler.language import arrays, flow, memory, sequences
@@ -24,115 +23,122 @@ from gv_engine.compiler.language.values import (
     Scalar,
     describe,
     forget_bounds,
-    form_of,
     is_known,
     is_number,
+    iter_nested,
     kind_of,
     leaves,
-    narrow_of,
+    narrow_dtype_of,
     rebuild,
     to_known,
-    walk,
+    version_key,
     with_parts,
 )
 
 
 def make_growing(body: Body, name: str, value: Any, item: Any) -> Any:
-    """Return the list that a variable takes; other values as they are. `item` is the form of
-    its items; None if no try has found it yet."""
+    """Emit a copy of a list into one that the variable `name` may change, and return the copy;
+    return other values as they are. `item` is a template of the items; None if no try has found it
+    yet."""
     if not isinstance(value, list | ListValue):
         return value
-    head = memory.allocate(
-        body, constant(sequences.HEAD + 8 * len(sequences.numbers_of(item) if item else ()))
-    )
+    num_columns = len(sequences.item_numbers(item)) if item else 0
+    head = memory.allocate(body, constant(sequences.HEAD_SIZE + 8 * num_columns))
     body.emit.do(f"store i64 0, ptr {head}")
     body.emit.do(f"store i64 0, ptr {body.emit.offset(head, 8)}")
-    grown = ListValue((), item, name, head)
-    items = sequences.iterate(body, value)
+    copied = ListValue((), item, name, head)
+    items = sequences.get_items(body, value)
     if isinstance(items, tuple):
         for each in items:
-            sequences.append_item(body, grown, each)
+            sequences.append_item(body, copied, each)
     else:
-        flow.repeat(body, items.length, lambda k: sequences.append_item(body, grown, items.read(k)))
-    return grown
+        flow.emit_loop(
+            body, items.length, lambda k: sequences.append_item(body, copied, items.read(k))
+        )
+    return copied
 
 
 def read_variable(body: Body, name: str) -> Any:
-    """Return the value of a local variable."""
+    """Return the value of a local variable; emit loads if it is in memory.
+
+    Raises:
+        Unknown: only code below assigns the variable, and no earlier try has found its template.
+        CompileAgain: the value must be in memory.
+    """
     if name not in body.variables:
-        if name not in body.hints.forms:
-            body.early.setdefault(name, body.node)
+        if name not in body.hints.templates:
+            body.early_reads.setdefault(name, body.node)
             raise Unknown
-        body.variables[name] = _keep(body, name, body.hints.forms[name])
+        body.variables[name] = _get_shared(body, name, body.hints.templates[name])
     if name not in body.set_names:
         body.carried.add(name)
     if name not in body.set_names and body.is_checked:
-        if name not in body.flags:
+        if name not in body.is_set_flags:
             body.refuse(f"{name!r} may not be set here: set it before")
-        is_set = body.emit.get(f"load i1, ptr {body.flags[name]}")
-        unset = body.emit.get(f"xor i1 {is_set}, true")
-        body.fail_if(
-            Scalar(Kind.BOOL, unset), f"UnboundLocalError: the variable {name!r} is not set"
-        )
+        is_set = body.emit.value(f"load i1, ptr {body.is_set_flags[name]}")
+        is_unset = Scalar(Kind.BOOL, body.emit.value(f"xor i1 {is_set}, true"))
+        body.fail_if(is_unset, f"UnboundLocalError: the variable {name!r} is not set")
     variable = body.variables[name]
-    if isinstance(variable.form, Mixed):
+    if isinstance(variable.template, Mixed):
         if name in body.hints.shared:
-            body.refuse(f"{name!r} is {variable.form}: it needs one value while compiling")
+            body.refuse(f"{name!r} is {variable.template}: it needs one value while compiling")
         body.hints.shared.add(name)
         raise CompileAgain
     if not variable.slots:
         if name not in body.set_names and not variable.is_known:
             body.hints.stored.add(name)
             raise CompileAgain
-        return variable.form
-    texts = [
-        body.emit.get(f"load {leaf.llvm}, ptr {slot}")
-        for leaf, slot in zip(leaves(variable.form), variable.slots)
+        return variable.template
+    operands = [
+        body.emit.value(f"load {leaf.llvm}, ptr {slot}")
+        for leaf, slot in zip(leaves(variable.template), variable.slots)
     ]
-    return rebuild(variable.form, iter(texts))
+    return rebuild(variable.template, iter(operands))
 
 
 def assign_name(body: Body, name: str, value: Any, is_argument: bool = False) -> None:
-    """Assign a value to a local variable. It stays known while compiling if only this place
-    assigns the variable, or if it is no number."""
-    if name in body.grown and not is_argument:
-        value = make_growing(body, name, value, body.hints.items.get(name))
-    elif _has_growing_items(value):
+    """Assign a value to a local variable; emit stores if it is in memory. A known value stays known
+    if only one statement assigns the variable, or if it is no number."""
+    if name in body.changed_lists and not is_argument:
+        value = make_growing(body, name, value, body.hints.item_templates.get(name))
+    elif _contains_growing_list(value):
         body.refuse("a list that grows has one name: the other one would not see its items")
-    value = body.forms[name] = to_known(value)
+    value = body.last_values[name] = to_known(value)
     is_shared = body.source.assigned[name] > 1 or name in body.hints.shared
-    if is_shared and (name in body.shared or _has_numbers(value)):
-        variable = _share(body, name, value)
+    if is_shared and (name in body.shared or _contains_numbers(value)):
+        variable = _assign_shared(body, name, value)
     elif name in body.hints.stored:
         variable = body.variables[name] = _new_variable(body, value)
     else:
         variable = body.variables[name] = LocalVariable(value, [])
     if variable.slots:
-        for leaf, slot in zip(leaves(flow.fit(body, value, variable.form)), variable.slots):
-            body.emit.do(f"store {leaf.llvm} {leaf.text}, ptr {slot}")
-    if name in body.flags:
-        body.emit.do(f"store i1 true, ptr {body.flags[name]}")
+        converted = flow.convert_to_template(body, value, variable.template)
+        for leaf, slot in zip(leaves(converted), variable.slots):
+            body.emit.do(f"store {leaf.llvm} {leaf.operand}, ptr {slot}")
+    if name in body.is_set_flags:
+        body.emit.do(f"store i1 true, ptr {body.is_set_flags[name]}")
     body.set_names.add(name)
 
 
-def _new_variable(body: Body, form: Any) -> LocalVariable:
-    return LocalVariable(form, [body.emit.slot(leaf.llvm) for leaf in leaves(form)])
+def _new_variable(body: Body, template: Any) -> LocalVariable:
+    return LocalVariable(template, [body.emit.alloca(leaf.llvm) for leaf in leaves(template)])
 
 
-def _share(body: Body, name: str, value: Any) -> LocalVariable:
-    """Return a variable whose form can hold the values of all places that assign it."""
-    form = body.hints.forms.get(name, _widen(value))
-    variable = body.variables[name] = _keep(body, name, form)
-    joined = _widen(flow.join(body, variable.form, value))
-    if form_of(joined) != form_of(variable.form):
-        body.hints.forms[name] = joined
+def _assign_shared(body: Body, name: str, value: Any) -> LocalVariable:
+    """Return the variable `name`, whose memory can hold the values of all statements that assign
+    it; compile again if it cannot hold `value`."""
+    template = body.hints.templates.get(name, _to_template(value))
+    variable = body.variables[name] = _get_shared(body, name, template)
+    joined = _to_template(flow.join_values(body, variable.template, value))
+    if version_key(joined) != version_key(variable.template):
+        body.hints.templates[name] = joined
         raise CompileAgain
     return variable
 
 
-def _keep(body: Body, name: str, form: Any) -> LocalVariable:
+def _get_shared(body: Body, name: str, template: Any) -> LocalVariable:
     if name not in body.shared:
-        body.shared[name] = _new_variable(body, form)
+        body.shared[name] = _new_variable(body, template)
     return body.shared[name]
 
 
@@ -141,14 +147,14 @@ def assign(body: Body, target: ast.expr, value: Any) -> None:
     outer, body.node = body.node, target
     match target:
         case ast.Name(id="_") if not body.source.loads["_"]:
-            pass  # takes values of all forms
+            pass  # takes any values
         case ast.Name():
             assign_name(body, target.id, value)
         case ast.Tuple() | ast.List():
-            for part, each in zip(target.elts, _split(body, target.elts, value)):
+            for part, each in zip(target.elts, _unpack_targets(body, target.elts, value)):
                 assign(body, part.value if isinstance(part, ast.Starred) else part, each)
         case ast.Subscript():
-            owner = arrays.to_changeable(body, body.evaluate(target.value))
+            owner = arrays.to_mutable(body, body.evaluate(target.value))
             sequences.write_item(body, owner, body.evaluate(target.slice), value)
         case ast.Attribute():
             owner = body.evaluate(target.value)
@@ -160,70 +166,72 @@ def assign(body: Body, target: ast.expr, value: Any) -> None:
     body.node = outer
 
 
-def _split(body: Body, targets: list[ast.expr], value: Any) -> Sequence[Any]:
-    """Return a value for each target; `*name` takes what the others leave."""
-    stars = [k for k, target in enumerate(targets) if isinstance(target, ast.Starred)]
-    if not stars:
+def _unpack_targets(body: Body, targets: list[ast.expr], value: Any) -> Sequence[Any]:
+    """Return a value for each target; `*name` takes a list of what the others leave."""
+    star_indices = [k for k, target in enumerate(targets) if isinstance(target, ast.Starred)]
+    if not star_indices:
         return sequences.unpack(body, value, len(targets))
-    items, after = tuple(sequences.unpack(body, value)), len(targets) - 1 - stars[0]
+    items = tuple(sequences.unpack(body, value))
     if len(items) < len(targets) - 1:
         body.refuse(f"found {len(items)} values for {len(targets) - 1} names or more")
-    return (
-        *items[: stars[0]],
-        [*items[stars[0] : len(items) - after]],
-        *items[len(items) - after :],
-    )
+    (start,) = star_indices
+    stop = len(items) - (len(targets) - 1 - start)
+    return (*items[:start], [*items[start:stop]], *items[stop:])
 
 
 def forget_known(body: Body, nodes: Iterable[ast.AST], is_unrolled: bool = False) -> None:
-    """Forget known values of variables that a loop assigns: they may change
-    between its turns."""
+    """Forget known values of variables that a loop assigns: they may change between its
+    iterations."""
     stores = find_usage(*nodes).stores
     for name in stores.keys() & body.variables.keys() - body.shared.keys():
         variable = body.variables[name]
         if is_unrolled or (body.source.assigned[name] > 1 and variable.is_known):
-            body.variables[name] = LocalVariable(Mixed(variable.form, "another"), [])
+            body.variables[name] = LocalVariable(Mixed(variable.template, "another"), [])
 
 
-@contextmanager
-def note_unset(body: Body, *statements: Iterable[ast.AST]) -> Iterator[None]:
-    """Note for variables that these statements may set that they are not set yet."""
+def flag_unset(body: Body, nodes: Sequence[ast.AST]) -> None:
+    """In checked code, emit a flag, which is false yet, for each variable that these nodes may be
+    the first to set."""
     if body.is_checked:
-        names = find_usage(*(part for group in statements for part in group)).stores.keys()
-        for name in sorted(names - body.set_names - body.flags.keys()):
-            body.flags[name] = body.emit.slot("i1")
-            body.emit.do(f"store i1 false, ptr {body.flags[name]}")
-    yield
+        names = find_usage(*nodes).stores.keys()
+        for name in sorted(names - body.set_names - body.is_set_flags.keys()):
+            emit_unset_flag(body, name)
 
 
-def learn_early(body: Body) -> None:
-    """Compile again with what is known of variables that were read before this try knew them;
-    refuse those that nothing assigns before."""
-    known = body.early.keys() & body.forms.keys()
-    for name in known:
-        body.hints.forms[name] = _widen(body.forms[name])
+def emit_unset_flag(body: Body, name: str) -> None:
+    """Emit memory for a flag that tells if a variable is set, and a store of false."""
+    body.is_set_flags[name] = body.emit.alloca("i1")
+    body.emit.do(f"store i1 false, ptr {body.is_set_flags[name]}")
+
+
+def resolve_early_reads(body: Body) -> None:
+    """Compile again with the templates of variables that were read before this try knew them;
+    refuse those that no statement assigns."""
+    assigned = body.early_reads.keys() & body.last_values.keys()
+    for name in assigned:
+        body.hints.templates[name] = _to_template(body.last_values[name])
         body.hints.shared.add(name)
-    if known:
+    if assigned:
         raise CompileAgain
-    for name, node in body.early.items():
+    for name, node in body.early_reads.items():
         body.node = node
         body.refuse(f"{name!r} is not set here")
 
 
-def _has_numbers(value: Any) -> bool:
+def _contains_numbers(value: Any) -> bool:
     if isinstance(value, tuple):
-        return any(map(_has_numbers, value))
+        return any(map(_contains_numbers, value))
     return is_number(value) or not is_known(value)
 
 
-def _has_growing_items(value: Any) -> bool:
-    return any(isinstance(each, ListValue) and bool(each.name) for each in walk(value))
+def _contains_growing_list(value: Any) -> bool:
+    return any(isinstance(each, ListValue) and bool(each.name) for each in iter_nested(value))
 
 
-def _widen(value: Any) -> Any:
-    """Return a form for a variable that is assigned in several places: numbers are not known."""
+def _to_template(value: Any) -> Any:
+    """Return a template of a variable that several statements assign: no number in it is known."""
     if is_number(value):
-        return Scalar(kind_of(value), "", narrow=narrow_of(value))
+        return Scalar(kind_of(value), "", narrow_dtype=narrow_dtype_of(value))
     if isinstance(value, tuple) or (isinstance(value, list) and not is_known(value)):
-        return with_parts(value, map(_widen, value))
+        return with_parts(value, map(_to_template, value))
     return forget_bounds(value)
