@@ -13,7 +13,7 @@ from typing import Any
 from gv_engine.compiler.language import comprehensions, sequences, variables
 from gv_engine.compiler.language.body import Body, Nested, visits
 from gv_engine.compiler.language.source import LIST_METHODS, analyze_code
-from gv_engine.compiler.language.values import Method, describe, is_growing, is_known
+from gv_engine.compiler.language.values import Method, Scalar, describe, is_growing, is_known
 from gv_engine.rules.functions import is_foreign
 
 
@@ -34,44 +34,53 @@ def _call(body: Body, node: ast.Call) -> Any:
     is_compiled = isinstance(function, FunctionType | Nested | Method)
     if is_compiled and any(map(partial(is_iterator, body), node.args)):
         body.refuse("an iterator is no argument in compiled code: use a list")
-    is_reduced = function in (any, all, sum) and node.args
-    if is_reduced and isinstance(generator := node.args[0], ast.GeneratorExp):
-        start = [*sequences.evaluate_all(body, node.args[1:]), *_keywords(body, node).values()]
-        if len(start) > (function is sum):
-            body.refuse(f"{function.__name__} takes fewer arguments")
-        parts = (*node.args[1:], *node.keywords)
-        if any(isinstance(each, ast.Call) for part in parts for each in ast.walk(part)):
-            body.refuse("the number that `sum` begins with is no call here: name it before")
-        return comprehensions.emit_reduction(
-            body, function, generator, comprehensions.check_sum_start(body, *start)
-        )
-    return call(body, function, [*sequences.evaluate_all(body, node.args)], _keywords(body, node))
+    if function in (any, all, sum) and node.args and isinstance(node.args[0], ast.GeneratorExp):
+        return _reduce_generator(body, node, function, node.args[0])
+    arguments = [*sequences.evaluate_all(body, node.args)]
+    return call(body, function, arguments, _evaluate_keywords(body, node))
 
 
-def _keywords(body: Body, node: ast.Call) -> dict[str, Any]:
+def _reduce_generator(
+    body: Body, node: ast.Call, function: Any, generator: ast.GeneratorExp
+) -> Scalar:
+    """Emit code for `any`, `all` or `sum` of a generator; return the result."""
+    start = [*sequences.evaluate_all(body, node.args[1:])]
+    start += _evaluate_keywords(body, node).values()
+    if len(start) > (1 if function is sum else 0):
+        body.refuse(f"{function.__name__} takes fewer arguments")
+    start_nodes = (*node.args[1:], *node.keywords)
+    if any(isinstance(each, ast.Call) for part in start_nodes for each in ast.walk(part)):
+        body.refuse("the number that `sum` begins with is no call here: name it before")
+    checked_start = comprehensions.check_sum_start(body, *start)
+    return comprehensions.emit_reduction(body, function, generator, checked_start)
+
+
+def _evaluate_keywords(body: Body, node: ast.Call) -> dict[str, Any]:
     if any(keyword.arg is None for keyword in node.keywords):
         body.refuse("`**values` does not compile")
     return {str(each.arg): body.evaluate(each.value) for each in node.keywords}
 
 
 def is_iterator(body: Body, node: ast.expr) -> bool:
-    """Return True for generators, `zip(…)` and so on, whose items Python gives out once."""
+    """Return True for an expression whose items Python gives out only once: a generator, or a call
+    of `enumerate`, `reversed` or `zip`."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         return body.evaluate(node.func) in (enumerate, reversed, zip)
     return isinstance(node, ast.GeneratorExp)
 
 
 def call(body: Body, function: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    """Return the result of a call."""
+    """Emit code for a call; return the result. Functions of the engine's objects and of constants
+    run while compiling, if their arguments are known."""
     if isinstance(function, Method) and isinstance(function.function, Nested):
         return call_nested(body, function.function, function.record, arguments, keywords)
     if isinstance(function, Nested):
         return call_nested(body, function, None, arguments, keywords)
     if isinstance(function, Method):
         return call(body, function.function, [function.record, *arguments], keywords)
-    if (emitted := body.library.get(function)) is not None:
+    if (emit_call := body.library.get(function)) is not None:
         try:
-            return emitted(body, *arguments, **keywords)
+            return emit_call(body, *arguments, **keywords)
         except (ArithmeticError, TypeError, ValueError) as error:
             body.refuse(f"{describe(function)}: {error}")
     if isinstance(function, FunctionType):
@@ -101,32 +110,34 @@ def _function_def(body: Body, node: ast.FunctionDef) -> None:
 
 @visits(ast.Lambda)
 def _lambda(body: Body, node: ast.Lambda | ast.FunctionDef) -> Nested:
-    """Return a function within this one."""
+    """Return a function within this one; it is compiled when it is called."""
     source = replace(body.source, **analyze_code(node))
-    own = source.assigned.keys()
-    free = sorted(source.loads.keys() & body.source.assigned.keys() - own)
+    free = sorted(source.loads.keys() & body.source.assigned.keys() - source.assigned.keys())
     source = replace(source, assigned=source.assigned + Counter(free))
     if getattr(node, "name", "") in free:
         body.refuse("a function within another one does not call itself in compiled code")
-    parts = node.args
-    parameters: list[tuple[str, Any, ast.expr | None]] = []
-    places = [*parts.posonlyargs, *parts.args]
-    missing = [None] * (len(places) - len(parts.defaults))
-    for each, default in zip(places, [*missing, *parts.defaults]):
-        parameters.append((each.arg, inspect.Parameter.POSITIONAL_OR_KEYWORD, default))
-    if parts.vararg:
-        parameters.append((parts.vararg.arg, inspect.Parameter.VAR_POSITIONAL, None))
-    for each, default in zip(parts.kwonlyargs, parts.kw_defaults):
-        parameters.append((each.arg, inspect.Parameter.KEYWORD_ONLY, default))
-    if parts.kwarg:
+    return Nested(body, source, _make_signature(body, node.args), tuple(free))
+
+
+def _make_signature(body: Body, arguments: ast.arguments) -> inspect.Signature:
+    """Return the parameters of a function within this one, with the values of their defaults."""
+    parameters: list[inspect.Parameter] = []
+
+    def add(argument: ast.arg, kind: Any, default: ast.expr | None) -> None:
+        value = _evaluate_default(body, default)
+        parameters.append(inspect.Parameter(argument.arg, kind, default=value))
+
+    positional = [*arguments.posonlyargs, *arguments.args]
+    no_defaults = [None] * (len(positional) - len(arguments.defaults))
+    for argument, default in zip(positional, [*no_defaults, *arguments.defaults]):
+        add(argument, inspect.Parameter.POSITIONAL_OR_KEYWORD, default)
+    if arguments.vararg:
+        add(arguments.vararg, inspect.Parameter.VAR_POSITIONAL, None)
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults):
+        add(argument, inspect.Parameter.KEYWORD_ONLY, default)
+    if arguments.kwarg:
         body.refuse("`**keywords` does not compile")
-    signature = inspect.Signature(
-        [
-            inspect.Parameter(name, kind, default=_evaluate_default(body, default))
-            for name, kind, default in parameters
-        ]
-    )
-    return Nested(body, source, signature, tuple(free))
+    return inspect.Signature(parameters)
 
 
 def _evaluate_default(body: Body, node: ast.expr | None) -> Any:
@@ -143,8 +154,8 @@ def call_nested(
     arguments: list[Any],
     keywords: dict[str, Any],
 ) -> Any:
-    """Return the result of a call of a function within another one, with the variables that it
-    reads; None for those that they have here."""
+    """Emit a call of a function within another one; return the result. `captured` are the values of
+    the variables that it reads, None to read them here."""
     if captured is None:
         if function.free and function.owner is not body:
             body.refuse(f"{function.__name__} reads variables of another function")

@@ -24,6 +24,7 @@ from gv_engine.compiler.language.arithmetic import NARROW_ARITHMETIC
 from gv_engine.compiler.language.body import Body, visits
 from gv_engine.compiler.language.emitter import constant
 from gv_engine.compiler.language.values import (
+    Iterated,
     Kind,
     ListValue,
     Scalar,
@@ -37,7 +38,7 @@ from gv_engine.compiler.language.values import (
 
 
 def check_sum_start(body: Body, start: Any = 0) -> int | Scalar:
-    """Return the number that a sum begins with; refuse what is no integer."""
+    """Return the number with which a sum begins; refuse what is no integer."""
     if not is_number(start) or kind_of(start) is not Kind.INT or narrow_dtype_of(start):
         body.refuse(f"found {describe(start)} in place of an integer that `sum` begins with")
     return start  # type: ignore[no-any-return]
@@ -45,51 +46,61 @@ def check_sum_start(body: Body, start: Any = 0) -> int | Scalar:
 
 @visits(ast.ListComp, ast.GeneratorExp)
 def _list_comp(body: Body, node: ast.ListComp | ast.GeneratorExp) -> Any:
-    """Return a list of values if what is iterated is known item by item, else an array."""
+    """Return a list of Python if the items over which the comprehension goes and its conditions are
+    known one by one; else emit a loop, and return a list in memory."""
     generator = node.generators[0]
     items = sequences.get_items(body, body.evaluate(generator.iter))
     if isinstance(items, tuple):
-        is_listed = len(node.generators) > 1 or not generator.ifs or not items
-        if is_listed or _are_filters_known(body, generator, items):
+        has_conditions = len(node.generators) == 1 and generator.ifs and items
+        if not has_conditions or _are_filters_known(body, generator, items):
             return _unroll(body, node.elt, node.generators, items)
         items = sequences.to_table(body, items)
     if len(node.generators) > 1:
         body.refuse("a list takes one `for` over items that are not known: write loops")
+    return _emit_list_loop(body, node.elt, generator, items)
+
+
+def _emit_list_loop(
+    body: Body, element: ast.expr, generator: ast.comprehension, items: Iterated
+) -> ListValue:
+    """Emit the loop of a comprehension; return its list, with memory for all items."""
     length = items.length
-    count = body.emit.alloca("i64")
-    body.emit.do(f"store i64 0, ptr {count}")
-    width = len(node.elt.elts) if isinstance(node.elt, ast.Tuple) else 1
+    count_slot = body.emit.alloca("i64")
+    body.emit.do(f"store i64 0, ptr {count_slot}")
+    width = len(element.elts) if isinstance(element, ast.Tuple) else 1
     # eight bytes for each number, before its type is known
     columns = [arrays.allocate_array(body, length, np.dtype(np.int64)) for _ in range(width)]
 
-    def add(k: Scalar) -> None:
+    def append(k: Scalar) -> None:
         variables.assign(body, generator.target, items.read(k))
-        for end in _skip_unless(body, generator.ifs):
-            value = body.evaluate(node.elt)
-            place = Scalar(Kind.INT, body.emit.value(f"load i64, ptr {count}"), 0)
+        for skip_label in _skip_unless(body, generator.ifs):
+            value = body.evaluate(element)
+            count = Scalar(Kind.INT, body.emit.value(f"load i64, ptr {count_slot}"), 0)
             for j, part in enumerate(value if isinstance(value, tuple) else (value,)):
                 number = arithmetic.to_number(body, part)
                 dtype = number.kind.dtype
                 if number.narrow_dtype:
                     body.refuse(NARROW_ARITHMETIC.format(number.narrow_dtype))
                 columns[j] = replace(columns[j], dtype=dtype, strides=(dtype.itemsize,))
-                memory.store(
-                    body, arrays.element_address(body, columns[j], (place,), True), dtype, number
-                )
-            after = body.emit.value(f"add i64 {place.operand}, 1")
-            body.emit.do(f"store i64 {after}, ptr {count}")
-            body.emit.jump(end)
+                pointer = arrays.element_address(body, columns[j], (count,), is_inside=True)
+                memory.store(body, pointer, dtype, number)
+            new_count = body.emit.value(f"add i64 {count.operand}, 1")
+            body.emit.do(f"store i64 {new_count}, ptr {count_slot}")
+            body.emit.jump(skip_label)
 
-    flow.emit_loop(body, length, add, [generator.target, *generator.ifs, node.elt])
-    size = Scalar(Kind.INT, body.emit.value(f"load i64, ptr {count}"), 0, bounds_of(length)[1])
-    found = tuple(replace(column, shape=(size,)) for column in columns)
-    item = tuple(Scalar(kind_of_dtype(each.dtype), "") for each in found)
-    return ListValue(found, item if isinstance(node.elt, ast.Tuple) else item[0])
+    flow.emit_loop(body, length, append, [generator.target, *generator.ifs, element])
+    count = body.emit.value(f"load i64, ptr {count_slot}")
+    size = Scalar(Kind.INT, count, 0, bounds_of(length)[1])
+    templates = tuple(Scalar(kind_of_dtype(column.dtype), "") for column in columns)
+    return ListValue(
+        tuple(replace(column, shape=(size,)) for column in columns),
+        templates if isinstance(element, ast.Tuple) else templates[0],
+    )
 
 
 def _are_filters_known(body: Body, generator: ast.comprehension, items: tuple[Any, ...]) -> bool:
-    """Return True if the tests of a comprehension do not depend on the running program. Their
-    code here stands where nothing reaches it."""
+    """Return True if the conditions of a comprehension do not depend on the running program. The
+    code for this test is emitted where nothing reaches it."""
     block = body.emit.block
     assert block is not None
     with body.branching() as fork:
@@ -110,17 +121,17 @@ def _unroll(
     generators: list[ast.comprehension],
     items: tuple[Any, ...],
 ) -> Any:
-    """Return the list of a comprehension over known items."""
+    """Return the list of a comprehension, whose element is evaluated once for each item."""
     values: list[Any] = []
     generator, *inner = generators
     for item in items:
         variables.assign(body, generator.target, item)
         is_taken = all(map(partial(_require_known_condition, body), generator.ifs))
         if is_taken and inner:
-            more = sequences.get_items(body, body.evaluate(inner[0].iter))
-            if not isinstance(more, tuple):
+            inner_items = sequences.get_items(body, body.evaluate(inner[0].iter))
+            if not isinstance(inner_items, tuple):
                 body.refuse("a list takes one `for` over items that are not known: write loops")
-            values += _unroll(body, element, inner, more)
+            values += _unroll(body, element, inner, inner_items)
         elif is_taken:
             values.append(body.evaluate(element))
     return values
@@ -134,66 +145,74 @@ def _require_known_condition(body: Body, test: ast.expr) -> bool:
 
 
 def _skip_unless(body: Body, tests: list[ast.expr]) -> Iterator[str]:
-    """Yield once the label to jump to at the end of the code that runs if all tests hold."""
-    end = body.emit.new_block()
+    """Emit jumps for code that is skipped unless all tests hold. Yield once, for that code, the
+    label to which it must jump at its end; continue there."""
+    skip_label = body.emit.new_block()
     for test in tests:
-        found = expressions.emit_condition(body, test)
-        if found is True:
+        condition = expressions.emit_condition(body, test)
+        if condition is True:
             continue
-        more = body.emit.new_block()
-        body.emit.branch(arithmetic.to_number(body, found).operand, more, end)
-        body.emit.start_block(more)
-    yield end
-    body.emit.start_block(end)
+        next_label = body.emit.new_block()
+        body.emit.branch(arithmetic.to_number(body, condition).operand, next_label, skip_label)
+        body.emit.start_block(next_label)
+    yield skip_label
+    body.emit.start_block(skip_label)
 
 
-def emit_reduction(body: Body, function: Any, node: ast.GeneratorExp, start: int | Scalar) -> Any:
-    """Return `any`, `all` or `sum` of a generator; `any` and `all` stop as soon as Python."""
-    is_sum, found, end = function is sum, function is not all, body.emit.new_block()
-    first = arithmetic.to_int(body, start) if is_sum else constant(function is all)
-    result = body.emit.alloca(first.kind.llvm)
-    body.emit.do(f"store {first.kind.llvm} {first.operand}, ptr {result}")
+def emit_reduction(
+    body: Body, function: Any, node: ast.GeneratorExp, start: int | Scalar
+) -> Scalar:
+    """Emit loops for `any`, `all` or `sum` of a generator; return the result. `any` and `all` stop
+    at the first item that decides."""
+    is_sum, is_any = function is sum, function is any
+    first = arithmetic.to_int(body, start) if is_sum else constant(not is_any)
+    llvm = first.kind.llvm
+    end_label, slot = body.emit.new_block(), body.emit.alloca(llvm)
+    body.emit.do(f"store {llvm} {first.operand}, ptr {slot}")
 
     def add() -> None:
-        before = Scalar(Kind.INT, body.emit.value(f"load i64, ptr {result}"))
-        total = operators.emit_operator(body, ast.Add(), before, body.evaluate(node.elt))
-        if total.kind is not Kind.INT:
+        total = Scalar(Kind.INT, body.emit.value(f"load i64, ptr {slot}"))
+        new_total = operators.emit_operator(body, ast.Add(), total, body.evaluate(node.elt))
+        if new_total.kind is not Kind.INT:
             body.refuse("`sum` of fractions rounds by version of Python: use add_up")
-        body.emit.do(f"store i64 {total.operand}, ptr {result}")
+        body.emit.do(f"store i64 {new_total.operand}, ptr {slot}")
 
-    def look() -> None:
-        test = expressions.emit_condition(body, node.elt)
-        hit, skip = body.emit.new_block(), body.emit.new_block()
-        wanted = test if found else arithmetic.emit_not(body, test)
-        body.emit.branch(arithmetic.to_number(body, wanted).operand, hit, skip)
-        body.emit.start_block(hit)
-        body.emit.do(f"store i1 {constant(found).operand}, ptr {result}")
-        body.emit.jump(end)
-        body.emit.start_block(skip)
+    def stop_if_decided() -> None:
+        condition = expressions.emit_condition(body, node.elt)
+        stop_label, next_label = body.emit.new_block(), body.emit.new_block()
+        is_decided = condition if is_any else arithmetic.emit_not(body, condition)
+        body.emit.branch(arithmetic.to_number(body, is_decided).operand, stop_label, next_label)
+        body.emit.start_block(stop_label)
+        body.emit.do(f"store i1 {constant(is_any).operand}, ptr {slot}")
+        body.emit.jump(end_label)
+        body.emit.start_block(next_label)
 
-    _emit_nested_loops(body, node.generators, node.elt, add if is_sum else look)
-    body.emit.jump(end)
-    body.emit.start_block(end)
-    text = body.emit.value(f"load {first.kind.llvm}, ptr {result}")
-    return Scalar(first.kind, text)
+    _emit_nested_loops(body, node.generators, node.elt, add if is_sum else stop_if_decided)
+    body.emit.jump(end_label)
+    body.emit.start_block(end_label)
+    return Scalar(first.kind, body.emit.value(f"load {llvm}, ptr {slot}"))
 
 
 def _emit_nested_loops(
     body: Body,
     generators: list[ast.comprehension],
     element: ast.expr,
-    act: Callable[[], None],
+    emit_item: Callable[[], None],
 ) -> None:
-    """Call `act` for all items of the generators of a comprehension."""
+    """Emit the loops of the generators of a comprehension; `emit_item` emits the code within the
+    innermost one."""
     generator, *inner = generators
     items = sequences.get_items(body, body.evaluate(generator.iter))
     table = sequences.to_table(body, items) if isinstance(items, tuple) else items
 
     def visit(k: Scalar) -> None:
         variables.assign(body, generator.target, table.read(k))
-        for skip in _skip_unless(body, generator.ifs):
-            _emit_nested_loops(body, inner, element, act) if inner else act()
-            body.emit.jump(skip)
+        for skip_label in _skip_unless(body, generator.ifs):
+            if inner:
+                _emit_nested_loops(body, inner, element, emit_item)
+            else:
+                emit_item()
+            body.emit.jump(skip_label)
 
-    nodes = [part for each in inner for part in (each.target, each.iter, *each.ifs)]
+    nodes = [node for each in inner for node in (each.target, each.iter, *each.ifs)]
     flow.emit_loop(body, table.length, visit, [generator.target, *generator.ifs, *nodes, element])

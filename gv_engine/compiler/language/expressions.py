@@ -32,7 +32,7 @@ from gv_engine.compiler.language.values import (
 )
 
 _CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
-"""Functions by the number of a conversion such as `!r` in a text."""
+"""Functions by the character code of a conversion such as `!r` in an f-string."""
 
 
 @visits(ast.Name)
@@ -82,8 +82,8 @@ def _joined_str(body: Body, node: ast.JoinedStr) -> str:
         if not is_known(value):
             body.refuse("a text in compiled code is known before the program runs")
         spec = body.evaluate(part.format_spec) if part.format_spec else ""
-        if (convert := _CONVERSIONS.get(part.conversion)) is not None:
-            value = convert(value)
+        if part.conversion in _CONVERSIONS:
+            value = _CONVERSIONS[part.conversion](value)
         parts.append(format(value, spec))
     return "".join(parts)
 
@@ -109,49 +109,49 @@ def _compare(body: Body, node: ast.Compare) -> Any:
 
 
 def _compare_chain(body: Body, left: Any, ops: list[ast.cmpop], nodes: list[ast.expr]) -> Any:
-    """Return `left op node op …`; what follows a false comparison is not evaluated."""
+    """Emit code for `left op node op …`; the running program does not evaluate what follows a false
+    comparison."""
     is_set = isinstance(nodes[0], ast.Set) and isinstance(ops[0], ast.In | ast.NotIn)
     right = _tuple(body, nodes[0]) if is_set else body.evaluate(nodes[0])
-    found = operators.emit_comparison(body, ops[0], left, right)
+    result = operators.emit_comparison(body, ops[0], left, right)
     if len(ops) == 1:
-        return found
+        return result
     return flow.emit_conditional(
-        body, found, lambda: _compare_chain(body, right, ops[1:], nodes[1:]), lambda: found
+        body, result, lambda: _compare_chain(body, right, ops[1:], nodes[1:]), lambda: result
     )
 
 
 def emit_condition(body: Body, node: ast.expr) -> Scalar | bool:
-    """Return the truth of an expression, known or not."""
+    """Emit code for the truth of an expression; return it, known or not."""
     if isinstance(node, ast.BoolOp):
         return _emit_bool_condition(body, node.values, isinstance(node.op, ast.And))
     return arithmetic.emit_truth(body, body.evaluate(node))
 
 
 def _emit_bool_condition(body: Body, nodes: list[ast.expr], is_and: bool) -> Scalar | bool:
-    """Return the truth of `a and b …`, or of `a or b …`."""
+    """Emit code for the truth of `a and b …`, or of `a or b …`; return it, known or not."""
     first = emit_condition(body, nodes[0])
     if len(nodes) == 1 or (isinstance(first, bool) and first is not is_and):
         return first
 
-    def rest() -> Any:
+    def emit_rest() -> Any:
         return _emit_bool_condition(body, nodes[1:], is_and)
 
-    decided: Scalar | bool = _emit_short_circuit(body, first, rest, lambda: first, is_and)
-    return decided
+    truth: Scalar | bool = _emit_short_circuit(body, first, emit_rest, first, is_and)
+    return truth
 
 
 def _emit_bool_op(body: Body, nodes: list[ast.expr], is_and: bool) -> Any:
-    """Return the operand that decides `a and b …`, or `a or b …`."""
+    """Emit code for `a and b …`, or `a or b …`; return the value of the operand that decides."""
     first = body.evaluate(nodes[0])
     if len(nodes) == 1:
         return first
 
-    def rest() -> Any:
+    def emit_rest() -> Any:
         return _emit_bool_op(body, nodes[1:], is_and)
 
-    return _emit_short_circuit(
-        body, arithmetic.emit_truth(body, first), rest, lambda: first, is_and
-    )
+    test = arithmetic.emit_truth(body, first)
+    return _emit_short_circuit(body, test, emit_rest, first, is_and)
 
 
 @visits(ast.IfExp)
@@ -165,16 +165,15 @@ def _if_exp(body: Body, node: ast.IfExp) -> Any:
 def _emit_short_circuit(
     body: Body,
     test: Scalar | bool,
-    rest: Callable[[], Any],
-    first: Callable[[], Any],
+    emit_rest: Callable[[], Any],
+    first: Any,
     is_and: bool,
 ) -> Any:
-    """Return `rest()` if the test leaves `and` (or `or`) undecided, else `first()`."""
-    return (
-        flow.emit_conditional(body, test, rest, first)
-        if is_and
-        else flow.emit_conditional(body, test, first, rest)
-    )
+    """Emit code for the rest of an `and` that runs if the test is true, or of an `or` that runs if
+    it is false; else the result is `first`."""
+    if is_and:
+        return flow.emit_conditional(body, test, emit_rest, lambda: first)
+    return flow.emit_conditional(body, test, lambda: first, emit_rest)
 
 
 VISITORS.update(
@@ -201,7 +200,8 @@ VISITORS.update(
 
 
 def read_attribute(body: Body, owner: Any, name: str) -> Any:
-    """Return the attribute `name` of a record, an array or a known object."""
+    """Return the attribute `name` of a record, an array or a known object; emit a load for a field
+    of a record."""
     if isinstance(owner, Record):
         return memory.read_field(body, owner, name)
     if isinstance(owner, ListValue):

@@ -59,8 +59,8 @@ def save_failure(record: Any) -> None:
 
 @emits(save_failure)
 def _save_failure(body: Body, record: Record) -> None:
-    place = body.emit.offset("%arena", BLAME)
-    memory.emit_memcpy(body, record.pointer, place, ARENA_HEAD - BLAME)
+    source = body.emit.offset("%arena", BLAME)
+    memory.emit_memcpy(body, record.pointer, source, ARENA_HEAD - BLAME)
 
 
 def call_marked(mark: int, function: Callable[..., Any], *values: Any) -> Any:
@@ -73,25 +73,23 @@ def call_marked(mark: int, function: Callable[..., Any], *values: Any) -> Any:
 def _call_marked(body: Body, mark: int, function: Callable[..., Any], *values: Any) -> Any:
     if body.library.get(function) is not None:
         return body.call_function(function, *values)
-    place = body.emit.offset("%arena", BLAME)
+    pointer = body.emit.offset("%arena", BLAME)
     if body.module.guards_loops:
-        outer = body.emit.value(f"load i64, ptr {place}")
-        body.emit.do(f"store i64 {mark}, ptr {place}")
-        result, code = body.call_with_code(function, *values)
-        if code is not None:
-            body.propagate_failure(code)
-        body.emit.do(f"store i64 {outer}, ptr {place}")
+        outer_mark = body.emit.value(f"load i64, ptr {pointer}")
+        body.emit.do(f"store i64 {mark}, ptr {pointer}")
+        result = body.call_function(function, *values)
+        body.emit.do(f"store i64 {outer_mark}, ptr {pointer}")
         return result
     result, code = body.call_with_code(function, *values)
 
-    def note() -> None:
-        before = body.emit.value(f"load i64, ptr {place}")
-        none = body.emit.value(f"icmp eq i64 {before}, 0")
-        after = body.emit.value(f"select i1 {none}, i64 {mark}, i64 {before}")
-        body.emit.do(f"store i64 {after}, ptr {place}")
+    def store_mark() -> None:
+        inner_mark = body.emit.value(f"load i64, ptr {pointer}")
+        has_none = body.emit.value(f"icmp eq i64 {inner_mark}, 0")
+        new_mark = body.emit.value(f"select i1 {has_none}, i64 {mark}, i64 {inner_mark}")
+        body.emit.do(f"store i64 {new_mark}, ptr {pointer}")
 
     if code is not None:
-        body.propagate_failure(code, note)
+        body.propagate_failure(code, store_mark)
     return result
 
 
@@ -102,16 +100,18 @@ def call_or_zeros(condition: bool, function: Callable[..., Any], *values: Any) -
 
 @emits(call_or_zeros)
 def _call_or_zeros(body: Body, condition: Any, function: Callable[..., Any], *values: Any) -> Any:
-    found: list[Any] = []
+    result: Any = None
 
-    def call() -> Any:
-        found.append(body.call_function(function, *values))
-        return found[0]
+    def emit_call() -> Any:
+        nonlocal result
+        result = body.call_function(function, *values)
+        return result
 
-    def zeros() -> Any:
-        return rebuild(found[0], (_ZEROS[leaf.llvm] for leaf in leaves(found[0])))
+    def make_zeros() -> Any:
+        return rebuild(result, (_ZEROS[leaf.llvm] for leaf in leaves(result)))
 
-    return flow.emit_conditional(body, arithmetic.emit_truth(body, condition), call, zeros)
+    test = arithmetic.emit_truth(body, condition)
+    return flow.emit_conditional(body, test, emit_call, make_zeros)
 
 
 def tabulate(count: int, function: Callable[..., Any], *values: Any) -> list[Any]:
@@ -130,12 +130,8 @@ def _tabulate(body: Body, count: int, function: Callable[..., Any], *values: Any
         result = body.call_function(function, k, *values)
         for column, leaf in zip(columns, leaves(result)):
             value = Scalar(_KINDS[leaf.llvm], leaf.operand)
-            memory.store(
-                body,
-                arrays.element_address(body, column, (k,), is_inside=True),
-                column.dtype,
-                value,
-            )
+            pointer = arrays.element_address(body, column, (k,), is_inside=True)
+            memory.store(body, pointer, column.dtype, value)
 
     flow.emit_loop(body, count, fill)
     return ListValue(columns, version.result)
@@ -147,8 +143,8 @@ def copy_constant(record: Any, start: int, values: Any) -> None:
 
 @emits(copy_constant)
 def _copy_constant(body: Body, record: Record, start: int, values: Any) -> None:
-    source, place = arrays.constant_array(body, values), body.emit.offset(record.pointer, start)
-    memory.emit_memcpy(body, place, source.pointer, len(values))
+    source, target = arrays.constant_array(body, values), body.emit.offset(record.pointer, start)
+    memory.emit_memcpy(body, target, source.pointer, len(values))
 
 
 def zero_bytes(record: Any, start: int) -> None:
@@ -157,25 +153,26 @@ def zero_bytes(record: Any, start: int) -> None:
 
 @emits(zero_bytes)
 def _zero_bytes(body: Body, record: Record, start: int) -> None:
-    place, size = body.emit.offset(record.pointer, start), record.type.dtype.itemsize - start
-    memory.emit_memset(body, place, 0, size)
+    target, size = body.emit.offset(record.pointer, start), record.type.dtype.itemsize - start
+    memory.emit_memset(body, target, 0, size)
 
 
 def set_bits(word: Any, first: int) -> list[int]:
-    """Return the places of the bits that are set in a uint64, counted from `first` on."""
+    """Return the indices of the bits that are set in a uint64, with `first` for the lowest bit."""
     return [first + k for k in range(64) if int(word) >> k & 1]
 
 
 @emits(set_bits)
 def _set_bits(body: Body, word: Any, first: Any) -> Iterated:
-    left, get = body.emit.alloca("i64"), body.emit.value
-    body.emit.do(f"store i64 {arithmetic.to_number(body, word).operand}, ptr {left}")
+    remaining_bits = body.emit.alloca("i64")
+    body.emit.do(f"store i64 {arithmetic.to_number(body, word).operand}, ptr {remaining_bits}")
 
     def take_lowest(_: Scalar) -> Any:
-        bits = get(f"load i64, ptr {left}")
+        bits = body.emit.value(f"load i64, ptr {remaining_bits}")
         lowest = body.call_external("llvm.cttz.i64", "i64", f"i64 {bits}", "i1 true")
-        less = get(f"sub i64 {bits}, 1")
-        body.emit.do(f"store i64 {get(f'and i64 {bits}, {less}')}, ptr {left}")
+        less_one = body.emit.value(f"sub i64 {bits}, 1")
+        without_lowest = body.emit.value(f"and i64 {bits}, {less_one}")
+        body.emit.do(f"store i64 {without_lowest}, ptr {remaining_bits}")
         return arithmetic.emit_arithmetic(body, ast.Add(), first, Scalar(Kind.INT, lowest, 0, 63))
 
     return Iterated(body.call_function(count_bits, word), take_lowest)
@@ -187,8 +184,7 @@ def prefetch(array: Any, *indices: int) -> None:
 
 @emits(prefetch)
 def _prefetch(body: Body, array: ArrayValue, *indices: Any) -> None:
-    place = arrays.element_address(body, array, indices, is_inside=True)
-    memory.emit_prefetch(body, place)
+    memory.emit_prefetch(body, arrays.element_address(body, array, indices, is_inside=True))
 
 
 def new_record(kind: RecordType) -> Any:

@@ -50,11 +50,11 @@ def _uint(body: Body, value: Any) -> Any:
     number = arithmetic.to_number(body, value)
     if number.kind is Kind.UINT:
         return number
-    whole = arithmetic.to_int(body, number)
-    if whole.low < 0 and body.is_checked:
-        negative = operators.emit_comparison(body, ast.Lt(), whole, 0)
-        body.fail_if(negative, "OverflowError: a negative integer is no uint64")
-    return Scalar(Kind.UINT, whole.operand)
+    integer = arithmetic.to_int(body, number)
+    if integer.low < 0 and body.is_checked:
+        is_negative = operators.emit_comparison(body, ast.Lt(), integer, 0)
+        body.fail_if(is_negative, "OverflowError: a negative integer is no uint64")
+    return Scalar(Kind.UINT, integer.operand)
 
 
 @emits(float, np.float64)
@@ -81,22 +81,24 @@ def _abs(body: Body, value: Any) -> Any:
         return fabs(body, number)
     if number.kind is Kind.UINT:
         return number
-    whole = arithmetic.to_int(body, number)
-    if whole.low >= 0:
-        return whole
-    if whole.low == LOWEST and body.is_checked:
-        least = body.emit.value(f"icmp eq i64 {whole.operand}, {LOWEST}")
-        body.fail_if(Scalar(Kind.BOOL, least), arithmetic.TOO_LARGE)
-    negative = body.emit.value(f"icmp slt i64 {whole.operand}, 0")
-    minus = body.emit.value(f"sub i64 0, {whole.operand}")
-    text = body.emit.value(f"select i1 {negative}, i64 {minus}, i64 {whole.operand}")
-    return Scalar(Kind.INT, text, 0, min(max(-whole.low, whole.high), HIGHEST))
+    integer = arithmetic.to_int(body, number)
+    if integer.low >= 0:
+        return integer
+    if integer.low == LOWEST and body.is_checked:
+        is_lowest = body.emit.condition(f"icmp eq i64 {integer.operand}, {LOWEST}")
+        body.fail_if(is_lowest, arithmetic.TOO_LARGE)
+    is_negative = body.emit.value(f"icmp slt i64 {integer.operand}, 0")
+    negated = body.emit.value(f"sub i64 0, {integer.operand}")
+    operands = f"i64 {negated}, i64 {integer.operand}"
+    absolute = body.emit.value(f"select i1 {is_negative}, {operands}")
+    return Scalar(Kind.INT, absolute, 0, min(max(-integer.low, integer.high), HIGHEST))
 
 
 def _make_min_or_max(op: ast.cmpop) -> Callable[..., Any]:
-    """Return the code of `min` or `max`: the first of the values that are least or greatest."""
+    """Return the function that emits the code of `min` (`op` is <) or `max` (>): the first of the
+    values that are least or greatest."""
 
-    def pick(body: Body, *values: Any, **options: Any) -> Any:
+    def emit(body: Body, *values: Any, **options: Any) -> Any:
         if options.keys() - {"default"}:
             body.refuse(f"min and max take no {', '.join(options)} in compiled code: write a loop")
         if len(values) == 1 and isinstance(items := _to_items(body, values[0]), Iterated):
@@ -105,58 +107,59 @@ def _make_min_or_max(op: ast.cmpop) -> Callable[..., Any]:
             values = tuple(sequences.unpack(body, values[0]))
         if not values:
             return options["default"] if options else body.refuse(NO_ITEMS)
-        found = values[0]
+        best = values[0]
         for value in values[1:]:
-            better = operators.emit_comparison(body, op, value, found)
-            if {kind_of(found), kind_of(value)} == {Kind.INT, Kind.FLOAT}:
-                found, value = (
-                    arithmetic.to_exact_float(body, found),
-                    arithmetic.to_exact_float(body, value),
-                )
-            found = arithmetic.emit_select(body, better, value, found)
-        return found
+            is_better = operators.emit_comparison(body, op, value, best)
+            if {kind_of(best), kind_of(value)} == {Kind.INT, Kind.FLOAT}:
+                best = arithmetic.to_exact_float(body, best)
+                value = arithmetic.to_exact_float(body, value)
+            best = arithmetic.emit_select(body, is_better, value, best)
+        return best
 
-    return pick
+    return emit
 
 
+SUM_OF_FRACTIONS = "`sum` of fractions rounds by version of Python: use add_up"
 NO_ITEMS = "ValueError: min() or max() of nothing"
 
 
 def _to_items(body: Body, value: Any) -> tuple[Any, ...] | Iterated:
-    """Return the items of what a function iterates once."""
+    """Return the items of an array or a range, or a tuple of any other value itself."""
     value = array_of(value)
-    return (
-        sequences.get_items(body, value)
-        if isinstance(value, ArrayValue | Range | Iterated)
-        else (value,)
-    )
+    if isinstance(value, ArrayValue | Range | Iterated):
+        return sequences.get_items(body, value)
+    return (value,)
 
 
 def _emit_min_or_max_loop(
     body: Body, op: ast.cmpop, items: Iterated, options: dict[str, Any]
 ) -> Any:
-    """Return the least or greatest of items that are not known one by one."""
+    """Emit a loop for the least (`op` is <) or greatest (>) item of an array or a range; return the
+    item. `options` may have a `default` for no items."""
     is_empty = operators.emit_comparison(body, ast.Eq(), items.length, 0)
     if not options:
         body.fail_if(is_empty, NO_ITEMS)
 
-    def first() -> Any:
-        return options["default"] if options else items.read(constant(0))
+    def read_first() -> Any:
+        return items.read(constant(0))
 
-    start = flow.emit_conditional(body, is_empty, first, lambda: items.read(constant(0)))
-    slot = body.emit.alloca(start.kind.llvm)
-    body.emit.do(f"store {start.kind.llvm} {start.operand}, ptr {slot}")
+    def read_default() -> Any:
+        return options["default"] if options else read_first()
 
-    def look(k: Scalar) -> None:
-        each = items.read(k)
-        best = Scalar(start.kind, body.emit.value(f"load {start.kind.llvm}, ptr {slot}"))
-        better = arithmetic.emit_select(
-            body, operators.emit_comparison(body, op, each, best), each, best
-        )
-        body.emit.do(f"store {start.kind.llvm} {better.operand}, ptr {slot}")
+    first = flow.emit_conditional(body, is_empty, read_default, read_first)
+    llvm = first.kind.llvm
+    slot = body.emit.alloca(llvm)
+    body.emit.do(f"store {llvm} {first.operand}, ptr {slot}")
 
-    flow.emit_loop(body, items.length, look)
-    return replace(start, text=body.emit.value(f"load {start.kind.llvm}, ptr {slot}"))
+    def update_best(k: Scalar) -> None:
+        item = items.read(k)
+        best = Scalar(first.kind, body.emit.value(f"load {llvm}, ptr {slot}"))
+        is_better = operators.emit_comparison(body, op, item, best)
+        new_best = arithmetic.emit_select(body, is_better, item, best)
+        body.emit.do(f"store {llvm} {new_best.operand}, ptr {slot}")
+
+    flow.emit_loop(body, items.length, update_best)
+    return replace(first, operand=body.emit.value(f"load {llvm}, ptr {slot}"))
 
 
 LIBRARY[bool] = LIBRARY[np.bool_] = lambda body, value=False: arithmetic.emit_truth(body, value)
@@ -182,27 +185,31 @@ def _sum_items(body: Body, values: Any, start: Any = 0) -> Any:
 
 
 def _emit_sum(body: Body, values: Any, start: int | Scalar = 0) -> Any:
-    total: Any = start
+    """Emit the sum of the integers of a tuple, a list or an array; refuse fractions."""
     if isinstance(values, ArrayValue):
-        values = numpy_library.flatten_items(body, values)
-        slot = body.emit.alloca("i64")
-        body.emit.do(f"store i64 {arithmetic.to_int(body, start).operand}, ptr {slot}")
-        if kind_of(arrays.load_element(body, values, (constant(0),), is_inside=True)) is Kind.FLOAT:
-            body.refuse("`sum` of fractions rounds by version of Python: use add_up")
-
-        def add(k: Scalar) -> None:
-            before = Scalar(Kind.INT, body.emit.value(f"load i64, ptr {slot}"))
-            each = arrays.load_element(body, values, (k,), is_inside=True)
-            after = operators.emit_operator(body, ast.Add(), before, arithmetic.to_int(body, each))
-            body.emit.do(f"store i64 {after.operand}, ptr {slot}")
-
-        flow.emit_loop(body, values.shape[0], add)
-        return Scalar(Kind.INT, body.emit.value(f"load i64, ptr {slot}"))
+        return _emit_array_sum(body, numpy_library.flatten_items(body, values), start)
+    total: Any = start
     for value in sequences.unpack(body, values):
         if kind_of(value) is Kind.FLOAT:
-            body.refuse("`sum` of fractions rounds by version of Python: use add_up")
+            body.refuse(SUM_OF_FRACTIONS)
         total = operators.emit_operator(body, ast.Add(), total, value)
     return total
+
+
+def _emit_array_sum(body: Body, array: ArrayValue, start: int | Scalar) -> Scalar:
+    slot = body.emit.alloca("i64")
+    body.emit.do(f"store i64 {arithmetic.to_int(body, start).operand}, ptr {slot}")
+    if kind_of(arrays.load_element(body, array, (constant(0),), is_inside=True)) is Kind.FLOAT:
+        body.refuse(SUM_OF_FRACTIONS)
+
+    def add(k: Scalar) -> None:
+        total = Scalar(Kind.INT, body.emit.value(f"load i64, ptr {slot}"))
+        element = arithmetic.to_int(body, arrays.load_element(body, array, (k,), is_inside=True))
+        new_total = operators.emit_operator(body, ast.Add(), total, element)
+        body.emit.do(f"store i64 {new_total.operand}, ptr {slot}")
+
+    flow.emit_loop(body, array.shape[0], add)
+    return Scalar(Kind.INT, body.emit.value(f"load i64, ptr {slot}"))
 
 
 @emits(round)
@@ -213,9 +220,9 @@ def _round(body: Body, value: Any, digits: Any = None) -> Any:
         body.refuse("`round` takes no digits in compiled code")
     if kind_of(value) is not Kind.FLOAT:
         return arithmetic.to_int(body, value)
-    number = f"double {arithmetic.to_number(body, value).operand}"
-    text = body.call_external("llvm.roundeven.f64", "double", number)
-    return to_integer(body, Scalar(Kind.FLOAT, text))
+    argument = f"double {arithmetic.to_number(body, value).operand}"
+    rounded = body.call_external("llvm.roundeven.f64", "double", argument)
+    return to_integer(body, Scalar(Kind.FLOAT, rounded))
 
 
 # ---- sequences -----------------------------------------------------------------------------------
@@ -240,12 +247,12 @@ def _range(body: Body, *values: Any) -> Any:
     start, stop, step = {1: (0, *values, 1), 2: (*values, 1), 3: values}[len(values)]
     if is_known(values):
         return range(start, stop, step)
-    zero = operators.emit_comparison(body, ast.Eq(), step, 0)
-    body.fail_if(zero, "ValueError: range() arg 3 must not be zero")
-    return Range(_index(body, start), _index(body, stop), _index(body, step))
+    is_zero = operators.emit_comparison(body, ast.Eq(), step, 0)
+    body.fail_if(is_zero, "ValueError: range() arg 3 must not be zero")
+    return Range(_to_integer(body, start), _to_integer(body, stop), _to_integer(body, step))
 
 
-def _index(body: Body, value: Any) -> int | Scalar:
+def _to_integer(body: Body, value: Any) -> int | Scalar:
     return value if isinstance(value, int) else arithmetic.to_int(body, value)
 
 
@@ -269,25 +276,27 @@ def _reversed(body: Body, values: Any) -> Any:
     last = arithmetic.to_int(body, operators.emit_operator(body, ast.Sub(), items.length, 1))
 
     def read_from_end(k: Scalar) -> Any:
-        text = body.emit.value(f"sub i64 {last.operand}, {k.operand}")
-        return items.read(Scalar(Kind.INT, text, 0))
+        index = body.emit.value(f"sub i64 {last.operand}, {k.operand}")
+        return items.read(Scalar(Kind.INT, index, 0))
 
     return Iterated(items.length, read_from_end)
 
 
 @emits(zip)
 def _zip(body: Body, *values: Any, strict: bool = False) -> Any:
-    items = [sequences.get_items(body, value) for value in values]
-    if all(isinstance(each, tuple) for each in items):
-        return tuple(zip(*items, strict=strict))
+    columns = [sequences.get_items(body, value) for value in values]
+    if all(isinstance(items, tuple) for items in columns):
+        return tuple(zip(*columns, strict=strict))
     if strict:
         body.refuse("zip has no `strict` for lengths that are not known")
-    tables = [sequences.to_table(body, each) if isinstance(each, tuple) else each for each in items]
+    tables = [
+        sequences.to_table(body, items) if isinstance(items, tuple) else items for items in columns
+    ]
     length = tables[0].length
-    for other in tables[1:]:
-        shorter = operators.emit_comparison(body, ast.Lt(), other.length, length)
-        length = arithmetic.emit_select(body, shorter, other.length, length)
-    return Iterated(length, lambda k: tuple(each.read(k) for each in tables))
+    for table in tables[1:]:
+        is_shorter = operators.emit_comparison(body, ast.Lt(), table.length, length)
+        length = arithmetic.emit_select(body, is_shorter, table.length, length)
+    return Iterated(length, lambda k: tuple(table.read(k) for table in tables))
 
 
 def _has_all(values: Any) -> bool:
@@ -315,7 +324,7 @@ def _any(body: Body, array: ArrayValue) -> Any:
 
 
 def _make_any_or_all(is_any: bool) -> Callable[..., Any]:
-    """Return the code of `any` or `all` of items."""
+    """Return the function that emits the code of `any` or `all` of items."""
 
     def emit(body: Body, values: Any) -> Any:
         items = sequences.get_items(body, values)
@@ -323,11 +332,11 @@ def _make_any_or_all(is_any: bool) -> Callable[..., Any]:
             if not isinstance(array_of(values), ArrayValue):
                 body.refuse("any and all take a list, a tuple or a generator")
             return body.call_function(_has_any if is_any else _has_all, values)
-        found: Any = not is_any
+        emit_join = arithmetic.emit_or if is_any else arithmetic.emit_and
+        result: Any = not is_any
         for item in items:
-            join = arithmetic.emit_or if is_any else arithmetic.emit_and
-            found = join(body, found, arithmetic.emit_truth(body, item))
-        return found
+            result = emit_join(body, result, arithmetic.emit_truth(body, item))
+        return result
 
     return emit
 
@@ -340,16 +349,16 @@ def _sorted(body: Body, values: Any) -> Any:
     if is_known(values):
         return sorted(values)
     array = array_of(values)
-    array = numpy_library.copy_list(
-        body, array if isinstance(array, ArrayValue) else numpy_library.make_array(body, values)
-    )
-    if array.item.kind is Kind.FLOAT:
-        body.call_function(_require_order, array)
-    body.call_function(numpy_library.insertion_sort, array)
-    return array
+    if not isinstance(array, ArrayValue):
+        array = numpy_library.make_array(body, values)
+    sorted_list = numpy_library.copy_list(body, array)
+    if sorted_list.item_template.kind is Kind.FLOAT:
+        body.call_function(_refuse_nan, sorted_list)
+    body.call_function(numpy_library.insertion_sort, sorted_list)
+    return sorted_list
 
 
-def _require_order(values: Any) -> None:
+def _refuse_nan(values: Any) -> None:
     for value in values:
         if value != value:
             raise ValueError("`sorted` takes no nan in compiled code")

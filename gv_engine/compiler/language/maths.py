@@ -17,34 +17,34 @@ from gv_engine.compiler.language.values import Kind, Scalar, is_known, kind_of
 
 @emits(int, np.int64)
 def to_integer(body: Body, value: Any = 0) -> Any:
-    """Return `int(value)`."""
+    """Emit code for `int(value)`, which fails for a float that is no 64-bit integer; return the
+    result, known or not."""
     if is_known(value):
         return int(value)
     number = arithmetic.to_number(body, value)
     if number.kind is Kind.UINT:
         if body.is_checked:
-            negative = body.emit.value(f"icmp slt i64 {number.operand}, 0")
-            body.fail_if(Scalar(Kind.BOOL, negative), arithmetic.TOO_LARGE)
+            is_negative = body.emit.condition(f"icmp slt i64 {number.operand}, 0")
+            body.fail_if(is_negative, arithmetic.TOO_LARGE)
         return Scalar(Kind.INT, number.operand)
     if number.kind is not Kind.FLOAT:
         return replace(arithmetic.to_int(body, number), narrow_dtype="")
-    nothing = body.emit.value(f"fcmp uno double {number.operand}, {number.operand}")
-    body.fail_if(Scalar(Kind.BOOL, nothing), "ValueError: cannot convert float NaN to integer")
-    edge = constant(float(1 << 63)).operand
-    size = fabs(body, number)
-    fits = body.emit.value(f"fcmp olt double {size.operand}, {edge}")
-    body.fail_if(
-        arithmetic.emit_not(body, Scalar(Kind.BOOL, fits)),
-        "OverflowError: a float is no 64-bit integer",
-    )
+    is_nan = _isnan(body, number)
+    body.fail_if(is_nan, "ValueError: cannot convert float NaN to integer")
+    limit = constant(float(1 << 63)).operand
+    fits = body.emit.condition(f"fcmp olt double {fabs(body, number).operand}, {limit}")
+    does_not_fit = arithmetic.emit_not(body, fits)
+    body.fail_if(does_not_fit, "OverflowError: a float is no 64-bit integer")
     return Scalar(Kind.INT, body.emit.value(f"fptosi double {number.operand} to i64"))
 
 
 def emit_float_call(body: Body, name: str, *values: Any, attributes: str = "") -> Scalar:
-    """Return the result of a function of LLVM or of the C library that takes and returns floats."""
-    numbers = [f"double {arithmetic.to_kind(body, value, Kind.FLOAT).operand}" for value in values]
-    text = body.call_external(name, "double", *numbers, attributes=attributes)
-    return Scalar(Kind.FLOAT, text)
+    """Emit a call of a function of LLVM or of the C library from floats to a float; return it."""
+    arguments = [
+        f"double {arithmetic.to_kind(body, value, Kind.FLOAT).operand}" for value in values
+    ]
+    result = body.call_external(name, "double", *arguments, attributes=attributes)
+    return Scalar(Kind.FLOAT, result)
 
 
 def _make_intrinsic(name: str) -> Callable[..., Any]:
@@ -59,32 +59,33 @@ LIBRARY[arithmetic.copysign] = LIBRARY[math.copysign] = _make_intrinsic("copysig
 
 @emits(arithmetic.fmod)
 def _fmod(body: Body, a: Scalar, b: Scalar) -> Scalar:
-    text = body.emit.value(f"frem double {a.operand}, {b.operand}")
-    return Scalar(Kind.FLOAT, text)
+    return Scalar(Kind.FLOAT, body.emit.value(f"frem double {a.operand}, {b.operand}"))
 
 
 def emit_c_call(body: Body, name: str, *values: Any) -> Scalar:
-    """Return the result of a function of the C library, the one that CPython calls."""
+    """Emit a call of a function of the C library, the one that CPython calls; return the float."""
     return emit_float_call(body, name, *values, attributes="nobuiltin")
 
 
 def _make_c_function(name: str) -> Callable[..., Any]:
-    """Return the code of a function of `math` with one or two arguments. Like Python, it fails
-    where finite arguments have no finite result, or numbers have none."""
-    error = "OverflowError: math range error" if name in _OVERFLOWING else DOMAIN_ERROR
+    """Return the function that emits a call of a function of `math` with one or two arguments. As in
+    Python, it fails if finite arguments have an infinite result, or arguments that are numbers have
+    the result nan."""
+    overflow_error = "OverflowError: math range error" if name in _OVERFLOWING else DOMAIN_ERROR
 
     def emit(body: Body, *values: Any) -> Any:
-        numbers = [arithmetic.to_kind(body, value, Kind.FLOAT) for value in values]
-        result = emit_c_call(body, name, *numbers)
-        are_numbers: Any = True
+        arguments = [arithmetic.to_kind(body, value, Kind.FLOAT) for value in values]
+        result = emit_c_call(body, name, *arguments)
+        has_no_nan: Any = True
         are_finite: Any = True
-        for number in numbers:
-            are_numbers = arithmetic.emit_and(
-                body, are_numbers, arithmetic.emit_not(body, _isnan(body, number))
-            )
-            are_finite = arithmetic.emit_and(body, are_finite, _isfinite(body, number))
-        body.fail_if(arithmetic.emit_and(body, are_numbers, _isnan(body, result)), DOMAIN_ERROR)
-        body.fail_if(arithmetic.emit_and(body, are_finite, _isinf(body, result)), error)
+        for argument in arguments:
+            is_number = arithmetic.emit_not(body, _isnan(body, argument))
+            has_no_nan = arithmetic.emit_and(body, has_no_nan, is_number)
+            are_finite = arithmetic.emit_and(body, are_finite, _isfinite(body, argument))
+        is_undefined = arithmetic.emit_and(body, has_no_nan, _isnan(body, result))
+        body.fail_if(is_undefined, DOMAIN_ERROR)
+        overflows = arithmetic.emit_and(body, are_finite, _isinf(body, result))
+        body.fail_if(overflows, overflow_error)
         return result
 
     return emit
@@ -102,18 +103,19 @@ def _sqrt(body: Body, value: Any) -> Any:
     if is_known(value):
         return math.sqrt(value)
     number = arithmetic.to_kind(body, value, Kind.FLOAT)
-    negative = body.emit.value(f"fcmp olt double {number.operand}, {constant(0.0).operand}")
-    body.fail_if(Scalar(Kind.BOOL, negative), DOMAIN_ERROR)
+    is_negative = body.emit.condition(f"fcmp olt double {number.operand}, {constant(0.0).operand}")
+    body.fail_if(is_negative, DOMAIN_ERROR)
     return _make_intrinsic("sqrt")(body, number)
 
 
 def _make_logarithm(name: str) -> Callable[..., Any]:
-    """Return the code of a logarithm."""
+    """Return the function that emits a logarithm, which fails for numbers up to 0."""
 
     def emit(body: Body, value: Any) -> Any:
         number = arithmetic.to_kind(body, value, Kind.FLOAT)
-        low = body.emit.value(f"fcmp ole double {number.operand}, {constant(0.0).operand}")
-        body.fail_if(Scalar(Kind.BOOL, low), DOMAIN_ERROR)
+        zero = constant(0.0).operand
+        is_undefined = body.emit.condition(f"fcmp ole double {number.operand}, {zero}")
+        body.fail_if(is_undefined, DOMAIN_ERROR)
         return emit_c_call(body, name, number)
 
     return emit
@@ -124,7 +126,8 @@ for _name in ("log", "log2", "log10"):
 
 
 def _make_rounding(name: str) -> Callable[..., Any]:
-    """Return the code of `math.floor`, `math.ceil` or `math.trunc`, which return an integer."""
+    """Return the function that emits `math.floor`, `math.ceil` or `math.trunc`, which return an
+    integer."""
 
     def emit(body: Body, value: Any) -> Any:
         if kind_of(value) is not Kind.FLOAT:
@@ -146,14 +149,12 @@ def _isnan(body: Body, value: Any) -> Any:
 
 @emits(math.isinf)
 def _isinf(body: Body, value: Any) -> Any:
-    size = fabs(body, value)
-    return body.emit.condition(f"fcmp oeq double {size.operand}, {INFINITY}")
+    return body.emit.condition(f"fcmp oeq double {fabs(body, value).operand}, {INFINITY}")
 
 
 @emits(math.isfinite)
 def _isfinite(body: Body, value: Any) -> Any:
-    size = fabs(body, value)
-    return body.emit.condition(f"fcmp olt double {size.operand}, {INFINITY}")
+    return body.emit.condition(f"fcmp olt double {fabs(body, value).operand}, {INFINITY}")
 
 
 INFINITY = constant(math.inf).operand
@@ -168,10 +169,10 @@ def _to_degrees(radians: float) -> float:
 
 
 def _isqrt(n: int) -> int:
-    """Return the root of an integer, rounded down."""
+    """Return the square root of an integer, rounded down; in the compiled language."""
     if n < 0:
         raise ValueError("isqrt() argument must be nonnegative")
-    root = int(math.sqrt(n))  # but for rounding
+    root = int(math.sqrt(n))  # right, but for the rounding of large numbers
     while root > 0 and root > n // root:
         root -= 1
     while root + 1 <= n // (root + 1):
@@ -179,28 +180,29 @@ def _isqrt(n: int) -> int:
     return root
 
 
-def scale_of(most: float) -> float:
+def scale_of(x: float) -> float:
     """Return the power of two that scales a positive float into [0.5, 1); replaced by code."""
-    return math.ldexp(1.0, -math.frexp(most)[1])
+    return math.ldexp(1.0, -math.frexp(x)[1])
 
 
 @emits(scale_of)
-def _scale_of(body: Body, most: Scalar) -> Scalar:
-    get = body.emit.value
-    exponent = get(f"lshr i64 {get(f'bitcast double {most.operand} to i64')}, 52")
-    bits = get(f"shl i64 {get(f'sub i64 2045, {exponent}')}, 52")
-    is_huge = get(f"icmp eq i64 {exponent}, 2046")
-    bits = get(f"select i1 {is_huge}, i64 {1 << 50}, i64 {bits}")
-    is_tiny = get(f"icmp eq i64 {exponent}, 0")
-    is_less = get(f"fcmp olt double {most.operand}, {constant(2.0**-1023).operand}")
-    tiny = get(f"select i1 {is_less}, i64 {2046 << 52}, i64 {2045 << 52}")
-    bits = get(f"select i1 {is_tiny}, i64 {tiny}, i64 {bits}")
-    return Scalar(Kind.FLOAT, get(f"bitcast i64 {bits} to double"))
+def _emit_scale(body: Body, x: Scalar) -> Scalar:
+    # by the exponent, the bits from 52 on, with the bias 1023: 2**(1022 - e) has 2045 - exponent
+    value = body.emit.value
+    exponent = value(f"lshr i64 {value(f'bitcast double {x.operand} to i64')}, 52")
+    bits = value(f"shl i64 {value(f'sub i64 2045, {exponent}')}, 52")
+    is_huge = value(f"icmp eq i64 {exponent}, 2046")
+    bits = value(f"select i1 {is_huge}, i64 {1 << 50}, i64 {bits}")
+    is_subnormal = value(f"icmp eq i64 {exponent}, 0")
+    is_less = value(f"fcmp olt double {x.operand}, {constant(2.0**-1023).operand}")
+    subnormal_bits = value(f"select i1 {is_less}, i64 {2046 << 52}, i64 {2045 << 52}")
+    bits = value(f"select i1 {is_subnormal}, i64 {subnormal_bits}, i64 {bits}")
+    return Scalar(Kind.FLOAT, value(f"bitcast i64 {bits} to double"))
 
 
 def _square(x: float) -> tuple[float, float]:
-    """Return `x * x` and what rounding has lost of it, by Dekker's splitting."""
-    split = x * 134217729.0
+    """Return `x * x` and its rounding error, by Dekker's splitting."""
+    split = x * 134217729.0  # 2**27 + 1
     high = split - (split - x)
     low = x - high
     product = x * x
@@ -208,26 +210,28 @@ def _square(x: float) -> tuple[float, float]:
 
 
 def _two_sum(a: float, b: float) -> tuple[float, float]:
+    """Return `a + b` and its rounding error, for abs(a) >= abs(b)."""
     total = a + b
     return total, (a - total) + b
 
 
-def _vector_norm(a: float, b: float, most: float) -> float:
-    """Return the length of a vector, as CPython's `vector_norm`."""
-    scale = scale_of(most)
-    total, lost, rest = 1.0, 0.0, 0.0
+def _vector_norm(a: float, b: float, largest: float) -> float:
+    """Return the length of a vector, as CPython's `vector_norm`: with the rounding errors of
+    squares and of sums, and one step of Newton's method."""
+    scale = scale_of(largest)
+    total, square_errors, sum_errors = 1.0, 0.0, 0.0
     for x in (a * scale, b * scale):
-        square, low = _square(x)
-        total, less = _two_sum(total, square)
-        lost, rest = lost + low, rest + less
-    length = math.sqrt(total - 1.0 + (lost + rest))
-    square, low = _square(length)
-    total, less = _two_sum(total, -square)
-    lost, rest = lost - low, rest + less
-    return (length + (total - 1.0 + (lost + rest)) / (2.0 * length)) / scale
+        square, square_error = _square(x)
+        total, sum_error = _two_sum(total, square)
+        square_errors, sum_errors = square_errors + square_error, sum_errors + sum_error
+    length = math.sqrt(total - 1.0 + (square_errors + sum_errors))
+    square, square_error = _square(length)
+    total, sum_error = _two_sum(total, -square)
+    square_errors, sum_errors = square_errors - square_error, sum_errors + sum_error
+    return (length + (total - 1.0 + (square_errors + sum_errors)) / (2.0 * length)) / scale
 
 
-_LEAST = 2.0**-1022
+_MIN_NORMAL = 2.0**-1022
 
 
 def _hypot(a: float, b: float) -> float:
@@ -235,23 +239,22 @@ def _hypot(a: float, b: float) -> float:
     a, b = abs(a), abs(b)
     if math.isinf(a) or math.isinf(b):
         return math.inf
-    most = a if a > b else b
-    if math.isnan(a) or math.isnan(b) or most == 0.0:
+    largest = a if a > b else b
+    if math.isnan(a) or math.isnan(b) or largest == 0.0:
         return a + b
-    if most < _LEAST / 4.0:
-        return _LEAST * _vector_norm(a / _LEAST, b / _LEAST, most / _LEAST)
-    return _vector_norm(a, b, most)
+    if largest < _MIN_NORMAL / 4.0:
+        return _MIN_NORMAL * _vector_norm(a / _MIN_NORMAL, b / _MIN_NORMAL, largest / _MIN_NORMAL)
+    return _vector_norm(a, b, largest)
 
 
 def _make_float_function(function: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """Return the code of a call of a function of the language with `count` floats."""
+    """Return the function that emits a call of a compiled function of `count` floats."""
 
     def emit(body: Body, *values: Any) -> Any:
         if len(values) != count:
             body.refuse(f"takes {count} numbers in compiled code, found {len(values)}")
-        return body.call_function(
-            function, *(arithmetic.to_kind(body, each, Kind.FLOAT) for each in values)
-        )
+        arguments = [arithmetic.to_kind(body, value, Kind.FLOAT) for value in values]
+        return body.call_function(function, *arguments)
 
     return emit
 

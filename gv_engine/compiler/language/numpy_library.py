@@ -69,13 +69,12 @@ def _full_like(body: Body, array: ArrayValue, value: Any, dtype: Any = None) -> 
 
 
 def make_range_array(body: Body, items: Any) -> ArrayValue:
-    """Return the integers of a range as an array."""
-    array, read = arrays.allocate_array(body, items.length, np.dtype(np.int64)), items.read
+    """Emit a loop that writes the integers of a range into a new array; return the array."""
+    array = arrays.allocate_array(body, items.length, np.dtype(np.int64))
 
     def write(k: Scalar) -> None:
-        memory.store(
-            body, arrays.element_address(body, array, (k,), is_inside=True), array.dtype, read(k)
-        )
+        pointer = arrays.element_address(body, array, (k,), is_inside=True)
+        memory.store(body, pointer, array.dtype, items.read(k))
 
     flow.emit_loop(body, items.length, write)
     return array
@@ -91,7 +90,7 @@ def _as_array(body: Body, values: Any, dtype: Any = None) -> ArrayValue:
 
 @emits(np.array)
 def make_array(body: Body, values: Any, dtype: Any = None) -> ArrayValue:
-    """Return `np.array(values, dtype)`."""
+    """Emit code for `np.array(values, dtype)`; return the new array."""
     values = array_of(values)
     if isinstance(values, ArrayValue):
         is_numpy = values.is_numpy or dtype is not None
@@ -109,7 +108,8 @@ def make_array(body: Body, values: Any, dtype: Any = None) -> ArrayValue:
     _require_wide(body, dtype, *items)
     array = arrays.allocate_array(body, len(items), _dtype(body, dtype or kind.dtype))
     for k, item in enumerate(items):
-        memory.store(body, arrays.element_address(body, array, (k,)), array.dtype, item)
+        pointer = arrays.element_address(body, array, (k,))
+        memory.store(body, pointer, array.dtype, item)
     return array
 
 
@@ -119,7 +119,7 @@ def _require_wide(body: Body, dtype: Any, *values: Any) -> None:
 
 
 def insertion_sort(values: Any) -> None:
-    """Sort an array in place; behind its numbers stands what is none."""
+    """Sort an array in place, nan to its end; in the compiled language."""
     for i in range(1, len(values)):
         value = values[i]
         k = i
@@ -139,14 +139,14 @@ def _sort(body: Body, array: Any) -> ArrayValue:
 @emits(np.take)
 def _take(body: Body, table: Any, indices: ArrayValue) -> ArrayValue:
     table, indices = array_of(table), array_of(indices)
-    found = arrays.allocate_array(body, indices.shape, table.dtype)
-    body.call_function(_take_all, table, arrays.ravel(body, indices), arrays.ravel(body, found))
-    return found
+    taken = arrays.allocate_array(body, indices.shape, table.dtype)
+    body.call_function(_take_into, table, arrays.ravel(body, indices), arrays.ravel(body, taken))
+    return taken
 
 
-def _take_all(table: Any, indices: Any, found: Any) -> None:
+def _take_into(table: Any, indices: Any, out: Any) -> None:
     for k in range(len(indices)):
-        found[k] = table[indices[k]]
+        out[k] = table[indices[k]]
 
 
 def _copy(body: Body, values: ArrayValue | ListValue) -> ArrayValue | ListValue:
@@ -155,7 +155,7 @@ def _copy(body: Body, values: ArrayValue | ListValue) -> ArrayValue | ListValue:
 
 
 def flatten_items(body: Body, values: Any) -> Any:
-    """Return the elements of an array with one axis, and lists as they are."""
+    """Return a view with one axis of an array; return a list as it is."""
     return values if isinstance(values, ListValue) else arrays.ravel(body, values)
 
 
@@ -192,7 +192,8 @@ def _make_arg_extreme(is_before: Any) -> Callable[..., Any]:
 
 
 def _make_extreme(find: Callable[..., Any], pick: Any) -> Callable[..., Any]:
-    """Return the code of an array's `min` or `max`, nan if it has one."""
+    """Return the function that emits an array's `min` or `max`, which is nan if it has one. For
+    integers it is that of Python's function `pick`."""
 
     def emit(body: Body, array: ArrayValue) -> Any:
         flat = arrays.ravel(body, array)
@@ -204,7 +205,7 @@ def _make_extreme(find: Callable[..., Any], pick: Any) -> Callable[..., Any]:
 
 
 def copy_list(body: Body, array: ArrayValue) -> ListValue:
-    """Return a list with the elements of an array."""
+    """Emit a copy of an array into a new list; return the list."""
     if narrow := arrays.load_element(
         body, array, (0,) * len(array.shape), is_inside=True
     ).narrow_dtype:

@@ -30,17 +30,15 @@ _ARRAYS = ArrayValue, ListValue, np.ndarray
 def _compare_lexicographically(
     body: Body, op: ast.cmpop, a: tuple[Any, ...], b: tuple[Any, ...]
 ) -> Any:
-    """Return `a < b`, `a <= b`, `a > b` or `a >= b` for tuples: the first items that differ
-    decide."""
+    """Emit code for `a < b`, `a <= b`, `a > b` or `a >= b` of tuples: the first items that differ
+    decide, else the lengths."""
     if not (a and b):
         return KNOWN_OPERATORS[type(op)](len(a), len(b))
-    strict = ast.Lt() if isinstance(op, ast.Lt | ast.LtE) else ast.Gt()
-    first, same = emit_comparison(body, strict, a[0], b[0]), _emit_equality(body, a[0], b[0])
-    return arithmetic.emit_or(
-        body,
-        first,
-        arithmetic.emit_and(body, same, _compare_lexicographically(body, op, a[1:], b[1:])),
-    )
+    strict_op = ast.Lt() if isinstance(op, ast.Lt | ast.LtE) else ast.Gt()
+    is_decided = emit_comparison(body, strict_op, a[0], b[0])
+    is_equal = _emit_equality(body, a[0], b[0])
+    rest = _compare_lexicographically(body, op, a[1:], b[1:])
+    return arithmetic.emit_or(body, is_decided, arithmetic.emit_and(body, is_equal, rest))
 
 
 def _emit_equality(body: Body, a: Any, b: Any) -> Any:
@@ -49,7 +47,7 @@ def _emit_equality(body: Body, a: Any, b: Any) -> Any:
 
 
 def _emit_membership(body: Body, value: Any, values: Any) -> Any:
-    """Return `value in values`."""
+    """Emit code for `value in values`; return the result, known or not."""
     if isinstance(array_of(values), ArrayValue):
         if isinstance(values, ListValue):
             arithmetic.require_no_nan(body, value)
@@ -58,31 +56,38 @@ def _emit_membership(body: Body, value: Any, values: Any) -> Any:
         return value in values
     if is_known(values) and len(values) == 0:
         return False
-    if isinstance(values, range | Range) and isinstance(step := values.step, int):
-        if kind_of(value) is Kind.FLOAT:
-            body.refuse("found a fraction in place of an integer before `in`")
-        ends = (ast.GtE(), ast.Lt()) if step > 0 else (ast.LtE(), ast.Gt())
-        above = emit_comparison(body, ends[0], value, values.start)
-        found = arithmetic.emit_and(body, above, emit_comparison(body, ends[1], value, values.stop))
-        if abs(step) != 1:
-            rest = emit_operator(body, ast.Mod(), value, abs(step))
-            first = emit_operator(body, ast.Mod(), values.start, abs(step))
-            found = arithmetic.emit_and(body, found, emit_comparison(body, ast.Eq(), rest, first))
-    elif isinstance(values, tuple | list | set | frozenset | dict):
-        found = False
-        arithmetic.require_no_nan(body, value)
-        for each in values:
-            found = arithmetic.emit_or(body, found, emit_comparison(body, ast.Eq(), value, each))
-    else:
+    if isinstance(values, range | Range) and isinstance(values.step, int):
+        return _emit_range_membership(body, value, values, values.step)
+    if not isinstance(values, tuple | list | set | frozenset | dict):
         body.refuse(f"`in` takes a tuple, a list, a set or a range, found {describe(values)}")
-    return found
+    is_member: Any = False
+    arithmetic.require_no_nan(body, value)
+    for item in values:
+        is_equal = emit_comparison(body, ast.Eq(), value, item)
+        is_member = arithmetic.emit_or(body, is_member, is_equal)
+    return is_member
+
+
+def _emit_range_membership(body: Body, value: Any, values: range | Range, step: int) -> Any:
+    if kind_of(value) is Kind.FLOAT:
+        body.refuse("found a fraction in place of an integer before `in`")
+    start_op, stop_op = (ast.GtE(), ast.Lt()) if step > 0 else (ast.LtE(), ast.Gt())
+    is_past_start = emit_comparison(body, start_op, value, values.start)
+    is_before_stop = emit_comparison(body, stop_op, value, values.stop)
+    is_member = arithmetic.emit_and(body, is_past_start, is_before_stop)
+    if abs(step) != 1:
+        remainder = emit_operator(body, ast.Mod(), value, abs(step))
+        start_remainder = emit_operator(body, ast.Mod(), values.start, abs(step))
+        is_on_step = emit_comparison(body, ast.Eq(), remainder, start_remainder)
+        is_member = arithmetic.emit_and(body, is_member, is_on_step)
+    return is_member
 
 
 def emit_comparison(body: Body, op: ast.cmpop, a: Any, b: Any) -> Any:
     """Emit code for a comparison of values of any type; return the result, known or not."""
     if isinstance(op, ast.In | ast.NotIn):
-        found = _emit_membership(body, a, b)
-        return found if isinstance(op, ast.In) else arithmetic.emit_not(body, found)
+        is_member = _emit_membership(body, a, b)
+        return is_member if isinstance(op, ast.In) else arithmetic.emit_not(body, is_member)
     if is_known((a, b)):
         return arithmetic.emit_scalar_comparison(body, op, a, b)
     if isinstance(op, ast.Is | ast.IsNot):
@@ -100,17 +105,19 @@ def emit_comparison(body: Body, op: ast.cmpop, a: Any, b: Any) -> Any:
 
 
 def _compare_sequences(body: Body, op: ast.cmpop, a: Sequence[Any], b: Sequence[Any]) -> Any:
-    """Return the result of a comparison of two tuples or two lists."""
+    """Emit code for a comparison of two tuples or two lists; return the result, known or not."""
     if not isinstance(op, ast.Eq | ast.NotEq):
         return _compare_lexicographically(body, op, tuple(a), tuple(b))
-    equal: Any = len(a) == len(b)
-    for x, y in zip(a, b) if equal else ():
-        equal = arithmetic.emit_and(body, equal, _emit_equality(body, x, y))
-    return equal if isinstance(op, ast.Eq) else arithmetic.emit_not(body, equal)
+    if len(a) != len(b):
+        return isinstance(op, ast.NotEq)
+    is_equal: Any = True
+    for x, y in zip(a, b):
+        is_equal = arithmetic.emit_and(body, is_equal, _emit_equality(body, x, y))
+    return is_equal if isinstance(op, ast.Eq) else arithmetic.emit_not(body, is_equal)
 
 
 def emit_operator(body: Body, op: ast.operator, a: Any, b: Any) -> Any:
-    """Emit code for a binary operator on values of any type; return the result."""
+    """Emit code for a binary operator on values of any type; return the result, known or not."""
     if is_known((a, b)):
         return arithmetic.emit_arithmetic(body, op, a, b)
     if isinstance(a, _ARRAYS) or isinstance(b, _ARRAYS):
@@ -123,10 +130,10 @@ def emit_operator(body: Body, op: ast.operator, a: Any, b: Any) -> Any:
 
 
 def _emit_elementwise(
-    body: Body, operate: Callable[..., Any], op: ast.AST, a: Any, b: Any
+    body: Body, emit_scalar: Callable[..., Any], op: ast.AST, a: Any, b: Any
 ) -> ArrayValue:
-    """Return the results of an operator on the elements of an array and a number, or of two
-    arrays of one shape, as an array."""
+    """Emit loops that apply an operator to the elements of two arrays of one shape, or of an array
+    and a number; return the array of the results. `emit_scalar` emits the operator on numbers."""
     if isinstance(a, ListValue) or isinstance(b, ListValue):
         body.refuse("operators do not take lists in compiled code: np.array(...) of them")
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
@@ -136,38 +143,42 @@ def _emit_elementwise(
     if len(shape) != len(shapes[-1]):
         body.refuse("operators take two arrays of one shape in compiled code")
     for x, y in zip(shape, shapes[-1]):
-        differ = emit_comparison(body, ast.NotEq(), x, y)
-        body.fail_if(differ, "ValueError: operands could not be broadcast together")
+        differs = emit_comparison(body, ast.NotEq(), x, y)
+        body.fail_if(differs, "ValueError: operands could not be broadcast together")
     if len(shape) > 1:
         a, b = (arrays.flatten(body, x) if isinstance(x, ArrayValue) else x for x in (a, b))
-        flat = _emit_elementwise(body, operate, op, a, b)
-        blank = arrays.allocate_array(body, shape, flat.dtype)
-        return replace(blank, pointer=flat.pointer)
+        flat_results = _emit_elementwise(body, emit_scalar, op, a, b)
+        results = arrays.allocate_array(body, shape, flat_results.dtype)
+        return replace(results, pointer=flat_results.pointer)
     # eight bytes for each number, before its type is known
-    found = arrays.allocate_array(body, shape, np.dtype(np.int64))
+    results = arrays.allocate_array(body, shape, np.dtype(np.int64))
 
     def visit(k: Scalar) -> None:
-        nonlocal found
-        items = (
-            arrays.read_array(body, x, k, True) if isinstance(x, ArrayValue) else x for x in (a, b)
+        nonlocal results
+        x, y = (
+            arrays.read_array(body, value, k, is_inside=True)
+            if isinstance(value, ArrayValue)
+            else value
+            for value in (a, b)
         )
-        value = arithmetic.to_number(body, operate(body, op, *items))
-        dtype = value.kind.dtype
-        found = replace(found, dtype=dtype, strides=(dtype.itemsize,))
-        memory.store(body, arrays.element_address(body, found, (k,), is_inside=True), dtype, value)
+        number = arithmetic.to_number(body, emit_scalar(body, op, x, y))
+        dtype = number.kind.dtype
+        results = replace(results, dtype=dtype, strides=(dtype.itemsize,))
+        pointer = arrays.element_address(body, results, (k,), is_inside=True)
+        memory.store(body, pointer, dtype, number)
 
-    outer, body.is_elementwise = body.is_elementwise, True
+    was_elementwise, body.is_elementwise = body.is_elementwise, True
     flow.emit_loop(body, shape[0], visit)
-    body.is_elementwise = outer
-    return found
+    body.is_elementwise = was_elementwise
+    return results
 
 
 def _are_same_sequence_type(a: Any, b: Any) -> bool:
-    return any(isinstance(a, kind) and isinstance(b, kind) for kind in (tuple, list))
+    return any(isinstance(a, cls) and isinstance(b, cls) for cls in (tuple, list))
 
 
 def holds_number(values: Any, number: Any) -> bool:
-    """Return True if an array has a number among its elements."""
+    """Return True if an array has a number among its elements; in the compiled language."""
     for value in values:
         if value == number:
             return True

@@ -7,7 +7,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial, reduce
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -39,7 +39,7 @@ _BYTES = {"true": "1", "false": "0"}
 
 
 def evaluate_all(body: Body, nodes: Sequence[ast.expr]) -> Iterator[Any]:
-    """Yield the values of expressions, with `*values` unpacked."""
+    """Emit the code of expressions and yield their values, with `*values` unpacked."""
     for node in nodes:
         if isinstance(node, ast.Starred):
             yield from unpack(body, body.evaluate(node.value))
@@ -48,7 +48,8 @@ def evaluate_all(body: Body, nodes: Sequence[ast.expr]) -> Iterator[Any]:
 
 
 def unpack(body: Body, value: Any, count: int | None = None) -> Sequence[Any]:
-    """Return the items of a tuple, or of an array of known length."""
+    """Return the items of a tuple, a list or an array of known length; refuse others, or another
+    number of items than `count`."""
     value = array_of(value)
     if isinstance(value, ArrayValue) and isinstance(length := value.shape[0], int):
         value = tuple(arrays.load_element(body, value, (k,)) for k in range(length))
@@ -60,15 +61,11 @@ def unpack(body: Body, value: Any, count: int | None = None) -> Sequence[Any]:
 
 
 def read_item(body: Body, owner: Any, index: Any) -> Any:
-    """Return `owner[index]`."""
+    """Emit code for `owner[index]`; return the value, known or not."""
     if isinstance(owner, Record) and isinstance(index, str):
         return memory.read_field(body, owner, index)
     if isinstance(owner, np.ndarray):
-        places = index if isinstance(index, tuple) else (index,)
-        if len(places) == owner.ndim and all(
-            isinstance(place, int | np.integer) and 0 <= place < size
-            for place, size in zip(places, owner.shape)
-        ):
+        if _is_known_element(owner, index):
             return owner[index]
         owner = arrays.constant_array(body, owner)
     if isinstance(owner, ArrayValue):
@@ -87,53 +84,68 @@ def read_item(body: Body, owner: Any, index: Any) -> Any:
     body.refuse(f"{describe(owner)} takes an index that is known before the program runs")
 
 
+def _is_known_element(array: np.ndarray[Any, Any], index: Any) -> bool:
+    indices = index if isinstance(index, tuple) else (index,)
+    return len(indices) == array.ndim and all(
+        isinstance(number, int | np.integer) and 0 <= number < length
+        for number, length in zip(indices, array.shape)
+    )
+
+
 def look_up_dict(body: Body, values: dict[Any, Any], key: Any, *default: Any) -> Any:
-    """Return the value of a key in a known dict, or the default if there is no such key."""
-    place: Any = len(values)
-    for k, each in enumerate(values):
-        place = arithmetic.emit_select(
-            body, operators.emit_comparison(body, ast.Eq(), key, each), k, place
-        )
+    """Emit a search for a key in a known dict; return its value. Without such a key the value is
+    `default`, or the code fails if none is given."""
+    index: Any = len(values)
+    for k, known_key in enumerate(values):
+        is_equal = operators.emit_comparison(body, ast.Eq(), key, known_key)
+        index = arithmetic.emit_select(body, is_equal, k, index)
     if not default:
-        missing = operators.emit_comparison(body, ast.Eq(), place, len(values))
-        body.fail_if(missing, "KeyError: the dict has no such key")
-    return index_tuple(body, (*values.values(), *default), place)
+        is_missing = operators.emit_comparison(body, ast.Eq(), index, len(values))
+        body.fail_if(is_missing, "KeyError: the dict has no such key")
+    return index_tuple(body, (*values.values(), *default), index)
 
 
 def index_tuple(body: Body, values: tuple[Any, ...], index: Any) -> Any:
-    """Return the item at an index of a tuple of values of one form: from tables of constants,
-    or from memory on the stack that this place fills."""
-    place = arrays.normalize_index(body, arithmetic.to_int(body, index), len(values))
-    joined = reduce(partial(flow.join_values, body), values)
-    rows = [list(leaves(flow.convert_to_template(body, value, joined))) for value in values]
-    found = []
-    for column in zip(*rows):
-        llvm = "i8" if column[0].llvm == "i1" else column[0].llvm
-        texts = [leaf.operand for leaf in column]
-        if any(text.startswith("%") for text in texts):
-            table = body.emit.alloca(f"[{len(texts)} x {column[0].llvm}]")
-            llvm = column[0].llvm
-            for k, text in enumerate(texts):
-                at = body.emit.value(f"getelementptr {llvm}, ptr {table}, i64 {k}")
-                body.emit.do(f"store {llvm} {text}, ptr {at}")
-        else:
-            table = body.module.table(llvm, [_BYTES.get(text, text) for text in texts])
-        at = body.emit.value(f"getelementptr {llvm}, ptr {table}, i64 {place.operand}")
-        text = body.emit.value(f"load {llvm}, ptr {at}")
-        is_byte = llvm == "i8"
-        found.append(body.emit.value(f"trunc i8 {text} to i1") if is_byte else text)
-    return rebuild(joined, iter(found))
+    """Emit a load of the item at an index of a tuple, from a table for each LLVM value of an item;
+    return the item. All items fit one template."""
+    number = arrays.normalize_index(body, arithmetic.to_int(body, index), len(values))
+    template = reduce(partial(flow.join_values, body), values)
+    rows = [leaves(flow.convert_to_template(body, value, template)) for value in values]
+    loaded = [
+        _load_from_table(body, column[0].llvm, [leaf.operand for leaf in column], number)
+        for column in zip(*rows)
+    ]
+    return rebuild(template, iter(loaded))
+
+
+def _load_from_table(body: Body, llvm: str, operands: list[str], index: Scalar) -> str:
+    """Emit a load from a table of LLVM values: constant memory, or memory on the stack which is
+    filled here."""
+    is_constant = not any(operand.startswith("%") for operand in operands)
+    is_byte = is_constant and llvm == "i1"  # in constant memory, a truth value takes a byte
+    if is_byte:
+        llvm, operands = "i8", [_BYTES[operand] for operand in operands]
+    if is_constant:
+        table = body.module.table(llvm, operands)
+    else:
+        table = body.emit.alloca(f"[{len(operands)} x {llvm}]")
+        for k, operand in enumerate(operands):
+            pointer = body.emit.value(f"getelementptr {llvm}, ptr {table}, i64 {k}")
+            body.emit.do(f"store {llvm} {operand}, ptr {pointer}")
+    pointer = body.emit.value(f"getelementptr {llvm}, ptr {table}, i64 {index.operand}")
+    loaded = body.emit.value(f"load {llvm}, ptr {pointer}")
+    return body.emit.value(f"trunc i8 {loaded} to i1") if is_byte else loaded
 
 
 def get_items(body: Body, value: Any) -> tuple[Any, ...] | Iterated:
-    """Return the items of a value: a tuple if they are known one by one."""
+    """Return the items over which a loop goes: a tuple if their number is known and they are no
+    elements of one array or range; else an `Iterated`, which emits the code of an item."""
     if isinstance(value, np.ndarray):
         value = arrays.constant_array(body, value)
     if isinstance(value, ArrayValue):
         return Iterated(value.shape[0], lambda k: arrays.read_array(body, value, k, is_inside=True))
     if isinstance(value, ListValue):
-        items = value
-        return Iterated(items.length, lambda k: read_from_list(body, items, k, is_inside=True))
+        return Iterated(value.length, lambda k: read_from_list(body, value, k, is_inside=True))
     if isinstance(value, range | Range):
         value = to_range(value)
         return Iterated(
@@ -152,44 +164,43 @@ def get_items(body: Body, value: Any) -> tuple[Any, ...] | Iterated:
 
 
 def to_table(body: Body, items: tuple[Any, ...]) -> Iterated:
-    """Return the items of a tuple whose items have one form, as a table of the program."""
+    """Return the items of a tuple, which fit one template, as a table of the program."""
     return Iterated(len(items), lambda k: index_tuple(body, items, k) if items else 0)
 
 
 def compute_range_length(body: Body, value: Range) -> int | Scalar:
-    """Return the number of items of a range."""
-    parts = value.start, value.stop, value.step
-    if is_known(parts):
-        return len(range(*parts))  # type: ignore[arg-type]
+    """Emit code for the number of items of a range; return the number, known or not."""
+    bounds = value.start, value.stop, value.step
+    if is_known(bounds):
+        return len(range(*bounds))  # type: ignore[arg-type]
     if value.step != 1:
         length = body.call_function(count_range_items, value.start, value.stop, value.step)
         return replace(length, low=0) if isinstance(length, Scalar) else length
     span = operators.emit_operator(body, ast.Sub(), value.stop, value.start)
-    length = arithmetic.emit_select(
-        body, operators.emit_comparison(body, ast.Gt(), span, 0), span, 0
-    )
+    is_positive = operators.emit_comparison(body, ast.Gt(), span, 0)
+    length = arithmetic.emit_select(body, is_positive, span, 0)
     return Scalar(Kind.INT, length.operand, 0, max(length.high, 0))
 
 
 def compute_range_item(body: Body, value: Range, k: Scalar) -> Scalar:
-    """Return item number `k` of a range."""
+    """Emit code for the item of a range at index `k`."""
     start, stop = arithmetic.to_int(body, value.start), arithmetic.to_int(body, value.stop)
-    text = k.operand
+    item = k.operand
     if value.step != 1:
-        text = body.emit.value(f"mul i64 {text}, {arithmetic.to_int(body, value.step).operand}")
+        item = body.emit.value(f"mul i64 {item}, {arithmetic.to_int(body, value.step).operand}")
     if start.operand != "0":
-        text = body.emit.value(f"add i64 {start.operand}, {text}")
+        item = body.emit.value(f"add i64 {start.operand}, {item}")
     low, high = min(start.low, stop.low + 1), max(start.high, stop.high - 1)
-    step = bounds_of(value.step)
-    if step[0] > 0:
+    min_step, max_step = bounds_of(value.step)
+    if min_step > 0:
         low = start.low
-    elif step[1] < 0:
+    elif max_step < 0:
         high = start.high
-    return Scalar(Kind.INT, text, low, max(low, high))
+    return Scalar(Kind.INT, item, low, max(low, high))
 
 
 def iterate_list(body: Body, values: ListValue) -> Iterated:
-    """Return the items of a list, with those that the loop over it appends."""
+    """Return the items of a list, with those that a loop over it appends while it runs."""
     return Iterated(
         lambda: read_count(body, values),
         lambda k: read_from_list(body, read_list(body, values), k, is_inside=True),
@@ -197,7 +208,7 @@ def iterate_list(body: Body, values: ListValue) -> Iterated:
 
 
 def count_range_items(start: int, stop: int, step: int) -> int:
-    """Return the number of items of a range."""
+    """Return the number of items of a range; in the compiled language."""
     if step > 0:
         return 0 if stop <= start else (stop - start - 1) // step + 1
     return 0 if stop >= start else (start - stop - 1) // -step + 1
@@ -206,28 +217,32 @@ def count_range_items(start: int, stop: int, step: int) -> int:
 # ---- lists in memory -----------------------------------------------------------------------------
 
 HEAD_SIZE = 16
-"""Bytes before the addresses of a list's columns: the number of items, and of places."""
+"""Bytes before the addresses of a list's columns: the number of items, and the capacity."""
+
+
+def _column_pointer(body: Body, values: ListValue, k: int) -> str:
+    return body.emit.offset(values.pointer, HEAD_SIZE + 8 * k)
 
 
 def read_from_list(body: Body, values: ListValue, index: Any, is_inside: bool = False) -> Any:
-    """Return `values[index]`."""
+    """Emit code for `values[index]`; return the item, or the copy for a slice."""
     if isinstance(index, ArrayValue):
         body.refuse(arrays.ARRAY_INDEX)
-    if isinstance(index, slice):  # a copy, in Python
-        parts = (arrays.make_view(body, column, (index,)) for column in values.columns)
-        return replace(values, columns=tuple(map(partial(arrays.copy_array, body), parts)), name="")
+    if isinstance(index, slice):
+        views = (arrays.make_view(body, column, (index,)) for column in values.columns)
+        return replace(values, columns=tuple(map(partial(arrays.copy_array, body), views)), name="")
     index = _to_index(body, index)
-    parts = (arrays.load_element(body, column, (index,), is_inside) for column in values.columns)
-    return rebuild(values.item, (leaf.operand for part in parts for leaf in leaves(part)))
+    numbers = (arrays.load_element(body, column, (index,), is_inside) for column in values.columns)
+    return rebuild(values.item_template, (number.operand for number in numbers))
 
 
 def _to_index(body: Body, index: Any) -> Any:
-    is_truth = is_number(index) and kind_of(index) is Kind.BOOL
-    return arithmetic.to_int(body, index) if is_truth else index
+    is_bool = is_number(index) and kind_of(index) is Kind.BOOL
+    return arithmetic.to_int(body, index) if is_bool else index
 
 
 def write_item(body: Body, owner: ArrayValue | ListValue, index: Any, value: Any) -> None:
-    """Run `owner[index] = value` for an array or a list of numbers."""
+    """Emit code for `owner[index] = value` with an array or a list of numbers."""
     if isinstance(owner, ArrayValue):
         arrays.write_array(body, owner, index, value)
         return
@@ -239,103 +254,101 @@ def write_item(body: Body, owner: ArrayValue | ListValue, index: Any, value: Any
             body.refuse(f"found {describe(value)} for a part of a list, which takes a list")
     elif narrow := narrow_dtype_of(value):
         body.refuse(NARROW_ARITHMETIC.format(narrow))
-    elif owner.item.kind is Kind.BOOL and kind_of(value) is not Kind.BOOL:
+    elif owner.item_template.kind is Kind.BOOL and kind_of(value) is not Kind.BOOL:
         body.refuse("this list has truth values: begin it with numbers, such as [0] * n")
     arrays.write_array(body, column, _to_index(body, index), value)
 
 
 def read_count(body: Body, values: ListValue) -> Scalar:
-    """Return the number of items of a list that its variable has."""
+    """Emit a load of the number of items of a list in its variable."""
     return Scalar(Kind.INT, body.emit.value(f"load i64, ptr {values.pointer}"), 0)
 
 
 def read_list(body: Body, values: ListValue) -> Any:
-    """Return the items that a list has now."""
-    if values.item is None:
+    """Emit loads of the addresses and the length of a list in its variable; return the list with
+    the items that it has now."""
+    if values.item_template is None:
         return []
     count, columns = read_count(body, values), []
-    for k, number in enumerate(item_numbers(values.item)):
+    for k, number in enumerate(item_numbers(values.item_template)):
         dtype = number.kind.dtype
-        start = body.emit.value(
-            f"load ptr, ptr {body.emit.offset(values.pointer, HEAD_SIZE + 8 * k)}"
-        )
-        columns.append(ArrayValue(start, (count,), (dtype.itemsize,), dtype))
+        pointer = body.emit.value(f"load ptr, ptr {_column_pointer(body, values, k)}")
+        columns.append(ArrayValue(pointer, (count,), (dtype.itemsize,), dtype))
     return replace(values, columns=tuple(columns), pointer="")
 
 
 def append_item(body: Body, values: ListValue, item: Any) -> None:
-    """Append an item, a number or a tuple of numbers, to a list."""
+    """Emit code that appends an item, a number or a tuple of numbers, to a list. Compile again if
+    its numbers are of other kinds than those of the list."""
     numbers = [arithmetic.to_number(body, part) for part in item_numbers(item)]
     if narrow := narrow_dtype_of(*numbers):
         body.refuse(NARROW_ARITHMETIC.format(narrow))
     kinds = [number.kind for number in numbers]
-    before = () if values.item is None else item_numbers(values.item)
-    if len(before) == len(kinds):
-        kinds = [arithmetic.join_kinds(body, old.kind, kind) for old, kind in zip(before, kinds)]
-    forms = tuple(Scalar(kind, "") for kind in kinds)
-    form = forms if isinstance(item, tuple) else forms[0]
-    if form != values.item:
-        widen_items(body, values, form)
+    old_numbers = () if values.item_template is None else item_numbers(values.item_template)
+    if len(old_numbers) == len(kinds):
+        kinds = [
+            arithmetic.join_kinds(body, old.kind, kind) for old, kind in zip(old_numbers, kinds)
+        ]
+    templates = tuple(Scalar(kind, "") for kind in kinds)
+    item_template = templates if isinstance(item, tuple) else templates[0]
+    if item_template != values.item_template:
+        widen_items(body, values, item_template)
     count = read_count(body, values).operand
-    places = body.emit.value(f"load i64, ptr {body.emit.offset(values.pointer, 8)}")
-    grow, go_on = body.emit.new_block(), body.emit.new_block()
-    body.emit.branch(body.emit.value(f"icmp eq i64 {count}, {places}"), grow, go_on)
-    body.emit.start_block(grow)
+    capacity = body.emit.value(f"load i64, ptr {body.emit.offset(values.pointer, 8)}")
+    grow_label, append_label = body.emit.new_block(), body.emit.new_block()
+    is_full = body.emit.value(f"icmp eq i64 {count}, {capacity}")
+    body.emit.branch(is_full, grow_label, append_label)
+    body.emit.start_block(grow_label)
     _double_capacity(body, values, count)
-    body.emit.jump(go_on)
-    body.emit.start_block(go_on)
-    for k, (number, to) in enumerate(zip(numbers, forms)):
-        start = body.emit.value(
-            f"load ptr, ptr {body.emit.offset(values.pointer, HEAD_SIZE + 8 * k)}"
-        )
-        place = body.emit.value(f"mul i64 {count}, {to.kind.dtype.itemsize}")
-        memory.store(
-            body,
-            body.emit.offset(start, place),
-            to.kind.dtype,
-            flow.convert_to_template(body, number, to),
-        )
-    after = body.emit.value(f"add i64 {count}, 1")
-    body.emit.do(f"store i64 {after}, ptr {values.pointer}")
+    body.emit.jump(append_label)
+    body.emit.start_block(append_label)
+    for k, (number, template) in enumerate(zip(numbers, templates)):
+        dtype = template.kind.dtype
+        start = body.emit.value(f"load ptr, ptr {_column_pointer(body, values, k)}")
+        offset = body.emit.value(f"mul i64 {count}, {dtype.itemsize}")
+        pointer = body.emit.offset(start, offset)
+        memory.store(body, pointer, dtype, flow.convert_to_template(body, number, template))
+    new_count = body.emit.value(f"add i64 {count}, 1")
+    body.emit.do(f"store i64 {new_count}, ptr {values.pointer}")
 
 
 def _double_capacity(body: Body, values: ListValue, count: str) -> None:
-    """Move the items of a list to memory for twice as many."""
-    places = body.emit.value(f"add i64 {body.emit.value(f'shl i64 {count}, 1')}, 8")
-    body.emit.do(f"store i64 {places}, ptr {body.emit.offset(values.pointer, 8)}")
-    for k, number in enumerate(item_numbers(values.item)):
-        width = number.kind.dtype.itemsize
-        size = Scalar(Kind.INT, body.emit.value(f"mul i64 {places}, {width}"))
-        place, new = (
-            body.emit.offset(values.pointer, HEAD_SIZE + 8 * k),
-            memory.allocate(body, size),
-        )
-        used, is_first = body.emit.value(f"mul i64 {count}, {width}"), body.emit.new_block()
-        moved = body.emit.new_block()
-        body.emit.branch(body.emit.value(f"icmp eq i64 {count}, 0"), moved, is_first)
-        body.emit.start_block(is_first)
-        old = body.emit.value(f"load ptr, ptr {place}")
-        memory.emit_memcpy(body, new, old, used)
-        body.emit.jump(moved)
-        body.emit.start_block(moved)
-        body.emit.do(f"store ptr {new}, ptr {place}")
+    """Emit code that moves the items of a list to memory for twice as many, and 8 more."""
+    capacity = body.emit.value(f"add i64 {body.emit.value(f'shl i64 {count}, 1')}, 8")
+    body.emit.do(f"store i64 {capacity}, ptr {body.emit.offset(values.pointer, 8)}")
+    for k, number in enumerate(item_numbers(values.item_template)):
+        item_size = number.kind.dtype.itemsize
+        new_size = Scalar(Kind.INT, body.emit.value(f"mul i64 {capacity}, {item_size}"))
+        column_pointer = _column_pointer(body, values, k)
+        new_column = memory.allocate(body, new_size)
+        old_size = body.emit.value(f"mul i64 {count}, {item_size}")
+        copy_label, copied_label = body.emit.new_block(), body.emit.new_block()
+        is_empty = body.emit.value(f"icmp eq i64 {count}, 0")
+        body.emit.branch(is_empty, copied_label, copy_label)
+        body.emit.start_block(copy_label)
+        old_column = body.emit.value(f"load ptr, ptr {column_pointer}")
+        memory.emit_memcpy(body, new_column, old_column, old_size)
+        body.emit.jump(copied_label)
+        body.emit.start_block(copied_label)
+        body.emit.do(f"store ptr {new_column}, ptr {column_pointer}")
 
 
 def pop_item(body: Body, values: ListValue) -> Any:
-    """Take the last item off a list; return it."""
+    """Emit code that removes the last item of a list, and fails for an empty one; return the
+    item."""
     items = read_list(body, values)
     count = body.emit.value(f"load i64, ptr {values.pointer}")
     is_empty = body.emit.condition(f"icmp eq i64 {count}, 0")
     body.fail_if(is_empty, "IndexError: pop from empty list")
     last = Scalar(Kind.INT, body.emit.value(f"sub i64 {count}, 1"), 0)
-    item = 0 if values.item is None else read_from_list(body, items, last, is_inside=True)
+    item = 0 if values.item_template is None else read_from_list(body, items, last, is_inside=True)
     body.emit.do(f"store i64 {last.operand}, ptr {values.pointer}")
     return item
 
 
 def call_list_method(body: Body, method: str, values: ListValue, arguments: Sequence[Any]) -> Any:
-    """Call a method of a list."""
-    if len(arguments) != (method == "append"):
+    """Emit code for `append`, `pop` or `clear` of a list; return the result."""
+    if len(arguments) != (1 if method == "append" else 0):
         body.refuse(f"`{method}` of a list takes other arguments in compiled code")
     if method == "append":
         return append_item(body, values, arguments[0])
@@ -345,14 +358,14 @@ def call_list_method(body: Body, method: str, values: ListValue, arguments: Sequ
     return None
 
 
-def widen_items(body: Body, values: ListValue, item: Any) -> None:
-    """Compile the function again, with a list whose items have this form."""
+def widen_items(body: Body, values: ListValue, template: Any) -> NoReturn:
+    """Compile the function again, with a list whose items fit `template`."""
     if values.name not in body.changed_lists:
         body.refuse("the item is of another kind than those of the list")
-    before = body.hints.item_templates.get(values.name, item)
-    if type(before) is not type(item) or len(parts_of(before)) != len(parts_of(item)):
+    old = body.hints.item_templates.get(values.name, template)
+    if type(old) is not type(template) or len(parts_of(old)) != len(parts_of(template)):
         body.refuse(f"the items of {values.name!r} are numbers here and tuples there")
-    body.hints.item_templates[values.name] = item
+    body.hints.item_templates[values.name] = template
     raise CompileAgain
 
 

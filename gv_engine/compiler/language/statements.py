@@ -23,7 +23,6 @@ from gv_engine.compiler.language import (
 )
 from gv_engine.compiler.language.body import (
     ERROR_NUMBERS,
-    NUMBERS,
     Body,
     CompileAgain,
     Loop,
@@ -47,17 +46,17 @@ from gv_engine.rules.errors import DoesNotCompileError
 
 
 def compile_statements(body: Body, statements: list[ast.stmt]) -> None:
-    """Compile statements, up to one that leaves the block."""
+    """Emit the code of statements, up to one that leaves the block."""
     for statement in statements:
         if not body.emit.is_reachable():
             return
         body.node = statement
         _refuse_read_and_change(body, statement)
-        loops = len(body.loops)
+        num_loops = len(body.loops)
         try:
             body.visit(statement)
-        except Unknown:
-            del body.loops[loops:]
+        except Unknown:  # a later try compiles what follows
+            del body.loops[num_loops:]
             body.emit.start_unreachable()
         except (DoesNotCompileError, CompileAgain):
             raise
@@ -68,11 +67,16 @@ def compile_statements(body: Body, statements: list[ast.stmt]) -> None:
 def _refuse_read_and_change(body: Body, statement: ast.stmt) -> None:
     """Refuse a statement that changes a list and reads the same list in another expression, as
     `x = items[items.pop()]` does: the result would depend on the order of evaluation."""
-    if body.changed_lists and not isinstance(statement, ast.FunctionDef):
-        part = {ast.If: "test", ast.While: "test", ast.For: "iter"}.get(type(statement), "")
-        for name in _find_conflicts(getattr(statement, part) if part else statement):
-            if is_growing(body.last_values.get(name)):
-                body.refuse(f"one statement changes {name!r} and reads it: use two statements")
+    if not body.changed_lists or isinstance(statement, ast.FunctionDef):
+        return
+    node: ast.AST = statement
+    if isinstance(statement, ast.If | ast.While):
+        node = statement.test
+    elif isinstance(statement, ast.For):
+        node = statement.iter
+    for name in _find_conflicts(node):
+        if is_growing(body.last_values.get(name)):
+            body.refuse(f"one statement changes {name!r} and reads it: use two statements")
 
 
 @visits(ast.Expr)
@@ -150,12 +154,12 @@ def _augmented_assignment(body: Body, node: ast.AugAssign) -> None:
 
 
 def _evaluate_augmented(body: Body, node: ast.AugAssign, before: Any) -> Any:
-    """Return the value that `+=` and so on assign."""
+    """Emit code for the value that `+=` and so on assign; return the value."""
     if _contains_list(before):
         body.refuse("`+=` changes a list, which may have other names: use append")
     value = operators.emit_operator(body, node.op, before, body.evaluate(node.value))
-    is_array = isinstance(before, ArrayValue) and before.dtype == np.bool_
-    if is_array and value.dtype != np.bool_:
+    is_bool_array = isinstance(before, ArrayValue) and before.dtype == np.bool_
+    if is_bool_array and value.dtype != np.bool_:
         body.refuse("an array of truth values does not take numbers in this way")
     return value
 
@@ -187,16 +191,15 @@ def _refuse_placeholders(body: Body, node: ast.AST) -> None:
 
 
 def _evaluate_exception(body: Body, node: ast.expr) -> Any:
-    """Return an exception. Its arguments that are not known are numbers, which the program
-    writes into the arena: the exception then has their LLVM names in place of them."""
+    """Return the exception of a `raise`. Emit a store into the arena for each of its arguments that
+    is not known, a number: the exception has {0}, {1} … in place of them."""
     if isinstance(node, ast.Call) and not node.keywords:
         values = tuple(sequences.evaluate_all(body, node.args))
         cls = body.evaluate(node.func)
         if isinstance(cls, type) and not is_known(values):
             for k, value in enumerate(values[:ERROR_NUMBERS]):
                 if not is_known(value):
-                    place = body.emit.offset("%arena", NUMBERS + 8 * k)
-                    body.emit.do(f"store i64 {arithmetic.to_int(body, value).operand}, ptr {place}")
+                    body.store_error_number(k, arithmetic.to_int(body, value))
             return cls(*(each if is_known(each) else f"{{{k}}}" for k, each in enumerate(values)))
     return body.evaluate(node)
 
@@ -205,10 +208,8 @@ def _evaluate_exception(body: Body, node: ast.expr) -> Any:
 def _assert(body: Body, node: ast.Assert) -> None:
     text = "" if node.msg is None else body.evaluate(node.msg)
     _refuse_placeholders(body, node)
-    body.fail_if(
-        arithmetic.emit_not(body, expressions.emit_condition(body, node.test)),
-        f"AssertionError: {text}",
-    )
+    condition = expressions.emit_condition(body, node.test)
+    body.fail_if(arithmetic.emit_not(body, condition), f"AssertionError: {text}")
 
 
 @visits(ast.If)
@@ -300,7 +301,7 @@ def _evaluate_iterable(body: Body, node: ast.For) -> tuple[Any, ...] | Iterated:
     local_lists = body.changed_lists & body.source.assigned.keys()
     if isinstance(node.iter, ast.Name) and node.iter.id in local_lists:
         values = variables.read_variable(body, node.iter.id)
-        if is_growing(values) and values.item is not None:
+        if is_growing(values) and values.item_template is not None:
             return sequences.iterate_list(body, values)
     changed = find_usage(*node.body).changed_lists & find_usage(node.iter).reads.keys()
     for name in sorted(changed & body.last_values.keys()):
@@ -366,22 +367,22 @@ def _continue(body: Body, node: ast.Continue) -> None:
 
 
 def _find_conflicts(node: ast.AST) -> Iterator[str]:
-    """Yield the variables that an expression reads, and changes by a method of lists in a call that
-    does not contain the other one."""
+    """Yield the variables that an expression both reads, and changes by a method of lists in a call
+    that does not contain the read."""
     reads: set[str] = set()
-    changes: set[str] = set()
+    changed: set[str] = set()
     waiting: list[ast.AST] = [node]
     while waiting:
         match part := waiting.pop():
             case ast.Call(ast.Attribute(ast.Name(name), method)) if method in LIST_METHODS:
-                changes.add(name)
+                changed.add(name)
                 for argument in part.args:
                     yield from _find_conflicts(argument)
             case ast.Name(name, ast.Load()):
                 reads.add(name)
             case _:
                 waiting += ast.iter_child_nodes(part)
-    yield from reads & changes
+    yield from sorted(reads & changed)
 
 
 def _contains_list(value: Any) -> bool:

@@ -159,13 +159,13 @@ class ListValue:
 
     Attributes:
         columns: an array for each LLVM value of an item; () while the variable has the list.
-        item: form of an item; None if no item is known yet.
+        item_template: template of an item; None if no item is known yet.
         name: variable whose list changes; "" for others.
         pointer: LLVM value, the address of the list's head while the variable has it.
     """
 
     columns: tuple[ArrayValue, ...]
-    item: Any
+    item_template: Any
     name: str = ""
     pointer: str = ""
 
@@ -341,7 +341,7 @@ def storage_key(value: Any) -> Any:
             own = id(value.record), value.capacity, len(value.shape), key
             return ArrayValue, str(value.dtype), *flags, *own
         case ListValue():
-            return ListValue, version_key(value.item), len(value.columns) or value.name
+            return ListValue, version_key(value.item_template), len(value.columns) or value.name
         case Range():
             return Range
         case Method():
@@ -421,7 +421,7 @@ def is_growing(value: Any) -> bool:
 
 def array_of(value: Any) -> Any:
     """Return the array of a list of numbers in memory; return all other values as they are."""
-    is_list = isinstance(value, ListValue) and isinstance(value.item, Scalar)
+    is_list = isinstance(value, ListValue) and isinstance(value.item_template, Scalar)
     return value.columns[0] if is_list else value
 
 
@@ -435,7 +435,7 @@ def describe(value: Any) -> str:
         case Record():
             return "a record"
         case ListValue():
-            return "a list of tuples" if isinstance(value.item, tuple) else "a list"
+            return "a list of tuples" if isinstance(value.item_template, tuple) else "a list"
         case Range():
             return "a range"
         case slice():
