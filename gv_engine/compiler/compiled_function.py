@@ -1,8 +1,9 @@
 """Single functions of numbers and arrays as machine code, called from Python.
 
-A function is compiled once for each form of its arguments: the types of numbers, and dtype, number
-of axes and contiguity of arrays. The machine code reads Python's objects itself, and returns
-`_OTHER` for arguments of another form; so a call costs less than a microsecond.
+A function is compiled once for each combination of the types of its arguments: the types of
+numbers, and dtype, number of axes and contiguity of arrays. The machine code reads Python's objects
+itself, and returns `_NO_MATCH` for arguments of other types, so that a call takes less than a
+microsecond.
 """
 
 from __future__ import annotations
@@ -12,10 +13,8 @@ import ctypes
 import math
 from collections import ChainMap
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache
 from inspect import signature
-from itertools import chain
 from threading import Lock
 from types import FunctionType
 from typing import Any
@@ -40,12 +39,18 @@ from gv_engine.compiler.language.values import (
 
 ARENA_BYTES = 1 << 16
 """Bytes for the arrays of a function, on the stack."""
-_OTHER = object()
-"""Result of machine code for arguments of another form."""
-_HEAD = object.__basicsize__
-_NUMBERS = {int: Kind.INT, bool: Kind.BOOL, float: Kind.FLOAT}
-_POINTER = ctypes.sizeof(ctypes.c_void_p)
-_CONTIGUOUS = 1
+_NO_MATCH = object()
+"""Result of machine code for arguments of other types."""
+_KINDS = {int: Kind.INT, bool: Kind.BOOL, float: Kind.FLOAT}
+
+# memory layout of CPython's objects and of NumPy's `PyArrayObject`
+_POINTER_SIZE = ctypes.sizeof(ctypes.c_void_p)
+_HEAD_SIZE = object.__basicsize__
+_TYPE_OFFSET = _HEAD_SIZE - _POINTER_SIZE
+_ARRAY_FIELDS = "data", "nd", "dimensions", "strides", "base", "descr", "flags"
+_ARRAY_OFFSETS = {name: _HEAD_SIZE + _POINTER_SIZE * k for k, name in enumerate(_ARRAY_FIELDS)}
+"""Offsets of the fields of an array; each takes the size of a pointer, ints are padded."""
+_C_CONTIGUOUS_FLAG = 1
 
 
 class CompiledFunction:
@@ -55,8 +60,7 @@ class CompiledFunction:
     def __init__(self, function: FunctionType) -> None:
         self.__wrapped__ = function
         self._versions: dict[Any, _Version] = {}
-        self._dtypes: dict[np.dtype[Any], np.dtype[Any]] = {}
-        self._kept: list[Any] = []
+        self._dtypes: dict[np.dtype[Any], np.dtype[Any]] = {}  # the first of several equal ones
         self._lock = Lock()
 
     def __call__(self, *values: Any) -> Any:
@@ -66,14 +70,14 @@ class CompiledFunction:
             DoesNotCompileError: the function has no compiled version for them.
         """
         for version in [*self._versions.values()]:
-            if (result := version.run(*values)) is not _OTHER:
+            if (result := version.run(*values)) is not _NO_MATCH:
                 return result
         plain = tuple(map(self._to_plain, values))
-        form = tuple(map(_describe, plain))
+        key = tuple(map(_make_version_key, plain))
         with self._lock:
-            if form not in self._versions:
-                self._versions[form] = _Version(self.__wrapped__, plain)
-        return self._versions[form].run(*plain)
+            if key not in self._versions:
+                self._versions[key] = _Version(self.__wrapped__, plain)
+        return self._versions[key].run(*plain)
 
     def _to_plain(self, value: Any) -> Any:
         """Return an argument as a number of Python, or an array whose dtype is the very object that
@@ -86,28 +90,28 @@ class CompiledFunction:
 
 
 class _Version:
-    """Machine code for one form of the arguments.
+    """Machine code for one combination of types of arguments.
 
     Attributes:
-        run: returns the result, or `_OTHER` for arguments of another form.
+        run: returns the result, or `_NO_MATCH` for arguments of other types.
     """
 
     def __init__(self, function: FunctionType, values: tuple[Any, ...]) -> None:
         compiler = Compiler(_LIBRARY, is_checked=False)
-        forms = tuple(map(_make_form, values))
-        bound = signature(function).bind(*forms)
+        templates = tuple(map(_make_template, values))
+        bound = signature(function).bind(*templates)
         bound.apply_defaults()
         compiled = compiler.compile(function, bound.arguments)
         assert compiled is not None
 
         def make_error(code: int) -> Any:
-            kind, _, message = compiler.failures[code].text.partition(": ")
-            return getattr(builtins, kind)(message)
+            error_type, _, message = compiler.failures[code].text.partition(": ")
+            return getattr(builtins, error_type)(message)
 
-        text = _Entry(forms, compiled, make_error).write()
-        code = MachineCode("\n".join([compiler.module.to_ir(), text]), level=3)
-        # the code has the addresses of these objects
-        self.run = code.python_function("entry", (forms, make_error))
+        entry = _EntryWriter(templates, compiled, make_error).to_ir()
+        code = MachineCode("\n".join([compiler.module.to_ir(), entry]), level=3)
+        # the machine code holds the addresses of these objects
+        self.run = code.python_function("entry", (templates, make_error))
 
 
 def _to_int(body: Body, value: Any = 0) -> Any:
@@ -128,141 +132,164 @@ _LIBRARY: ChainMap[Any, Callable[..., Any]] = ChainMap(_UNTESTED, LIBRARY)
 @cache
 def compile_function(function: FunctionType) -> CompiledFunction:
     """Return the compiled version of a Python function of numbers and arrays; a call with arguments
-    of a new form compiles it, in some milliseconds."""
+    of new types compiles it, in some milliseconds."""
     return CompiledFunction(function)
 
 
-def _describe(value: Any) -> Any:
-    """Return a key that is equal for values of one form."""
+def _make_version_key(value: Any) -> Any:
+    """Return a key that is equal for arguments of one compiled version."""
     if isinstance(value, tuple):
-        return tuple(map(_describe, value))
+        return tuple(map(_make_version_key, value))
     if isinstance(value, np.ndarray):
         return value.dtype, value.ndim, value.flags.c_contiguous
-    return type(value) if type(value) in _NUMBERS else id(value)
+    return type(value) if type(value) in _KINDS else id(value)
 
 
-def _make_form(value: Any) -> Any:
-    """Return an argument of the compiled function, with blank LLVM values."""
+def _make_template(value: Any) -> Any:
+    """Return an argument of the compiled function, with blank LLVM values in numbers and arrays."""
     if isinstance(value, tuple):
-        return tuple(map(_make_form, value))
+        return tuple(map(_make_template, value))
     if isinstance(value, np.ndarray):
-        record = RecordType(value.dtype) if value.dtype.names else None
-        sizes = [Scalar(Kind.INT, "", 0) for _ in range(2 * value.ndim)]
-        parts = tuple(sizes[: value.ndim]), tuple(sizes[value.ndim :])
-        contiguous = value.flags.c_contiguous
-        if contiguous and value.ndim:
-            parts = parts[0], (*parts[1][:-1], value.dtype.itemsize)
-        array = ArrayValue("", *parts, value.dtype, record=record, is_contiguous=contiguous)
-        return replace(array, is_numpy=False)
-    return Scalar(_NUMBERS[type(value)], "") if type(value) in _NUMBERS else value
+        length = Scalar(Kind.INT, "", low=0)
+        shape = strides = (length,) * value.ndim
+        is_contiguous = value.flags.c_contiguous
+        if is_contiguous and value.ndim:
+            strides = (*strides[:-1], value.dtype.itemsize)
+        return ArrayValue(
+            "",
+            shape,
+            strides,
+            value.dtype,
+            record=RecordType(value.dtype) if value.dtype.names else None,
+            is_contiguous=is_contiguous,
+            is_numpy=False,
+        )
+    return Scalar(_KINDS[type(value)], "") if type(value) in _KINDS else value
 
 
-class _Entry:
-    """Writes the function that Python calls: METH_FASTCALL, with an array of Python's objects."""
+class _EntryWriter:
+    """Writes the function that Python calls: METH_FASTCALL, with an array of Python's objects. It
+    reads the arguments, calls the compiled function without the GIL, and returns an object."""
 
     def __init__(
-        self, forms: Sequence[Any], version: Compiled, make_error: Callable[[int], Exception]
+        self, templates: Sequence[Any], version: Compiled, make_error: Callable[[int], Exception]
     ) -> None:
-        self._forms, self._version, self._emit = forms, version, Emitter()
+        self._templates, self._version, self._emit = templates, version, Emitter()
         self._make_error = make_error
-        self._other = self._emit.new_block()
+        self._no_match_label = self._emit.new_block()
         self._has_integers = False
 
-    def write(self) -> str:
+    def to_ir(self) -> str:
         """Return the text of the function."""
         emit, version = self._emit, self._version
-        self._require(f"icmp eq i64 %count, {len(self._forms)}")
-        items = [self._load("ptr", "%args", _POINTER * k) for k in range(len(self._forms))]
-        values = [self._unbox(form, item) for form, item in zip(self._forms, items)]
+        self._emit_guard(f"icmp eq i64 %count, {len(self._templates)}")
+        objects = [
+            self._load("ptr", "%args", _POINTER_SIZE * k) for k in range(len(self._templates))
+        ]
+        arguments = list(map(self._unbox, self._templates, objects))
         if self._has_integers:
-            pending = emit.value(f"call ptr {_address('PyErr_Occurred')}()")
-            none, more = emit.new_block(), emit.new_block()
-            emit.branch(emit.value(f"icmp eq ptr {pending}, null"), more, none)
-            emit.start_block(none)
-            emit.terminate("ret ptr null")
-            emit.start_block(more)
+            self._return_if_pending_error()
         arena = emit.alloca(f"[{ARENA_BYTES} x i8], align 16")
         emit.do(f"store i64 {ARENA_HEAD}, ptr {arena}")
-        emit.do(f"store i64 {ARENA_BYTES}, ptr {self._emit.offset(arena, 8)}")
-        state = emit.value(f"call ptr {_address('PyEval_SaveThread')}()")
-        parts = chain.from_iterable(leaves(value) for value in values)
-        texts = [f"ptr {arena}", *(f"{leaf.llvm} {leaf.operand}" for leaf in parts)]
-        found = emit.call(version.name, version.returns, texts)
-        emit.do(f"call void {_address('PyEval_RestoreThread')}(ptr {state})")
+        emit.do(f"store i64 {ARENA_BYTES}, ptr {emit.offset(arena, 8)}")
+        thread_state = emit.value(f"call ptr {_address('PyEval_SaveThread')}()")
+        passed = [f"{leaf.llvm} {leaf.operand}" for value in arguments for leaf in leaves(value)]
+        results = emit.call(version.name, version.returns, [f"ptr {arena}", *passed])
+        emit.do(f"call void {_address('PyEval_RestoreThread')}(ptr {thread_state})")
         if version.fails:
-            self._raise_if(found.pop(0))
-        emit.terminate(f"ret ptr {self._box(rebuild(version.result, iter(found)))}")
-        emit.start_block(self._other)
-        emit.terminate(f"ret ptr {self._share(_OTHER)}")
+            self._raise_if(results.pop(0))
+        emit.terminate(f"ret ptr {self._box(rebuild(version.result, iter(results)))}")
+        emit.start_block(self._no_match_label)
+        emit.terminate(f"ret ptr {self._new_reference(_NO_MATCH)}")
         head = "define ptr @entry(ptr %self, ptr %args, i64 %count) nounwind"
         return f"{head} {{\n{emit.to_ir()}\n}}"
 
+    def _return_if_pending_error(self) -> None:
+        """Leave the function if Python has an exception, for an integer of more than 64 bits."""
+        error = self._emit.value(f"call ptr {_address('PyErr_Occurred')}()")
+        error_label, next_label = self._emit.new_block(), self._emit.new_block()
+        is_none = self._emit.value(f"icmp eq ptr {error}, null")
+        self._emit.branch(is_none, next_label, error_label)
+        self._emit.start_block(error_label)
+        self._emit.terminate("ret ptr null")
+        self._emit.start_block(next_label)
+
     # ---- arguments -------------------------------------------------------------------------------
 
-    def _unbox(self, form: Any, item: str) -> Any:
-        """Return an argument with the LLVM values of a Python object; leave the function if it is
-        of another form."""
-        match form:
+    def _unbox(self, template: Any, pyobject: str) -> Any:
+        """Emit loads of the LLVM values of a Python object; return the argument. The code leaves
+        the function if the object does not match the template."""
+        match template:
             case Scalar(kind=Kind.BOOL):
-                truth = self._emit.value(f"icmp eq ptr {item}, {_pointer(True)}")
-                lie = self._emit.value(f"icmp eq ptr {item}, {_pointer(False)}")
-                self._require(f"or i1 {truth}, {lie}")
-                return Scalar(Kind.BOOL, truth)
+                is_true = self._emit.value(f"icmp eq ptr {pyobject}, {_pointer(True)}")
+                is_false = self._emit.value(f"icmp eq ptr {pyobject}, {_pointer(False)}")
+                self._emit_guard(f"or i1 {is_true}, {is_false}")
+                return Scalar(Kind.BOOL, is_true)
             case Scalar(kind=Kind.INT):
-                self._require_type(item, int)
+                self._guard_type(pyobject, int)
                 self._has_integers = True
-                call = f"call i64 {_address('PyLong_AsLongLong')}(ptr {item})"
+                call = f"call i64 {_address('PyLong_AsLongLong')}(ptr {pyobject})"
                 return Scalar(Kind.INT, self._emit.value(call))
             case Scalar():
-                self._require_type(item, float)
-                call = f"call double {_address('PyFloat_AsDouble')}(ptr {item})"
+                self._guard_type(pyobject, float)
+                call = f"call double {_address('PyFloat_AsDouble')}(ptr {pyobject})"
                 return Scalar(Kind.FLOAT, self._emit.value(call))
             case ArrayValue():
-                return self._unbox_array(form, item)
+                self._guard_array(template, pyobject)
+                return self._load_array(template, pyobject)
             case tuple():
-                self._require_type(item, tuple)
-                self._require(f"icmp eq i64 {self._load('i64', item, _HEAD)}, {len(form)}")
-                start = tuple.__basicsize__
-                parts = [self._load("ptr", item, start + _POINTER * k) for k in range(len(form))]
-                return tuple(map(self._unbox, form, parts))
-        self._require(f"icmp eq ptr {item}, {_pointer(form)}")
-        return form
+                return self._unbox_tuple(template, pyobject)
+        self._emit_guard(f"icmp eq ptr {pyobject}, {_pointer(template)}")
+        return template
 
-    def _unbox_array(self, form: ArrayValue, item: str) -> ArrayValue:
-        """Return an array with its address, lengths and strides, which stand in C's
-        `PyArrayObject`."""
-        self._require_type(item, np.ndarray)
-        axes, contiguous = len(form.shape), int(form.is_contiguous)
-        names = "data", "nd", "dimensions", "strides", "base", "descr", "flags"
-        place = {name: _HEAD + _POINTER * k for k, name in enumerate(names)}
-        self._require(f"icmp eq i32 {self._load('i32', item, place['nd'])}, {axes}")
-        descr = self._load("ptr", item, place["descr"])
-        self._require(f"icmp eq ptr {descr}, {_pointer(form.dtype)}")
-        flags = self._load("i32", item, place["flags"])
-        flag = self._emit.value(f"and i32 {flags}, {_CONTIGUOUS}")
-        self._require(f"icmp eq i32 {flag}, {contiguous}")
-        texts = [self._load("ptr", item, place["data"])]
-        dimensions = self._load("ptr", item, place["dimensions"])
-        lengths = [self._load("i64", dimensions, 8 * k) for k in range(axes)]
-        if contiguous:
-            strides = [str(form.dtype.itemsize)] * axes
-            for k in range(axes - 2, -1, -1):
+    def _unbox_tuple(self, template: tuple[Any, ...], pyobject: str) -> tuple[Any, ...]:
+        self._guard_type(pyobject, tuple)
+        size = self._load("i64", pyobject, _HEAD_SIZE)
+        self._emit_guard(f"icmp eq i64 {size}, {len(template)}")
+        items = [
+            self._load("ptr", pyobject, tuple.__basicsize__ + _POINTER_SIZE * k)
+            for k in range(len(template))
+        ]
+        return tuple(map(self._unbox, template, items))
+
+    def _guard_array(self, template: ArrayValue, pyobject: str) -> None:
+        """Emit guards for an array with the number of axes, dtype and contiguity of a template."""
+        self._guard_type(pyobject, np.ndarray)
+        ndim = self._load("i32", pyobject, _ARRAY_OFFSETS["nd"])
+        self._emit_guard(f"icmp eq i32 {ndim}, {len(template.shape)}")
+        dtype = self._load("ptr", pyobject, _ARRAY_OFFSETS["descr"])
+        self._emit_guard(f"icmp eq ptr {dtype}, {_pointer(template.dtype)}")
+        flags = self._load("i32", pyobject, _ARRAY_OFFSETS["flags"])
+        flag = self._emit.value(f"and i32 {flags}, {_C_CONTIGUOUS_FLAG}")
+        self._emit_guard(f"icmp eq i32 {flag}, {int(template.is_contiguous)}")
+
+    def _load_array(self, template: ArrayValue, pyobject: str) -> ArrayValue:
+        """Emit loads of the address, shape and strides of an array; return the array."""
+        ndim = len(template.shape)
+        pointer = self._load("ptr", pyobject, _ARRAY_OFFSETS["data"])
+        dimensions = self._load("ptr", pyobject, _ARRAY_OFFSETS["dimensions"])
+        lengths = [self._load("i64", dimensions, 8 * k) for k in range(ndim)]
+        if template.is_contiguous:
+            # computed, as LLVM then knows them; the last one is a constant of the template
+            strides = [str(template.dtype.itemsize)] * ndim
+            for k in range(ndim - 2, -1, -1):
                 strides[k] = self._emit.value(f"mul i64 {lengths[k + 1]}, {strides[k + 1]}")
             strides = strides[:-1]
         else:
-            start = self._load("ptr", item, place["strides"])
-            strides = [self._load("i64", start, 8 * k) for k in range(axes)]
-        array: ArrayValue = rebuild(form, iter([*texts, *lengths, *strides]))
+            stride_pointer = self._load("ptr", pyobject, _ARRAY_OFFSETS["strides"])
+            strides = [self._load("i64", stride_pointer, 8 * k) for k in range(ndim)]
+        array: ArrayValue = rebuild(template, iter([pointer, *lengths, *strides]))
         return array
 
-    def _require_type(self, item: str, cls: type) -> None:
-        kind = self._load("ptr", item, _HEAD - _POINTER)
-        self._require(f"icmp eq ptr {kind}, {_pointer(cls)}")
+    def _guard_type(self, pyobject: str, cls: type) -> None:
+        object_type = self._load("ptr", pyobject, _TYPE_OFFSET)
+        self._emit_guard(f"icmp eq ptr {object_type}, {_pointer(cls)}")
 
-    def _require(self, condition: str) -> None:
-        more = self._emit.new_block()
-        self._emit.branch(self._emit.value(condition), more, self._other)
-        self._emit.start_block(more)
+    def _emit_guard(self, condition: str) -> None:
+        """Emit a test that leaves the function with `_NO_MATCH` if a condition does not hold."""
+        next_label = self._emit.new_block()
+        self._emit.branch(self._emit.value(condition), next_label, self._no_match_label)
+        self._emit.start_block(next_label)
 
     def _load(self, llvm: str, pointer: str, offset: int) -> str:
         return self._emit.value(f"load {llvm}, ptr {self._emit.offset(pointer, offset)}")
@@ -270,58 +297,59 @@ class _Entry:
     # ---- results ---------------------------------------------------------------------------------
 
     def _box(self, value: Any) -> str:
-        """Return a new reference to a Python object."""
+        """Emit code for a new reference to a Python object with a value; return the reference."""
         if isinstance(value, Scalar):
             return self._box_number(value)
         if isinstance(value, tuple | list) and not is_known(value):
-            kind = "PyList" if isinstance(value, list) else "PyTuple"
-            made = self._emit.value(f"call ptr {_address(f'{kind}_New')}(i64 {len(value)})")
-            for k, part in enumerate(value):
-                put = f"ptr {made}, i64 {k}, ptr {self._box(part)}"
-                self._emit.value(f"call i32 {_address(f'{kind}_SetItem')}({put})")
-            return made
-        return self._share(value)
+            prefix = "PyList" if isinstance(value, list) else "PyTuple"
+            items = self._emit.value(f"call ptr {_address(f'{prefix}_New')}(i64 {len(value)})")
+            for k, item in enumerate(value):
+                arguments = f"ptr {items}, i64 {k}, ptr {self._box(item)}"
+                self._emit.value(f"call i32 {_address(f'{prefix}_SetItem')}({arguments})")
+            return items
+        return self._new_reference(value)
 
-    def _box_number(self, value: Scalar) -> str:
-        match value.kind:
+    def _box_number(self, number: Scalar) -> str:
+        argument = f"{number.kind.llvm} {number.operand}"
+        match number.kind:
             case Kind.FLOAT:
-                return self._emit.value(
-                    f"call ptr {_address('PyFloat_FromDouble')}(double {value.operand})"
-                )
+                function = "PyFloat_FromDouble"
             case Kind.BOOL:
-                wide = self._emit.value(f"zext i1 {value.operand} to i64")
-                return self._emit.value(f"call ptr {_address('PyBool_FromLong')}(i64 {wide})")
+                function = "PyBool_FromLong"
+                argument = f"i64 {self._emit.value(f'zext {argument} to i64')}"
             case Kind.INT:
-                name = "PyLong_FromLongLong"
+                function = "PyLong_FromLongLong"
             case Kind.UINT:
-                name = "PyLong_FromUnsignedLongLong"
-        return self._emit.value(f"call ptr {_address(name)}(i64 {value.operand})")
+                function = "PyLong_FromUnsignedLongLong"
+        return self._emit.value(f"call ptr {_address(function)}({argument})")
 
-    def _share(self, value: Any) -> str:
+    def _new_reference(self, value: Any) -> str:
         self._emit.do(f"call void {_address('Py_IncRef')}(ptr {_pointer(value)})")
         return _pointer(value)
 
     def _raise_if(self, code: str) -> None:
-        """Leave the function with an exception if the error code is not 0."""
-        failed, more = self._emit.new_block(), self._emit.new_block()
-        self._emit.branch(self._emit.value(f"icmp ne i32 {code}, 0"), failed, more)
-        self._emit.start_block(failed)
+        """Emit code that leaves the function with an exception if the error code is not 0."""
+        error_label, next_label = self._emit.new_block(), self._emit.new_block()
+        self._emit.branch(self._emit.value(f"icmp ne i32 {code}, 0"), error_label, next_label)
+        self._emit.start_block(error_label)
         number = self._box(Scalar(Kind.INT, self._emit.value(f"zext i32 {code} to i64")))
-        values = f"ptr {_pointer(self._make_error)}, ptr {number}"
-        error = self._emit.value(f"call ptr {_address('PyObject_CallOneArg')}({values})")
-        pair = f"ptr {self._load('ptr', error, _HEAD - _POINTER)}, ptr {error}"
-        self._emit.do(f"call void {_address('PyErr_SetObject')}({pair})")
-        for each in (number, error):
-            self._emit.do(f"call void {_address('Py_DecRef')}(ptr {each})")
+        arguments = f"ptr {_pointer(self._make_error)}, ptr {number}"
+        error = self._emit.value(f"call ptr {_address('PyObject_CallOneArg')}({arguments})")
+        arguments = f"ptr {self._load('ptr', error, _TYPE_OFFSET)}, ptr {error}"
+        self._emit.do(f"call void {_address('PyErr_SetObject')}({arguments})")
+        for reference in (number, error):
+            self._emit.do(f"call void {_address('Py_DecRef')}(ptr {reference})")
         self._emit.terminate("ret ptr null")
-        self._emit.start_block(more)
+        self._emit.start_block(next_label)
 
 
 @cache
 def _address(name: str) -> str:
+    """Return the address of a function of Python's C API as an LLVM constant."""
     function = getattr(ctypes.pythonapi, name)
     return f"inttoptr (i64 {ctypes.cast(function, ctypes.c_void_p).value} to ptr)"
 
 
 def _pointer(value: Any) -> str:
+    """Return the address of a Python object as an LLVM constant."""
     return f"inttoptr (i64 {id(value)} to ptr)"

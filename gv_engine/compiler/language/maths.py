@@ -68,9 +68,9 @@ def emit_c_call(body: Body, name: str, *values: Any) -> Scalar:
 
 
 def _make_c_function(name: str) -> Callable[..., Any]:
-    """Return the function that emits a call of a function of `math` with one or two arguments. As in
-    Python, it fails if finite arguments have an infinite result, or arguments that are numbers have
-    the result nan."""
+    """Return the function that emits a call of a function of `math` with one or two arguments. As
+    in Python, it fails if finite arguments have an infinite result, or arguments that are numbers
+    have the result nan."""
     overflow_error = "OverflowError: math range error" if name in _OVERFLOWING else DOMAIN_ERROR
 
     def emit(body: Body, *values: Any) -> Any:
@@ -219,16 +219,16 @@ def _vector_norm(a: float, b: float, largest: float) -> float:
     """Return the length of a vector, as CPython's `vector_norm`: with the rounding errors of
     squares and of sums, and one step of Newton's method."""
     scale = scale_of(largest)
-    total, square_errors, sum_errors = 1.0, 0.0, 0.0
+    total, mul_errors, add_errors = 1.0, 0.0, 0.0
     for x in (a * scale, b * scale):
-        square, square_error = _square(x)
-        total, sum_error = _two_sum(total, square)
-        square_errors, sum_errors = square_errors + square_error, sum_errors + sum_error
-    length = math.sqrt(total - 1.0 + (square_errors + sum_errors))
-    square, square_error = _square(length)
-    total, sum_error = _two_sum(total, -square)
-    square_errors, sum_errors = square_errors - square_error, sum_errors + sum_error
-    return (length + (total - 1.0 + (square_errors + sum_errors)) / (2.0 * length)) / scale
+        square, mul_error = _square(x)
+        total, add_error = _two_sum(total, square)
+        mul_errors, add_errors = mul_errors + mul_error, add_errors + add_error
+    length = math.sqrt(total - 1.0 + (mul_errors + add_errors))
+    square, mul_error = _square(length)
+    total, add_error = _two_sum(total, -square)
+    mul_errors, add_errors = mul_errors - mul_error, add_errors + add_error
+    return (length + (total - 1.0 + (mul_errors + add_errors)) / (2.0 * length)) / scale
 
 
 _MIN_NORMAL = 2.0**-1022

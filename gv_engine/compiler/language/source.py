@@ -16,7 +16,15 @@ from gv_engine.rules.source import find_nodes, list_children
 
 @dataclass(frozen=True)
 class Source:
-    """The code of a function: its AST, the names that it can use, and where it stands."""
+    """The code of a function.
+
+    Attributes:
+        node: its AST.
+        names: values of globals and captured variables.
+        file: path of the file.
+        assigned: how often each variable is assigned, parameters included.
+        loads, walrus, changed_lists: as in `Usage`; `loads` are its `reads`.
+    """
 
     node: ast.FunctionDef | ast.Lambda
     names: Mapping[str, Any]
@@ -62,9 +70,9 @@ def analyze_code(node: ast.FunctionDef | ast.Lambda) -> dict[str, Any]:
     }
 
 
-def make_name(name: str, place: ast.AST) -> ast.Name:
-    """Return the node of a name that is read, with the line of another node."""
-    return ast.copy_location(ast.Name(name, ast.Load()), place)
+def make_name(name: str, location: ast.AST) -> ast.Name:
+    """Return the node of a name that is read, in the line of another node."""
+    return ast.copy_location(ast.Name(name, ast.Load()), location)
 
 
 LIST_METHODS = ("append", "pop", "clear")

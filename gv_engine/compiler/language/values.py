@@ -93,8 +93,8 @@ class RecordType:
     @cached_property
     def fields(self) -> Mapping[str, tuple[np.dtype[Any], int]]:
         """(dtype, offset in bytes) of each field by name."""
-        places: Mapping[str, Any] = self.dtype.fields or {}
-        return {name: place[:2] for name, place in places.items()}
+        fields: Mapping[str, Any] = self.dtype.fields or {}
+        return {name: (field[0], field[1]) for name, field in fields.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,13 +297,12 @@ def with_parts(value: Any, parts: Iterable[Any]) -> Any:
         case list():
             return [*parts]
         case tuple():
-            make = getattr(type(value), "_make", tuple)  # of a named tuple
-            return make(parts)
+            make_tuple = getattr(type(value), "_make", tuple)  # `_make` of a named tuple
+            return make_tuple(parts)
         case ArrayValue():
-            items = tuple(parts)
-            axes = len(value.shape)
+            items, ndim = tuple(parts), len(value.shape)
             writer = value.writer and replace(value.writer, record=items[-1])
-            return replace(value, shape=items[:axes], strides=items[axes : 2 * axes], writer=writer)
+            return replace(value, shape=items[:ndim], strides=items[ndim : 2 * ndim], writer=writer)
         case ListValue():
             return replace(value, columns=tuple(parts))
         case Range():
@@ -332,14 +331,11 @@ def storage_key(value: Any) -> Any:
             return Record, id(value.type)
         case ArrayValue(writer=writer):
             flags = value.is_writable, value.is_contiguous, value.is_numpy, value.wraps
-            key = writer and (
-                id(writer.record.type),
-                writer.offset_in_outer,
-                writer.start,
-                writer.function,
-            )
-            own = id(value.record), value.capacity, len(value.shape), key
-            return ArrayValue, str(value.dtype), *flags, *own
+            facts = str(value.dtype), id(value.record), value.capacity, len(value.shape)
+            if writer is None:
+                return ArrayValue, *flags, *facts
+            offsets = writer.offset_in_outer, writer.start
+            return ArrayValue, *flags, *facts, id(writer.record.type), *offsets, writer.function
         case ListValue():
             return ListValue, version_key(value.item_template), len(value.columns) or value.name
         case Range():
@@ -384,10 +380,10 @@ def leaves(value: Any) -> list[Leaf]:
     """Return the LLVM values of a value, in the order in which `rebuild` takes them."""
     if isinstance(value, Scalar):
         return [Leaf(value.kind.llvm, value.operand)]
-    found = [Leaf("ptr", value.pointer)] if _has_pointer(value) else []
+    llvm_values = [Leaf("ptr", value.pointer)] if _has_pointer(value) else []
     for part in parts_of(value):
-        found += leaves(part)
-    return found
+        llvm_values += leaves(part)
+    return llvm_values
 
 
 def rebuild(template: Any, operands: Iterator[str]) -> Any:
@@ -402,15 +398,16 @@ def rebuild(template: Any, operands: Iterator[str]) -> Any:
 
 def forget_bounds(value: Any) -> Any:
     """Return a value without the bounds of its integers: a function that is compiled for it serves
-    all values of its form. Lengths stay at least 0."""
+    all values with its version key. Lengths stay at least 0."""
     if isinstance(value, Scalar):
-        return Scalar(value.kind, value.operand, narrow_dtype=value.narrow_dtype)
-    if isinstance(value, ListValue):
-        value = replace(value, name="") if value.columns else value
+        return replace(value, low=LOWEST, high=HIGHEST)
+    if isinstance(value, ListValue) and value.columns:
+        value = replace(value, name="")
     parts = [forget_bounds(part) for part in parts_of(value)]
     if isinstance(value, ArrayValue):
-        for k in range(len(value.shape)):
-            parts[k] = replace(parts[k], low=0) if isinstance(parts[k], Scalar) else parts[k]
+        for axis in range(len(value.shape)):  # the first parts are the lengths
+            if isinstance(parts[axis], Scalar):
+                parts[axis] = replace(parts[axis], low=0)
     return with_parts(value, parts) if parts else value
 
 

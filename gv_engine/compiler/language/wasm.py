@@ -115,19 +115,19 @@ def link_texts(texts: Sequence[str], entries: Sequence[str]) -> bytes:
     """
     machine = make_wasm_machine()
     head = f'target datalayout = "{machine.target_data}"\ntarget triple = "{WASM_TRIPLE}"\n'
-    whole, exports = binding.parse_assembly(head + _RUNTIME), [START_FUNCTION]
+    linked, exports = binding.parse_assembly(head + _RUNTIME), [START_FUNCTION]
     for number, text in enumerate(texts):
         module = binding.parse_assembly(head + text)
         for name in entries:
             exports.append(f"{name}{number}")
             module.get_function(name).name = exports[-1]
         _simplify(module, machine)
-        whole.link_in(module)
-    declared = [part.name for part in whole.functions if part.is_declaration]
+        linked.link_in(module)
+    declared = [function.name for function in linked.functions if function.is_declaration]
     missing = {name for name in declared if not name.startswith("llvm.")} - C_MATH
     if missing:
         raise DoesNotCompileError(f"browsers have no function {', '.join(sorted(missing))}")
-    return add_exports(machine.emit_object(whole), exports)
+    return add_exports(machine.emit_object(linked), exports)
 
 
 def _simplify(module: Any, machine: Any) -> None:
@@ -149,9 +149,12 @@ def _simplify(module: Any, machine: Any) -> None:
 
 
 _DATA, _EXPORT, _CUSTOM, _FUNCTION_EXPORT = 11, 7, 0, b"\0"
-_ORDER = [1, 2, 3, 4, 5, 13, 6, 7, 8, 9, 12, 10, 11]
+_SECTION_ORDER = [1, 2, 3, 4, 5, 13, 6, 7, 8, 9, 12, 10, 11]
 """Section numbers of a WebAssembly module in their required order."""
 _UNDEFINED, _EXPLICIT_NAME = 0x10, 0x40
+"""Flags of a symbol."""
+_HEADER_SIZE = 8
+"""Bytes of a module before its sections: magic number and version."""
 
 
 def add_exports(code: bytes, names: Sequence[str]) -> bytes:
@@ -164,82 +167,86 @@ def add_exports(code: bytes, names: Sequence[str]) -> bytes:
     Source: the WebAssembly Core Specification, 5.5, and its tool conventions, "Linking".
     """
     sections = [*_read_sections(code)]
-    known: dict[str, int] = {}
-    for kind, body in sections:
-        if kind == _CUSTOM:
-            length, start = _read_number(body, 0)
-            if body[start : start + length] == b"linking":
-                known = _find_functions(body[start + length :])
-        elif kind == _DATA and len(body) > _MAX_CONSTANTS:
-            raise DoesNotCompileError(f"{len(body)} bytes of constants, at most {_MAX_CONSTANTS}")
-    listed = (
-        _encode(len(name)) + name.encode() + _FUNCTION_EXPORT + _encode(known[name])
+    function_indices: dict[str, int] = {}
+    for section_id, contents in sections:
+        if section_id == _CUSTOM:
+            length, start = _read_number(contents, 0)
+            if contents[start : start + length] == b"linking":
+                function_indices = _find_functions(contents[start + length :])
+        elif section_id == _DATA and len(contents) > _MAX_CONSTANTS:
+            size = f"{len(contents)} bytes of constants"
+            raise DoesNotCompileError(f"{size}, at most {_MAX_CONSTANTS}")
+    exports = (
+        _encode(len(name)) + name.encode() + _FUNCTION_EXPORT + _encode(function_indices[name])
         for name in names
     )
-    kept = [(kind, body) for kind, body in sections if kind != _CUSTOM]
-    kept.append((_EXPORT, _encode(len(names)) + b"".join(listed)))
-    kept.sort(key=lambda section: _ORDER.index(section[0]))
-    return code[:8] + b"".join(bytes([kind]) + _encode(len(body)) + body for kind, body in kept)
+    kept = [section for section in sections if section[0] != _CUSTOM]
+    kept.append((_EXPORT, _encode(len(names)) + b"".join(exports)))
+    kept.sort(key=lambda section: _SECTION_ORDER.index(section[0]))
+    return code[:_HEADER_SIZE] + b"".join(
+        bytes([section_id]) + _encode(len(contents)) + contents for section_id, contents in kept
+    )
 
 
 def _read_sections(code: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the (number, contents) of each section of a module."""
-    at = 8
-    while at < len(code):
-        size, start = _read_number(code, at + 1)
-        yield code[at], code[start : start + size]
-        at = start + size
+    """Yield the (section number, contents) of each section of a module."""
+    index = _HEADER_SIZE
+    while index < len(code):
+        size, start = _read_number(code, index + 1)
+        yield code[index], code[start : start + size]
+        index = start + size
 
 
 def _find_functions(linking: bytes) -> dict[str, int]:
     """Return the indices of the functions that a module defines, by name, read from the contents of
     its section `linking`."""
-    found: dict[str, int] = {}
-    _, at = _read_number(linking, 0)
-    while at < len(linking):
-        kind = linking[at]
-        size, start = _read_number(linking, at + 1)
-        at = start + size
-        if kind == _SYMBOL_TABLE:
-            found.update(_read_symbols(linking, start))
-    return found
+    function_indices: dict[str, int] = {}
+    _, index = _read_number(linking, 0)  # the version
+    while index < len(linking):
+        subsection_id = linking[index]
+        size, start = _read_number(linking, index + 1)
+        index = start + size
+        if subsection_id == _SYMBOL_TABLE:
+            function_indices.update(_read_symbols(linking, start))
+    return function_indices
 
 
 _SYMBOL_TABLE = 8
 _FUNCTION_SYMBOL, _DATA_SYMBOL, _SECTION_SYMBOL = 0, 1, 3
 
 
-def _read_symbols(linking: bytes, at: int) -> Iterator[tuple[str, int]]:
-    """Yield the (name, index) of each function that is defined, from the symbol table at `at`."""
-    count, at = _read_number(linking, at)
+def _read_symbols(linking: bytes, index: int) -> Iterator[tuple[str, int]]:
+    """Yield the (name, function index) of each function that is defined, from the symbol table at
+    an index of the section."""
+    count, index = _read_number(linking, index)
     for _ in range(count):
-        kind = linking[at]
-        flags, at = _read_number(linking, at + 1)
-        index, name = 0, ""
+        symbol_type = linking[index]
+        flags, index = _read_number(linking, index + 1)
+        function_index, name = 0, ""
         is_defined = not flags & _UNDEFINED
-        if kind != _DATA_SYMBOL:
-            index, at = _read_number(linking, at)
-        if kind == _DATA_SYMBOL or (
-            kind != _SECTION_SYMBOL and (is_defined or flags & _EXPLICIT_NAME)
-        ):
-            length, at = _read_number(linking, at)
-            name, at = linking[at : at + length].decode(), at + length
-        if kind == _DATA_SYMBOL and is_defined:
+        if symbol_type != _DATA_SYMBOL:
+            function_index, index = _read_number(linking, index)
+        has_name = symbol_type != _SECTION_SYMBOL and (is_defined or flags & _EXPLICIT_NAME)
+        if symbol_type == _DATA_SYMBOL or has_name:
+            length, index = _read_number(linking, index)
+            name, index = linking[index : index + length].decode(), index + length
+        if symbol_type == _DATA_SYMBOL and is_defined:
             for _ in range(3):  # segment, offset and size
-                _, at = _read_number(linking, at)
-        if kind == _FUNCTION_SYMBOL and is_defined:
-            yield name, index
+                _, index = _read_number(linking, index)
+        if symbol_type == _FUNCTION_SYMBOL and is_defined:
+            yield name, function_index
 
 
-def _read_number(data: bytes, at: int) -> tuple[int, int]:
-    """Return the unsigned LEB128 number at index `at`, and the index of the byte after it."""
+def _read_number(data: bytes, index: int) -> tuple[int, int]:
+    """Return the unsigned LEB128 number at an index, and the index of the byte after it."""
     value = shift = 0
     while True:
-        value |= (data[at] & 127) << shift
+        byte = data[index]
+        index += 1
+        value |= (byte & 127) << shift
         shift += 7
-        at += 1
-        if data[at - 1] < 128:
-            return value, at
+        if byte < 128:  # the highest bit says that the number goes on
+            return value, index
 
 
 def _encode(value: int) -> bytes:
