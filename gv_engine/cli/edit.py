@@ -35,13 +35,14 @@ def run(options: argparse.Namespace) -> int:
         cli.complain(f"{name} is not there yet: the window shows a new level, which Save writes")
     # imported here: other commands do not need pygame
     from gv_engine.play.ui.screens.edit import EditScreen
+    from gv_engine.play.ui.screens.edit_lists import StarterMenu
     from gv_engine.play.ui.screens.start import StartScreen
     from gv_engine.play.ui.window.app import App
 
     def open_first_screens(app: App) -> None:
         app.push(StartScreen(app))
         if document is None:
-            app.open_new_level_menu()
+            app.push(StarterMenu(app))
         else:
             app.push(EditScreen(app, document))
 

@@ -17,8 +17,14 @@ from gv_engine.play.ui.drawing.sprites import pygame
 from gv_engine.play.ui.screens import edit
 from gv_engine.play.ui.screens.edit import EditScreen
 from gv_engine.play.ui.screens.edit_forms import FormScreen, PickScreen, cell_form
-from gv_engine.play.ui.screens.edit_lists import RuleListScreen, SearchList
-from gv_engine.play.ui.screens.edit_menus import ConflictMenu, LeaveMenu, PackMenu, StarterMenu
+from gv_engine.play.ui.screens.edit_lists import (
+    ConflictMenu,
+    LeaveMenu,
+    PackMenu,
+    RuleListScreen,
+    SearchList,
+    StarterMenu,
+)
 from gv_engine.play.ui.screens.edit_panels import describe_brush, describe_cursor_cell
 from gv_engine.play.ui.screens.play import PlaytestScreen
 from gv_engine.play.ui.screens.start import StartScreen

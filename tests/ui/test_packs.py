@@ -168,12 +168,12 @@ def test_marks_that_cannot_be_used_are_left_out_and_kept_aside(
     file.write_bytes(text)
     progress = Progress(file)
     assert progress.fewest == kept
-    assert str(file) in progress.wrong
-    assert "\n" not in progress.wrong
+    assert str(file) in progress.error
+    assert "\n" not in progress.error
     assert (tmp_path / "progress.toml.bad").read_bytes() == text
     progress.add_solution(Session(load_playable("tutorial#1"), 0), 9)
     again = Progress(file)
-    assert again.wrong == ""
+    assert again.error == ""
     assert kept.items() <= again.fewest.items()
     assert len(again.fewest) == len(kept) + 1
     assert (tmp_path / "progress.toml.bad").read_bytes() == text
@@ -191,7 +191,7 @@ def test_no_mark_is_lost_but_where_a_file_is_damaged(
     end = data.draw(st.integers(start, min(len(whole), start + 60)))
     file.write_bytes(whole[:start] + data.draw(st.binary(max_size=40)) + whole[end:])
     found = Progress(file)
-    assert "\n" not in found.wrong
+    assert "\n" not in found.error
     below = 0
     for number, line in enumerate(lines):
         above, below = below, below + len(line)

@@ -73,12 +73,12 @@ def test_a_damaged_replay_is_a_card_that_says_so(desk: Desk):
     (card,) = dict(start.sections())["Replays"]
     desk.type(card.title)
     desk.settle()
-    assert card.wrong
+    assert card.error
     with pytest.raises(ReplayError):
         card.open(desk.app)
     desk.press("Return")
     assert desk.app.top is start
-    assert desk.app._note == card.wrong
+    assert desk.app._note == card.error
 
 
 def test_what_was_exported_last_is_remembered(desk: Desk):

@@ -56,7 +56,7 @@ def test_every_scenario_is_there_once_and_has_a_thumbnail(desk: Desk):
     assert sorted(card.title for card in cards) == sorted(list_playable_scenarios())
     desk.settle()
     shown = [card for _, cards in start.sections() for card in cards]
-    assert all(card.text and not card.wrong for card in shown)
+    assert all(card.text and not card.error for card in shown)
     assert (desk.look() != empty).any()
 
 
@@ -137,7 +137,7 @@ def test_a_broken_scenario_says_what_is_wrong(desk: Desk, tmp_path: Path):
     (card,) = dict(start.sections())["In this folder"]
     desk.type("brokenest")
     desk.settle()
-    assert "brokenest.yaml:1" in card.wrong
+    assert "brokenest.yaml:1" in card.error
     desk.press("Return")
     assert desk.app.top is start
 
@@ -145,11 +145,11 @@ def test_a_broken_scenario_says_what_is_wrong(desk: Desk, tmp_path: Path):
 def test_a_card_shows_any_error(monkeypatch: pytest.MonkeyPatch):
     card = Card("cave")
     monkeypatch.setattr(
-        card, "load_content", lambda *_: dict[str, int]()["key"] if card.wrong else 1 // 0
+        card, "load_content", lambda *_: dict[str, int]()["key"] if card.error else 1 // 0
     )
     for message in ("integer division or modulo by zero", "'key'"):
         card.load(None, DARK, 100)  # type: ignore[arg-type]  # no app is needed
-        assert card.wrong == message
+        assert card.error == message
 
 
 def test_a_path_is_one_card(desk: Desk, tmp_path: Path):

@@ -348,13 +348,13 @@ class Progress:
         fewest: fewest steps of a solution by digest of the level.
         marks: digests of marked levels, each after the prefix of its mark, see `_MARKS`: levels
             with a failed try, and levels solved at the first try.
-        wrong: message if the file is wrong, else ""; a wrong file is copied to a file with `.bad`
+        error: message if the file is wrong, else ""; a wrong file is copied to a file with `.bad`
             after its name.
     """
 
     def __init__(self, file: Path | None = None) -> None:
         self._file = file or progress_file()
-        self.fewest, self.marks, self.wrong = self._read()
+        self.fewest, self.marks, self.error = self._read()
 
     def _read(self) -> tuple[dict[str, int], set[str], str]:
         """Return three things read from the file: the fewest steps of a solution by digest of the

@@ -26,7 +26,7 @@ from gv_engine.play.ui.drawing.widgets import Painter, cut
 from gv_engine.play.ui.screens.autoplay import AutoplayScreen
 from gv_engine.play.ui.screens.screen import AppContext, Screen, ScreenCommands
 
-PACES = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 60.0, 250.0, 1000.0, math.inf)
+PACES = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 60.0, 250.0, 1000.0, math.inf)  # steps per second
 PICTURE_TIME = 1 / 60  # s
 # ScreenCommands of a game that are not allowed for a world of the batch.
 BLOCKED_COMMANDS = ("next_level", "previous_level", "kin", "enter_seed", "race", "real_time")
@@ -61,13 +61,13 @@ class BatchScreen(Screen):
         self.worlds, self._policy_name = worlds, policy_name
         self._theme = app.theme
         self._view = self._make_view()
-        self._first = 0
-        self._due = 0.0
-        self._seen: tuple[BatchSnapshot | None, Any] = None, ()
-        self._selected: int | None = None
-        self._filter = 0
-        self._anchor: int | None = None
-        self._paused: float | None = None
+        self._first = 0  # of the shown worlds, the first visible one
+        self._next_check = 0.0
+        self._drawn_state: tuple[BatchSnapshot | None, Any] = None, ()
+        self._selected: int | None = None  # index among the shown worlds
+        self._filter = 0  # index in `RESULTS`
+        self._anchor: int | None = None  # world to keep in sight when the zoom has changed
+        self._pace_before_pause: float | None = None
         self._watched: int | None = None  # world whose values are shown
         self._renderer: FrameRenderer | None = None
 
@@ -87,15 +87,16 @@ class BatchScreen(Screen):
     def tick(self, now: float) -> float | None:
         """Redraw the window if the worlds or the curves have changed since the last call, at most
         60 times a second. Return the seconds until the next call."""
-        if now >= self._due:
-            self._due = now + PICTURE_TIME
-            worlds, before = self.worlds, self._seen
-            news = len(worlds.curves), id(worlds.values), worlds.trouble
-            self._seen = worlds.latest_snapshot(), news
+        if now >= self._next_check:
+            self._next_check = now + PICTURE_TIME
+            worlds, (drawn_snapshot, drawn_facts) = self.worlds, self._drawn_state
+            snapshot = worlds.latest_snapshot()
+            facts = len(worlds.curves), id(worlds.values), worlds.trouble
             # snapshots are compared by identity: they hold arrays
-            is_new = self._seen[0] is not before[0] or self._seen[1] != before[1]
-            self.app.needs_redraw |= is_new
-        return max(0.0, self._due - now)
+            if snapshot is not drawn_snapshot or facts != drawn_facts:
+                self._drawn_state = snapshot, facts
+                self.app.needs_redraw = True
+        return max(0.0, self._next_check - now)
 
     def has_command(self, name: str) -> bool:
         """Return True if the command called `name` is available; commands that start with `batch_`,
@@ -141,8 +142,9 @@ class BatchScreen(Screen):
         self.app.needs_redraw = True
 
     def _shown_worlds(self) -> NDArray[np.int64]:
-        state = self.worlds.latest_snapshot()
-        return np.arange(0) if state is None else state.worlds_with([*RESULTS][self._filter])
+        """Return the indices of the worlds that the filter shows."""
+        snapshot = self.worlds.latest_snapshot()
+        return np.arange(0) if snapshot is None else snapshot.worlds_with([*RESULTS][self._filter])
 
     def _zoom(self, step: int) -> None:
         """Make the cells of all worlds larger by `step` pixels (smaller if negative); the selected
@@ -154,17 +156,18 @@ class BatchScreen(Screen):
 
     def _set_pace(self, worlds: BatchViewer, name: str) -> None:
         """Pause `worlds`, let them take one step, or change their speed: `name` is the command."""
-        if name == "batch_pause":
-            is_paused = worlds.pace == 0
-            self._paused, worlds.pace = worlds.pace, self._paused or math.inf if is_paused else 0.0
+        if name == "batch_pause" and worlds.pace == 0:
+            worlds.pace = self._pace_before_pause or math.inf
+        elif name == "batch_pause":
+            self._pace_before_pause, worlds.pace = worlds.pace, 0.0
         elif name == "batch_step":
             if worlds.pace:
-                self._paused, worlds.pace = worlds.pace, 0.0
+                self._pace_before_pause, worlds.pace = worlds.pace, 0.0
             worlds.between_steps(worlds.step)
         else:
-            pace = worlds.pace or self._paused or math.inf
-            number = PACES.index(pace) + (1 if name == "batch_faster" else -1)
-            worlds.pace = PACES[max(0, min(len(PACES) - 1, number))]
+            pace = worlds.pace or self._pace_before_pause or math.inf
+            index = PACES.index(pace) + (1 if name == "batch_faster" else -1)
+            worlds.pace = PACES[max(0, min(len(PACES) - 1, index))]
 
     def on_mouse(self, event: pygame.event.Event) -> None:
         """Handle a mouse event: the wheel zooms, the mouse selects the world below it, and a
@@ -196,15 +199,20 @@ class BatchScreen(Screen):
         count, layout = len(self._shown_worlds()), self._view.layout
         if not count:
             return
-        chosen = self._first if self._selected is None else self._selected + offset
-        self._selected = chosen = max(0, min(count - 1, chosen))
-        row, first = chosen // layout.columns, self._first // layout.columns
-        self._scroll(min(0, row - first) + max(0, row - first - layout.rows + 1))
+        selected = self._first if self._selected is None else self._selected + offset
+        self._selected = max(0, min(count - 1, selected))
+        row, first_row = self._selected // layout.columns, self._first // layout.columns
+        last_row = first_row + layout.rows - 1
+        self._scroll(min(0, row - first_row) + max(0, row - last_row))
 
     def _scroll(self, rows: int) -> None:
         layout = self._view.layout
-        last = max(0, -(-len(self._shown_worlds()) // layout.columns) - layout.rows)
-        self._first = max(0, min(last, self._first // layout.columns + rows)) * layout.columns
+        self._scroll_to(self._first // layout.columns + rows, layout, len(self._shown_worlds()))
+
+    def _scroll_to(self, row: int, layout: BatchLayout, count: int) -> None:
+        """Make `row` of `count` worlds the first visible one, as far as there are rows below."""
+        last_first_row = max(0, -(-count // layout.columns) - layout.rows)
+        self._first = max(0, min(last_first_row, row)) * layout.columns
 
     def on_close(self) -> None:
         """Close the worlds if this process steps them."""
@@ -219,31 +227,37 @@ class BatchScreen(Screen):
             self._theme = self.app.theme
             self._view, self._renderer = self._make_view(), None
         line = painter.line_height
-        room = painter.area.inflate(-line, -line // 2)
-        roomy = room.h >= 24 * line
-        header = cut(room, "top", line * 4 if roomy else line * 5 // 4, line // 4)
-        footer = cut(room, "bottom", line, line // 4)
-        self._draw_header(painter, header, roomy)
-        state = self.worlds.latest_snapshot()
+        rest = painter.area.inflate(-line, -line // 2)
+        is_large = rest.h >= 24 * line
+        header = cut(rest, "top", line * 4 if is_large else line * 5 // 4, line // 4)
+        footer = cut(rest, "bottom", line, line // 4)
+        self._draw_header(painter, header, is_large)
         if self._watched is not None:
-            self._draw_values(painter, room)
-        elif state is not None and min(room.size) > 0:
-            codes = state.codes[self._shown_worlds()]
-            if self._anchor is not None:
-                shape, min_cell = codes.shape[1:], self._view.min_cell
-                layout = lay_out_batch(room.size, len(codes), shape, min_cell)
-                self._scroll_to_anchor(layout, len(codes))
-            with clipped(painter.surface, room):
-                if len(codes):
-                    self._view.draw(painter.surface, room, codes, self._first)
-                else:
-                    text = f"No world has {[*RESULTS.values()][self._filter]} yet"
-                    painter.draw_text(room, text, "muted", "center")
-                if self._selected is not None and self._selected < len(codes):
-                    world_rect = self._view.world_rect(self._selected)
-                    pygame.draw.rect(painter.surface, self._theme.select, world_rect, 2)
-        hints = self.worlds.trouble or " · ".join(self._hints())
-        painter.draw_text(footer, hints, "loss" if self.worlds.trouble else "muted", "center", 0.9)
+            self._draw_values(painter, rest)
+        elif min(rest.size) > 0 and (snapshot := self.worlds.latest_snapshot()):
+            with clipped(painter.surface, rest):
+                self._draw_worlds(painter, rest, snapshot.codes[self._shown_worlds()])
+        if self.worlds.trouble:
+            painter.draw_text(footer, self.worlds.trouble, "loss", "center", 0.9)
+        else:
+            painter.draw_text(footer, " · ".join(self._hints()), "muted", "center", 0.9)
+
+    def _draw_worlds(self, painter: Painter, rect: Rect, codes: NDArray[np.uint32]) -> None:
+        """Draw the worlds with these cell codes into `rect`, and an outline around the selected
+        one."""
+        if not len(codes):
+            text = f"No world has {[*RESULTS.values()][self._filter]} yet"
+            painter.draw_text(rect, text, "muted", "center")
+            return
+        if self._anchor is not None:
+            layout = lay_out_batch(rect.size, len(codes), codes.shape[1:], self._view.min_cell)
+            row = self._anchor // layout.columns - layout.rows // 2
+            self._scroll_to(row, layout, len(codes))
+            self._anchor = None
+        self._view.draw(painter.surface, rect, codes, self._first)
+        if self._selected is not None and self._selected < len(codes):
+            world_rect = self._view.world_rect(self._selected)
+            pygame.draw.rect(painter.surface, self._theme.select, world_rect, 2)
 
     def _draw_values(self, painter: Painter, rect: Rect) -> None:
         """Draw into `rect` the watched world with the policy's values in its cells."""
@@ -257,38 +271,37 @@ class BatchScreen(Screen):
             self._renderer = FrameRenderer(scenario.name, folders, "state", theme=self._theme)
         self._renderer.draw(painter.surface.subsurface(rect), frame)
 
-    def _scroll_to_anchor(self, layout: BatchLayout, count: int) -> None:
-        last = max(0, -(-count // layout.columns) - layout.rows)
-        row = (self._anchor or 0) // layout.columns - layout.rows // 2
-        self._first, self._anchor = max(0, min(last, row)) * layout.columns, None
-
     def _hints(self) -> Sequence[str]:
         """Return short texts on the available keys, for the bottom of the screen."""
-        texts = {"batch_pause": "pause or go on", "batch_step": "one step"}
         next_filter = [*RESULTS.values()][(self._filter + 1) % len(RESULTS)]
-        texts |= {"batch_filter": f"show {next_filter}"}
-        texts |= {"batch_values": "values" if self._watched is None else "all worlds"}
-        texts |= {"batch_slower": "slower", "batch_faster": "faster", "leave": "leave"}
-        hints = self.hints_of("batch", {n: texts[n] for n in filter(self.has_command, texts)})
+        texts = {
+            **{"batch_pause": "pause or go on", "batch_step": "one step"},
+            "batch_filter": f"show {next_filter}",
+            "batch_values": "values" if self._watched is None else "all worlds",
+            **{"batch_slower": "slower", "batch_faster": "faster", "leave": "leave"},
+        }
+        available = {name: text for name, text in texts.items() if self.has_command(name)}
+        hints = self.hints_of("batch", available)
         shown = self._shown_worlds()
         if self._watched is not None:
             return [f"World {self._watched}", *hints]
-        if is_selected := self._selected is not None and self._selected < len(shown):
+        open_key = ""
+        if self._selected is not None and self._selected < len(shown):
             hints.insert(0, f"World {shown[self._selected]}")
+            open_key = self.app.bindings.label("batch", "batch_open")
         if self.local_worlds:
-            key = self.app.bindings.label("batch", "batch_open") if is_selected else ""
-            hints.append(f"{key or 'click a world'} to open it")
+            hints.append(f"{open_key or 'click a world'} to open it")
         return hints
 
-    def _draw_header(self, painter: Painter, rect: Rect, roomy: bool) -> None:
+    def _draw_header(self, painter: Painter, rect: Rect, is_large: bool) -> None:
         """Draw into `rect` the scenario's name, the number of steps and the curves of the
-        statistics; only the curves' last values unless `roomy`."""
+        statistics; only the curves' last values unless `is_large`."""
         line, curves = painter.line_height, rect.copy()
         column = cut(curves, "left", rect.w * 3 // 10)
         painter.draw_text(cut(column, "top", line * 3 // 2), self.worlds.scenario.name, size=1.3)
-        if roomy:
-            state = self.worlds.latest_snapshot()
-            steps = f"{state.steps:,} steps each" if state else "not begun"
+        if is_large:
+            snapshot = self.worlds.latest_snapshot()
+            steps = f"{snapshot.steps:,} steps each" if snapshot else "not begun"
             for text in (f"{self._policy_name}, {self._describe_speed()}", steps):
                 painter.draw_text(cut(column, "top", line), text, "muted")
         points = list(self.worlds.curves)  # another thread may add one
@@ -299,7 +312,7 @@ class BatchScreen(Screen):
             last = values[-1] if values else math.nan
             last_text = "-" if math.isnan(last) else value_format.format(last)
             _draw_curve_title(painter, cut(slot, "top", line), title, last_text)
-            if roomy:
+            if is_large:
                 painter.draw_card(slot, "well")
                 _draw_curve(painter, slot.inflate(-line // 2, -line // 2), values)
 
@@ -321,14 +334,15 @@ def _draw_curve_title(painter: Painter, row: Rect, title: str, last: str) -> Non
 def _draw_curve(painter: Painter, rect: Rect, values: Sequence[float]) -> None:
     """Draw `values` as a curve from left to right, scaled to fill `rect`; NaN values are left
     out."""
-    known = {n: value for n, value in enumerate(values) if not math.isnan(value)}
+    known = {index: value for index, value in enumerate(values) if not math.isnan(value)}
     if len(known) < 2 or min(rect.size) < 2:
         return
-    least, most = min(known.values()), max(known.values())
-    span, last = most - least or 1.0, max(1, len(values) - 1)
+    low, high = min(known.values()), max(known.values())
+    x_scale = (rect.w - 1) / (len(values) - 1)
+    y_scale = (rect.h - 1) / (high - low or 1.0)
     points = [
-        (rect.x + n * (rect.w - 1) / last, rect.bottom - 1 - (value - least) / span * (rect.h - 1))
-        for n, value in known.items()
+        (rect.x + index * x_scale, rect.bottom - 1 - (value - low) * y_scale)
+        for index, value in known.items()
     ]
     pygame.draw.aalines(painter.surface, painter.color("accent"), False, points)
 
@@ -380,11 +394,9 @@ class WorldScreen(AutoplayScreen):
     def buttons(self) -> Sequence[tuple[str, str, str]]:
         """Return the buttons of the play screen, the first one replaced by a button back to the
         batch."""
-        _, *others = super().buttons()
-        return (("Back to the batch", "play", "menu"), *others)
+        return (("Back to the batch", "play", "menu"), *super().buttons()[1:])
 
     def facts(self) -> Sequence[str]:
         """Return the texts of the play screen for the status panel, with the world's number in
         place of the seed."""
-        _, *others = super().facts()
-        return (f"World {self._number}", *others)
+        return (f"World {self._number}", *super().facts()[1:])

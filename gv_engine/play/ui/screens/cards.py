@@ -1,8 +1,9 @@
-"""Cards of the start screen: a thumbnail, a title and a text about what a click opens."""
+"""Cards of the start screen, each with a thumbnail, a title and a text about what a click opens;
+and medals of puzzle levels."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from gv_engine.play.ui.drawing.sprites import Rect, pygame
 from gv_engine.play.ui.drawing.stage import make_stage
 from gv_engine.play.ui.drawing.widgets import Painter, cut
 from gv_engine.play.ui.screens.screen import AppContext
+from gv_engine.play.ui.settings import MEDALS
 from gv_engine.rules.errors import GVEngineError, Stopped, TrustError, error_text
 
 
@@ -25,7 +27,7 @@ class Card:
         title: name of what the card opens.
         file: file that the card opens, if any.
         text: text about it; empty until the card is loaded.
-        wrong: message if it cannot be opened, else "".
+        error: message if it cannot be opened, else "".
         loaded_theme: theme of the loaded thumbnail; None before.
     """
 
@@ -33,7 +35,7 @@ class Card:
         """Create a card that opens `file`, if given; `text` is shown below the title, and loaded
         later if empty."""
         self.title, self.file, self.text = title, file, text
-        self.wrong = ""
+        self.error = ""
         self._thumbnail: pygame.Surface | None = None
         self.loaded_theme: Theme | None = None
 
@@ -49,9 +51,9 @@ class Card:
         try:
             self.load_content(app, theme, side)
         except Stopped as stopped:
-            self.wrong = str(stopped)
+            self.error = str(stopped)
         except Exception as error:  # any error of a scenario file; the other cards must still work
-            self.wrong = error_text(error) or type(error).__name__
+            self.error = error_text(error) or type(error).__name__
 
     def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
         """Load the card's thumbnail, `side` pixels wide in colours of `theme`, and its text; `app`
@@ -82,16 +84,16 @@ class Card:
         """
         raise GVEngineError(f"{self.title} is no level to edit")
 
-    def draw(self, painter: Painter, rect: Rect, chosen: bool) -> None:
-        """Draw the card into `rect`, with an outline if `chosen` is True."""
+    def draw(self, painter: Painter, rect: Rect, is_chosen: bool) -> None:
+        """Draw the card into `rect`, with an outline if `is_chosen` is True."""
         line = painter.line_height
         painter.draw_card(rect)
-        if chosen:
+        if is_chosen:
             painter.draw_outline(rect)
         rest = Rect(rect.x + line // 2, rect.y + line // 2, rect.w - line // 2 * 2, rect.h - line)
         self.draw_thumbnail(painter, cut(rest, "left", rest.h, line * 3 // 4))
         painter.draw_text(cut(rest, "top", line * 5 // 4), self.title, size=1.15, is_name=True)
-        painter.draw_lines(rest, self.wrong or self.text, "loss" if self.wrong else "muted", 0.9)
+        painter.draw_lines(rest, self.error or self.text, "loss" if self.error else "muted", 0.9)
 
     def _make_thumbnail(self, game: Game, theme: Theme, side: int) -> None:
         self._thumbnail = pygame.Surface((side, side), 0, 32)
@@ -237,3 +239,45 @@ class FileCard(Card):
     def edit(self, app: AppContext) -> None:
         """Open the card's file in the editor."""
         app.edit(str(self.file))
+
+
+# ---- medals --------------------------------------------------------------------------------------
+
+_MEDAL_COLORS = {"solved": "gain", "par": "accent", "first": "text"}  # theme colours
+# Corners of the check mark and of the star, in tenths of the disc's width from its centre.
+_CHECK_MARK = [pygame.Vector2(x, y) for x, y in ((-2.3, 0.2), (-0.6, 2.0), (2.4, -1.6))]
+_STAR = [pygame.Vector2(0, -(1.6 if n % 2 else 3.6)).rotate(36 * n) for n in range(10)]
+
+
+def draw_medal(painter: Painter, disc: Rect, medal: str, is_won: bool = True) -> None:
+    """Draw the medal called `medal`, a key of `MEDALS`, into the square `disc`: a check mark, a
+    star or a 1; only its outline unless the player has won it."""
+    surface, scale = painter.surface, disc.w / 10
+    color = painter.color("card" if is_won else "outline")
+    if is_won:
+        disc_color = painter.color(_MEDAL_COLORS[medal])
+        pygame.draw.circle(surface, disc_color, disc.center, disc.w // 2)
+    else:
+        pygame.draw.circle(surface, color, disc.center, disc.w // 2, max(1, disc.w // 10))
+    width = max(2, disc.w // 8)
+    if medal == "solved":
+        points = [disc.center + offset * scale for offset in _CHECK_MARK]
+        pygame.draw.lines(surface, color, False, points, width)
+    elif medal == "par":
+        pygame.draw.polygon(surface, color, [disc.center + corner * scale for corner in _STAR])
+    else:
+        stem = Rect(0, 0, max(2, disc.w // 7), disc.w // 2)
+        stem.center = disc.center
+        pygame.draw.rect(surface, color, stem)
+        tip = stem.x - scale * 1.6, stem.y + scale * 1.6
+        pygame.draw.line(surface, color, stem.topleft, tip, width)
+
+
+def draw_medals(painter: Painter, rect: Rect, won: Collection[str], has_all: bool = False) -> None:
+    """Draw the medals in `won` from the right end of `rect` to the left, each as high as `rect`;
+    with `has_all`, also the outlines of the others."""
+    slot = Rect(rect.right - rect.h, rect.y, rect.h, rect.h)
+    for medal in reversed(MEDALS):
+        if has_all or medal in won:
+            draw_medal(painter, slot, medal, medal in won)
+            slot.x -= rect.h * 6 // 5

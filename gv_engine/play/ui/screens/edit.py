@@ -19,8 +19,13 @@ from gv_engine.play.ui.drawing.sprites import Rect, pygame
 from gv_engine.play.ui.drawing.stage import MapDrawing, make_map_drawing
 from gv_engine.play.ui.drawing.widgets import Painter, cut
 from gv_engine.play.ui.screens.edit_forms import cell_form, level_form
-from gv_engine.play.ui.screens.edit_lists import RuleListScreen, open_level_list
-from gv_engine.play.ui.screens.edit_menus import ConflictMenu, EditMenu, PackMenu
+from gv_engine.play.ui.screens.edit_lists import (
+    ConflictMenu,
+    EditMenu,
+    PackMenu,
+    RuleListScreen,
+    open_level_list,
+)
 from gv_engine.play.ui.screens.edit_panels import (
     EditLayout,
     draw_palette,

@@ -18,7 +18,7 @@ from gv_engine.play.editor.text_buffer import (
     read_scalar,
 )
 from gv_engine.play.ui.drawing.sprites import Rect
-from gv_engine.play.ui.drawing.widgets import Painter, cut, wrap_text
+from gv_engine.play.ui.drawing.widgets import Painter, cut
 from gv_engine.play.ui.screens.menu import Menu, MenuRow
 from gv_engine.play.ui.screens.replay import Prompt
 from gv_engine.rules.errors import format_cell
@@ -34,14 +34,26 @@ if TYPE_CHECKING:
 
 # Keys of a level that are no fields of its form: they are painted, or edited as rules.
 _EXCLUDED_KEYS = ("domain", "map", "legend", *(part.key for part in RULE_PARTS))
-_FIRST = ("name", "description", "mission", "max_steps", "observation_function", "view")
+_FIRST_KEYS = ("name", "description", "mission", "max_steps", "observation_function", "view")
 _MAX_DESCRIPTION_LINES = 4  # lines
 _AREA_TEXT = "Cells that the agent sees, with itself: ahead of it, or on all sides."
 # Number of choices up to which Enter switches to the next one; more are a list to pick from.
 _MAX_CYCLED_CHOICES = 3
 
 
-class FormScreen(Menu):
+class EditorMenu(Menu):
+    """Menu over the editor screen.
+
+    Args:
+        screen: editor screen.
+    """
+
+    def __init__(self, screen: EditScreen) -> None:
+        super().__init__(screen.app)
+        self._screen = screen
+
+
+class FormScreen(EditorMenu):
     """Form with a row for each field; choices are changed in the row, other values are typed.
 
     Args:
@@ -65,9 +77,9 @@ class FormScreen(Menu):
     ) -> None:
         """Create a form of fields given by `make_fields`; `put(name, value)` writes a value into
         the file."""
-        super().__init__(screen.app)
-        self._screen, self.title, self._make_fields, self._put = screen, title, make_fields, put
-        self._path = path
+        super().__init__(screen)
+        self.title, self._path = title, path
+        self._make_fields, self._put = make_fields, put
 
     def rows(self) -> Sequence[MenuRow]:
         """Return a menu row for each field of the form."""
@@ -78,14 +90,14 @@ class FormScreen(Menu):
         """Return the row of `field`: arrows for numbers and few choices; a list to pick from for
         more choices."""
         has_list = len(field.presets) > _MAX_CYCLED_CHOICES
-        is_set_number = field.number_schema is not None and isinstance(field.value, int)
+        is_number = field.number_schema is not None and isinstance(field.value, int)
         return MenuRow(
             field.label,
             partial(self._change, field.name),
             _format_value(field, self._screen.work.vocabulary),
-            choose=partial(self._pick, field.name) if has_list or is_set_number else None,
-            has_steps=bool(field.choices) or is_set_number,
-            repeats=is_set_number and not field.choices,
+            choose=partial(self._pick, field.name) if has_list or is_number else None,
+            has_steps=bool(field.choices) or is_number,
+            repeats=is_number and not field.choices,
         )
 
     def _pick(self, name: str) -> None:
@@ -132,8 +144,9 @@ class FormScreen(Menu):
         def accept(text: str) -> None:
             self.pick_value(field.name, field.parse(text))
 
-        expected = f" Expected: {field.expected}." if field.expected else ""
-        explanation = field.description + expected
+        explanation = field.description
+        if field.expected:
+            explanation += f" Expected: {field.expected}."
         self.app.push(Prompt(self.app, field.label, explanation, field.shown, accept))
 
     def run_command(self, name: str) -> None:
@@ -155,23 +168,27 @@ class FormScreen(Menu):
         if self.chosen >= len(fields):
             return
         field, line = fields[self.chosen], painter.line_height
-        path = _join_path(self._path, field.name)
-        faults = (f.message for f in self._screen.faults if f.place.path.startswith(path))
-        fault, hint = next(faults, ""), self.hint("list", "remove", "leaves it out.")
-        description = f"{field.description} {hint * (field.value is not None)}".strip()
+        texts = {"muted": field.description, "loss": self._find_error(field)}
+        if field.value is not None:
+            remove_hint = self.hint("list", "remove", "leaves it out.")
+            texts["muted"] = f"{field.description} {remove_hint}".strip()
         width = min(painter.area.w - line, 46 * line)
         heights = [
-            len(wrap_text(text, line, width - 2 * line, _MAX_DESCRIPTION_LINES)) * line
-            for text in (description, fault)
+            painter.text_height(text, width - 2 * line, _MAX_DESCRIPTION_LINES)
+            for text in texts.values()
         ]
         card = Rect(0, 0, width, sum(heights) + line)
         card.midbottom = painter.area.centerx, painter.area.bottom - line // 2
         painter.draw_card(card)
         painter.draw_outline(card, "outline")
         rest = card.inflate(-2 * line, -line)
-        painter.draw_lines(cut(rest, "top", heights[0]), description, "muted")
-        if fault:
-            painter.draw_lines(rest, fault, "loss")
+        for (color, text), height in zip(texts.items(), heights, strict=True):
+            painter.draw_lines(cut(rest, "top", height), text, color)
+
+    def _find_error(self, field: FormField) -> str:
+        path = _join_path(self._path, field.name)
+        faults = (fault for fault in self._screen.faults if fault.place.path.startswith(path))
+        return next((fault.message for fault in faults), "")
 
 
 class PickScreen(Menu):
@@ -238,8 +255,11 @@ class InnerForm(FormScreen):
 
     def _put_inner(self, name: str, value: Any) -> None:
         if field := self._outer_field:
-            part = field.parts.set_part(field.value, name, value) if field.parts else None
-            self._above._put(self._name, part if field.parts else field.with_current(name, value))
+            if field.parts:
+                outer_value = field.parts.set_part(field.value, name, value)
+            else:
+                outer_value = field.with_current(name, value)
+            self._above._put(self._name, outer_value)
 
 
 class PartsScreen(InnerForm):
@@ -249,11 +269,9 @@ class PartsScreen(InnerForm):
     def rows(self) -> Sequence[MenuRow]:
         """Return a menu row for each item of the edited list or mapping, and a row that adds an
         item."""
+        rows = super().rows() if self._make_fields() else ()
         key = self.app.bindings.label("list", "add")
-        return (
-            *(super().rows() if self._make_fields() else ()),
-            MenuRow("Add one", lambda _: self.run_command("add"), key=key),
-        )
+        return (*rows, MenuRow("Add one", lambda _: self.run_command("add"), key=key))
 
     def run_command(self, name: str) -> None:
         """Run the command `name`: add or move an item, or a command of forms."""
@@ -298,16 +316,15 @@ class PartsScreen(InnerForm):
             self.chosen += offset
 
 
-def _format_value(field: FormField, vocab: Vocabulary) -> str:
+def _format_value(field: FormField, vocabulary: Vocabulary) -> str:
     """Return the value of `field` as a text: yes or no for booleans, - for none; for a rule, its
-    name and its arguments, each formatted as in its own field. `vocab` is the vocabulary of the
-    level."""
+    name and its arguments, each formatted as in its own field."""
     for name, value in field.presets.items():
         if value == field.value:
             return name
     if field.keys and "name" in field.current:  # a rule with its arguments
-        parts = form_fields(field.keys, field.current, vocab)
-        texts = (_format_value(part, vocab) for part in parts if part.value is not None)
+        parts = form_fields(field.keys, field.current, vocabulary)
+        texts = (_format_value(part, vocabulary) for part in parts if part.value is not None)
         return ", ".join(texts)
     return to_words(field.value) if isinstance(field.value, bool) else field.shown or "-"
 
@@ -322,19 +339,19 @@ def level_form(screen: EditScreen) -> FormScreen:
     """Return the form that edits the level in the editor `screen`: its parameters and all keys of
     the file, except the map and the rules."""
     work = screen.work
-    keys = work.format.keys
-    order = [*(key for key in _FIRST if key in keys), *(key for key in keys if key not in _FIRST)]
-    shown = {key: keys[key] for key in order if key not in _EXCLUDED_KEYS}
+    keys = {name: key for name, key in work.format.keys.items() if name not in _EXCLUDED_KEYS}
+    first_keys = {name: keys[name] for name in _FIRST_KEYS if name in keys}
 
     def make_fields() -> Sequence[FormField]:
-        return [*_parameter_fields(screen), *form_fields(shown, work.values, work.vocabulary)]
+        fields = form_fields({**first_keys, **keys}, work.values, work.vocabulary)
+        return [*_parameter_fields(screen), *fields]
 
     def put_value(name: str, value: Any) -> None:
         path: KeyPath = (name,)
         if name in (field.name for field in _parameter_fields(screen)):
             path = (PARAMETERS, name)
-            default_path = (*path, "default")
-            path = default_path if has_value(work.buffer.text, default_path) else path
+            if has_value(work.buffer.text, (*path, "default")):
+                path = (*path, "default")
         work.set_value(path, value)
 
     return FormScreen(screen, "Level", make_fields, put_value)
@@ -367,9 +384,9 @@ def _parameter_fields(screen: EditScreen) -> list[FormField]:
     fields = []
     for parameter in document.parameters if document else ():
         description = f"A parameter of the level. {parameter.description}".strip()
-        value, choices = parameter.default, parameter.choices
-        key = Key(description, {"enum": list(choices)} if choices else {}, required=True)
-        field = make_field(parameter.name, key, value, screen.work.vocabulary)
+        schema = {"enum": list(parameter.choices)} if parameter.choices else {}
+        key = Key(description, schema, required=True)
+        field = make_field(parameter.name, key, parameter.default, screen.work.vocabulary)
         is_text = parameter.kind == "text"
         fields.append(field._replace(expected=parameter.allowed_text, is_text=is_text))
     return fields
@@ -380,12 +397,12 @@ def cell_form(screen: EditScreen) -> FormScreen:
     work, cell = screen.work, screen.cursor
 
     def make_fields() -> Sequence[FormField]:
-        thing, vocab = work.map.thing(cell), work.vocabulary
-        name = str(thing.get("object", ""))
-        keys = dict(LEGEND_KEYS)
-        if states := vocab.types[name].states if name in vocab.types else ():
-            keys["state"] = keys["state"]._replace(schema={"enum": list(states)})
-        return form_fields(keys, thing, vocab)
+        thing, types = work.map.thing(cell), work.vocabulary.types
+        name, keys = str(thing.get("object", "")), dict(LEGEND_KEYS)
+        if name in types and types[name].states:
+            states = list(types[name].states)
+            keys["state"] = keys["state"]._replace(schema={"enum": states})
+        return form_fields(keys, thing, work.vocabulary)
 
     def put_value(name: str, value: Any) -> None:
         thing = {**work.map.thing(cell), name: value}

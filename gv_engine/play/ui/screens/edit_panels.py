@@ -3,6 +3,7 @@ level."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,7 +13,7 @@ from gv_engine.play.editor.form_fields import to_words
 from gv_engine.play.editor.rules import RULE_PARTS
 from gv_engine.play.ui.drawing.sprites import Rect
 from gv_engine.play.ui.drawing.stage import MapDrawing
-from gv_engine.play.ui.drawing.widgets import Painter, cut, find_first_row, wrap_text
+from gv_engine.play.ui.drawing.widgets import Painter, cut, find_first_row
 from gv_engine.rules.errors import format_cell
 from gv_engine.rules.objects import COLORS
 
@@ -52,38 +53,44 @@ def draw_palette(painter: Painter, rect: Rect, screen: EditScreen, drawing: MapD
     """Draw into `rect` the palette: the selected object with its state and colour, the tool, the
     objects to paint with, grouped by theme, and a button that adds objects of other levels.
     `drawing` draws the objects."""
-    line, brushes = painter.line_height, screen.brushes
+    line = painter.line_height
     painter.draw_card(rect)
     inner = rect.inflate(-line // 2 * 2, -line // 2 * 2)
-    _draw_chosen(painter, cut(inner, "top", 5 * line, line // 2), screen)
+    _draw_selected_brush(painter, cut(inner, "top", 5 * line, line // 2), screen)
     button = cut(inner, "bottom", line * 5 // 4, line // 2)
-    add, key = (
-        partial(screen.run_command, "add_objects"),
-        screen.app.bindings.label("edit", "add_objects"),
-    )
-    hovered = [(button, _ADD_TEXT)] if painter.draw_button(button, "Add", add, key) else []
-    side = line * 2
-    columns = max(1, inner.w // side)
-    rows: list[tuple[str, list[str]]] = []  # a heading, or brushes
-    for title, group in groupby(brushes.names, brushes.palette_heading):
-        rows += [(title, [])]
-        for number, name in enumerate(group):
-            rows += [("", [])] if number % columns == 0 else []
-            rows[-1][1].append(name)
-    heights = [line if heading else side for heading, _ in rows]
-    chosen = next(n for n, (_, names) in enumerate(rows) if brushes.chosen in names)
-    first = find_first_row(heights, chosen, inner.h)
     groove = Rect(rect.right - line // 3, inner.y, line // 4, inner.h)
-    painter.draw_scrollbar(groove, sum(heights[:first]), inner.h, sum(heights))
-    for (heading, names), height in zip(rows[first:], heights[first:], strict=True):
-        if height > inner.h:
+    tooltip = _draw_brushes(painter, inner, groove, screen, drawing)
+    press = partial(screen.run_command, "add_objects")
+    key = screen.app.bindings.label("edit", "add_objects")
+    if painter.draw_button(button, "Add", press, key):
+        tooltip = button, _ADD_TEXT
+    if tooltip:
+        painter.draw_outline(tooltip[0], "outline")
+        _draw_tooltip(painter, *tooltip)
+
+
+def _draw_brushes(
+    painter: Painter, rest: Rect, groove: Rect, screen: EditScreen, drawing: MapDrawing
+) -> tuple[Rect, str] | None:
+    """Draw the objects to paint with into `rest`, and a scrollbar into `groove`. Return rectangle
+    and description of the object under the mouse; None if there is none."""
+    line, brushes = painter.line_height, screen.brushes
+    side = line * 2
+    rows = _list_palette_rows(brushes, max(1, rest.w // side))
+    heights = [line if row.heading else side for row in rows]
+    chosen = next(index for index, row in enumerate(rows) if brushes.chosen in row.names)
+    first = find_first_row(heights, chosen, rest.h)
+    painter.draw_scrollbar(groove, sum(heights[:first]), rest.h, sum(heights))
+    tooltip = None
+    for row, height in zip(rows[first:], heights[first:], strict=True):
+        if height > rest.h:
             break
-        row = cut(inner, "top", height)
-        painter.draw_text(row, heading, "muted", size=0.8)
-        for column, name in enumerate(names):
-            slot = Rect(row.x + column * side, row.y, side, side).inflate(-line // 4, -line // 4)
-            is_hovered = painter.add_hit_area(slot, partial(brushes.choose, name))
-            hovered += [(slot, describe_brush(screen, name))] if is_hovered else []
+        row_rect = cut(rest, "top", height)
+        painter.draw_text(row_rect, row.heading, "muted", size=0.8)
+        for name in row.names:
+            slot = cut(row_rect, "left", side).inflate(-line // 4, -line // 4)
+            if painter.add_hit_area(slot, partial(brushes.choose, name)):
+                tooltip = slot, describe_brush(screen, name)
             painter.draw_card(slot, "accent" if name == brushes.chosen else "well")
             symbol, size = brushes.symbol(name), slot.w - line // 3
             if symbol.facing is None:
@@ -91,9 +98,24 @@ def draw_palette(painter: Painter, rect: Rect, screen: EditScreen, drawing: MapD
             else:
                 picture = drawing.agent_picture(symbol.facing, size)
             painter.surface.blit(picture, picture.get_rect(center=slot.center))
-    for slot, text in hovered:
-        painter.draw_outline(slot, "outline")
-        _draw_tooltip(painter, slot, text)
+    return tooltip
+
+
+class _PaletteRow(NamedTuple):
+    """Row of the palette: a heading, or names of objects."""
+
+    heading: str
+    names: Sequence[str] = ()
+
+
+def _list_palette_rows(brushes: map_model.Brushes, columns: int) -> list[_PaletteRow]:
+    rows = []
+    for heading, group in groupby(brushes.names, brushes.palette_heading):
+        names = [*group]
+        rows.append(_PaletteRow(heading))
+        for start in range(0, len(names), columns):
+            rows.append(_PaletteRow("", names[start : start + columns]))
+    return rows
 
 
 def describe_brush(screen: EditScreen, name: str) -> str:
@@ -104,22 +126,24 @@ def describe_brush(screen: EditScreen, name: str) -> str:
     if screen.work.document is None:
         return title
     rules = (rule for part in RULE_PARTS[:2] for rule in screen.work.rules.rules(part))
-    told = [rule.description for rule in rules if name in map(str, rule.arguments.values())]
-    return ". ".join([title, *(text.rstrip(".") for text in told[:2])]) + "."
+    sentences = [
+        rule.description.rstrip(".") for rule in rules if name in map(str, rule.arguments.values())
+    ]
+    return ". ".join([title, *sentences[:2]]) + "."
 
 
 def _draw_tooltip(painter: Painter, slot: Rect, text: str) -> None:
     """Draw `text` on a card to the right of `slot`."""
     line = painter.line_height
     width = min(20 * line, painter.text_width(text) + line, painter.area.right - slot.right - line)
-    height = len(wrap_text(text, line, width - line, _MAX_FAULT_LINES)) * line + line // 2
+    height = painter.text_height(text, width - line, _MAX_FAULT_LINES) + line // 2
     card = Rect(slot.right + line // 2, slot.y, width, height).clamp(painter.area)
     painter.draw_card(card, "background")
     painter.draw_outline(card, "outline")
     painter.draw_lines(card.inflate(-line, -(line // 2)), text)
 
 
-def _draw_chosen(painter: Painter, rect: Rect, screen: EditScreen) -> None:
+def _draw_selected_brush(painter: Painter, rect: Rect, screen: EditScreen) -> None:
     """Draw into `rect` the name of the object selected for painting, and buttons for its next
     state, its next colour and the next tool."""
     brushes, line, name = screen.brushes, painter.line_height, screen.brushes.chosen
@@ -130,8 +154,8 @@ def _draw_chosen(painter: Painter, rect: Rect, screen: EditScreen) -> None:
         "next_color": COLORS[brushes.color(name)].lower() if colors else "",
         "next_tool": screen.tool,
     }
-    for number, (command, text) in enumerate(texts.items()):
-        slot = Rect(rect.x, rect.y + number * line * 4 // 3, rect.w, line * 5 // 4)
+    for index, (command, text) in enumerate(texts.items()):
+        slot = Rect(rect.x, rect.y + index * line * 4 // 3, rect.w, line * 5 // 4)
         if text:
             key = screen.app.bindings.label("edit", command)
             painter.draw_button(slot, text, partial(screen.run_command, command), key)
@@ -146,8 +170,8 @@ def draw_report(painter: Painter, rect: Rect, screen: EditScreen) -> None:
     texts = (describe_cursor_cell(screen), "text"), screen.verdict, (screen.export_text, "accent")
     for text, color in texts:
         if text and rest.h >= line:
-            room = Rect(rest.x, rest.y, rest.w, max(line, min(3 * line, rest.h)))
-            cut(rest, "top", painter.draw_lines(room, text, color) + line // 3)
+            text_rect = Rect(rest.x, rest.y, rest.w, min(3 * line, rest.h))
+            cut(rest, "top", painter.draw_lines(text_rect, text, color) + line // 3)
     _draw_faults(painter, rest, screen)
 
 
@@ -156,15 +180,15 @@ def _draw_faults(painter: Painter, rest: Rect, screen: EditScreen) -> None:
     number of those that do not fit."""
     line, faults = painter.line_height, screen.faults
     first = max(0, screen.chosen_fault)
-    for number in range(first, len(faults)):
-        fault = faults[number]
-        height = len(wrap_text(fault.message, line, rest.w, _MAX_FAULT_LINES)) * line
+    for index in range(first, len(faults)):
+        fault = faults[index]
+        height = painter.text_height(fault.message, rest.w, _MAX_FAULT_LINES)
         slot = Rect(rest.x, rest.y, rest.w, min(height, rest.h))
-        if slot.h < line or (slot.h < height and number > first):
+        if slot.h < line or (slot.h < height and index > first):
             slot.h = line
-            painter.draw_text(slot.clip(rest), f"{len(faults) - number} more", "muted")
+            painter.draw_text(slot.clip(rest), f"{len(faults) - index} more", "muted")
             break
-        if painter.add_hit_area(slot, partial(screen.open_fault, number)):
+        if painter.add_hit_area(slot, partial(screen.open_fault, index)):
             painter.draw_outline(slot.inflate(line // 2, line // 4), "outline")
         painter.draw_lines(slot, fault.message, "muted" if fault.is_slip else "loss")
         cut(rest, "top", slot.h, line // 2)
@@ -175,25 +199,26 @@ def describe_cursor_cell(screen: EditScreen) -> str:
     if not screen.has_map:
         return ""
     (y, x), work = screen.cursor, screen.work
-    character, place = work.map.rows[y][x], format_cell(y, x).capitalize()
+    character, position = work.map.rows[y][x], format_cell(y, x).capitalize()
     if work.vocabulary.legend.get(character) is None:
-        return f"{place}: {character!r} stands for nothing"
-    return f"{place}: {describe_cell(work.map.thing((y, x)))}"
+        return f"{position}: {character!r} stands for nothing"
+    return f"{position}: {describe_cell(work.map.thing((y, x)))}"
 
 
 def describe_cell(thing: map_model.CellThing) -> str:
     """Return in words the content of a cell, such as `red door`, given its legend entry `thing`."""
-    parts = [str(thing[key]).lower() for key in ("state", "color") if key in thing]
-    name = to_words(str(thing["object"])) if "object" in thing else ""
-    parts_of_text = [" ".join([*parts, name])] if name else []
+    words = []
+    if "object" in thing:
+        words += [str(thing[key]).lower() for key in ("state", "color") if key in thing]
+        words.append(to_words(str(thing["object"])))
     if "one_of" in thing:
-        parts_of_text.append("one of several things")
+        words.append("one of several things")
     if map_model.AGENT_KEY in thing:
-        parts_of_text.append(f"the agent, looking {str(thing[map_model.AGENT_KEY]).lower()}")
-    for key, words in (("content", "with"), ("holds", "holding"), ("ground", "on")):
+        words.append(f"the agent, looking {str(thing[map_model.AGENT_KEY]).lower()}")
+    for key, preposition in (("content", "with"), ("holds", "holding"), ("ground", "on")):
         if key in thing:
             inner = thing[key] if isinstance(thing[key], dict) else {"object": thing[key]}
-            parts_of_text.append(f"{words} {describe_cell(inner)}")
+            words.append(f"{preposition} {describe_cell(inner)}")
     if "room" in thing:
-        parts_of_text.append(f"in {thing['room']}")
-    return " ".join(parts_of_text) or "floor"
+        words.append(f"in {thing['room']}")
+    return " ".join(words) or "floor"

@@ -70,10 +70,10 @@ class Keyboard:
         self.accepts_text = True
         self._held: set[str] = set()
         self._last_key = ""
-        self._repeated: set[str] = set()
-        self._due: dict[str, float] = {}
-        self._pads: dict[int, object] = {}
-        self._is_pressing = False
+        self._batch_keys: set[str] = set()  # accepted in this batch of events
+        self._repeat_times: dict[str, float] = {}  # next repeat of a held gamepad button
+        self._pads: dict[int, object] = {}  # by instance id; the first one has no prefix
+        self._is_pressing = False  # True while the command of a pressed key runs
 
     def open(self) -> None:
         """Begin to listen to keys and gamepads, for a new window."""
@@ -94,7 +94,7 @@ class Keyboard:
 
     def begin_batch(self) -> None:
         """Begin a new batch of events, in which a key that is held counts at most once."""
-        self._repeated.clear()
+        self._batch_keys.clear()
 
     def ignore_opening_text(self) -> None:
         """Ignore the typed character of the key that has just opened or closed a screen; characters
@@ -104,25 +104,16 @@ class Keyboard:
     def accepts(self, key: str, is_repeat: bool, can_repeat: bool) -> bool:
         """Return True if a press of `key` should run its command: a new press always; a repeat of a
         held key (`is_repeat`) only if `can_repeat`, and once per batch of events."""
-        if is_repeat and (not can_repeat or key in self._repeated):
+        if is_repeat and (not can_repeat or key in self._batch_keys):
             return False
-        self._repeated.add(key)
+        self._batch_keys.add(key)
         return True
 
     def keys(self, event: pygame.event.Event) -> Iterator[tuple[str, bool]]:
         """Yield (key name, True if the key was already held) for each key or gamepad button that
         the event presses."""
         if event.type == pygame.KEYDOWN:
-            name = _NAMES.get(event.scancode, "")
-            held = bool(name) and self._hold(name)
-            self.accepts_text |= not held
-            prefix = "".join(text for flag, text in _MODIFIERS if event.mod & flag)
-            self._is_pressing = True
-            try:
-                if name:
-                    yield prefix + name, held
-            finally:
-                self._is_pressing = False
+            yield from self._press_key(event)
         elif event.type == pygame.KEYUP:
             self._held.discard(_NAMES.get(event.scancode, ""))
             self.accepts_text = True
@@ -134,35 +125,53 @@ class Keyboard:
         elif event.type == pygame.CONTROLLERBUTTONUP and event.button < len(PAD):
             self._held.discard(self._get_pad_prefix(event) + PAD[event.button])
         elif event.type == pygame.CONTROLLERAXISMOTION and event.axis in _STICK:
-            deflections = -event.value, event.value
-            for name, deflection in zip(_STICK[event.axis], deflections, strict=True):
-                key = self._get_pad_prefix(event) + name
-                if deflection < STICK_BACK:
-                    self._held.discard(key)
-                elif deflection > STICK_OUT and key not in self._held:
-                    yield key, self._hold(key)
+            yield from self._move_stick(event)
         elif event.type == pygame.CONTROLLERDEVICEADDED:
             self._open_gamepad(event.device_index)
         elif event.type == pygame.CONTROLLERDEVICEREMOVED:
             self._pads.pop(event.instance_id, None)
             self._held -= PADS
 
+    def _press_key(self, event: pygame.event.Event) -> Iterator[tuple[str, bool]]:
+        """Yield the key of the event, as `keys` does, if it has a name. Until the caller asks for
+        the next key, `_is_pressing` is True."""
+        name = _NAMES.get(event.scancode, "")
+        was_held = bool(name) and self._hold(name)
+        self.accepts_text |= not was_held
+        prefix = "".join(text for flag, text in _MODIFIERS if event.mod & flag)
+        self._is_pressing = True
+        try:
+            if name:
+                yield prefix + name, was_held
+        finally:
+            self._is_pressing = False
+
+    def _move_stick(self, event: pygame.event.Event) -> Iterator[tuple[str, bool]]:
+        """Yield the direction of a gamepad's stick, as `keys` does, if it is pushed there now."""
+        deflections = -event.value, event.value
+        for name, deflection in zip(_STICK[event.axis], deflections, strict=True):
+            key = self._get_pad_prefix(event) + name
+            if deflection < STICK_BACK:
+                self._held.discard(key)
+            elif deflection > STICK_OUT and key not in self._held:
+                yield key, self._hold(key)
+
     def repeated_buttons(self, now: float) -> list[str]:
         """Return the held gamepad buttons that count as pressed again at the time `now`, as held
         keys of a keyboard do."""
-        self._due = {key: due for key, due in self._due.items() if key in self._held}
-        keys = [key for key, due in self._due.items() if now >= due]
-        self._due |= dict.fromkeys(keys, now + REPEAT_EVERY / 1000)
+        times = {key: time for key, time in self._repeat_times.items() if key in self._held}
+        keys = [key for key, time in times.items() if now >= time]
+        self._repeat_times = times | dict.fromkeys(keys, now + REPEAT_EVERY / 1000)
         return keys
 
     def _hold(self, key: str) -> bool:
         """Record that `key` is held; return True if it was already held."""
-        held = key in self._held
+        was_held = key in self._held
         self._held.add(key)
         self._last_key = key
-        if key in PADS and not held:
-            self._due[key] = time.monotonic() + REPEAT_AFTER / 1000
-        return held
+        if key in PADS and not was_held:
+            self._repeat_times[key] = time.monotonic() + REPEAT_AFTER / 1000
+        return was_held
 
     def _get_pad_prefix(self, event: pygame.event.Event) -> str:
         first = next(iter(self._pads), event.instance_id)

@@ -25,8 +25,8 @@ from gv_engine.play.ui.drawing.recording import Recorder
 from gv_engine.play.ui.drawing.sprites import Rect, pygame
 from gv_engine.play.ui.drawing.widgets import Painter, cut
 from gv_engine.play.ui.input.bindings import GROUPS
+from gv_engine.play.ui.screens.cards import draw_medal, draw_medals
 from gv_engine.play.ui.screens.game_screen import POLL_INTERVAL, VIEW_COMMANDS, GameScreen
-from gv_engine.play.ui.screens.medals import draw_medal, draw_medals
 from gv_engine.play.ui.screens.menu import RulesScreen
 from gv_engine.play.ui.screens.replay import Prompt
 from gv_engine.play.ui.screens.screen import AppContext, ScreenCommands

@@ -258,9 +258,6 @@ class AppContext:
             GVEngineError, OSError: the scenario cannot be edited.
         """
 
-    def open_new_level_menu(self) -> None:
-        """Open the menu in which the user chooses what a new level begins with."""
-
     def edit_new_level(self, starter: str) -> None:
         """Open a new level, which begins as a copy of `starter`, in the editor."""
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import takewhile
+from os.path import commonprefix
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,8 +23,9 @@ from gv_engine.play.ui.screens.cards import (
     ReplayCard,
     ScenarioCard,
     UnfinishedCard,
+    draw_medals,
 )
-from gv_engine.play.ui.screens.medals import draw_medals
+from gv_engine.play.ui.screens.edit_lists import StarterMenu
 from gv_engine.play.ui.screens.menu import SearchField
 from gv_engine.play.ui.screens.screen import AppContext
 from gv_engine.play.ui.settings import (
@@ -39,7 +40,11 @@ from gv_engine.scenario.library import FOLDER_FILE
 # ---- cards screen --------------------------------------------------------------------------------
 
 CARD_LINES = 5  # height of a card
-COLUMN_WIDTH = 22
+COLUMN_WIDTH = 22  # lines
+LOADING_SLICE = 0.02  # s of loading cards between two pictures
+
+
+CardSection = tuple[str, Sequence[Card]]  # heading and cards
 
 
 class PlacedCard(NamedTuple):
@@ -77,15 +82,15 @@ class CardsScreen(SearchField):
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)
         self.chosen = 0
-        self._scroll = 0.0
+        self._scroll = 0  # pixels
         self._viewport = Rect(0, 0, 0, 0)
         self._line = self._card_height = 1
         self._headings: list[tuple[str, Rect]] = []
         self._cards: list[PlacedCard] = []
         self._is_outdated = True
-        self._theme: Theme | None = None
+        self._theme: Theme | None = None  # None before the first picture
 
-    def sections(self) -> Iterable[tuple[str, Sequence[Card]]]:
+    def sections(self) -> Iterable[CardSection]:
         """Yield (heading, cards) pairs with the cards to show: those that match the search text, or
         all if it is empty."""
         raise NotImplementedError
@@ -103,12 +108,13 @@ class CardsScreen(SearchField):
         once, or None if all are loaded."""
         if self._theme is None:
             return 0  # draw the first picture before loading cards
-        seen = self._viewport.move(0, int(self._scroll) - self._viewport.y)
-        cards = [pair for pair in self._placed_cards if pair.card.loaded_theme != self._theme]
-        if not cards:
+        visible = self._viewport.move(0, self._scroll - self._viewport.y)
+        placed_cards = self._placed_cards
+        unloaded = [placed for placed in placed_cards if placed.card.loaded_theme != self._theme]
+        if not unloaded:
             return None
-        until = time.monotonic() + 0.02
-        for card, _ in sorted(cards, key=lambda pair: not pair.rect.colliderect(seen)):
+        until = time.monotonic() + LOADING_SLICE
+        for card, _ in sorted(unloaded, key=lambda placed: not placed.rect.colliderect(visible)):
             card.load(self.app, self._theme, self._card_height - self._line)
             self.app.needs_redraw = True
             if time.monotonic() > until:
@@ -117,14 +123,14 @@ class CardsScreen(SearchField):
 
     def run_command(self, name: str) -> None:
         """Run the command `name`: select or open a card, clear the search text, or leave."""
-        count = len(self._placed_cards)
-        numbers = {"left": self.chosen - 1, "right": self.chosen + 1, "first": 0, "last": count - 1}
+        last = len(self._placed_cards) - 1
+        indices = {"left": self.chosen - 1, "right": self.chosen + 1, "first": 0, "last": last}
         rows = {"up": -1, "down": 1, "page_up": -4, "page_down": 4}.get(name, 0)
         if rows:
             for _ in range(abs(rows)):
                 self._move_row(1 if rows > 0 else -1)
-        elif name in numbers:
-            self._choose(numbers[name])
+        elif name in indices:
+            self._choose(indices[name])
         elif name == "choose":
             if card := self.chosen_card:
                 self._open(card)
@@ -150,9 +156,9 @@ class CardsScreen(SearchField):
         self.chosen = max(0, min(len(self._placed_cards) - 1, index))
         if self._placed_cards:
             rect = self._placed_cards[self.chosen].rect
-            above = rect.y - 2 * self._line  # with the heading
-            below = rect.bottom + self._line - self._viewport.h
-            self._scroll = max(below, min(self._scroll, above))
+            max_scroll = rect.y - 2 * self._line  # with the heading
+            min_scroll = rect.bottom + self._line - self._viewport.h
+            self._scroll = max(min_scroll, min(self._scroll, max_scroll))
 
     def _move_row(self, step: int) -> None:
         """Select the nearest card in the row above if `step` is -1, or in the row below if it is
@@ -160,14 +166,14 @@ class CardsScreen(SearchField):
         cards = self._placed_cards
         if not cards:
             return
-        here = cards[min(self.chosen, len(cards) - 1)].rect
-        candidates = [
-            (abs(card.rect.y - here.y), abs(card.rect.x - here.x), number)
-            for number, card in enumerate(cards)
-            if (card.rect.y - here.y) * step > 0
+        current = cards[min(self.chosen, len(cards) - 1)].rect
+        distances = [
+            (abs(card.rect.y - current.y), abs(card.rect.x - current.x), index)
+            for index, card in enumerate(cards)
+            if (card.rect.y - current.y) * step > 0
         ]
-        if candidates:
-            self._choose(min(candidates)[2])
+        if distances:
+            self._choose(min(distances)[2])
 
     @property
     def chosen_card(self) -> Card | None:
@@ -196,44 +202,44 @@ class CardsScreen(SearchField):
         self._scroll = max(0, min(self._scroll, height + gap - inner.h))
         self._draw_cards(painter)
         if not self._cards:
-            text = f"Nothing fits {self.query!r}. Type a name, a word or the path of a file."
-            text = text if self.query else "There is nothing here yet."
+            text = "There is nothing here yet."
+            if self.query:
+                text = f"Nothing fits {self.query!r}. Type a name, a word or the path of a file."
             painter.draw_lines(inner.inflate(-2 * line, -2 * line), text, "muted")
         groove = Rect(painter.area.right - line // 3, inner.y, line // 4, inner.h)
-        painter.draw_scrollbar(groove, int(self._scroll), inner.h, height)
-        keys = self.app.bindings
-        hints = (
+        painter.draw_scrollbar(groove, self._scroll, inner.h, height)
+        painter.draw_text(footer, " · ".join(filter(None, self._hints())), "muted", "center", 0.9)
+
+    def _hints(self) -> Sequence[str]:
+        """Return short texts on keys for the bottom of the screen."""
+        return (
             "Type to search",
             "Arrows choose",
-            f"{keys.label('menu', 'choose')} plays",
-            *(f"{keys.label(group, name)} {does}" for group, name, does in self.hinted_commands),
-            f"{keys.label('window', 'help')} keys",
-            f"{keys.label('window', 'settings')} settings",
-            f"{keys.label('menu', 'leave')} {'clears' if self.query else self.leave_label}",
+            self.hint("menu", "choose", "plays"),
+            *(self.hint(*command) for command in self.hinted_commands),
+            self.hint("window", "help", "keys"),
+            self.hint("window", "settings", "settings"),
+            self.hint("menu", "leave", "clears" if self.query else self.leave_label),
         )
-        painter.draw_text(footer, " · ".join(hints), "muted", "center", 0.9)
 
-    def _draw_header(self, painter: Painter, field: Rect) -> None:
-        """Draw title, buttons and search field into `field`, which is shrunk to the text of the
-        search field."""
-        line = painter.line_height
-        if field.w > 40 * line:
-            title_rect = Rect(field.x, field.y, 15 * line, field.h)
+    def _draw_header(self, painter: Painter, rect: Rect) -> None:
+        """Draw title, buttons and search field into `rect`; in a narrow window only the search
+        field."""
+        line, field = painter.line_height, rect.copy()
+        if rect.w > 40 * line:
+            title_rect = Rect(rect.x, rect.y, 15 * line, rect.h)
             cut(field, "left", painter.draw_text(title_rect, self.title, size=1.5) + line)
-            for label, group, name in self.buttons:
-                key = self.app.bindings.label(group, name)
-                slot = cut(field, "right", painter.text_width(label + key) + 3 * line, line // 2)
-                press = partial(self.run_command, name)
-                painter.draw_button(slot, label, press, key, background="card")
+            self.draw_buttons(painter, field, self.buttons, 0)
         painter.draw_card(field, "well")
         painter.draw_outline(field, "accent" if self.query else "outline")
-        field.inflate_ip(-line, 0)
+        text_rect = field.inflate(-line, 0)
         if not self.query:
-            painter.draw_text(field, self.placeholder, "muted")
-        elif painter.text_width(self.query + "|") <= field.w:
-            painter.draw_text(field, self.query + "|")
+            painter.draw_text(text_rect, self.placeholder, "muted")
+        elif painter.text_width(self.query + "|") <= text_rect.w:
+            painter.draw_text(text_rect, self.query + "|")
         else:
-            painter.draw_text(field, f"...{self.query[-max(1, field.w // line) :]}|")
+            last_letters = self.query[-max(1, text_rect.w // line) :]
+            painter.draw_text(text_rect, f"...{last_letters}|")
 
     def _draw_categories(self, painter: Painter, row: Rect) -> None:
         """Draw a button for each category into `row`, as far as they fit."""
@@ -256,50 +262,52 @@ class CardsScreen(SearchField):
         self._headings, self._cards, self._is_outdated = [], [], False
         line = self._line
         gap, heading_height = line // 2, line * 3 // 2
-        sections = [section for section in self.sections() if section[1]]
-        columns, self._card_height = self._choose_card_size(
-            sum(len(cards) for _, cards in sections)
-        )
-        width = (self._viewport.w - gap) // columns
-        column = top = bottom = 0
+        sections = [(heading, cards) for heading, cards in self.sections() if cards]
+        num_cards = sum(len(cards) for _, cards in sections)
+        num_columns, self._card_height = self._choose_card_size(num_cards)
+        width = (self._viewport.w - gap) // num_columns
+        first_column = top = bottom = 0
         for heading, cards in sections:
-            taken = min(len(cards), columns)
-            if column + taken > columns:
-                column, top = 0, bottom
-            rect = Rect(column * width, top, taken * width - gap, heading_height)
-            self._headings.append((heading, rect))
-            for number, card in enumerate(cards):
-                row, place = divmod(number, taken)
-                y = rect.bottom + row * (self._card_height + gap)
-                card_rect = Rect((column + place) * width, y, width - gap, self._card_height)
+            section_columns = min(len(cards), num_columns)
+            if first_column + section_columns > num_columns:
+                first_column, top = 0, bottom
+            x = first_column * width
+            heading_rect = Rect(x, top, section_columns * width - gap, heading_height)
+            self._headings.append((heading, heading_rect))
+            for index, card in enumerate(cards):
+                row, column = divmod(index, section_columns)
+                y = heading_rect.bottom + row * (self._card_height + gap)
+                card_rect = Rect(x + column * width, y, width - gap, self._card_height)
                 self._cards.append(PlacedCard(card, card_rect))
                 bottom = max(bottom, card_rect.bottom + gap)
-            column += taken
+            first_column += section_columns
 
-    def _choose_card_size(self, count: int) -> tuple[int, int]:
+    def _choose_card_size(self, num_cards: int) -> tuple[int, int]:
         """Return the number of columns and the height of a card: the largest of `card_scales` with
-        which `count` cards fit without scrolling, else the last one."""
-        line, room = self._line, self._viewport
+        which `num_cards` cards fit without scrolling, else the last one."""
+        line, viewport = self._line, self._viewport
         for scale in self.card_scales:
             width = int((COLUMN_WIDTH + CARD_LINES * (scale - 1)) * line)
-            columns, height = max(1, room.w // width), int(CARD_LINES * scale * line)
-            if -(-count // columns) * (height + line // 2) + 2 * line <= room.h:
+            columns, height = max(1, viewport.w // width), int(CARD_LINES * scale * line)
+            rows = -(-num_cards // columns)
+            if rows * (height + line // 2) + 2 * line <= viewport.h:
                 break
         return columns, height
 
     def _draw_cards(self, painter: Painter) -> None:
         """Draw the visible headings and cards, and make the cards clickable."""
-        room = self._viewport
-        with clipped(painter.surface, room):
+        viewport = self._viewport
+        offset = viewport.x, viewport.y - self._scroll
+        with clipped(painter.surface, viewport):
             for heading, rect in self._headings:
-                slot = rect.move(room.x, room.y - int(self._scroll))
-                if slot.colliderect(room):
+                slot = rect.move(offset)
+                if slot.colliderect(viewport):
                     painter.draw_text(slot, heading, "muted")
-            for number, (card, rect) in enumerate(self._cards):
-                place = rect.move(room.x, room.y - int(self._scroll))
-                if place.colliderect(room):
-                    painter.add_hit_area(place.clip(room), partial(self._press, number, card))
-                    card.draw(painter, place, number == self.chosen)
+            for index, (card, rect) in enumerate(self._cards):
+                slot = rect.move(offset)
+                if slot.colliderect(viewport):
+                    painter.add_hit_area(slot.clip(viewport), partial(self._press, index, card))
+                    card.draw(painter, slot, index == self.chosen)
 
     def _press(self, index: int, card: Card, position: tuple[int, int]) -> None:
         self.chosen = index
@@ -335,7 +343,8 @@ class LevelCard(ScenarioCard):
         pack, _, number = self.entry.source.rpartition("#")
         if self.entry.level:
             self.title = f"{number}. {self.entry.level.title}".rstrip(". ")
-            self.title += f" ({Entry(pack, '').title})" * shown
+            if shown:
+                self.title += f" ({Entry(pack, '').title})"
 
     @property
     def digest(self) -> str:
@@ -348,11 +357,11 @@ class LevelCard(ScenarioCard):
         looks at."""
         return self.entry.title, self.entry.group
 
-    def draw(self, painter: Painter, rect: Rect, chosen: bool) -> None:
+    def draw(self, painter: Painter, rect: Rect, is_chosen: bool) -> None:
         """Draw the card into `rect`, with the medals that the player has won; a chosen card is
         outlined."""
-        super().draw(painter, rect, chosen)
-        draw_medals(painter, medal_row(painter, rect), self.medals)
+        super().draw(painter, rect, is_chosen)
+        draw_medals(painter, _medal_row(painter, rect), self.medals)
 
     def draw_thumbnail(self, painter: Painter, well: Rect) -> None:
         """Draw the thumbnail of the level into `well`, or a padlock while the level is locked."""
@@ -364,9 +373,9 @@ class LevelCard(ScenarioCard):
         body.center = well.centerx, well.centery + well.h // 10
         bow = Rect(0, 0, body.w * 3 // 5, body.h * 3 // 2)
         bow.center = body.midtop
-        width, ink = max(2, well.w // 16), painter.color("muted")
-        pygame.draw.rect(painter.surface, ink, bow, width, border_radius=bow.w // 2)
-        pygame.draw.rect(painter.surface, ink, body, border_radius=width)
+        width, color = max(2, well.w // 16), painter.color("muted")
+        pygame.draw.rect(painter.surface, color, bow, width, border_radius=bow.w // 2)
+        pygame.draw.rect(painter.surface, color, body, border_radius=width)
 
     def update_progress(self, progress: Progress) -> bool:
         """Update the card's text from `progress`, the record of solved levels; return True if the
@@ -375,9 +384,12 @@ class LevelCard(ScenarioCard):
         assert level
         self.fewest = progress.fewest.get(level.digest, 0)
         self.medals = progress.medals(level)
-        best = f"Solved in {self.fewest} steps" if self.fewest else "Not solved yet"
-        best = "Locked" if self.is_locked else best
-        self.text = f"{best}, par {level.par}" if level.par else best
+        if self.is_locked:
+            self.text = "Locked"
+        else:
+            self.text = f"Solved in {self.fewest} steps" if self.fewest else "Not solved yet"
+        if level.par:
+            self.text += f", par {level.par}"
         return bool(self.fewest)
 
     def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
@@ -406,13 +418,16 @@ class PackCard(ScenarioCard):
         super().load_content(app, theme, side)
         self._description = self.text
 
-    def draw(self, painter: Painter, rect: Rect, chosen: bool) -> None:
-        """Draw the card into `rect`, with the number of solved levels of the pack; a chosen card is
-        outlined."""
+    def draw(self, painter: Painter, rect: Rect, is_chosen: bool) -> None:
+        """Draw the card into `rect`, with the number of solved levels of the pack, and the medals
+        that the player has won in all of them; a chosen card is outlined."""
         self.text = f"{self._progress_text}. {self._description}"
-        super().draw(painter, rect, chosen)
-        won = [m for m in MEDALS if all(m in card.medals for card in self.levels)]
-        draw_medals(painter, medal_row(painter, rect), won)
+        super().draw(painter, rect, is_chosen)
+        won = [medal for medal in MEDALS if self._count_medals(medal) == len(self.levels)]
+        draw_medals(painter, _medal_row(painter, rect), won)
+
+    def _count_medals(self, medal: str) -> int:
+        return sum(medal in card.medals for card in self.levels)
 
     def update_progress(self, progress: Progress) -> str:
         """Update the cards of all levels from `progress`, the record of solved levels; return a
@@ -421,14 +436,15 @@ class PackCard(ScenarioCard):
         locked = progress.find_locked(filter(None, levels))
         for card in self.levels:
             card.is_locked = card.digest in locked
-        solved = sum(card.update_progress(progress) for card in self.levels)
-        par, first = (sum(m in card.medals for card in self.levels) for m in ("par", "first"))
-        self._progress_text = f"{solved} of {len(self.levels)} solved"
-        details = f", {par} with par, {first} at the first try" if solved else ""
-        return self._progress_text + details
+        num_solved = sum(card.update_progress(progress) for card in self.levels)
+        self._progress_text = f"{num_solved} of {len(self.levels)} solved"
+        if not num_solved:
+            return self._progress_text
+        par, first = self._count_medals("par"), self._count_medals("first")
+        return f"{self._progress_text}, {par} with par, {first} at the first try"
 
 
-def medal_row(painter: Painter, rect: Rect) -> Rect:
+def _medal_row(painter: Painter, rect: Rect) -> Rect:
     """Return the rectangle of the medals in the lower right corner of the card in `rect`."""
     line = painter.line_height
     return Rect(rect.x, rect.bottom - line * 7 // 4, rect.w - line // 2, line * 5 // 4)
@@ -449,8 +465,8 @@ class PackScreen(CardsScreen):
     def __init__(self, app: AppContext, pack: PackCard) -> None:
         super().__init__(app)
         self._pack = pack
-        self._plays = False
-        self._asked_for: Card | None = None
+        self._has_played = False  # since the screen was on top
+        self._locked_card: Card | None = None  # opened once, which has not played it yet
         self.on_resume()
 
     @property
@@ -460,28 +476,29 @@ class PackScreen(CardsScreen):
 
     def _open(self, card: Card) -> None:
         """Open the level of `card`; a locked level opens only at the second attempt."""
-        if isinstance(card, LevelCard) and card.is_locked and card is not self._asked_for:
-            self._asked_for = card
+        if isinstance(card, LevelCard) and card.is_locked and card is not self._locked_card:
+            self._locked_card = card
             key = self.app.bindings.label("menu", "choose")
             self.app.show_note(LOCKED_NOTE.format(key))
             return
-        self._plays = True
+        self._has_played = True
         super()._open(card)
 
     def on_resume(self) -> None:
         """Update which levels are solved; if the player has since gone on to another pack, show
         that pack."""
         played = next(iter(self.app.settings.recent), "")
-        if self._plays and played != self._pack.entry.source:
+        if self._has_played and played != self._pack.entry.source:
             card = make_card(Entry(played, self._pack.entry.group))
-            self._pack = card if isinstance(card, PackCard) else self._pack
-        self._plays = False
+            if isinstance(card, PackCard):
+                self._pack = card
+        self._has_played = False
         self._progress_text = self._pack.update_progress(self.app.progress)
         self.set_query("")
         unsolved = (n for n, card in enumerate(self._pack.levels) if not card.fewest)
         self.chosen = next(unsolved, 0)
 
-    def sections(self) -> Iterable[tuple[str, Sequence[Card]]]:
+    def sections(self) -> Iterable[CardSection]:
         """Yield the cards of the pack's levels that match the search text, with the number of
         solved levels as heading."""
         for card in self._pack.levels:
@@ -518,38 +535,45 @@ class StartScreen(CardsScreen):
         super().__init__(app)
         entries = built_in_entries()
         self._scenario_cards = [make_card(entry) for entry in entries if not entry.missing]
-        reasons = dict.fromkeys(entry.missing for entry in entries if entry.missing)
-        missing = ([entry for entry in entries if entry.missing == reason] for reason in reasons)
-        self._missing_cards = [MissingCard(group) for group in missing]
+        entries_by_reason: dict[str, list[Entry]] = {}
+        for entry in entries:
+            if entry.missing:
+                entries_by_reason.setdefault(entry.missing, []).append(entry)
+        self._missing_cards = [MissingCard(missing) for missing in entries_by_reason.values()]
         self._folder_cards = [make_card(entry) for entry in folder_entries(Path.cwd())]
         self._cards_by_source: dict[str, ScenarioCard] = {
             card.entry.source: card for card in (*self._folder_cards, *self._scenario_cards)
         }
+        self._cards_by_group: dict[str, list[Card]] = {"Puzzles": []}  # first in its category
+        for card in self._scenario_cards:
+            self._cards_by_group.setdefault(card.entry.group, []).append(card)
         self._quit_deadline = 0.0
         self._recent_cards: list[Card] = []
-        # by file and time of its change
+        # by file and time of its last change
         self._replay_cards: dict[tuple[Path, float], ReplayCard] = {}
         self.on_resume()
 
     def on_resume(self) -> None:
         """Update the lists of recent levels and of saved replays, and which levels are solved."""
-        recent = [self._card(source) for source in self.app.settings.recent]
-        self._recent_cards = [card for card in recent if card is not None][:SHOWN_RECENT]
-        try:
-            times = {file: file.stat().st_mtime for file in replay_folder().glob(f"*{SUFFIX}")}
-        except OSError:
-            times = {}
-        old_cards = self._replay_cards
-        self._replay_cards = {
-            (file, time): old_cards.get((file, time)) or ReplayCard(file)
-            for file, time in sorted(times.items(), key=lambda file_and_time: -file_and_time[1])
-        }
-        unfinished: list[Card] = [UnfinishedCard(file) for file in unfinished_files()]
-        self._recent_cards = [*unfinished, *self._recent_cards]
+        cards = [self._card(source) for source in self.app.settings.recent]
+        recent = [card for card in cards if card is not None][:SHOWN_RECENT]
+        unfinished = [UnfinishedCard(file) for file in unfinished_files()]
+        self._recent_cards = [*unfinished, *recent]
+        self._update_replay_cards()
         for card in (*self._folder_cards, *self._scenario_cards):
             if isinstance(card, PackCard):
                 card.update_progress(self.app.progress)
         self.set_query("")
+
+    def _update_replay_cards(self) -> None:
+        """List the saved replays, the newest first; cards of unchanged files are kept."""
+        try:
+            files = [(file, file.stat().st_mtime) for file in replay_folder().glob(f"*{SUFFIX}")]
+        except OSError:
+            files = []
+        files.sort(key=lambda file_and_time: -file_and_time[1])
+        old_cards = self._replay_cards
+        self._replay_cards = {key: old_cards.get(key) or ReplayCard(key[0]) for key in files}
 
     def _card(self, source: str) -> Card | None:
         """Return the card of the scenario `source`, a name or file; None if the file is gone."""
@@ -566,12 +590,12 @@ class StartScreen(CardsScreen):
         of card screens."""
         if name in ("next_category", "previous_category"):
             step = 1 if name == "next_category" else -1
-            number = self.categories.index(self.category) + step
-            self.choose_category(self.categories[number % len(self.categories)])
+            index = self.categories.index(self.category) + step
+            self.choose_category(self.categories[index % len(self.categories)])
         elif name == "complete":
             self.set_query(complete_path(self.query))
         elif name == "new_level":
-            self.app.open_new_level_menu()
+            self.app.push(StarterMenu(self.app))
         elif name == "leave" and not self.query and time.monotonic() > self._quit_deadline:
             self._quit_deadline = time.monotonic() + QUIT_WITHIN  # a second press confirms
             key = self.app.bindings.label("menu", "leave")
@@ -596,52 +620,70 @@ class StartScreen(CardsScreen):
 
     # ---- drawing ---------------------------------------------------------------------
 
-    def sections(self) -> Iterable[tuple[str, Sequence[Card]]]:
+    def sections(self) -> Iterable[CardSection]:
         """Yield (heading, cards) pairs of levels and replays; if there is a search text, only the
         cards that match."""
-        level_cards = (*self._recent_cards, *self._folder_cards, *self._scenario_cards)
-        packs = [card for card in level_cards if isinstance(card, PackCard)]
-        levels = [level for pack in packs for level in pack.levels]
-        replay_cards = list(self._replay_cards.values())
         if self.query.strip():
-            cards = dict.fromkeys((*level_cards, *levels, *self._missing_cards, *replay_cards))
-            matches = search(self.query, cards, lambda card: card.search_texts)
-            for level in levels:
-                level.show_pack_name(True)
-            typed = self._typed_card(cards)
-            yield "Found", [*typed, *(card for card in matches if card not in typed)]
-            return
-        by_category: dict[str, list[tuple[str, list[Card]]]] = {name: [] for name in _CATEGORIES}
-        groups = dict.fromkeys(("Puzzles", *(card.entry.group for card in self._scenario_cards)))
-        for group in groups:
-            cards_of_group = [c for c in self._scenario_cards if c.entry.group == group]
-            by_category[_category_of(group)].append((group, [*cards_of_group]))
+            yield "Found", self._find_cards()
+        elif self.category == ALL:
+            yield from self._overview()
+        else:
+            yield from self._sections_of(self.category)
+
+    @property
+    def _level_cards(self) -> list[LevelCard]:
+        """Cards of the levels of all packs, with the names of their packs."""
+        cards = (*self._recent_cards, *self._folder_cards, *self._scenario_cards)
+        levels = [level for card in cards if isinstance(card, PackCard) for level in card.levels]
         for level in levels:
             level.show_pack_name(True)
-        unsolved: list[Card] = [
-            *sorted(
-                (card for card in levels if not (card.fewest or card.is_locked)),
-                key=lambda card: card.entry.group != "Puzzles",
+        return levels
+
+    def _find_cards(self) -> Sequence[Card]:
+        """Return the cards that match the search text; if it is the path of a file, its card is
+        the first one."""
+        cards: dict[Card, None] = dict.fromkeys(
+            (
+                *(*self._recent_cards, *self._folder_cards, *self._scenario_cards),
+                *(*self._level_cards, *self._missing_cards, *self._replay_cards.values()),
             )
+        )
+        matches = search(self.query, cards, lambda card: card.search_texts)
+        typed = self._typed_card(cards)
+        return [*typed, *(card for card in matches if card not in typed)]
+
+    def _sections_of(self, category: str) -> Sequence[CardSection]:
+        """Return the sections of a category other than `ALL`."""
+        if category == "Mine":
+            replays = [*self._replay_cards.values()][:SHOWN_REPLAYS]
+            return (
+                ("Recent", self._recent_cards),
+                ("In this folder", self._folder_cards),
+                ("Replays", replays),
+            )
+        if category == "Not solved":
+            levels = [card for card in self._level_cards if not (card.fewest or card.is_locked)]
+            levels.sort(key=lambda card: card.entry.group != "Puzzles")
+            return [("Puzzles that are open and not solved", levels)]
+        groups = self._cards_by_group.items()
+        sections: list[CardSection] = [
+            group for group in groups if _category_of(group[0]) == category
         ]
-        by_category["Not solved"] = [("Puzzles that are open and not solved", unsolved)]
-        by_category["Mine"] = [
-            ("Recent", self._recent_cards),
-            ("In this folder", [*self._folder_cards]),
-            ("Replays", [*replay_cards[:SHOWN_REPLAYS]]),
-        ]
-        by_category["Others"].append(("Not installed", [*self._missing_cards]))
-        if self.category != ALL:
-            yield from by_category[self.category]
-            return
-        yield from by_category["Mine"][:2]
-        for name in ("Puzzles", "Gallery", "MiniGrid", "BabyAI", "Together", "Algebra", "Others"):
-            shown = by_category[name]
-            cards_of_all = [card for _, some in shown for card in some]
-            few = cards_of_all[:SHOWN_OF_CATEGORY]
-            count = f"{name}, {len(few)} of {len(cards_of_all)}"
-            yield name if len(few) == len(cards_of_all) else count, few
-        yield from by_category["Mine"][2:]
+        if category == "Others":
+            sections.append(("Not installed", self._missing_cards))
+        return sections
+
+    def _overview(self) -> Iterable[CardSection]:
+        """Yield the player's own cards, and some cards of each category."""
+        recent, folder, replays = self._sections_of("Mine")
+        yield from (recent, folder)
+        for category in _CATEGORIES:
+            if category not in (ALL, "Mine", "Not solved"):
+                cards = [card for _, section in self._sections_of(category) for card in section]
+                shown = cards[:SHOWN_OF_CATEGORY]
+                count = f", {len(shown)} of {len(cards)}" if len(shown) < len(cards) else ""
+                yield category + count, shown
+        yield replays
 
     def _typed_card(self, cards: Iterable[Card]) -> list[Card]:
         """If the search text is the path of a file that can be opened, return [the card of that
@@ -649,7 +691,8 @@ class StartScreen(CardsScreen):
         file = parse_path(self.query)
         if not _can_be_opened(file):
             return []
-        scenario_file = (file / FOLDER_FILE if (file / FOLDER_FILE).is_file() else file).absolute()
+        in_folder = file / FOLDER_FILE
+        scenario_file = (in_folder if in_folder.is_file() else file).absolute()
         return [next((card for card in cards if card.file == scenario_file), FileCard(file))]
 
 
@@ -671,18 +714,20 @@ def complete_path(text: str) -> str:
         The text with the unique continuation; unchanged if there is none.
     """
     path = parse_path(text)
-    folder, start = (path, "") if text.endswith(("/", "\\")) else (path.parent, path.name)
+    folder, start = path.parent, path.name
+    if text.endswith(("/", "\\")):
+        folder, start = path, ""
     try:
-        names = sorted(file.name for file in folder.iterdir() if file.name.startswith(start))
+        names = [file.name for file in folder.iterdir() if file.name.startswith(start)]
     except (OSError, ValueError):  # ValueError: no name of a file
         return text
     if not start:
         names = [name for name in names if not name.startswith(".")]
-    shared_letters = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
-    rest = "".join(letters[0] for letters in shared_letters)[len(start) :]
+    continuation = commonprefix(names)[len(start) :]  # noqa: RUF071  # names are no paths
     with suppress(OSError):  # a file that cannot be looked at
-        rest += "/" * (len(names) == 1 and (folder / names[0]).is_dir())
-    return text + rest
+        if len(names) == 1 and (folder / names[0]).is_dir():
+            continuation += "/"
+    return text + continuation
 
 
 def _can_be_opened(file: Path) -> bool:

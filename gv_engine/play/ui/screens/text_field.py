@@ -8,6 +8,11 @@ from gv_engine.play.ui.drawing.sprites import Rect, clipped
 from gv_engine.play.ui.drawing.widgets import Painter
 from gv_engine.play.ui.screens.keyboard import copy_to_clipboard, paste_from_clipboard
 
+# Commands that delete, with the movement of the caret over what they delete.
+_DELETIONS = {
+    **{"erase": "left", "erase_word": "word_left"},
+    **{"delete": "right", "delete_word": "word_right"},
+}
 _WORD = re.compile(r"\w+")
 _SIZE = 1.1  # of the text, in lines
 
@@ -17,7 +22,7 @@ class TextField:
 
     Args:
         text: initial text.
-        letters: allowed letters; empty for all.
+        characters: allowed characters; empty for all.
         max_length: largest number of characters.
 
     Attributes:
@@ -25,11 +30,11 @@ class TextField:
         caret: index of the character after the caret.
     """
 
-    def __init__(self, text: str, letters: str = "", max_length: int = 4000) -> None:
+    def __init__(self, text: str, characters: str = "", max_length: int = 4000) -> None:
         self.text, self.caret = text, len(text)
         self._anchor = 0  # where the selection begins that ends at the caret
-        self._letters, self._max_length = letters, max_length
-        self._scroll = 0
+        self._characters, self._max_length = characters, max_length
+        self._scroll = 0  # pixels
 
     @property
     def selection(self) -> tuple[int, int]:
@@ -43,31 +48,30 @@ class TextField:
 
     def insert(self, text: str) -> None:
         """Replace the selection with the allowed characters of `text`, up to the maximum length."""
-        fitting = "".join(c for c in text if c.isprintable() and c in (self._letters or text))
+        characters = self._characters or text
+        allowed = "".join(c for c in text if c.isprintable() and c in characters)
         start, end = self.selection
-        room = self._max_length - len(self.text) + end - start
-        if fitting := fitting[: max(0, room)]:
-            self._replace(start, end, fitting)
+        max_inserted = self._max_length - len(self.text) + end - start
+        if inserted := allowed[: max(0, max_inserted)]:
+            self._replace(start, end, inserted)
 
     def run_command(self, name: str) -> str | None:
         """Run the command `name` of the groups `text` and `menu`; return an error message or "", or
         None for another command."""
         caret, (start, end) = self.caret, self.selection
-        places = {"left": caret - 1, "right": caret + 1, "first": 0, "last": len(self.text)}
-        places |= {"word_left": self._word_left(), "word_right": self._word_right()}
-        backward = {"erase": "left", "erase_word": "word_left"}
-        deletions = {**backward, "delete": "right", "delete_word": "word_right"}
+        targets = {"left": caret - 1, "right": caret + 1, "first": 0, "last": len(self.text)}
+        targets |= {"word_left": self._word_left(), "word_right": self._word_right()}
         if name == "select_all":
             self._move(len(self.text))
             self._anchor = 0
         elif name in ("left", "right") and start < end:
             self._move(start if name == "left" else end)
-        elif name.removeprefix("select_") in places:
-            place = places[name.removeprefix("select_")]
-            self._move(place, keeps_anchor=name.startswith("select_"))
-        elif name in deletions:
+        elif name.removeprefix("select_") in targets:
+            target = targets[name.removeprefix("select_")]
+            self._move(target, keeps_anchor=name.startswith("select_"))
+        elif name in _DELETIONS:
             if start == end:
-                start, end = sorted((caret, places[deletions[name]]))
+                start, end = sorted((caret, targets[_DELETIONS[name]]))
             self._replace(max(0, start), end, "")
         elif name in ("copy_text", "cut_text"):
             error = copy_to_clipboard(self.text[start:end]) if start < end else ""
@@ -88,8 +92,8 @@ class TextField:
         ends = [match.end() for match in _WORD.finditer(self.text)]
         return min((end for end in ends if end > self.caret), default=len(self.text))
 
-    def _move(self, place: int, keeps_anchor: bool = False) -> None:
-        self.caret = max(0, min(len(self.text), place))
+    def _move(self, index: int, keeps_anchor: bool = False) -> None:
+        self.caret = max(0, min(len(self.text), index))
         self._anchor = self._anchor if keeps_anchor else self.caret
 
     def _replace(self, start: int, end: int, text: str) -> None:
@@ -105,19 +109,23 @@ class TextField:
         painter.draw_card(rect, "well")
         painter.draw_outline(rect)
         inner = rect.inflate(-line, -line // 4)
-        first, last = (painter.text_width(self.text[:i], _SIZE) for i in self.selection)
-        caret = painter.text_width(self.text[: self.caret], _SIZE)
+
+        def offset(index: int) -> int:
+            return painter.text_width(self.text[:index], _SIZE)
+
+        start, end, caret = *map(offset, self.selection), offset(self.caret)
         self._scroll = max(caret - inner.w + 2, min(self._scroll, caret))
         x = inner.x - self._scroll
-        selected = "outline", first, last - first
         with clipped(painter.surface, inner.inflate(4, 0)):
-            for color, left, width in (selected, ("accent", caret, max(2, line // 10))):
-                painter.surface.fill(painter.color(color), (x + left, inner.y, width, inner.h))
-            whole = Rect(x, inner.y, painter.text_width(self.text, _SIZE) + line, inner.h)
-            painter.draw_text(whole, self.text, size=_SIZE)
+            selection_rect = Rect(x + start, inner.y, end - start, inner.h)
+            painter.surface.fill(painter.color("outline"), selection_rect)
+            caret_rect = Rect(x + caret, inner.y, max(2, line // 10), inner.h)
+            painter.surface.fill(painter.color("accent"), caret_rect)
+            text_rect = Rect(x, inner.y, offset(len(self.text)) + line, inner.h)
+            painter.draw_text(text_rect, self.text, size=_SIZE)
 
         def press(position: tuple[int, int]) -> None:
-            widths = [painter.text_width(self.text[:i], _SIZE) for i in range(len(self.text) + 1)]
-            self._move(min(range(len(widths)), key=lambda i: abs(widths[i] - position[0] + x)))
+            indices = range(len(self.text) + 1)
+            self._move(min(indices, key=lambda index: abs(x + offset(index) - position[0])))
 
         painter.add_hit_area(rect, press)

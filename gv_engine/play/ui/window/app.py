@@ -36,7 +36,6 @@ from gv_engine.play.ui.input.bindings import Bindings
 from gv_engine.play.ui.screens import sounds
 from gv_engine.play.ui.screens.autoplay import AutoplayScreen, RaceScreen
 from gv_engine.play.ui.screens.edit import EditScreen
-from gv_engine.play.ui.screens.edit_menus import StarterMenu
 from gv_engine.play.ui.screens.game_screen import GameScreen
 from gv_engine.play.ui.screens.menu import AutosaveMenu, HelpScreen, Menu, MenuRow
 from gv_engine.play.ui.screens.play import PlayScreen
@@ -124,7 +123,7 @@ class App(AppContext):
         settings, settings_error = Settings.load()
         bindings, keys_error = Bindings.load()
         app = cls(settings, bindings, **consent)
-        messages = [*filter(None, (settings_error, keys_error, app.progress.wrong))]
+        messages = [*filter(None, (settings_error, keys_error, app.progress.error))]
         for message in messages:
             complain(message)
         if messages:
@@ -163,10 +162,6 @@ class App(AppContext):
     def edit(self, source: str) -> None:
         """Open the scenario `source` (name or file) in the editor."""
         self.push(EditScreen(self, open_document(source, **self.consent)))
-
-    def open_new_level_menu(self) -> None:
-        """Open the menu of the starters for a new level."""
-        self.push(StarterMenu(self))
 
     def edit_new_level(self, starter: str) -> None:
         """Open a new level, which begins as a copy of `starter`, in the editor."""
