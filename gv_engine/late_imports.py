@@ -35,6 +35,8 @@ class Plugin:
             network, and returns a description of it.
         state_function_adapter: function `(function, phase, name)` that makes a system from a
             function of states.
+        levels: folder of built-in levels, below `scenarios/`, by the name of their group; each
+            level is a variant of a file, and called `GROUP-variant`.
         env_ids: function that yields further Gymnasium ids, each with the entry points of its
             environment and vector environment, and their arguments.
         representations: `ObservationEncoder` of each further representation of observations.
@@ -48,6 +50,7 @@ class Plugin:
     state_function_adapter: str = ""
     mission_language: str = ""
     inner_env: str = ""
+    levels: Mapping[str, str] = field(default_factory=dict)
     env_ids: str = ""
     representations: Mapping[str, str] = field(default_factory=dict)
 

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+import gv_engine.plugins.algebra.mathy_envs.gym  # noqa: F401  # registers its ids
 from gv_engine.plugins import alias_modules
 
 if TYPE_CHECKING:

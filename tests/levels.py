@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from gv_engine.scenario.library import (
     GALLERY,
-    list_babyai_grids,
     list_built_in_grids,
     list_minigrid_grids,
+    list_plugin_grids,
 )
 
 OF_GALLERY = [
@@ -17,7 +17,7 @@ OF_GALLERY = [
 ]
 """Those of one idea each; `tests/domains/test_gallery.py` wins them."""
 GRID_NAMES = sorted(
-    list_built_in_grids().keys() - list_minigrid_grids().keys() - list_babyai_grids().keys()
+    list_built_in_grids().keys() - list_minigrid_grids().keys() - list_plugin_grids().keys()
 )
 """All but MiniGrid's and BabyAI's."""
 NOT_OF_GALLERY = [name for name in GRID_NAMES if name not in OF_GALLERY]

@@ -26,7 +26,7 @@ from benchmarks.roster import ROSTER
 from gv_engine import GridVectorEnv, Scenario
 from gv_engine.envs.rollout.policy import load_policy
 from gv_engine.envs.rollout.rollout import rollout
-from gv_engine.scenario.library import list_babyai_grids
+from gv_engine.plugins.minigrid.ids import list_babyai_grids
 from tests import ROOT
 
 MEAN_STEPS = {

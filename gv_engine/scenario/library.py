@@ -23,6 +23,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from gv_engine.late_imports import find_plugins
 from gv_engine.rules.errors import ScenarioError, describe_allowed
 from gv_engine.scenario.storage.files import path_exists
 from gv_engine.scenario.storage.resources import SCENARIOS
@@ -254,8 +255,6 @@ COURSE = ("tutorial", "puzzles-easy", "puzzles-normal", "puzzles-hard", "medley-
 """Scenarios in the order in which a new player meets them, from first steps to random levels."""
 MINIGRID = SCENARIOS / "minigrid"
 """Folder of MiniGrid's levels."""
-BABYAI = SCENARIOS / "babyai"
-"""Folder of BabyAI's levels, which MiniGrid includes."""
 _SUFFIXES = (".yaml", ".yml")
 FOLDER_FILE = "scenario.yaml"
 """File of a scenario that is a folder."""
@@ -315,7 +314,7 @@ def list_built_in_grids() -> RefsByName:
     """
     packs = sorted(_list_folder(PUZZLES).items(), key=lambda pack: COURSE.index(pack[0]))
     own = _list_folder(SCENARIOS) | _list_folder(GALLERY) | dict(packs)
-    return MappingProxyType(own | list_minigrid_grids() | list_babyai_grids())
+    return MappingProxyType(own | list_minigrid_grids() | list_plugin_grids())
 
 
 @cache
@@ -333,15 +332,26 @@ def _list_folder(folder: Path) -> dict[str, ScenarioRef]:
 @cache
 def list_minigrid_grids() -> RefsByName:
     """Return the built-in copies of MiniGrid's levels, by the environment id that MiniGrid gives
-    them; without BabyAI's."""
+    them."""
     return _list_folder_variants("MiniGrid", MINIGRID)
 
 
 @cache
-def list_babyai_grids() -> RefsByName:
-    """Return the built-in copies of BabyAI's levels, by the environment id that MiniGrid gives
-    them."""
-    return _list_folder_variants("BabyAI", BABYAI)
+def list_plugin_grids() -> RefsByName:
+    """Return the built-in grid scenarios that need a plugin, by name."""
+    grids: dict[str, ScenarioRef] = {}
+    for folder, group in list_plugin_folders().items():
+        grids |= _list_folder_variants(group, folder)
+    return MappingProxyType(grids)
+
+
+def list_plugin_folders() -> dict[Path, str]:
+    """Return the folders of scenarios that need a plugin, with the names of their groups."""
+    return {
+        SCENARIOS / folder: group
+        for plugin in find_plugins()
+        for group, folder in plugin.levels.items()
+    }
 
 
 def _list_folder_variants(name: str, folder: Path) -> RefsByName:

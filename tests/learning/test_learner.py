@@ -9,9 +9,9 @@ from gv_engine import load_scenario
 from gv_engine.envs.backends.seeding import derive_seeds, make_seeded_generators
 from gv_engine.envs.rollout.numpy_net import NumpyNet
 from gv_engine.scenario.library import (
-    list_babyai_grids,
     list_built_in_grids,
     list_multi_agent_grids,
+    list_plugin_grids,
 )
 from tests.learning.drawn import make_learner
 
@@ -190,7 +190,7 @@ def test_what_is_learned_acts_by_numpy_as_by_torch(level, memory):
 
 # of BabyAI's levels, which are alike for learners, a small one and a large one
 LEARNED = [
-    *(name for name in list_built_in_grids() if name not in list_babyai_grids()),
+    *(name for name in list_built_in_grids() if name not in list_plugin_grids()),
     *("BabyAI-PickupLoc-v0", "BabyAI-GoTo-v0"),
     *list_multi_agent_grids(),
 ]

@@ -8,9 +8,9 @@ import pytest
 
 from components.items import CLOSED
 from gv_engine import AGENT, Scenario
+from gv_engine.plugins.minigrid.ids import list_babyai_grids
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.errors import ScenarioError
-from gv_engine.scenario.library import list_babyai_grids
 from systems.minigrid.grammar import (
     BEHIND,
     CLAUSE_LENGTH,

@@ -84,7 +84,7 @@ _GROUPS = {
     PUZZLES: "Puzzles",
     GALLERY: "Gallery",
     library.MINIGRID: "MiniGrid",
-    library.BABYAI: "BabyAI",
+    **library.list_plugin_folders(),
     library.MULTI_AGENT: "Together",
 }
 _SCENARIO = re.compile(

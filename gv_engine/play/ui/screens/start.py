@@ -35,7 +35,7 @@ from gv_engine.play.ui.settings import (
     replay_folder,
     unfinished_files,
 )
-from gv_engine.scenario.library import FOLDER_FILE
+from gv_engine.scenario.library import FOLDER_FILE, list_plugin_folders
 
 # ---- cards screen --------------------------------------------------------------------------------
 
@@ -510,8 +510,9 @@ class PackScreen(CardsScreen):
 ALL = "All"
 # Categories of the start screen.
 _CATEGORIES = (
-    *(ALL, "Mine", "Puzzles", "Not solved", "Gallery", "MiniGrid", "BabyAI", "Together"),
-    *("Algebra", "Others"),
+    *(ALL, "Mine", "Puzzles", "Not solved", "Gallery", "MiniGrid"),
+    *list_plugin_folders().values(),
+    *("Together", "Algebra", "Others"),
 )
 SHOWN_OF_CATEGORY = 4  # number of cards of each category that the category `ALL` shows
 SHOWN_RECENT = 4

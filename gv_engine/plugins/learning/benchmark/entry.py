@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from gv_engine.envs.level_sets import LevelsError, LevelSet, level_set
 from gv_engine.rules.errors import GVEngineError, describe_allowed, shorten
-from gv_engine.scenario.library import list_babyai_grids, list_built_in_grids
+from gv_engine.scenario.library import list_built_in_grids, list_plugin_grids
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.storage import files
 from gv_engine.world.simulation import make_level
@@ -41,8 +41,8 @@ class BenchmarkError(GVEngineError):
 @cache
 def all_scenarios() -> dict[str, Scenario]:
     """Return the scenarios of the benchmark by name, smallest grid first: all built-in grids that
-    have one agent with a position and define success, except BabyAI's levels."""
-    names = (name for name in list_built_in_grids() if name not in list_babyai_grids())
+    have one agent with a position and define success, except levels that need a plugin."""
+    names = (name for name in list_built_in_grids() if name not in list_plugin_grids())
     grids = {name: Scenario.load(name) for name in names}
     eligible = {
         name: grid
