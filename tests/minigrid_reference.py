@@ -19,18 +19,21 @@ import json
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from benchmarks.peers import python_for
 from benchmarks.roster import ROSTER
 from gv_engine.plugins.minigrid.ids import list_babyai_grids
-from gv_engine.scenario.library import list_minigrid_grids
+from gv_engine.scenario.library import RefsByName, list_minigrid_grids
 from tests import ROOT
 from tests.minigrid import Different, Recorded, replay
 
 _WORLDS = "object", "batch"
-_FAMILIES = {"minigrid": list_minigrid_grids, "babyai": list_babyai_grids}
+_FAMILIES: dict[str, Callable[[], RefsByName]] = {
+    "minigrid": list_minigrid_grids,
+    "babyai": list_babyai_grids,
+}
 
 
 def recordings(names: Sequence[str], *how: Any) -> Iterator[Recorded]:
