@@ -157,7 +157,8 @@ def labels(menu: Menu) -> list[str]:
 def pause_labels(desk: Desk) -> list[str]:
     """Return the labels of the pause menu on top and of the lists that it leads to."""
     menu = desk.top(PauseMenu)
-    sections = [PauseSection(menu._screen, number, "") for number in (1, 2, 3)]
+    titles = "Levels and replays", "View and actions", "Keys and settings"
+    sections = [PauseSection(menu._screen, title) for title in titles]
     return [label for shown in (menu, *sections) for label in labels(shown)]
 
 

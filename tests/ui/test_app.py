@@ -98,7 +98,7 @@ def _standing(desk: Desk, screen: PlayScreen) -> tuple[object, ...]:
 
 def test_keys_that_the_pause_menu_prints_do_what_it_says(desk: Desk):
     screen = playing(desk, seed=5)
-    sections = (PauseSection(screen, number, "") for number in (1, 2))
+    sections = (PauseSection(screen, title) for title in ("Levels and replays", "View and actions"))
     rows = [row for menu in (PauseMenu(screen), *sections) for row in menu.rows()]
     for row in rows:
         others = ("Back", "Usual size")

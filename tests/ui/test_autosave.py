@@ -31,7 +31,7 @@ def save(desk: Desk, now: float) -> float | None:
 
 def die(desk: Desk) -> Desk:
     """Let the window vanish without a word, as if killed, and return the next one."""
-    desk.app._autosaves._lock.close()  # as the system does for a dead process
+    desk.app._autosaves._folder_lock.close()  # as the system does for a dead process
     desk.app.screens.clear()
     desk.app._autosaves = autosave.AutosaveWriter()
     return Desk()

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from datetime import datetime
+from itertools import zip_longest
 from pathlib import Path
 from threading import Thread
 from typing import NamedTuple
@@ -81,10 +82,10 @@ class AutosaveWriter:
 
     def __init__(self) -> None:
         self.error = ""
-        self._folder: Path | None = None
-        self._lock = ExitStack()
-        self._saved: list[Unsaved | None] = []
-        self._next_save = 0.0
+        self._folder: Path | None = None  # None before the first autosave
+        self._folder_lock = ExitStack()
+        self._last_written: list[Unsaved | None] = []  # work of each screen
+        self._next_save_time = 0.0
         self._thread: Thread | None = None
 
     def save(self, works: Sequence[Unsaved | None], now: float) -> float | None:
@@ -98,15 +99,15 @@ class AutosaveWriter:
         Returns:
             Seconds until the next call; None if everything is saved.
         """
-        if not any(works) and not any(self._saved):
-            self._saved = [*works]
-        if [*works] == self._saved:
+        if not any(works) and not any(self._last_written):
+            self._last_written = [*works]
+        if [*works] == self._last_written:
             return None
-        if now < self._next_save or (self._thread and self._thread.is_alive()):
-            return max(0.05, self._next_save - now)
-        self._next_save = now + SAVE_INTERVAL
-        before, self._saved = self._saved, [*works]
-        self._thread = Thread(target=self._write, args=(before, self._saved), daemon=True)
+        if now < self._next_save_time or (self._thread and self._thread.is_alive()):
+            return max(0.05, self._next_save_time - now)
+        self._next_save_time = now + SAVE_INTERVAL
+        before, self._last_written = self._last_written, [*works]
+        self._thread = Thread(target=self._write, args=(before, self._last_written), daemon=True)
         self._thread.start()
         return None
 
@@ -114,25 +115,25 @@ class AutosaveWriter:
         """Write the entries of `works` that have changed, and wait until they are on the disk."""
         if self._thread:
             self._thread.join()
-        before, self._saved = self._saved, [*works]
+        before, self._last_written = self._last_written, [*works]
         self._write(before, works)
 
     def close(self, works: Sequence[Unsaved | None]) -> None:
         """Write `works` for the next window to find, remove all other autosaves of this window, and
         unlock the folder."""
         self.flush(works)
-        self._lock.close()
+        self._folder_lock.close()
         if self._folder and not any(works):
             shutil.rmtree(self._folder, ignore_errors=True)
-        self._folder, self._saved = None, []
+        self._folder, self._last_written = None, []
 
     def _write(self, before: Sequence[Unsaved | None], works: Sequence[Unsaved | None]) -> None:
         """Write each of `works` that differs from its entry in `before` into its file, and remove
         the files of work that is saved or gone; set `error` if that fails."""
-        names = [f"{number}{_suffix(work)}" for number, work in enumerate(works)]
+        names = [f"{index}{_suffix(work)}" for index, work in enumerate(works)]
         try:
-            for number, (name, work) in enumerate(zip(names, works)):
-                if work and [work] != before[number : number + 1]:
+            for name, work, work_before in zip_longest(names, works, before[: len(works)]):
+                if work and work != work_before:
                     work.save(self._open() / name)
             for file in self._folder.iterdir() if self._folder else ():
                 if file.name not in (*names, _LOCK):
@@ -146,13 +147,15 @@ class AutosaveWriter:
             name = f"{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(4)}"
             folder = autosave_folder() / name
             folder.mkdir(parents=True)
-            self._lock.enter_context(exclusive_lock(folder / _LOCK))
+            self._folder_lock.enter_context(exclusive_lock(folder / _LOCK))
             self._folder = folder
         return self._folder
 
 
 def _suffix(work: Unsaved | None) -> str:
-    return "" if work is None else SUFFIX if isinstance(work, Replay) else ".yaml"
+    if work is None:
+        return ""
+    return SUFFIX if isinstance(work, Replay) else ".yaml"
 
 
 class Autosave(NamedTuple):

@@ -70,26 +70,26 @@ def read_toml(file: Path, noun: str) -> tuple[dict[str, Any], str, str]:
     except FileNotFoundError:
         return {}, "", ""
     except OSError as error:
-        why = str(error)
+        reason = str(error)
     except UnicodeDecodeError:
-        why = f"{file}: it is not a text in UTF-8"
+        reason = f"{file}: it is not a text in UTF-8"
     except RecursionError:
-        why = f"{file}: it is not TOML: nested too deep"
+        reason = f"{file}: it is not TOML: nested too deep"
     except ValueError as error:  # numbers of too many digits are no TOMLDecodeError
-        why = f"{file}: it is not TOML: {shorten(str(error), 200)}"
-    return {}, "", f"{why}. The usual {noun} are used"
+        reason = f"{file}: it is not TOML: {shorten(str(error), 200)}"
+    return {}, "", f"{reason}. The usual {noun} are used"
 
 
 def backup_broken_file(file: Path) -> str:
     """Copy the unusable `file` to `<name>.bad`, before the next save overwrites it. Return a note
     about the copy for the error message, or "" if the copy fails."""
-    aside = file.with_name(f"{file.name}.bad")
+    backup = file.with_name(f"{file.name}.bad")
     with suppress(OSError):
         if check_file_size(file, sys.maxsize, "settings") > MAX_SETTINGS_SIZE:
-            file.replace(aside)  # too large to copy
+            file.replace(backup)  # too large to copy
         else:
-            shutil.copyfile(file, aside)
-        return f"; the file is kept as {aside.name}"
+            shutil.copyfile(file, backup)
+        return f"; the file is kept as {backup.name}"
     return ""
 
 
@@ -274,8 +274,8 @@ class Settings:
     def add_recent(self, source: str) -> None:
         """Put `source`, the name or file of a scenario, at the front of the list of recent
         scenarios."""
-        others = [name for name in self.recent if name != source]
-        self.recent = [source, *others][:MAX_RECENT]
+        older = [name for name in self.recent if name != source]
+        self.recent = [source, *older][:MAX_RECENT]
 
 
 def settings_file() -> Path:
@@ -366,22 +366,22 @@ class Progress:
         except FileNotFoundError:
             return fewest, marks, ""
         except OSError as error:
-            kept = backup_broken_file(self._file)
-            return fewest, marks, f"{error}. Levels count as not solved{kept}"
-        invalid_lines = 0
+            backup = backup_broken_file(self._file)
+            return fewest, marks, f"{error}. Levels count as not solved{backup}"
+        num_invalid = 0
         for line in lines:
             if match := _LEVEL_LINE.fullmatch(line):
-                digest, steps = match[1].decode(), int(match[2])
-                if digest.startswith(_MARKS):
-                    marks.add(digest)
+                name, steps = match[1].decode(), int(match[2])
+                if name.startswith(_MARKS):
+                    marks.add(name)
                 else:
-                    fewest[digest] = min(steps, fewest.get(digest, steps))
-            else:
-                invalid_lines += bool(line.strip()) and not line.lstrip().startswith(b"#")
-        if not invalid_lines:
+                    fewest[name] = min(steps, fewest.get(name, steps))
+            elif line.strip() and not line.lstrip().startswith(b"#"):
+                num_invalid += 1
+        if not num_invalid:
             return fewest, marks, ""
-        count, kept = format_count(invalid_lines, "line"), backup_broken_file(self._file)
-        return fewest, marks, f"{self._file}: {count} cannot be used and left out{kept}"
+        count, backup = format_count(num_invalid, "line"), backup_broken_file(self._file)
+        return fewest, marks, f"{self._file}: {count} cannot be used and left out{backup}"
 
     def find_locked(self, levels: Iterable[PackLevel]) -> set[str]:
         """Return the digests of those of `levels`, of one pack, that are locked: all that are not
@@ -392,9 +392,12 @@ class Progress:
     def format_goal(self, level: PackLevel) -> str:
         """Return a text such as `par 20 · your best 25`: the par (number of steps to aim for) of
         `level`, and the player's best."""
-        best = self.fewest.get(level.digest, 0)
-        par_text, best_text = f"par {level.par}" * bool(level.par), f"your best {best}" * bool(best)
-        return " · ".join(filter(None, (par_text, best_text)))
+        texts = []
+        if level.par:
+            texts.append(f"par {level.par}")
+        if best := self.fewest.get(level.digest):
+            texts.append(f"your best {best}")
+        return " · ".join(texts)
 
     def format_result(self, game: Game, steps: int) -> str:
         """Return a text such as `22 steps · par 20 · your best 22` for a solution of the level of
@@ -407,13 +410,15 @@ class Progress:
 
     def medals(self, level: PackLevel) -> tuple[str, ...]:
         """Return the medals, keys of `MEDALS`, that the player has won in `level`."""
-        best, digest = self.fewest.get(level.digest, 0), level.digest
-        has = {
-            "solved": bool(best),
-            "par": 0 < best <= level.par,
-            "first": bool(best) and f"{_FIRST}{digest}" in self.marks,
+        best = self.fewest.get(level.digest)
+        if not best:
+            return ()
+        is_won = {
+            "solved": True,
+            "par": best <= level.par,
+            "first": f"{_FIRST}{level.digest}" in self.marks,
         }
-        return tuple(medal for medal in MEDALS if has[medal])
+        return tuple(medal for medal in MEDALS if is_won[medal])
 
     def format_medals(self, level: PackLevel) -> str:
         """Return the names of the medals that the player has won in `level`, such as `Solved,
@@ -454,15 +459,15 @@ class Progress:
         with suppress(OSError):  # another window may have written the file
             fewest, marks, _ = self._read()
             self.marks |= marks
-            for other, least in fewest.items():
-                self.fewest[other] = min(least, self.fewest.get(other, least))
+            for digest, other_steps in fewest.items():
+                self.fewest[digest] = min(other_steps, self.fewest.get(digest, other_steps))
         if name.startswith(_MARKS):
             self.marks.add(name)
-        else:
-            before = self.fewest.pop(name, steps)
-            self.fewest[name] = min(steps, before)
-        kept = [*self.fewest.items()][-_MAX_LEVELS:]
-        digests = {digest for digest, _ in kept}
-        kept += [(m, 1) for m in sorted(self.marks) if m.removeprefix(_FIRST) in digests]
-        kept += [(m, 1) for m in sorted(self.marks) if m.startswith(_TRIED)][-_MAX_LEVELS:]
-        write_text(self._file, "".join(f"{known} = {least}\n" for known, least in kept))
+        else:  # the level solved last is last
+            self.fewest[name] = min(steps, self.fewest.pop(name, steps))
+        solved = dict([*self.fewest.items()][-_MAX_LEVELS:])
+        marks_in_order = sorted(self.marks)
+        first = [mark for mark in marks_in_order if mark.removeprefix(_FIRST) in solved]
+        tried = [mark for mark in marks_in_order if mark.startswith(_TRIED)][-_MAX_LEVELS:]
+        saved = {**solved, **dict.fromkeys((*first, *tried), 1)}
+        write_text(self._file, "".join(f"{key} = {value}\n" for key, value in saved.items()))

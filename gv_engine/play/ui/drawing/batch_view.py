@@ -1,7 +1,7 @@
 """View of a batch of worlds: a tile for each cell, all copied into one surface at once.
 
 >>> lay_out_batch((1200, 700), 1024, (9, 9))
-BatchLayout(cell=3, columns=42, rows=25, tall=28, wide=28)
+BatchLayout(cell=3, columns=42, rows=25, pitch_y=28, pitch_x=28)
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from components.core import FLOOR, HIDDEN
 from components.objects import WALL
 from gv_engine.play.session.batch_viewer import OUTSIDE_CODE
 from gv_engine.play.ui.colors import Theme
-from gv_engine.play.ui.drawing.sprites import SMALL, Rect, SpriteSheet, pygame
+from gv_engine.play.ui.drawing.sprites import SMALL, Rect, SpriteSheet, TileCache, pygame
 
 WORLD_GAP = 1  # pixels between worlds; more if a world is wider than 32 pixels
 FLAT_BELOW = 6  # pixels: smaller cells are filled with the mean colour of their sprite
@@ -29,39 +29,39 @@ class BatchLayout(NamedTuple):
     Attributes:
         cell: pixels of a cell's side.
         columns, rows: number of worlds that fit side by side, and one below the other.
-        tall, wide: pixels from one world to the next, down and across.
+        pitch_y, pitch_x: pixels from one world to the next, down and across.
     """
 
     cell: int
     columns: int
     rows: int
-    tall: int
-    wide: int
+    pitch_y: int
+    pitch_x: int
 
 
 def lay_out_batch(
-    room: tuple[int, int], count: int, shape: tuple[int, int], min_cell: int = MIN_CELL
+    size: tuple[int, int], count: int, shape: tuple[int, ...], min_cell: int = MIN_CELL
 ) -> BatchLayout:
-    """Return the layout that shows `count` worlds of `shape` (height, width) in an area of `room`
+    """Return the layout that shows `count` worlds of `shape` (height, width) in an area of `size`
     (width, height) pixels, with cells as large as possible, but at least `min_cell` pixels, even if
     not all worlds fit.
 
     Args:
-        room: width and height in pixels.
+        size: width and height in pixels.
         count: number of worlds.
         shape: height and width of a world in cells.
         min_cell: smallest side of a cell, in pixels.
     """
     for cell in range(MAX_CELL, min_cell - 1, -1):
         gap = max(WORLD_GAP, cell * max(shape) // 32)
-        tall, wide = shape[0] * cell + gap, shape[1] * cell + gap
-        columns, rows = max(1, (room[0] + gap) // wide), max(1, (room[1] + gap) // tall)
+        pitch_y, pitch_x = shape[0] * cell + gap, shape[1] * cell + gap
+        columns, rows = max(1, (size[0] + gap) // pitch_x), max(1, (size[1] + gap) // pitch_y)
         if columns * rows >= count or cell == min_cell:
             break
-    return BatchLayout(cell, columns, rows, tall, wide)
+    return BatchLayout(cell, columns, rows, pitch_y, pitch_x)
 
 
-class TileTable:
+class WorldTiles(TileCache):
     """Cache of tile pixels by the cell's packed appearance (type, state, colour and agent), see
     `gv_engine.play.session.batch_viewer.APPEARANCE_BITS`.
 
@@ -72,46 +72,29 @@ class TileTable:
     """
 
     def __init__(self, sheet: SpriteSheet, cell: int, theme: Theme) -> None:
-        self._sheet, self._cell, self._theme = sheet, cell, theme
-        self._codes = np.empty(0, np.uint32)
-        self._tiles = np.empty((0, cell, cell), np.uint32)
+        super().__init__(sheet, cell)
+        self._theme = theme
 
-    def __getitem__(self, codes: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """Return the pictures of the cells with these codes, (n, cell, cell) uint32 pixels;
-        pictures of new codes are drawn first."""
-        indices = np.searchsorted(self._codes, codes)
-        found = self._codes.take(indices, mode="clip") if len(self._codes) else ~codes
-        is_cached = found == codes
-        if not is_cached.all():
-            new_codes = np.unique(codes[~is_cached])
-            tiles = np.stack([self._draw_tile(int(code)) for code in new_codes])
-            all_codes = np.concatenate([self._codes, new_codes])
-            order = all_codes.argsort()
-            self._codes = all_codes[order]
-            self._tiles = np.concatenate([self._tiles, tiles])[order]
-            indices = np.searchsorted(self._codes, codes)
-        pixels: NDArray[np.uint32] = self._tiles[indices]
-        return pixels
-
-    def _draw_tile(self, code: int) -> NDArray[np.uint32]:
-        """Return the picture of a cell as (cell, cell) uint32 pixels; `code` packs the cell's
-        object type, state, colour and agent, one byte each."""
-        cell, sheet = self._cell, self._sheet
+    def _draw_tile(self, code: int) -> pygame.Surface:
+        """Return the picture of a cell; `code` packs the cell's object type, state, colour and
+        agent, one byte each."""
+        sheet, cell = self._sheet, self.cell
         tile = pygame.Surface((cell, cell), 0, 32)
-        kind, state, color, agent = code.to_bytes(4, "little")
-        if code == OUTSIDE_CODE:
+        type_index, state, color, agent = code.to_bytes(4, "little")
+        name = "" if code == OUTSIDE_CODE else sheet.sprite_name(type_index, state)
+        if not name:
             tile.fill(self._theme.background)
         elif cell < FLAT_BELOW:
-            name = sheet.sprite_name(kind, state)
             mean = self._mean_color("agent", 0) if agent else self._mean_color(name, color)
-            if max(mean) - min(mean) < MIN_SATURATION and kind not in (HIDDEN, FLOOR, WALL):
-                mean = _color_of_kind(kind)
+            is_gray = max(mean) - min(mean) < MIN_SATURATION
+            if is_gray and type_index not in (HIDDEN, FLOOR, WALL):
+                mean = _color_of_type(type_index)
             tile.fill(mean)
         else:
-            tile.blit(sheet.tile(sheet.sprite_name(kind, state), color, cell), (0, 0))
+            tile.blit(sheet.tile(name, color, cell), (0, 0))
             if agent:
                 tile.blit(sheet.get("agent", 0, cell, agent - 1), (0, 0))
-        return np.ascontiguousarray(pygame.surfarray.array2d(tile).T).astype(np.uint32)
+        return tile
 
     def _mean_color(self, name: str, color: int) -> tuple[int, ...]:
         """Return the mean (red, green, blue) of the sprite `name` in the palette colour with index
@@ -119,14 +102,14 @@ class TileTable:
         drawing = self._sheet.get(name, color, SMALL)
         pixels = pygame.surfarray.array3d(drawing).astype(float)
         saturation = pixels.max(2) - pixels.min(2)
-        covers = (pygame.surfarray.array_alpha(drawing) * (1 + saturation))[..., None]
-        mean = (pixels * covers).sum((0, 1)) / max(1.0, covers.sum())
+        weights = (pygame.surfarray.array_alpha(drawing) * (1 + saturation))[..., None]
+        mean = (pixels * weights).sum((0, 1)) / max(1.0, weights.sum())
         return tuple(mean.astype(int).tolist())
 
 
-def _color_of_kind(kind: int) -> tuple[int, ...]:
+def _color_of_type(type_index: int) -> tuple[int, ...]:
     color = pygame.Color(0)
-    color.hsva = (kind * GOLDEN_ANGLE % 360, 75, 85, 100)
+    color.hsva = (type_index * GOLDEN_ANGLE % 360, 75, 85, 100)
     return color.r, color.g, color.b
 
 
@@ -146,11 +129,11 @@ class BatchView:
         self._sheet, self._theme = sheet, theme
         self.min_cell = MIN_CELL
         self._surface = pygame.Surface((1, 1), 0, 32)
-        self._table = TileTable(sheet, MIN_CELL, theme)
+        self._tiles = WorldTiles(sheet, MIN_CELL, theme)
         self._first = 0
-        self._drawn: NDArray[np.uint32] | None = None
+        self._drawn: NDArray[np.uint32] | None = None  # codes of the cells on `_surface`
         self._rect = Rect(0, 0, 0, 0)
-        self._number = 0
+        self._num_worlds = 0
         self.layout = BatchLayout(MIN_CELL, 1, 1, 1, 1)
 
     def draw(
@@ -169,48 +152,58 @@ class BatchView:
         layout = lay_out_batch(rect.size, len(codes), (height, width), self.min_cell)
         if (layout, first, rect.size) != (self.layout, self._first, self._rect.size):
             self._drawn = None
-        self._rect, self._number = rect.copy(), len(codes)
+        self._rect, self._num_worlds = rect.copy(), len(codes)
         if self._drawn is None:
-            self._table = TileTable(self._sheet, layout.cell, self._theme)
+            self._tiles = WorldTiles(self._sheet, layout.cell, self._theme)
             self.layout, self._first = layout, first
-            size = layout.columns * layout.wide, layout.rows * layout.tall
+            size = layout.columns * layout.pitch_x, layout.rows * layout.pitch_y
             self._surface = pygame.Surface(size, 0, 32)
             self._surface.fill(self._theme.background)
-        shown = codes[first : first + layout.columns * layout.rows]
-        if self._drawn is None or self._drawn.shape != shown.shape:
-            world, y, x = (axis.ravel() for axis in np.indices(shown.shape))
+        self._update_cells(codes[first : first + layout.columns * layout.rows])
+        surface.blit(self._surface, self._origin, (0, 0, *rect.size))
+
+    def _update_cells(self, codes: NDArray[np.uint32]) -> None:
+        """Draw on the view's own surface the cells of the visible worlds whose code in `codes`,
+        (n, H, W), has changed."""
+        if self._drawn is None or self._drawn.shape != codes.shape:
+            world, y, x = (axis.ravel() for axis in np.indices(codes.shape))
         else:
-            world, y, x = np.nonzero(shown != self._drawn)
+            world, y, x = np.nonzero(codes != self._drawn)
+        layout, (_, height, width) = self.layout, codes.shape
         row, column = np.divmod(world, layout.columns)
+        # view of the pixels with the axes row, column, y, x and those of a cell
         pixels = pygame.surfarray.pixels2d(self._surface).T
         down, right = pixels.strides
-        cell, tall, wide = layout.cell, layout.tall, layout.wide
-        strides = (tall * down, wide * right, cell * down, cell * right, down, right)
-        sides = layout.rows, layout.columns, height, width, cell, cell
-        cells = np.lib.stride_tricks.as_strided(pixels, sides, strides)
-        cells[row, column, y, x] = self._table[shown[world, y, x]]
+        shape = (layout.rows, layout.columns, height, width, layout.cell, layout.cell)
+        strides = (
+            *(layout.pitch_y * down, layout.pitch_x * right),
+            *(layout.cell * down, layout.cell * right, down, right),
+        )
+        cells = np.lib.stride_tricks.as_strided(pixels, shape, strides)
+        cells[row, column, y, x] = self._tiles[codes[world, y, x]]
         del cells, pixels  # these views lock the surface
-        self._drawn = shown
-        surface.blit(self._surface, self._origin, (0, 0, *rect.size))
+        self._drawn = codes
 
     @property
     def _origin(self) -> tuple[int, int]:
-        used = self._surface.get_rect()
-        x, y = (max(0, room - size) // 2 for room, size in zip(self._rect.size, used.size))
-        return self._rect.x + x, self._rect.y + y
+        """Position of the first visible world: the worlds are centred if there is room."""
+        width, height = self._surface.get_size()
+        x_margin = max(0, self._rect.w - width) // 2
+        y_margin = max(0, self._rect.h - height) // 2
+        return self._rect.x + x_margin, self._rect.y + y_margin
 
     def world_rect(self, world: int) -> Rect:
         """Return the rectangle on the surface in which the world with index `world` is drawn."""
         row, column = divmod(world - self._first, self.layout.columns)
-        (x, y), wide, tall = self._origin, self.layout.wide, self.layout.tall
-        return Rect(x + column * wide, y + row * tall, wide, tall)
+        (x, y), pitch_x, pitch_y = self._origin, self.layout.pitch_x, self.layout.pitch_y
+        return Rect(x + column * pitch_x, y + row * pitch_y, pitch_x, pitch_y)
 
     def world_at(self, position: tuple[int, int]) -> int | None:
         """Return the index of the world that is drawn at `position`, x and y in pixels; None if
         there is none."""
-        x, y = (a - b for a, b in zip(position, self._origin))
-        column, row = x // self.layout.wide, y // self.layout.tall
-        if x < 0 or y < 0 or column >= self.layout.columns or row >= self.layout.rows:
+        layout, (left, top) = self.layout, self._origin
+        column, row = (position[0] - left) // layout.pitch_x, (position[1] - top) // layout.pitch_y
+        if not (0 <= column < layout.columns and 0 <= row < layout.rows):
             return None
-        world = self._first + row * self.layout.columns + column
-        return world if world < self._number else None
+        world = self._first + row * layout.columns + column
+        return world if world < self._num_worlds else None

@@ -41,17 +41,24 @@ def to_html(shown: Any) -> str:
             shown = Game.from_replay(shown, shown.find())
         if isinstance(shown, Game):
             return _animate(shown, shown.title)
-        renderer, count = shown._new_renderer("ansi"), getattr(shown, "num_worlds", 1)
-        frames = [renderer.frame(i) for i in range(min(count, MAX_WORLDS) * shown._started)]
-        pictures = [
-            _figure(shown.scenario, [frame], "png", f"World {i}" * (count > 1))
-            for i, frame in enumerate(frames)
-        ]
-        rest = f" Worlds {MAX_WORLDS} to {count - 1} are not shown." * (count > MAX_WORLDS)
-        start = "" if shown._started else " Call reset() to begin."
-        return f"<div>{html.escape(repr(shown) + rest + start)}</div>{''.join(pictures)}"
+        return _draw_environment(shown)
     except (GVEngineError, OSError, ValueError) as error:
         return f"<div>{html.escape(str(error))}</div>"
+
+
+def _draw_environment(env: Any) -> str:
+    """Return a description of an environment, and pictures of its first worlds, as HTML."""
+    count, text, pictures = getattr(env, "num_worlds", 1), repr(env), ""
+    if count > MAX_WORLDS:
+        text += f" Worlds {MAX_WORLDS} to {count - 1} are not shown."
+    if env._started:
+        renderer = env._new_renderer("ansi")
+        for index in range(min(count, MAX_WORLDS)):
+            title = f"World {index}" if count > 1 else ""
+            pictures += _figure(env.scenario, [renderer.frame(index)], "png", title)
+    else:
+        text += " Call reset() to begin."
+    return f"<div>{html.escape(text)}</div>{pictures}"
 
 
 def _animate(session: Game, title: str) -> str:
@@ -81,10 +88,10 @@ def _figure(
     with TemporaryDirectory() as folder:
         path = Path(folder, f"game.{kind}")
         with Recorder(path, scenario, cell=CELL, fps=FPS) as recorder:
-            for last in frames:
-                recorder.add(last)
+            for frame in frames:
+                recorder.add(frame)
         data = base64.b64encode(path.read_bytes()).decode()
-    steps = format_count(last.steps, "step")
-    texts = [title, last.mission, steps + note, f"return {format_reward(last.total)}", last.ending]
+    steps = format_count(frame.steps, "step") + note
+    texts = [title, frame.mission, steps, f"return {format_reward(frame.total)}", frame.ending]
     caption = html.escape(" · ".join(filter(None, texts)))
     return _FIGURE.format(kind=kind, data=data, alt=html.escape(title), caption=caption)

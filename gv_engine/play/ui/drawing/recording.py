@@ -79,13 +79,13 @@ class FrameRenderer:
         if self._stage is None:
             self._stage = make_stage(self, self._theme)
         width, height = surface.get_size()
-        zoom = max(MIN_SIZE[0] / width, MIN_SIZE[1] / height)
-        if zoom <= 1:
+        scale = max(MIN_SIZE[0] / width, MIN_SIZE[1] / height)
+        if scale <= 1:
             self._draw(surface, self._stage)
             return
-        picture = pygame.Surface((ceil(width * zoom), ceil(height * zoom)), 0, 32)
-        self._draw(picture, self._stage)
-        pygame.transform.smoothscale(picture, (width, height), surface)
+        large = pygame.Surface((ceil(width * scale), ceil(height * scale)), 0, 32)
+        self._draw(large, self._stage)
+        pygame.transform.smoothscale(large, (width, height), surface)
 
     def _draw(self, surface: pygame.Surface, stage: Stage) -> None:
         """Draw the last frame with `stage` on a surface that is at least `MIN_SIZE` large: if a
@@ -98,13 +98,13 @@ class FrameRenderer:
             stage.draw(surface, surface.get_rect(), 1)
             return
         surface.fill(self._theme.background)
-        at = lay_out_screen(surface.get_rect(), line, False, 0, hints=bool(self._hints))
+        layout = lay_out_screen(surface.get_rect(), line, False, 0, hints=bool(self._hints))
         painter = Painter(surface, self._theme, line)
-        painter.draw_text(at.header, self.title, size=1.3)
-        stage.draw(surface, at.stage, 1)
+        painter.draw_text(layout.header, self.title, size=1.3)
+        stage.draw(surface, layout.stage, 1)
         facts = [frame.ending] if frame.ending else []
-        StatusPanel(painter, frame, stage, facts).draw(at.panel)
-        painter.draw_text(at.hints, self._hints, "muted", "center", 0.9)
+        StatusPanel(painter, frame, stage, facts).draw(layout.panel)
+        painter.draw_text(layout.hints, self._hints, "muted", "center", 0.9)
 
 
 # ---- recording -----------------------------------------------------------------------------------
@@ -136,8 +136,8 @@ def find_views(scenario: Playable) -> Mapping[str, RendererFactory]:
     """Return for each view of a scenario the function that makes its renderer; the domain's default
     view comes first, `window` last."""
     domain_views = DOMAINS[scenario.identity.domain].views
-    views = {view: resolve_name(place) for view, place in domain_views.items()}
-    return {**views, "window": stage_renderer}
+    factories = {view: resolve_name(path) for view, path in domain_views.items()}
+    return {**factories, "window": stage_renderer}
 
 
 class PixelRenderer:
@@ -146,8 +146,8 @@ class PixelRenderer:
     result: Any = None
 
     def __init__(self, scenario: Playable) -> None:
-        view, drawing = next(iter(find_views(scenario).items()))
-        self._draw = drawing(scenario, view, RENDER_CELL)
+        view, make_renderer = next(iter(find_views(scenario).items()))
+        self._draw = make_renderer(scenario, view, RENDER_CELL)
 
     def show(self, frame: Any) -> None:
         """Draw `frame`, the displayed state of a world, into the array `result`."""
@@ -265,7 +265,8 @@ def _fit_picture(picture: Picture, model: Picture) -> Picture:
     cropped."""
     if picture.shape == model.shape:
         return picture
-    step = max(-(-have // want) for have, want in zip(picture.shape, model.shape, strict=True))
+    sizes = zip(picture.shape, model.shape, strict=True)
+    step = max(-(-size // model_size) for size, model_size in sizes)
     picture = picture[::step, ::step]
     height, width, _ = picture.shape
     top, left = (model.shape[0] - height) // 2, (model.shape[1] - width) // 2

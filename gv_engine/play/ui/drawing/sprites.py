@@ -558,24 +558,32 @@ class TileCache:
         arrays if `rgb`."""
         self.cell = cell
         self._sheet, self._is_rgb = sheet, rgb
-        self._index_by_code: dict[int, int] = {}
-        self._tiles: list[CellPixels] = []
-        self._stacked_tiles: CellPixels = np.empty(0, np.uint8)
+        self._codes: CellCodes = np.empty(0, np.uint32)  # sorted, in the order of the tiles
+        shape, dtype = ((cell, cell, 3), np.uint8) if rgb else ((cell, cell), np.uint32)
+        self._tiles: CellPixels = np.empty((0, *shape), dtype)
 
     def __getitem__(self, codes: CellCodes) -> CellPixels:
         """Return the pictures of the cells with these codes, as an array of n pictures; pictures of
         new codes are drawn first."""
-        index_by_code, codes_list = self._index_by_code, codes.tolist()
-        new_codes = sorted(set(codes_list).difference(index_by_code))
-        for code in new_codes:
-            index_by_code[code] = len(self._tiles)
-            self._tiles.append(self._draw_tile(code))
-        if new_codes:
-            self._stacked_tiles = cast(CellPixels, np.stack(self._tiles))
-        pixels: CellPixels = self._stacked_tiles[[index_by_code[code] for code in codes_list]]
+        indices = np.searchsorted(self._codes, codes)
+        cached_codes = self._codes.take(indices, mode="clip") if len(self._codes) else ~codes
+        is_new = cached_codes != codes
+        if is_new.any():
+            new_codes = np.unique(codes[is_new])
+            all_codes = np.concatenate([self._codes, new_codes])
+            all_tiles = [*self._tiles, *(self._copy_tile(int(code)) for code in new_codes)]
+            order = all_codes.argsort()
+            self._codes = all_codes[order]
+            self._tiles = cast(CellPixels, np.stack(all_tiles).astype(self._tiles.dtype)[order])
+            indices = np.searchsorted(self._codes, codes)
+        pixels: CellPixels = self._tiles[indices]
         return pixels
 
-    def _draw_tile(self, code: int) -> CellPixels:
+    def _copy_tile(self, code: int) -> NDArray[Any]:
+        copy_pixels = pygame.surfarray.array3d if self._is_rgb else pygame.surfarray.array2d
+        return copy_pixels(self._draw_tile(code)).swapaxes(0, 1)
+
+    def _draw_tile(self, code: int) -> pygame.Surface:
         """Return the picture of a cell; `code` packs its appearance as `encode_looks` does."""
         type_index, state, color, is_lit, *ground_appearance, _ = code.to_bytes(8, "little")
         ground_type, ground_state, ground_color = ground_appearance
@@ -583,9 +591,7 @@ class TileCache:
         if ground_type:
             ground = sheet.sprite_name(ground_type, ground_state), ground_color
         name = sheet.sprite_name(type_index, state)
-        tile = sheet.tile(name, color, self.cell, bool(is_lit), ground)
-        copy_pixels = pygame.surfarray.array3d if self._is_rgb else pygame.surfarray.array2d
-        return np.ascontiguousarray(copy_pixels(tile).swapaxes(0, 1))
+        return sheet.tile(name, color, self.cell, bool(is_lit), ground)
 
 
 class TileCanvas:

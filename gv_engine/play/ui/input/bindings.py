@@ -18,7 +18,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from itertools import chain, combinations
+from itertools import combinations
 from pathlib import Path
 
 from gv_engine.play.ui.settings import config_folder, read_toml, write_text
@@ -136,13 +136,13 @@ class BindingsError(ValueError):
     """Keys that cannot be used; the message says why.
 
     Args:
-        why: message.
-        at: name in the file that the message is about.
+        message: text for the user.
+        name: name in the file that the message is about.
     """
 
-    def __init__(self, why: str, at: str) -> None:
-        super().__init__(why)
-        self.at = at
+    def __init__(self, message: str, name: str) -> None:
+        super().__init__(message)
+        self.name = name
 
 
 class Bindings:
@@ -169,14 +169,14 @@ class Bindings:
         default keys. `level_commands` are commands that a level adds. Both arguments are by
         group."""
         self.changes, self._level_commands = changes, level_commands or {}
-        self._levels: dict[tuple[KeyCommand, ...], Bindings] = {}
+        self._bindings_by_level: dict[tuple[KeyCommand, ...], Bindings] = {}
         changed_keys = {
             (group, name): tuple(keys)
             for group, commands in _check_changes(changes or {}).items()
             for name, keys in commands.items()
         }
-        self._keys = {**changed_keys, **_remaining_keys(self._level_commands, changed_keys)}
-        self._keys |= _remaining_keys(GROUPS, self._keys)
+        self._keys = changed_keys | _find_default_keys(self._level_commands, changed_keys)
+        self._keys |= _find_default_keys(GROUPS, self._keys)
         _check_unique(changed_keys)
         self._commands: dict[str, dict[str, KeyCommand]] = {group: {} for group in GROUPS}
         for group, command_by_key in self._commands.items():
@@ -200,17 +200,20 @@ class Bindings:
         try:
             return cls(changes), message
         except BindingsError as error:
-            why = shorten(str(error), 300)
-            line = _find_line(error.at, text)
-        stop = "" if why.endswith("?") else "."
-        return cls(), f"{file}{line}: {why}{stop} The usual keys are used"
+            reason = shorten(str(error), 300)
+            line = _find_line(error.name, text)
+        full_stop = "" if reason.endswith("?") else "."
+        return cls(), f"{file}{line}: {reason}{full_stop} The usual keys are used"
 
     def with_level_commands(self, group: str, level_commands: tuple[KeyCommand, ...]) -> Bindings:
         """Return a copy of these bindings in which `level_commands`, defined by the current level,
         are added to the command group `group`."""
-        if level_commands and level_commands not in self._levels:
-            self._levels[level_commands] = Bindings(self.changes, {group: level_commands})
-        return self._levels[level_commands] if level_commands else self
+        if not level_commands:
+            return self
+        if level_commands not in self._bindings_by_level:
+            bindings = Bindings(self.changes, {group: level_commands})
+            self._bindings_by_level[level_commands] = bindings
+        return self._bindings_by_level[level_commands]
 
     def commands(self, group: str) -> tuple[KeyCommand, ...]:
         """Return the commands of the group `group`; those defined by the current level come
@@ -226,9 +229,11 @@ class Bindings:
                 has the command of the key without Shift, and so has a button of a second gamepad.
             groups: active groups; the first group with the key decides.
         """
-        tries = (key, key.removeprefix("Shift+").removeprefix(SECOND))
-        found = (self._commands[group].get(name) for name in tries for group in groups)
-        return next(filter(None, found), None)
+        for name in (key, key.removeprefix("Shift+").removeprefix(SECOND)):
+            for group in groups:
+                if command := self._commands[group].get(name):
+                    return command
+        return None
 
     def command_name(self, key: str, groups: Iterable[str]) -> str:
         """Return the name of the command bound to `key` in the first of `groups` that binds it; ""
@@ -243,8 +248,8 @@ class Bindings:
     def label(self, group: str, name: str) -> str:
         """Return the label of the first keyboard key (not gamepad button) of the command `name` in
         the group `group`; "" if there is none."""
-        fitting = [key for key in self.keys(group, name) if key not in PADS]
-        return key_label(fitting[0]) if fitting else ""
+        keyboard_keys = [key for key in self.keys(group, name) if key not in PADS]
+        return key_label(keyboard_keys[0]) if keyboard_keys else ""
 
     def fill_in_keys(
         self, text: str, groups: Sequence[str], steering: Sequence[KeyCommand], clicks: bool = False
@@ -260,19 +265,19 @@ class Bindings:
             clicks: True if a click walks to a cell; else sentences with `{click}` are left out.
         """
         sentences = _SENTENCE_END.split(" ".join(text.split()))
-        group_by_command = {c.name: group for group in groups for c in self.commands(group)}
-        if steering:
-            labels = (self.label(group_by_command[c.name], c.name) for c in steering[:4])
-            kept = [s for s in sentences if not any(map(s.count, _MOVE_PLACEHOLDERS))]
-            steers = f"{', '.join(labels)} go where they point."
-            sentences = [steers] * (len(kept) < len(sentences)) + kept
+        group_by_name = {c.name: group for group in groups for c in self.commands(group)}
+        without_moves = [s for s in sentences if not any(map(s.count, _MOVE_PLACEHOLDERS))]
+        if steering and len(without_moves) < len(sentences):
+            labels = (self.label(group_by_name[c.name], c.name) for c in steering[:4])
+            sentences = [f"{', '.join(labels)} go where they point.", *without_moves]
+        if not clicks:
+            sentences = [text for text in sentences if "{click}" not in text]
 
-        def key(match: re.Match[str]) -> str:
-            group = group_by_command.get(match[1])
+        def find_label(match: re.Match[str]) -> str:
+            group = group_by_name.get(match[1])
             return (group and self.label(group, match[1])) or match[0]
 
-        kept = [text for text in sentences if clicks or "{click}" not in text]
-        return _PLACEHOLDER.sub(key, " ".join(kept).replace("{click}", "click"))
+        return _PLACEHOLDER.sub(find_label, " ".join(sentences).replace("{click}", "click"))
 
     def describe_keys(
         self, groups: Iterable[str], has_command: Callable[[str], bool] = bool
@@ -292,7 +297,7 @@ class Bindings:
                     yield ", ".join(map(key_label, keys)), command.description
 
 
-def _remaining_keys(
+def _find_default_keys(
     groups: Mapping[str, Sequence[KeyCommand]], keys: Mapping[tuple[str, str], Sequence[str]]
 ) -> dict[tuple[str, str], tuple[str, ...]]:
     """Return the default keys, by (group, name), of the commands in `groups` that `keys` does not
@@ -300,8 +305,10 @@ def _remaining_keys(
     same time."""
     default_keys = {}
     for group, commands in groups.items():
-        taken = [used for (other, _), used in keys.items() if _are_active_together(other, group)]
-        taken_keys = set(chain.from_iterable(taken))
+        taken_keys = set[str]()
+        for (other_group, _), bound_keys in keys.items():
+            if _are_active_together(other_group, group):
+                taken_keys.update(bound_keys)
         for command in commands:
             if (group, command.name) not in keys:
                 free_keys = tuple(key for key in command.keys if key not in taken_keys)
@@ -324,12 +331,15 @@ def check_action_key(group: str, name: str, key: str, others: Iterable[KeyComman
         BindingsError: the key is unknown, or has another command on the screen of the level.
     """
     canonical = _canonical_key(name, key.upper() if len(key) == 1 else key)
-    commands = [*others, *(c for other in SCREENS[group] if other != group for c in GROUPS[other])]
+    commands = [*others]
+    for other_group in SCREENS[group]:
+        if other_group != group:
+            commands += GROUPS[other_group]
     descriptions = {key: command.description for command in commands for key in command.keys}
     if canonical in descriptions:
         free = ", ".join(key for key in (*LETTERS, *DIGITS) if key not in descriptions)
-        why = f"{name}: {canonical} stands for {descriptions[canonical]!r} already; free are {free}"
-        raise BindingsError(why, name)
+        used = f"{canonical} stands for {descriptions[canonical]!r} already"
+        raise BindingsError(f"{name}: {used}; free are {free}", name)
     return canonical
 
 
@@ -379,13 +389,15 @@ def _check_changes(changes: Mapping[str, object]) -> dict[str, dict[str, list[st
                 hint = suggest_similar(name, names)
                 raise BindingsError(f"[{group}] has no command {name}{hint}", name)
             if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
-                why = f'{name} wants a list of keys such as ["W", "Up"], not {keys!r}'
-                raise BindingsError(why, name)
+                expected = 'a list of keys such as ["W", "Up"]'
+                raise BindingsError(f"{name} wants {expected}, not {keys!r}", name)
             checked[group][name] = [_canonical_key(name, key) for key in keys]
     return checked
 
 
 def _is_level_action(group: str, name: str) -> bool:
+    """Return True if `name` may be an action that a level defines; False if it is more likely a
+    misspelt action."""
     actions = [command.name for command in GROUPS[group] if command.name.isupper()]
     return bool(actions) and name.isupper() and not get_close_matches(name, actions, 1, 0.8)
 
@@ -410,12 +422,12 @@ def _are_active_together(group: str, other_group: str) -> bool:
 def _check_unique(changed_keys: Mapping[tuple[str, str], Sequence[str]]) -> None:
     """Raise BindingsError if `changed_keys`, keys by (group, command), give one key to two commands
     that are active at the same time."""
-    items = [(command, dict.fromkeys(keys)) for command, keys in changed_keys.items()]
-    for ((group, name), keys), ((second_group, second_name), others) in combinations(items, 2):
-        shared = [key for key in keys if key in others]
-        if shared and _are_active_together(group, second_group):
-            why = f"{second_name}: {shared[0]} stands for {name} already"
-            raise BindingsError(why, second_name)
+    for command, other_command in combinations(changed_keys, 2):
+        (group, name), (other_group, other_name) = command, other_command
+        shared = [key for key in changed_keys[command] if key in changed_keys[other_command]]
+        if shared and _are_active_together(group, other_group):
+            message = f"{other_name}: {shared[0]} stands for {name} already"
+            raise BindingsError(message, other_name)
 
 
 def _find_line(name: str, text: str) -> str:
@@ -450,8 +462,8 @@ def rebind(group: str, name: str, keys: Sequence[str] | None, file: Path | None 
     except tomllib.TOMLDecodeError:
         written = name
     if written != (None if keys is None else list(keys)):
-        why = f"{file} has {name} in a form that only you can change: edit the file"
-        raise BindingsError(why, name)
+        message = f"{file} has {name} in a form that only you can change: edit the file"
+        raise BindingsError(message, name)
     if keys is not None:  # the last command is the one whose key is taken, see `_check_unique`
         changes[group] = {**changes.pop(group)}
         changes[group][name] = changes[group].pop(name)
@@ -477,31 +489,30 @@ def describe_lost_keys(before: Bindings, after: Bindings, name: str) -> str:
 def replace_keys(keys: Sequence[str], key: str) -> list[str]:
     """Return the keys of a command with `key` in place of the first one of the same device
     (keyboard or gamepad)."""
+    is_button = key in PADS
     others = [other for other in keys if other != key]
-    same = (number for number, other in enumerate(others) if (other in PADS) == (key in PADS))
-    number = next(same, len(others))
-    return [*others[:number], key, *others[number + 1 :]]
+    of_same_device = [index for index, other in enumerate(others) if (other in PADS) == is_button]
+    index = of_same_device[0] if of_same_device else len(others)
+    return [*others[:index], key, *others[index + 1 :]]
 
 
 def _edit_keys(text: str, group: str, name: str, keys: Sequence[str] | None) -> str:
     """Return the text of a `keys.toml` file with the command `name` in the section `group` bound to
     `keys`; None removes the command's line."""
-    section = re.compile(rf"^\s*\[\s*{group}\s*\].*\n?(?:(?!\s*\[\s*\w+\s*\]).*\n?)*", re.MULTILINE)
+    heading = rf"\s*\[\s*{group}\s*\].*\n?"
+    section = re.compile(rf"^({heading})((?:(?!\s*\[\s*\w+\s*\]).*\n?)*)", re.MULTILINE)
     entry = re.compile(rf'^(\s*"?{name}"?\s*=\s*)\[[^\]]*\](.*\n?)', re.MULTILINE)
     keys_text = json.dumps(list(keys or ()))
     if text and not text.endswith("\n"):
         text += "\n"
-    section_match = section.search(text)
-    if section_match is None:
+    match = section.search(text)
+    if match is None:
         return text if keys is None else f"{text}\n[{group}]\n{name} = {keys_text}\n".lstrip("\n")
-    start, end = section_match.span()
-    section_text = section_match[0]
-    if entry.search(section_text):
-        section_text = entry.sub(
-            lambda old: "" if keys is None else f"{old[1]}{keys_text}{old[2]}", section_text
-        )
-    elif keys is not None:
-        head, _, rest = section_text.partition("]")
-        line, _, rest = rest.partition("\n")
-        section_text = f"{head}]{line}\n{name} = {keys_text}\n{rest}"
-    return text[:start] + section_text + text[end:]
+    entries = match[2]
+    if keys is None:
+        entries = entry.sub("", entries)
+    elif entry.search(entries):
+        entries = entry.sub(lambda old: f"{old[1]}{keys_text}{old[2]}", entries)
+    else:
+        entries = f"{name} = {keys_text}\n{entries}"
+    return text[: match.start()] + match[1] + entries + text[match.end() :]

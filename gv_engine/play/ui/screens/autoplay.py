@@ -44,12 +44,12 @@ class AutoplayScreen(PlayScreen):
         self.extra_groups = (*self.extra_groups, "agent")
         self.autoplayer = autoplayer
         self._is_acting = True
-        self._due = 0.0
+        self._next_action = 0.0  # time
         self._choice: autoplay.ActionChoice | None = None
         self.shows_values = False
         self._maps = autoplay.PolicyMaps(autoplayer.name)
-        self._map_steps: autoplay.MapSteps | None = None
-        self._mapped_state = ""
+        self._map_steps: autoplay.MapSteps | None = None  # computation of the policy map
+        self._mapped_state = ""  # digest of the state that the policy map is about
 
     # ---- events ----------------------------------------------------------------------
 
@@ -57,19 +57,19 @@ class AutoplayScreen(PlayScreen):
         """Let the agent (policy or solver) choose its next action and, unless paused, take that
         action as soon as the chosen speed allows at the time `now`. Return the seconds until the
         next call."""
-        due = super().tick(now)
+        seconds = super().tick(now)
         if self.shows_values:
-            due = min(due, self._update_map())
+            seconds = min(seconds, self._update_map())
         if self.frame.outcome:
-            return due
-        if self._choice is None and not self._ask_agent():
-            return min(due, POLL_INTERVAL)
+            return seconds
+        if self._choice is None and not self._poll_agent():
+            return min(seconds, POLL_INTERVAL)
         if self._is_acting:
-            if now >= self._due:
-                self._due = now + 1 / self.app.settings.speed
+            if now >= self._next_action:
+                self._next_action = now + 1 / self.app.settings.speed
                 self._act()
-            due = min(due, max(0.0, self._due - now))
-        return due
+            seconds = min(seconds, max(0.0, self._next_action - now))
+        return seconds
 
     def _update_map(self) -> float:
         """Continue for a short time to compute the agent's action and value in each cell, and draw
@@ -77,11 +77,11 @@ class AutoplayScreen(PlayScreen):
         state = self.game.state_digest()
         if self._map_steps is None and state != self._mapped_state:
             self._mapped_state, self._map_steps = state, self._maps.start(self.game)
-        until = time.monotonic() + RELOAD_SLICE
-        while self._map_steps is not None and time.monotonic() < until:
+        end_time = time.monotonic() + RELOAD_SLICE
+        while self._map_steps is not None and time.monotonic() < end_time:
             try:
-                if wait := next(self._map_steps):
-                    return wait
+                if seconds := next(self._map_steps):
+                    return seconds
             except StopIteration as end:
                 self._map_steps = None
                 self.stage.show_policy_map(end.value)
@@ -110,14 +110,14 @@ class AutoplayScreen(PlayScreen):
         self.stage.show_policy_map(None)
         self._choose_view(state if shows else first)
 
-    def _ask_agent(self) -> bool:
+    def _poll_agent(self) -> bool:
         """Ask the agent (policy or solver) for its next action, which may be computed in the
         background; return True once the action is known."""
         try:
             self._choice = self.autoplayer.choose(self.game)
         except GVEngineError:
             self._pause()
-            self._choice = autoplay.ActionChoice("", {})
+            self._choice = autoplay.ActionChoice("", {})  # so that the agent is not asked again
             raise
         self.app.needs_redraw |= self._choice is not None
         return self._choice is not None
@@ -125,12 +125,12 @@ class AutoplayScreen(PlayScreen):
     def _act(self) -> None:
         """Take the action that the agent has chosen; pause the agent if the session refuses the
         action."""
-        if self.frame.outcome or not (self._choice or self._ask_agent()):
+        if self.frame.outcome or not (self._choice or self._poll_agent()):
             return
-        action, before = self._choice.action if self._choice else "", self.game.position
-        if action:
+        position_before = self.game.position
+        if self._choice and (action := self._choice.action):
             self.step(lambda: self.game.redo_or_step(action))
-            if self.game.position == before:  # refused: it would be refused again
+            if self.game.position == position_before:  # refused: it would be refused again
                 self._pause()
 
     def take_action(self, action: str) -> None:
@@ -138,8 +138,8 @@ class AutoplayScreen(PlayScreen):
         actions that the agent had chosen for them."""
         if action:
             self._pause()
-            others = self._choice.action if self._choice else ""
-            action = self.game.merge_actions(action, others or self.game.wait)
+            agent_action = self._choice.action if self._choice else ""
+            action = self.game.merge_actions(action, agent_action or self.game.wait)
         super().take_action(action)
 
     def seek(self, position: int) -> None:
@@ -157,13 +157,13 @@ class AutoplayScreen(PlayScreen):
         """Run the command `name`: pause, single-step, speed up or slow down the agent; pass other
         commands to the play screen."""
         if name == "agent":
-            self._is_acting, self._due = not self._is_acting, 0.0
+            self._is_acting, self._next_action = not self._is_acting, 0.0
         elif name == "agent_step":
             self._pause()
             self._act()
         elif name in ("agent_faster", "agent_slower"):
             self.change_speed(1 if name == "agent_faster" else -1)
-            self._due = 0.0
+            self._next_action = 0.0
         else:
             if name in TIMELINE_COMMANDS:
                 self._pause()
@@ -204,26 +204,31 @@ class AutoplayScreen(PlayScreen):
         """Return short texts such as `P pause` on the keys that control the agent, for the bottom
         of the screen."""
         toggle = "pause, or take over by any move" if self._is_acting else "let it act"
-        texts = {"agent": toggle, "agent_step": "one step of it"}
-        texts |= {"agent_slower": "slower", "agent_faster": "faster"}
-        hints = self.hints_of("agent", texts)
-        race = {"race": "race it"} if self.has_command("race") else {}
-        hints += self.hints_of("play", {"undo": "undo", **race})
-        values = self.hint("view", "view", "its values, other views")
-        return (*hints, values, self.hint("view", "help", "all keys"))
+        agent_texts = {"agent": toggle, "agent_step": "one step of it"}
+        agent_texts |= {"agent_slower": "slower", "agent_faster": "faster"}
+        play_texts = {"undo": "undo"}
+        if self.has_command("race"):
+            play_texts["race"] = "race it"
+        view_texts = {"view": "its values, other views", "help": "all keys"}
+        return (
+            *self.hints_of("agent", agent_texts),
+            *self.hints_of("play", play_texts),
+            *self.hints_of("view", view_texts),
+        )
 
     def draw_controls(self, painter: Painter, rect: Rect) -> None:
         """Draw into `rect` the timeline, the pause button, the agent's next action and the
         probabilities of its actions."""
         line, rest = painter.line_height, rect.copy()
         super().draw_controls(painter, cut(rest, "top", line, line // 4))
+        has_room = rest.h >= (BAR_ROWS + 1) * line
         row = cut(rest, "top", line * 7 // 4).inflate(-line, 0)
         row.h = line * 3 // 2
         button = cut(row, "left", min(row.w // 2, 14 * line), line // 2)
-        label, key = "Pause" if self._is_acting else "Let it act", self.app.bindings.label
-        painter.draw_button(button, label, lambda: self.run_command("agent"), key("agent", "agent"))
+        label = "Pause" if self._is_acting else "Let it act"
+        key = self.app.bindings.label("agent", "agent")
+        painter.draw_button(button, label, lambda: self.run_command("agent"), key)
         painter.draw_text(row, self._describe_choice(), "muted")
-        has_room = rest.h + line * 7 // 4 >= (BAR_ROWS + 1) * line
         if has_room and self._choice and self._choice.probabilities:
             self._draw_probabilities(painter, rest.inflate(-line, 0), self._choice)
 
@@ -242,31 +247,34 @@ class AutoplayScreen(PlayScreen):
         """Draw into `rect` a bar with the probability of each action in `choice`, or of the most
         likely ones if there are many."""
         line = painter.line_height
-        shown = likely_actions(choice)
-        width = rect.w // -(-len(shown) // BAR_ROWS)
-        for number, (action, chance) in enumerate(shown):
-            column, row = divmod(number, BAR_ROWS)
+        actions = likely_actions(choice)
+        width = rect.w // -(-len(actions) // BAR_ROWS)
+        for index, (action, probability) in enumerate(actions):
+            column, row = divmod(index, BAR_ROWS)
             rest = Rect(rect.x + column * width, rect.y + row * line, width - line, line)
-            color = "accent" if action == choice.action else "text" if chance else "muted"
-            name = cut(rest, "left", rest.w * 9 // 20, line // 4)
-            painter.draw_text(name, _describe_action(action), color, size=0.9)
-            share = cut(rest, "right", 5 * line // 2, line // 4)
-            text = f"{chance:.1%}" if 0 < chance < 0.0995 else f"{chance:.0%}"
-            painter.draw_text(share, text, color, "right", 0.9)
+            is_chosen = action == choice.action
+            color = "accent" if is_chosen else "text" if probability else "muted"
+            name_rect = cut(rest, "left", rest.w * 9 // 20, line // 4)
+            painter.draw_text(name_rect, _describe_action(action), color, size=0.9)
+            text_rect = cut(rest, "right", 5 * line // 2, line // 4)
+            text = f"{probability:.1%}" if 0 < probability < 0.0995 else f"{probability:.0%}"
+            painter.draw_text(text_rect, text, color, "right", 0.9)
             bar = Rect(rest.x, rest.y + line // 4, rest.w, line // 2)
             painter.draw_card(bar, "well")
-            bar.w = round(bar.w * min(1.0, max(0.0, chance)))
-            painter.draw_card(bar, "accent" if action == choice.action else "outline")
+            bar.w = round(bar.w * min(1.0, max(0.0, probability)))
+            painter.draw_card(bar, "accent" if is_chosen else "outline")
 
 
 def likely_actions(choice: autoplay.ActionChoice) -> list[tuple[str, float]]:
     """Return the (action, probability) pairs of the `MAX_BARS` most likely actions in `choice`, in
     the order of the level's actions."""
-    by_probability = sorted(
-        choice.probabilities.items(), key=lambda pair: (-pair[1], pair[0] != choice.action)
-    )
-    shown = dict(by_probability[:MAX_BARS])
-    return [(action, chance) for action, chance in choice.probabilities.items() if action in shown]
+    probabilities = choice.probabilities
+
+    def rank(action: str) -> tuple[float, bool]:
+        return -probabilities[action], action != choice.action
+
+    most_likely = sorted(probabilities, key=rank)[:MAX_BARS]
+    return [pair for pair in probabilities.items() if pair[0] in most_likely]
 
 
 def _describe_action(action: str) -> str:
@@ -296,7 +304,7 @@ class RaceScreen(PlayScreen):
         super().__init__(app, game)
         self.opponent = opponent
         self._extra_steps = 0  # steps of the opponent after the end of the player's game
-        self._due = 0.0
+        self._next_step = 0.0  # time of the next extra step
         self._is_waiting = True  # until the opponent is at the player's step
         self._end_reason = ""  # message after the opponent has stopped
         self._opponent_frame = opponent.session.frame()
@@ -319,19 +327,19 @@ class RaceScreen(PlayScreen):
     def tick(self, now: float) -> float:
         """Let the opponent catch up with the player's step and, after the player's game is over,
         play on to its own end. Return the seconds until the next call."""
-        due = super().tick(now)
+        seconds = super().tick(now)
         if self._end_reason:
-            return due
+            return seconds
         if self._is_waiting:
             self._is_waiting = not self._advance_opponent()
-            return min(due, POLL_INTERVAL) if self._is_waiting else due
+            return min(seconds, POLL_INTERVAL) if self._is_waiting else seconds
         if self.frame.outcome and not self.opponent.is_over:
-            if now >= self._due:
-                self._due = now + 1 / self.app.settings.time_speed
+            if now >= self._next_step:
+                self._next_step = now + 1 / self.app.settings.time_speed
                 self._extra_steps += 1
                 self._is_waiting = True
-            due = min(due, self._due - now)
-        return due
+            seconds = min(seconds, self._next_step - now)
+        return seconds
 
     def _advance_opponent(self) -> bool:
         """Move the opponent's game to the player's step; return False if the opponent's next action
@@ -369,16 +377,21 @@ class RaceScreen(PlayScreen):
             half = (rect.h - line // 2) // 2
             opponent_rect = cut(player_rect, "bottom", half)
             player_rect.h = half
+        player_text = autoplay.describe_standing("You", self.game, not self.hides_rewards)
+        for half_rect, text in ((player_rect, player_text), (opponent_rect, self._opponent_text)):
+            painter.draw_text(cut(half_rect, "top", line, line // 4), text, "muted", "center")
         self._opponent_stage.line, self._opponent_stage.view = line, self.stage.view
-        opponent = self.opponent
-        text = self._end_reason or (f"{opponent.name} thinks" if self._is_waiting else "")
-        has_return = not self.hides_rewards
-        text = text or autoplay.describe_standing(opponent.name, opponent.session, has_return)
-        player_text = autoplay.describe_standing("You", self.game, has_return)
-        for room, standing in ((player_rect, player_text), (opponent_rect, text)):
-            painter.draw_text(cut(room, "top", line, line // 4), standing, "muted", "center")
         super().draw_stage(painter, player_rect, progress)
         self._opponent_stage.draw(painter.surface, opponent_rect, 1.0)
+
+    @property
+    def _opponent_text(self) -> str:
+        if self._end_reason:
+            return self._end_reason
+        name, session = self.opponent.name, self.opponent.session
+        if self._is_waiting:
+            return f"{name} thinks"
+        return autoplay.describe_standing(name, session, not self.hides_rewards)
 
     def _rebuild_stage(self) -> None:
         super()._rebuild_stage()

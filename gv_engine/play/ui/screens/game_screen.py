@@ -120,11 +120,11 @@ class GameScreen(Screen):
         if self._is_animating:
             self._is_animating = now < self._animation_start + self.stage.animation_seconds
             self.app.needs_redraw = True
-        due = self._check_files(now)
+        seconds = self._check_files(now)
         if not self.stage.is_busy:
-            return due
+            return seconds
         self.app.needs_redraw = True
-        return min(due, POLL_INTERVAL)
+        return min(seconds, POLL_INTERVAL)
 
     # ---- files that change -----------------------------------------------------------
 
@@ -141,9 +141,9 @@ class GameScreen(Screen):
                 self._on_files_changed()
         if self._reload_steps is None:
             return max(0.0, self._next_check - now)
-        until = time.monotonic() + RELOAD_SLICE
+        end_time = time.monotonic() + RELOAD_SLICE
         for _ in self._reload_steps:
-            if time.monotonic() >= until:
+            if time.monotonic() >= end_time:
                 break
         else:
             self._reload_steps = None
@@ -233,18 +233,18 @@ class GameScreen(Screen):
         position = event.pos if hasattr(event, "pos") else self._mouse_position
         self._mouse_position = position
         is_on_stage = stage_rect.collidepoint(position)
-        changed = False
+        has_changed = False
         if event.type in (pygame.MOUSEMOTION, pygame.WINDOWLEAVE):
             is_hovered = event.type == pygame.MOUSEMOTION and is_on_stage
-            changed = self.stage.hover(position if is_hovered else None)
+            has_changed = self.stage.hover(position if is_hovered else None)
         elif panel is not None and self._layout.side.collidepoint(position):
-            changed = panel.event(event)
+            has_changed = panel.event(event)
         elif event.type == pygame.MOUSEBUTTONDOWN and is_on_stage and event.button <= 3:
             self.take_action(self.stage.click(position, event.button))
-            changed = True
+            has_changed = True
         elif event.type == pygame.MOUSEWHEEL and is_on_stage:
-            changed = self.stage.wheel(position, event.y)
-        self.app.needs_redraw |= changed
+            has_changed = self.stage.wheel(position, event.y)
+        self.app.needs_redraw |= has_changed
 
     def _toggle_comparison(self) -> None:
         """Open the screen that steps through the game as it was before scenario files changed, for

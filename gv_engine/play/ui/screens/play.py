@@ -104,23 +104,25 @@ class PlayScreen(GameScreen):
     def tick(self, now: float) -> float:
         """Take the next step of a walk to a clicked cell, or the next step of real time, if one is
         due at the time `now`; return the seconds until the next call."""
-        due = super().tick(now)
+        seconds = super().tick(now)
         for solver in self._solvers:
             self.app.needs_redraw |= solver.update_path()
-            due = min(due, POLL_INTERVAL) if solver.note else due
+            if solver.note:
+                seconds = min(seconds, POLL_INTERVAL)
         if self._is_walking:
             if now >= self._next_walk_step:
                 self._next_walk_step = now + self.stage.animation_seconds
                 action = self.stage.next_walk_action()
                 self._is_walking = bool(action)
                 self.take_action(action)
-            due = min(due, self._next_walk_step - now)
+            seconds = min(seconds, self._next_walk_step - now)
+        controller, time_speed = self._controller, self.app.settings.time_speed
         if not self.app.has_focus:
-            self._controller.schedule_next_step(now, self.app.settings.time_speed)
-        elif self._controller.seconds_to_step(now) <= 0:
-            self._controller.schedule_next_step(now, self.app.settings.time_speed)
+            controller.schedule_next_step(now, time_speed)
+        elif controller.seconds_to_step(now) <= 0:
+            controller.schedule_next_step(now, time_speed)
             self.take_action(self.game.wait)
-        return min(due, self._controller.seconds_to_step(now))
+        return min(seconds, controller.seconds_to_step(now))
 
     @property
     def level_commands(self) -> tuple[str, tuple[KeyCommand, ...]]:  # type: ignore[override]  # it changes with the game

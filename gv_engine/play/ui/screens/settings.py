@@ -54,10 +54,11 @@ class KeysScreen(Menu):
         rows = []
         for command in self._commands():
             group, name, description = command
-            keys = ", ".join(map(key_label, self.app.bindings.keys(group, name)))
+            keys = ", ".join(map(key_label, self.app.bindings.keys(group, name))) or "-"
+            if command == self._pending_command:
+                keys = "..."
             label = f"{group.capitalize()}: {description}"
-            key = "..." if command == self._pending_command else keys or "-"
-            rows.append(MenuRow(label, partial(self._wait_for_key, command), key=key))
+            rows.append(MenuRow(label, partial(self._wait_for_key, command), key=keys))
         return rows
 
     def capture_key(self, key: str) -> bool:
@@ -144,7 +145,8 @@ _MAX_MAIN = 3
 # ScreenCommands that are listed with the commands for the view.
 _VIEW_COMMANDS = ("record", "picture", "real_time")
 # Titles of the lists of the pause menu.
-_SECTIONS = ("Levels and replays", "View and actions", "Keys and settings")
+_VIEW_SECTION, _APP_SECTION = "View and actions", "Keys and settings"
+_SECTIONS = ("Levels and replays", _VIEW_SECTION, _APP_SECTION)
 # ScreenCommands of the group `inspector`, offered while a side panel is open.
 INSPECTOR_COMMANDS = ("next_tab", "previous_tab", "next_choice", "previous_choice")
 
@@ -167,29 +169,32 @@ class PauseMenu(Menu):
     def rows(self) -> Sequence[MenuRow]:
         """Return at most eight rows: the main commands, a row for each list of further commands,
         and rows for keys and settings and for leaving."""
-        main, *sections = self._sections()
-        return (
-            self.close_row(self._screen.resume_label),
-            *(self._row(*command) for command in main),
-            *(
-                MenuRow(title, partial(self._open_section, number, title), key=">")
-                for number, title in enumerate(_SECTIONS, 1)
-                if number > len(sections) or sections[number - 1]
-            ),
-            self.closing_row(self._screen.leave_label, self.app.pop),
-        )
+        rows = [self.close_row(self._screen.resume_label)]
+        rows += [self._row(*command) for command in self._main_commands()]
+        for title in _SECTIONS:
+            if title == _APP_SECTION or self._commands_of(title):
+                rows.append(MenuRow(title, partial(self._open_section, title), key=">"))
+        rows.append(self.closing_row(self._screen.leave_label, self.app.pop))
+        return rows
 
-    def _open_section(self, number: int, title: str, _: int) -> None:
-        self.app.push(PauseSection(self._screen, number, title))
+    def _open_section(self, title: str, _: int) -> None:
+        self.app.push(PauseSection(self._screen, title))
 
-    def _sections(self) -> Sequence[Sequence[tuple[str, str]]]:
-        """Return the (group, name) pairs of the main commands, of the other commands of the game,
-        and of commands for the view and the agent."""
+    def _main_commands(self) -> Sequence[tuple[str, str]]:
+        """Return (group, name) of the commands of the menu itself."""
         commands = self._commands()
-        main = [c for name in _MAIN_COMMANDS for c in commands if c[1] == name][:_MAX_MAIN]
-        others = [c for c in commands if c not in main]
-        views = [c for c in others if c[0] not in ("play", "replay") or c[1] in _VIEW_COMMANDS]
-        return main, [c for c in others if c not in views], views
+        main = [command for name in _MAIN_COMMANDS for command in commands if command[1] == name]
+        return main[:_MAX_MAIN]
+
+    def _commands_of(self, section: str) -> Sequence[tuple[str, str]]:
+        """Return (group, name) of the commands in the list `section`."""
+        main = self._main_commands()
+        commands = []
+        for group, name in self._commands():
+            is_for_view = group not in ("play", "replay") or name in _VIEW_COMMANDS
+            if (group, name) not in main and is_for_view == (section == _VIEW_SECTION):
+                commands.append((group, name))
+        return commands
 
     def run_command(self, name: str) -> None:
         """Run the command `name` of the game screen below, or of the menu."""
@@ -219,12 +224,17 @@ class PauseMenu(Menu):
         """Return (group, name) of the commands in the menu: the available ones of the game screen,
         and actions of the level that have no gamepad button."""
         screen, domain, bindings = self._screen, self._screen.domain.title, self.app.bindings
-        groups = {c.name: group for group in screen.groups for c in GROUPS.get(group, ())}
-        names = (*screen.menu_commands, *(INSPECTOR_COMMANDS if screen.stage.side_panel else ()))
-        commands = [(groups[name], name) for name in names]
+        group_by_name = {
+            command.name: group for group in screen.groups for command in GROUPS.get(group, ())
+        }
+        names = [*screen.menu_commands]
+        if screen.stage.side_panel:
+            names += INSPECTOR_COMMANDS
+        commands = [(group_by_name[name], name) for name in names]
         if domain in screen.groups:  # no replay
-            actions = (command.name for command in bindings.commands(domain))
-            commands += [(domain, n) for n in actions if not PADS & {*bindings.keys(domain, n)}]
+            for action in bindings.commands(domain):
+                if PADS.isdisjoint(bindings.keys(domain, action.name)):
+                    commands.append((domain, action.name))
         return [command for command in commands if screen.has_command(command[1])]
 
 
@@ -233,25 +243,23 @@ class PauseSection(PauseMenu):
 
     Args:
         screen: screen of the game.
-        number: number of the list, from 1.
-        title: title of the list.
+        title: title of the list, one of `_SECTIONS`.
     """
 
     text_above = ""
 
-    def __init__(self, screen: GameScreen, number: int, title: str) -> None:
+    def __init__(self, screen: GameScreen, title: str) -> None:
         super().__init__(screen)
-        self._number, self.title = number, title
+        self.title = title
 
     def rows(self) -> Sequence[MenuRow]:
         """Return a row for each command of the list, and a row that leads back."""
-        sections = self._sections()
-        if self._number < len(sections):
-            rows = [self._row(*command) for command in sections[self._number]]
-        else:
+        if self.title == _APP_SECTION:
             rows = [
                 self.command_row("Keys", "help"),
                 self.command_row("Settings", "settings"),
                 MenuRow("Quit", lambda _: self.app.quit()),
             ]
+        else:
+            rows = [self._row(*command) for command in self._commands_of(self.title)]
         return (*rows, self.close_row("Back"))

@@ -102,18 +102,18 @@ class LevelPicker(TerminalScreen):
         entries = with_pack_levels([*folder_entries(Path.cwd()), *built_in_entries()])
         self._entries = [entry for entry in entries if not entry.missing]
         self._matches = self._entries
-        self._locked = self._find_locked()
-        self._asked_for: Entry | None = None
+        self._locked = self._find_locked()  # digests
+        self._locked_entry: Entry | None = None  # chosen once, which has not opened it yet
         self._query = ""
-        self._chosen = self._first = 0
-        self._page = 1
+        self._chosen = self._first_visible = 0
+        self._num_visible = 1
 
     def press(self, key: str) -> None:
         """Run the menu command of the pressed `key`, or append its character to the search text."""
         self.needs_redraw = True
         self._note = ""
         name = self._base_bindings.command_name(key, ("menu",))
-        row = next_row(name, self._chosen, self._page, len(self._matches))
+        row = next_row(name, self._chosen, self._num_visible, len(self._matches))
         typed = _CHARACTERS_OF_KEYS.get(key) or (key.lower() if len(key) == 1 else "")
         if row is not None:
             self._chosen = row
@@ -136,16 +136,20 @@ class LevelPicker(TerminalScreen):
         self._locked = self._find_locked()
 
     def _find_locked(self) -> set[str]:
-        packs = ((entry.level for entry in pack.levels) for pack in self._entries if not pack.level)
-        locked = (self._progress.find_locked(filter(None, levels)) for levels in packs)
-        return set().union(*locked)
+        """Return the digests of all locked levels of packs."""
+        locked = set[str]()
+        for pack in self._entries:
+            if not pack.level:
+                levels = (entry.level for entry in pack.levels)
+                locked |= self._progress.find_locked(filter(None, levels))
+        return locked
 
     def _choose(self, entry: Entry) -> None:
         """Create the session of the level `entry` and leave the list; if that fails, stay and show
         the error. A locked level opens only when it is chosen twice."""
         is_locked = entry.level and entry.level.digest in self._locked
-        if is_locked and self._asked_for is not entry:
-            self._asked_for = entry
+        if is_locked and self._locked_entry is not entry:
+            self._locked_entry = entry
             self._note = LOCKED_NOTE.format(self._base_bindings.label("menu", "choose"))
             return
         try:
@@ -165,45 +169,51 @@ class LevelPicker(TerminalScreen):
         Args:
             width, height: size of the screen in characters.
         """
-        theme, description = self._theme, self._description_lines(width)
-        self._page = max(1, height - len(description) - 3)
-        self._first = max(self._chosen - self._page + 1, min(self._first, self._chosen))
-        entries = self._matches[self._first : self._first + self._page]
-        title_width = max((len(entry.title) for entry in entries), default=0) + 2
-        rows = [
-            Text.assemble(
-                (f" {entry.title:<{title_width}}", theme.text),
-                (f"{entry.group} ", theme.muted),
-                (self._format_solved(entry), theme.gain),
-            )
-            for entry in entries
-        ]
-        if rows:
-            rows[self._chosen - self._first].stylize(f"{theme.on_accent} on {theme.accent}")
-        else:
-            rows = [Text(f" Nothing fits {self._query!r}", theme.muted)]
+        theme, label = self._theme, self._base_bindings.label
+        self._num_visible = max(1, height - _DESCRIPTION_LINES - 3)
+        rows = self._level_rows()
         query_text = f"{self._query}_" if self._query else "type to search"
-        choose, leave = (self._base_bindings.label("menu", name) for name in ("choose", "leave"))
-        footer = f"{choose}: play   {leave}: {'clear' if self._query else 'leave'}"
+        leave_text = "clear" if self._query else "leave"
+        footer = f"{label('menu', 'choose')}: play   {label('menu', 'leave')}: {leave_text}"
         lines = [
             Text.assemble(("Levels  ", f"bold {theme.accent}"), query_text),
             Text(),
             *rows,
-            *[Text()] * (self._page - len(rows)),
-            *description,
-            Text(footer, theme.muted),
+            *[Text()] * (self._num_visible - len(rows)),
+            *self._description_lines(width),
         ]
-        lines = [_truncate(line, width) for line in lines]
-        return lines[: height - 1] + lines[-1:] if len(lines) > height else lines
+        shown = [*lines[: max(0, height - 1)], Text(footer, theme.muted)]
+        return [_truncate(line, width) for line in shown]
 
-    def _format_solved(self, entry: Entry) -> str:
+    def _level_rows(self) -> list[Text]:
+        """Return a line for each visible level, or a line that says that no level matches."""
+        theme, count = self._theme, self._num_visible
+        if not self._matches:
+            return [Text(f" Nothing fits {self._query!r}", theme.muted)]
+        first = max(self._chosen - count + 1, min(self._first_visible, self._chosen))
+        self._first_visible = first
+        entries = self._matches[first : first + count]
+        title_width = max(len(entry.title) for entry in entries) + 2
+        rows = [
+            Text.assemble(
+                (f" {entry.title:<{title_width}}", theme.text),
+                (f"{entry.group} ", theme.muted),
+                (self._format_progress(entry), theme.gain),
+            )
+            for entry in entries
+        ]
+        rows[self._chosen - first].stylize(f"{theme.on_accent} on {theme.accent}")
+        return rows
+
+    def _format_progress(self, entry: Entry) -> str:
         """Return par, best and medals of `entry` if it is a level of a pack, such as `par 20 · your
         best 25 · Solved`; else ""."""
         if entry.level is None:
             return ""
-        locked = "Locked" * (entry.level.digest in self._locked)
-        texts = self._progress.format_goal(entry.level), self._progress.format_medals(entry.level)
-        return " · ".join(filter(None, (*texts, locked)))
+        goal = self._progress.format_goal(entry.level)
+        medals = self._progress.format_medals(entry.level)
+        locked = "Locked" if entry.level.digest in self._locked else ""
+        return " · ".join(filter(None, (goal, medals, locked)))
 
     def _description_lines(self, width: int) -> list[Text]:
         """Return three lines of `width` characters with the description of the chosen level, or an
@@ -260,18 +270,19 @@ def _run_screen(tty: Tty, screen: TerminalScreen) -> bool:
     keys until the player leaves it. Return False if the terminal was closed."""
     keys = Keys()
     size = tty.size
-    looked = 0.0
+    last_check = 0.0  # time
     tty.show(screen.lines(*size), screen.ground)
     while not screen.left:
         now = time.monotonic()
         data = tty.read(_SEQUENCE_TIMEOUT if keys.is_waiting else screen.wait_seconds(now))
         if data is None:
             return False
-        for key in keys.feed(data) if data or not keys.is_waiting else keys.flush():
+        is_sequence_over = not data and keys.is_waiting
+        for key in keys.flush() if is_sequence_over else keys.feed(data):
             screen.press(key)
         screen.tick(time.monotonic())
-        if now - looked >= _CHECK_INTERVAL:
-            looked = now
+        if now - last_check >= _CHECK_INTERVAL:
+            last_check = now
             screen.check_files()
         if screen.needs_redraw or size != tty.size:
             size = tty.size
@@ -303,8 +314,8 @@ class TerminalGame(TerminalScreen):
 
     @property
     def _bindings(self) -> Bindings:
-        own = (*self.game.commands, *self._picture.steering)
-        return self._base_bindings.with_level_commands(self._domain.title, own)
+        level_commands = (*self.game.commands, *self._picture.steering)
+        return self._base_bindings.with_level_commands(self._domain.title, level_commands)
 
     # ---- keys and time -------------------------------------------------------------------
 
@@ -315,12 +326,12 @@ class TerminalGame(TerminalScreen):
         if self._typed_seed is not None:
             self._edit_seed(key)
             return
-        helping, self._is_help_open = self._is_help_open, False
-        leaving, self._is_leaving = self._is_leaving, False
+        was_help_open, self._is_help_open = self._is_help_open, False
+        was_leaving, self._is_leaving = self._is_leaving, False
         name = self._bindings.command_name(key, self._groups)
-        if leaving and name in ("menu", "go_on"):
+        if was_leaving and name in ("menu", "go_on"):
             self.left = True
-        elif helping or (name == "hint" and self._ask_hint()):
+        elif was_help_open or (name == "hint" and self._ask_hint()):
             return
         elif name in PLAY_COMMANDS:
             self._try(lambda: self._controller.run_command(name))
@@ -414,20 +425,23 @@ class TerminalGame(TerminalScreen):
         Args:
             width, height: size of the screen in characters.
         """
-        draw_body = self._key_lines if self._is_help_open else self._body_lines
-        body = [_truncate(line, width) for line in draw_body(width, height - 1)[: height - 1]]
-        body += [Text()] * (height - 1 - len(body))
+        body_height = height - 1
+        get_lines = self._key_lines if self._is_help_open else self._body_lines
+        body = get_lines(width, body_height)[:body_height]
+        body += [Text()] * (body_height - len(body))
         is_small = width < _MIN_SIZE[0] or height < _MIN_SIZE[1]
         warning = "Too small a terminal   " if is_small else ""
-        return [*body, _truncate(Text(warning + self._footer(), self._theme.muted), width)]
+        footer = Text(warning + self._footer(), self._theme.muted)
+        return [_truncate(line, width) for line in (*body, footer)]
 
-    def _body_lines(self, width: int, room: int) -> list[Text]:
+    def _body_lines(self, width: int, height: int) -> list[Text]:
         """Return the lines of the board and the status panel, side by side or one below the other,
-        in `width` × `room` characters."""
-        if width < _WIDE_TERMINAL and len(self._board_lines(width, room)[0]) + _PANEL_WIDTH > width:
+        in `width` × `height` characters."""
+        is_wide = width >= _WIDE_TERMINAL
+        if not is_wide and len(self._board_lines(width, height)[0]) + _PANEL_WIDTH > width:
             panel = self._panel_lines(width)
-            return [*self._board_lines(width, max(room - len(panel), room // 2)), *panel]
-        board = self._board_lines(width - _PANEL_WIDTH, room)
+            return [*self._board_lines(width, max(height - len(panel), height // 2)), *panel]
+        board = self._board_lines(width - _PANEL_WIDTH, height)
         board_width = len(board[0]) + _MARGIN
         pairs = zip_longest(board, self._panel_lines(width - board_width), fillvalue=Text())
         return [
@@ -458,7 +472,7 @@ class TerminalGame(TerminalScreen):
     def _status_lines(self, frame: Scene, width: int) -> list[Text]:
         """Return the lines on the level and the state of the game: title, steps, return, goal,
         agent and what the domain adds."""
-        game, level, (title, place) = self.game, self.game.pack_level, self.game.heading
+        game, level, (title, subtitle) = self.game, self.game.pack_level, self.game.heading
         limit = "" if frame.max_steps is None else f" of {frame.max_steps}"
         undone_steps = game.length - game.position
         undone_text = f" ({undone_steps} undone)" if undone_steps else ""
@@ -471,7 +485,7 @@ class TerminalGame(TerminalScreen):
             *self._wrap(self._picture.facts(frame), width),
             f"time runs: {self._speed} steps a second" if self._controller.is_real_time else "",
         ]
-        heading = [Text(title, f"bold {self._theme.accent}"), Text(place, self._theme.muted)]
+        heading = [Text(title, f"bold {self._theme.accent}"), Text(subtitle, self._theme.muted)]
         return [*filter(None, heading), *map(Text, filter(None, facts))]
 
     def _last_step_lines(self, frame: Scene) -> list[Text]:
@@ -522,9 +536,13 @@ class TerminalGame(TerminalScreen):
         return self._bindings.fill_in_keys(level.says, self._groups, steering) if level else ""
 
     def _format_reward(self, frame: Scene, value: float) -> tuple[str, str]:
-        theme = self._theme
-        below = theme.loss if frame.is_loss_highlighted else theme.text
-        return format_reward(value), theme.gain if value > 0 else below if value < 0 else theme.text
+        """Return the text of a reward, and its colour."""
+        color = self._theme.text
+        if value > 0:
+            color = self._theme.gain
+        elif value < 0 and frame.is_loss_highlighted:
+            color = self._theme.loss
+        return format_reward(value), color
 
     def _footer(self) -> str:
         """Return the text of the last line: a question, or hints on keys."""
@@ -535,47 +553,57 @@ class TerminalGame(TerminalScreen):
         if self._is_help_open:
             return "Any key: go on"
         if self.game.frame().outcome:
-            names = {"go_on": "next level", "again": "same level again", "undo": "undo"}
+            texts = {"go_on": "next level", "again": "same level again", "undo": "undo"}
         else:
-            hint = {"hint": "hint"} if self.game.pack_level else {}
-            names = {"help": "keys", "undo": "undo", **hint, "next_level": "next level"}
-        names["menu"] = "leave"
-        return "   ".join(
-            f"{self._label(name)}: {description}" for name, description in names.items()
-        )
+            texts = {"help": "keys", "undo": "undo"}
+            if self.game.pack_level:
+                texts["hint"] = "hint"
+            texts["next_level"] = "next level"
+        texts["menu"] = "leave"
+        return "   ".join(f"{self._label(name)}: {text}" for name, text in texts.items())
 
     def _label(self, name: str) -> str:
-        names = ((group, c.name) for group in self._groups for c in self._bindings.commands(group))
-        labels = (self._bindings.label(*pair) for pair in names if pair[1] == name)
-        return next(filter(None, labels), "")
+        """Return the label of the first key of the command `name`; "" if there is none."""
+        for group in self._groups:
+            has_command = name in (command.name for command in self._bindings.commands(group))
+            if has_command and (label := self._bindings.label(group, name)):
+                return label
+        return ""
 
     def _key_lines(self, width: int, height: int) -> list[Text]:
         """Return the lines of the list of keys, in as many columns as fit into `width` × `height`
         characters."""
-        bindings, theme = self._bindings, self._theme
-        keys_by_command: dict[str, tuple[list[str], str]] = {}
-        for group in self._groups:
-            for name, description, *_ in bindings.commands(group):
-                is_available = name in (*PLAY_COMMANDS, *_COMMANDS) or (
-                    group == self._domain.title and self._picture.has_command(name)
-                )
-                is_available |= name == "hint" and self._picture.has_hints
-                keys = [key_label(key) for key in bindings.keys(group, name) if key not in PADS]
-                if is_available and keys and supports_command(self.game, name):
-                    description = "leave" if name == "menu" else description
-                    keys_by_command.setdefault(name, (keys, description))
+        commands = self._available_commands()
         rows = max(1, height - 1)
-        columns = min(-(-len(keys_by_command) // rows), max(1, width // _PANEL_WIDTH))
+        columns = min(-(-len(commands) // rows), max(1, width // _PANEL_WIDTH))
         column_width = width // columns
         max_keys, keys_width = (3, 26) if column_width >= 2 * _PANEL_WIDTH else (1, 14)
-        lines = [Text("Keys", f"bold {theme.accent}"), *(Text() for _ in range(rows))]
-        for number, (keys, description) in enumerate(keys_by_command.values()):
+        lines = [Text("Keys", f"bold {self._theme.accent}"), *(Text() for _ in range(rows))]
+        for index, (keys, description) in enumerate(commands[: columns * rows]):
             keys_text = f"{', '.join(keys[:max_keys]):<{keys_width}}"
-            entry = Text.assemble((keys_text, theme.accent), description)
+            entry = Text.assemble((keys_text, self._theme.accent), description)
             entry.truncate(max(0, column_width - 1), overflow="ellipsis", pad=True)
-            if number < columns * rows:
-                lines[1 + number % rows].append_text(entry).append(" ")
+            lines[1 + index % rows].append_text(entry).append(" ")
         return lines
+
+    def _available_commands(self) -> list[tuple[list[str], str]]:
+        """Return labels of keys and description of each command that can be used here."""
+        keys_by_command: dict[str, tuple[list[str], str]] = {}
+        for group in self._groups:
+            for name, description, *_ in self._bindings.commands(group):
+                bound_keys = self._bindings.keys(group, name)
+                keys = [key_label(key) for key in bound_keys if key not in PADS]
+                if keys and self._has_command(group, name) and supports_command(self.game, name):
+                    description = "leave" if name == "menu" else description
+                    keys_by_command.setdefault(name, (keys, description))
+        return [*keys_by_command.values()]
+
+    def _has_command(self, group: str, name: str) -> bool:
+        if name in PLAY_COMMANDS or name in _COMMANDS:
+            return True
+        if name == "hint" and self._picture.has_hints:
+            return True
+        return group == self._domain.title and self._picture.has_command(name)
 
 
 _COMMANDS: dict[str, Callable[[TerminalGame], object]] = {

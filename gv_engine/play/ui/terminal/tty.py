@@ -89,10 +89,12 @@ def make_terminal_picture(game: Any, theme: Theme, steers: bool) -> TerminalPict
 
 # ---- keys ----------------------------------------------------------------------------------------
 
+# An escape sequence, and the beginning of one.
 _SEQUENCE = re.compile(rb"\x1b(?:\[[<=>?]?([0-9;]*)([A-Za-z~])|O([A-Za-z])|\[\[([A-E]))")
 _BEGUN = re.compile(rb"\x1b(?:\[[<=>?]?[0-9;]*|\[\[|O)?")
 _CHARACTER = re.compile(rb"[\x00-\x7f]|[\xc0-\xff][\x80-\xbf]*")
-_ENDS = {
+# Keys by the last byte of their sequence, and by the number before a final `~`.
+_FINAL_BYTES = {
     **{b"A": "Up", b"B": "Down", b"C": "Right", b"D": "Left", b"H": "Home", b"F": "End"},
     **{b"P": "F1", b"Q": "F2", b"R": "F3", b"S": "F4", b"Z": "Shift+Tab", b"M": "Keypad Enter"},
 }
@@ -101,7 +103,7 @@ _NUMBERS = {
     **{7: "Home", 8: "End", 11: "F1", 12: "F2", 13: "F3", 14: "F4", 15: "F5"},
     **{17: "F6", 18: "F7", 19: "F8", 20: "F9", 21: "F10", 23: "F11", 24: "F12"},
 }
-_MODIFIERS = (("Ctrl+", 4), ("Alt+", 2), ("Shift+", 1))
+_MODIFIERS = (("Ctrl+", 4), ("Alt+", 2), ("Shift+", 1))  # with their bits in a sequence
 _SIGN_NAMES = (
     "Minus Equals LeftBracket RightBracket Backslash Semicolon Apostrophe Grave",
     "Comma Period Slash 1 2 3 4 5 6 7 8 9 0",
@@ -143,8 +145,7 @@ class Keys:
         self._buffer += data
         names: list[str] = []
         while self._buffer and not _BEGUN.fullmatch(self._buffer):
-            name = self._take_key()
-            if name:
+            if name := self._take_key():
                 names.append(name)
         return names
 
@@ -157,39 +158,42 @@ class Keys:
     def _take_key(self) -> str:
         """Remove the bytes of the next key from the buffer, and return the key's name; "" if it is
         unknown."""
-        sequence = _SEQUENCE.match(self._buffer)
-        if sequence:
+        if sequence := _SEQUENCE.match(self._buffer):
             self._buffer = self._buffer[sequence.end() :]
-            return _sequence_key(*sequence.groups())
-        if self._buffer[:1] == b"\x1b":
-            self._buffer = self._buffer[1:]
-            if self._buffer[:1] == b"\x1b":
-                return "Escape"
-            character = self._take_character()
-            return f"Alt+{character}" if character else ""
-        return self._take_character()
+            return _name_of_sequence(*sequence.groups())
+        if not self._buffer.startswith(b"\x1b"):
+            return self._take_character()
+        self._buffer = self._buffer[1:]
+        if self._buffer.startswith(b"\x1b"):
+            return "Escape"
+        key = self._take_character()
+        return f"Alt+{key}" if key else ""
 
     def _take_character(self) -> str:
         """Remove the next character from the buffer, and return the name of its key; "" if it is
         unknown."""
-        text = _CHARACTER.match(self._buffer)
-        length = text.end() if text else 1
+        match = _CHARACTER.match(self._buffer)
+        length = match.end() if match else 1
         character = self._buffer[:length].decode("utf-8", "replace")
         self._buffer = self._buffer[length:]
         return _CHARACTERS.get(character, "")
 
 
-def _sequence_key(
+def _name_of_sequence(
     numbers: bytes | None, end: bytes | None, ss3_end: bytes | None, console_end: bytes | None
 ) -> str:
     """Return the name of the key for a parsed terminal escape sequence, such as `Shift+Left`; "" if
     it is unknown. The arguments are the groups of the regular expression `_SEQUENCE`."""
-    if console_end:
-        return f"F{console_end[0] - 64}"
-    first, *more = (int(number or 1) for number in (numbers or b"").split(b";"))
-    name = _NUMBERS.get(first, "") if end == b"~" else _ENDS.get(end or ss3_end or b"", "")
-    bits = more[0] - 1 if more else 0
-    return "".join(prefix for prefix, bit in _MODIFIERS if bits & bit) + name if name else ""
+    if console_end:  # A for F1 to E for F5
+        return f"F{console_end[0] - ord('@')}"
+    number, *modifiers = (int(digits or 1) for digits in (numbers or b"").split(b";"))
+    name = _FINAL_BYTES.get(end or ss3_end or b"", "")
+    if end == b"~":
+        name = _NUMBERS.get(number, "")
+    if not name:
+        return ""
+    modifier_bits = modifiers[0] - 1 if modifiers else 0
+    return "".join(prefix for prefix, bit in _MODIFIERS if modifier_bits & bit) + name
 
 
 # ---- tty -----------------------------------------------------------------------------------------
@@ -199,7 +203,7 @@ try:
 except ImportError:  # Windows
     termios = None  # type: ignore[assignment]
 
-_ENDING = ("SIGTERM", "SIGHUP")
+_ENDING = ("SIGTERM", "SIGHUP")  # signals that end the process
 
 
 class NoTerminal(GVEngineError, RuntimeError):
@@ -218,10 +222,10 @@ class Tty:
 
     def __init__(self) -> None:
         self.console = Console(highlight=False, soft_wrap=False)
-        self._before: Any = None
-        self._handlers: dict[int, Any] = {}
-        self._end_signal = 0
-        self._messages = self._stderr = -1
+        self._mode_before: Any = None
+        self._handlers_before: dict[int, Any] = {}  # by signal
+        self._end_signal = 0  # signal that ends the process; 0 before
+        self._messages = self._stderr = -1  # file descriptors: of a file, and of the old stderr
         self._is_asking = self._has_answered = False
 
     def __enter__(self) -> Tty:
@@ -238,26 +242,35 @@ class Tty:
                 "and TERM must not be 'dumb'"
             )
         self._input = sys.stdin.fileno()
-        self._before = termios.tcgetattr(self._input)
-        mode = termios.tcgetattr(self._input)
-        # Ctrl with S, Z, V and Y are keys of the game; Ctrl-C still interrupts
-        mode[0] &= ~(termios.IXON | termios.ICRNL)
-        mode[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN)
-        for name in ("VSUSP", "VQUIT"):
-            mode[6][getattr(termios, name)] = b"\0"
+        self._mode_before = termios.tcgetattr(self._input)
         handlers = dict.fromkeys(_ENDING, self._exit_on_signal) | {"SIGINT": self._interrupt}
         for name, handler in handlers.items():
             number = getattr(signal, name)
-            self._handlers[number] = signal.signal(number, handler)
-        termios.tcsetattr(self._input, termios.TCSADRAIN, mode)
+            self._handlers_before[number] = signal.signal(number, handler)
+        self._set_raw_mode()
         self.console.set_alt_screen(True)
         self.console.show_cursor(False)
-        if sys.stderr.isatty():  # messages, also of other processes, are shown after the game
-            self._stderr = os.dup(sys.stderr.fileno())
-            with TemporaryFile() as file:
-                self._messages = os.dup(file.fileno())
-            os.dup2(self._messages, sys.stderr.fileno())
+        if sys.stderr.isatty():
+            self._hold_messages()
         return self
+
+    def _set_raw_mode(self) -> None:
+        """Let the terminal pass each key at once, also Ctrl with S, Z, V and Y, which are keys of
+        the game; Ctrl-C still interrupts."""
+        mode = termios.tcgetattr(self._input)
+        input_flags, local_flags, control_characters = 0, 3, 6  # indices in `mode`
+        mode[input_flags] &= ~(termios.IXON | termios.ICRNL)
+        mode[local_flags] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN)
+        mode[control_characters][termios.VSUSP] = b"\0"
+        mode[control_characters][termios.VQUIT] = b"\0"
+        termios.tcsetattr(self._input, termios.TCSADRAIN, mode)
+
+    def _hold_messages(self) -> None:
+        """Write stderr, also of other processes, into a file until the game ends."""
+        self._stderr = os.dup(sys.stderr.fileno())
+        with TemporaryFile() as file:
+            self._messages = os.dup(file.fileno())
+        os.dup2(self._messages, sys.stderr.fileno())
 
     def _show_messages(self) -> None:
         """Restore stderr, and write the messages that it got during the game to the terminal."""
@@ -275,8 +288,8 @@ class Tty:
         except OSError:  # it has been closed
             pass
         finally:
-            termios.tcsetattr(self._input, termios.TCSADRAIN, self._before)
-            for number, handler in self._handlers.items():
+            termios.tcsetattr(self._input, termios.TCSADRAIN, self._mode_before)
+            for number, handler in self._handlers_before.items():
                 signal.signal(number, handler)
             if self._messages >= 0:
                 self._show_messages()
@@ -307,11 +320,11 @@ class Tty:
             lines: lines from the top; the rest is cut off.
             style: Rich style of the background.
         """
-        shown = [line.copy() for line in lines]
-        for line in shown:  # names out of files; as many characters, so that colours stay in place
+        printable_lines = [line.copy() for line in lines]
+        for line in printable_lines:  # names out of files; of the same length, for the colours
             line.plain = "".join(c if c.isprintable() else "?" for c in line.plain)
         self.console.control(Control.home())
-        self.console.print(Screen(*shown, style=style), end="")
+        self.console.print(Screen(*printable_lines, style=style), end="")
 
     def ask(self, question: str) -> bool:
         """Draw `question` in the last line of the screen; return True if the user has pressed
