@@ -188,7 +188,7 @@ def test_brushes_paint_what_the_level_has():
     brushes = Brushes(work().vocabulary)
     assert brushes.names[:3] == ["Floor", "agent", "Wall"]
     assert {"Ice", "Coin", "Gem"} <= {*brushes.names}
-    brushes.chosen = "Gem"
+    brushes.selected = "Gem"
     assert brushes.thing() == {"object": "Gem", "color": "YELLOW"}
     brushes.set_state(1)
     brushes.next_color()

@@ -116,7 +116,7 @@ def test_the_mouse_paints_takes_out_and_picks(desk: Desk, screen: EditScreen):
     desk.click(place(screen, (2, 2)), button=3)
     assert screen.work.map.thing((2, 2)) == {}
     desk.click(place(screen, (5, 3)), button=2)
-    assert screen.brushes.chosen == "Key"
+    assert screen.brushes.selected == "Key"
     desk.drag(place(screen, (1, 2)), place(screen, (1, 3)))
     assert screen.work.map.rows[1] == "#>KK.#....#"
     desk.press("Z")
@@ -138,10 +138,10 @@ def test_keys_paint_too(desk: Desk, screen: EditScreen):
 
 
 def test_states_colours_and_ways_to_look_are_painted(desk: Desk, screen: EditScreen):
-    screen.brushes.chosen = "Door"
+    screen.brushes.selected = "Door"
     desk.press("S", "C", "C", *PAINT)
     assert screen.work.map.thing((1, 2)) == {"object": "Door", "color": "RED"}
-    screen.brushes.chosen = "agent"
+    screen.brushes.selected = "agent"
     desk.press("S", "Right", "Space")
     assert screen.work.map.agents() == [(1, 3, 0)]
 
@@ -172,7 +172,7 @@ def test_objects_of_another_level_are_added_painted_and_undone_together(
     desk.type("lever", "Return")
     assert desk.app.top is screen
     assert desk.app._note == "Added Lever, Gate with all rules; undo takes them out"
-    assert screen.brushes.chosen == "Lever"
+    assert screen.brushes.selected == "Lever"
     desk.press(*PAINT)
     assert screen.work.map.thing((1, 2)) == {"object": "Lever", "color": "YELLOW"}
     desk.press("Z", "Z")
@@ -191,7 +191,7 @@ def test_a_level_without_a_file_is_saved_before_python_comes(
     desk.type("\b", *["Backspace"] * 20)
     desk.type("mine", "Return")
     assert {file.name for file in tmp_path.iterdir()} >= {"mine.yaml", "rules.py", "ball.svg"}
-    assert screen.brushes.chosen == "Ball"
+    assert screen.brushes.selected == "Ball"
     assert not screen.work.faults
 
 
@@ -340,7 +340,7 @@ def test_a_file_keeps_its_comments(desk: Desk, tmp_path: Path):
     file = tmp_path / "cave.yaml"
     file.write_text(COMMENTED, "utf-8")
     screen = editing(desk, str(file))
-    screen.brushes.chosen = "Key"
+    screen.brushes.selected = "Key"
     desk.click(place(screen, (1, 2)))
     desk.press("F3", "Down", "Shift+Down", "Escape", "F4", "Return")
     desk.type("7", "Return", "Escape", "Ctrl+S")

@@ -90,14 +90,11 @@ class EditorDocument:
         trust: Trust = DEFAULT_TRUST,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
-        """Parse the text of `buffer`. `variant` is the named version of the scenario to edit,
-        `trust` says which Python code may run, and `settings` are values of the scenario's
-        parameters."""
         self.buffer, self.variant, self.trust = buffer, variant, trust
         self._opened_variant = variant
         self._settings = settings or {}
         self._rule_watch: Watch | None = None
-        self._read: tuple[str, Path | None] | None = None
+        self._parsed_version: tuple[str, Path | None] | None = None  # text and file name
         self.document: Document | None = None
         self.scenario: Scenario | None = None
         self.faults: tuple[Fault, ...] = ()
@@ -124,8 +121,8 @@ class EditorDocument:
         consent += [f"--allow-module={name}" for name in self.trust.allow_modules]
         consent += [f"--set={name}={json.dumps(value)}" for name, value in self._settings.items()]
         level = ScenarioRef(self.ref.file, "" if self.pack_titles else self.variant)
-        words = ["export", str(level), f"--html={page}", *options, *consent]
-        return [sys.executable, "-P", "-m", "gv_engine", *words]
+        arguments = ["export", str(level), f"--html={page}", *options, *consent]
+        return [sys.executable, "-P", "-m", "gv_engine", *arguments]
 
     @property
     def pack_titles(self) -> list[str]:
@@ -144,10 +141,10 @@ class EditorDocument:
     def refresh(self) -> bool:
         """If the text or the file name has changed since the last call, parse the text again,
         update the scenario, the map and the errors, and return True; else return False."""
-        now = self.buffer.text, self.buffer.file
-        if self._read == now:
+        version = self.buffer.text, self.buffer.file
+        if self._parsed_version == version:
             return False
-        self._read = now
+        self._parsed_version = version
         self.scenario, self.faults = None, ()
         self.variant = pack.edited_level(self.buffer.text, self.variant, self._opened_variant)
         try:
@@ -171,7 +168,7 @@ class EditorDocument:
 
     def open_level(self, number: int) -> None:
         """Edit level `number`, from 1, of the pack."""
-        self.variant, self._read = str(number), None
+        self.variant, self._parsed_version = str(number), None
         self.refresh()
 
     def have_rules_changed(self) -> bool:
@@ -179,7 +176,7 @@ class EditorDocument:
         last parse; then the next `refresh` parses the text again."""
         has_changed = self._rule_watch is not None and self._rule_watch.differs(self._rule_files())
         if has_changed:
-            self._read = None
+            self._parsed_version = None
         return has_changed
 
     def _rule_files(self) -> list[Path]:
@@ -199,8 +196,10 @@ class EditorDocument:
         cells, but `place` is a rule in another file, also leave out this place."""
         if place.file and place.cells:
             return message.removeprefix(f"{place.file}:{place.line}: {place.path}: ")
-        label = str(self.ref.file)
-        return f"line {rest}" if (rest := message.removeprefix(f"{label}:")) != message else message
+        file_prefix = f"{self.ref.file}:"
+        if not message.startswith(file_prefix):
+            return message
+        return f"line {message.removeprefix(file_prefix)}"
 
     def cells_of(self, fault: Fault) -> list[MapCell]:
         """Return the map cells to which `fault`, an error or likely mistake, refers; [] if there
@@ -208,9 +207,10 @@ class EditorDocument:
         place, level_map = fault.place, self.map
         if place.cells:
             cells = [cell for cell in place.cells if cell in level_map]
-            unknown = [level_map.rows[y][x] for y, x in cells if level_map.symbol((y, x)) is None]
-            same = [cell for character in unknown for cell in level_map.cells_of(character)]
-            return list(dict.fromkeys([*cells, *same]))  # errors name unknown characters once
+            for y, x in [*cells]:  # errors name each unknown character once
+                if level_map.symbol((y, x)) is None:
+                    cells += level_map.cells_of(level_map.rows[y][x])
+            return list(dict.fromkeys(cells))
         key, _, name = place.path.partition(".")
         if key == "legend" and name:
             return level_map.cells_of(name[0])
@@ -220,9 +220,10 @@ class EditorDocument:
         return []
 
     def _type_names(self, cell: MapCell) -> set[str]:
+        """Return the names of the object types in `cell`: of its object and of its ground."""
         symbol = self.map.symbol(cell)
-        layers = [symbol, symbol.ground] if symbol else []
-        return {self.vocabulary.types[layer.kind].name for layer in layers if layer}
+        layers = filter(None, (symbol, symbol and symbol.ground))
+        return {self.vocabulary.types[layer.kind].name for layer in layers}
 
     @property
     def rules(self) -> RuleList:
@@ -331,8 +332,7 @@ STARTERS = {
 
 
 def open_document(source: str, **options: Any) -> EditorDocument:
-    """Open the scenario `source` (name or file) for editing and return the document; a built-in
-    scenario is copied. `options` are as for `load_scenario`.
+    """Open a scenario for editing, and return the document.
 
     Args:
         source: name or file, as for `load_scenario`; a built-in scenario is opened as a copy, and a
@@ -348,18 +348,21 @@ def open_document(source: str, **options: Any) -> EditorDocument:
     path = Path(source)
     if path.suffix in (".yaml", ".yml") and not path_exists(path) and path.parent.is_dir():
         return new_document("blank", path.absolute(), **options)
-    level = find_scenario_ref(source)
-    if is_pack(level.file):
-        raise EditError(f"{level.file} has levels alone; a scenario whose `levels` it is has rules")
-    buffer = TextBuffer.load(level.file.absolute())
-    check_domain(buffer.text, level)
-    if not level.file.is_relative_to(SCENARIOS) or path_exists(ScenarioRef.parse(path).file):
-        return EditorDocument(buffer, level.variant, trust=trust, settings=settings)
-    copy = TextBuffer(buffer.text)
-    document = EditorDocument(copy, level.variant, trust=trust, settings=settings)
-    if document.faults:  # it needs files beside it: rules, levels, extended files
-        return EditorDocument(TextBuffer(_extending_text(source)), trust=trust, settings=settings)
-    return document
+    ref = find_scenario_ref(source)
+    if is_pack(ref.file):
+        raise EditError(f"{ref.file} has levels alone; a scenario whose `levels` it is has rules")
+    buffer = TextBuffer.load(ref.file.absolute())
+    check_domain(buffer.text, ref)
+    is_built_in = ref.file.is_relative_to(SCENARIOS) and not path_exists(
+        ScenarioRef.parse(path).file
+    )
+    if not is_built_in:
+        return EditorDocument(buffer, ref.variant, trust, settings)
+    copied = EditorDocument(TextBuffer(buffer.text), ref.variant, trust, settings)
+    if not copied.faults:
+        return copied
+    # it needs files beside it: rules, levels, extended files
+    return EditorDocument(TextBuffer(_extending_text(source)), trust=trust, settings=settings)
 
 
 def open_unsaved(text: str, file: str, variant: str, **options: Any) -> EditorDocument:
@@ -377,15 +380,13 @@ def open_unsaved(text: str, file: str, variant: str, **options: Any) -> EditorDo
     """
     trust, settings = split_options(options)
     path = Path(file) if file else None
-    has_file = path is not None and path_exists(path)
-    buffer = TextBuffer.load(path) if path and has_file else TextBuffer("", path)
+    buffer = TextBuffer.load(path) if path and path_exists(path) else TextBuffer("", path)
     buffer.edit(lambda _: text)
     return EditorDocument(buffer, variant, trust=trust, settings=settings)
 
 
 def new_document(starter: str, file: Path | None = None, **options: Any) -> EditorDocument:
-    """Return a new, unsaved document that begins with the text of `starter`, one of `STARTERS`.
-    `file` is the path to save it to, and `options` are as for `open_document`.
+    """Return a new, unsaved document that begins with the text of `starter`.
 
     Args:
         starter: one of `STARTERS`.
@@ -411,9 +412,9 @@ def _extending_text(source: str) -> str:
     return text_buffer.put_rows(text, ("map",), level.map.text.rstrip("\n").split("\n"))
 
 
-def check_domain(text: str, level: ScenarioRef) -> None:
+def check_domain(text: str, ref: ScenarioRef) -> None:
     """Raise an error if the scenario `text` belongs to a domain that the editor cannot edit; it
-    edits grids only. `level` is named in the message.
+    edits grids only. `ref` is named in the message.
 
     Raises:
         EditError: the text is no YAML, or of another domain.
@@ -421,7 +422,7 @@ def check_domain(text: str, level: ScenarioRef) -> None:
     compose_yaml(text)  # broken YAML must be fixed as text
     name = text_buffer.read_scalar(text, ("domain",)) or next(iter(DOMAINS))
     if name in DOMAINS and not DOMAINS[name].sketch:
-        raise EditError(f"{level} is of the domain {name}; levels of grids are edited here")
+        raise EditError(f"{ref} is of the domain {name}; levels of grids are edited here")
 
 
 _SEARCH_SECONDS = 10.0  # CPU seconds for the search of all levels
@@ -470,7 +471,7 @@ class BackgroundChecker:
         """Request a check of `scenario` from the background process, and drop the previous request;
         None drops the previous request only."""
         if self.is_waiting and time.monotonic() > self._request_time + _BUSY_SECONDS:
-            self.close()  # it may search for long yet
+            self.close()  # its search may go on for long
         self._request_number += 1
         self.is_waiting = scenario is not None
         if scenario is None:

@@ -4,6 +4,7 @@ value of each."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from gv_engine.play.editor.map_model import Vocabulary
@@ -90,26 +91,24 @@ class FormField(NamedTuple):
     @property
     def number_schema(self) -> JsonSchema | None:
         """Schema of a field for a whole number, with its limits; None for other fields."""
-        schema = _resolve(self.schema)
-        parts = [_resolve(part) for part in schema.get("anyOf", [schema])]
-        kinds = {str(part.get("type")) for part in parts} - {"null"}
-        is_number = kinds == {"integer"} and not self.choices
-        return next(p for p in parts if p["type"] == "integer") if is_number else None
+        schemas = [part for part in _alternatives(self.schema) if part.get("type") != "null"]
+        is_number = {str(part.get("type")) for part in schemas} == {"integer"}
+        return schemas[0] if is_number and not self.choices else None
 
     def step_number(self, step: int) -> int:
         """Return the field's number plus `step` units of its second digit, within its limits: for
         the number 120 and `step` 1, 130."""
-        size = int(10 ** max(0, len(str(abs(self.value))) - 2))
-        schema, number = self.number_schema or {}, int(self.value) + step * size
-        least, most = schema.get("minimum", number), schema.get("maximum", number)
-        return int(min(max(least, number), most))
+        unit = int(10 ** max(0, len(str(abs(self.value))) - 2))
+        schema, number = self.number_schema or {}, int(self.value) + step * unit
+        lowest, highest = schema.get("minimum", number), schema.get("maximum", number)
+        return int(min(max(lowest, number), highest))
 
     def next_choice(self, step: int) -> Any:
         """Return the choice `step` positions after the current value, wrapping around. None, for no
         value, is among the choices unless a value is required."""
-        order = list(self.choices) if self.required else [None, *self.choices]
-        number = order.index(self.value) if self.value in order else 0
-        return order[(number + step) % len(order)]
+        choices = list(self.choices) if self.required else [None, *self.choices]
+        index = choices.index(self.value) if self.value in choices else 0
+        return choices[(index + step) % len(choices)]
 
     def parse(self, text: str) -> Any:
         """Return the value that the user typed as `text`; raise an error if the text cannot be
@@ -127,8 +126,7 @@ class FormField(NamedTuple):
 
 
 def form_fields(keys: KeyTable, values: Mapping[str, Any], vocab: Vocabulary) -> list[FormField]:
-    """Return a form field for each possible key in `keys`, with its current value from `values`;
-    `vocab` has the object types and colours of the level.
+    """Return a form field for each possible key.
 
     Args:
         keys: possible keys.
@@ -148,12 +146,20 @@ def make_field(name: str, key: Key, value: Any, vocab: Vocabulary) -> FormField:
         keys = key.nested or _property_keys(schema)
     elif _allowed_rules(schema):
         keys = _call_keys(schema, value["name"] if isinstance(value, dict) else value)
-    expected = " or ".join(dict.fromkeys(_describe_types(key.schema)))
-    parts = None if choices or keys else _make_parts(schema, key, vocab)
-    limits = choices, expected, key.schema == TEXT, key.required
-    is_area = key.schema == json_schema.AREA
-    label = name.replace("_", " ")
-    return FormField(name, key.description, schema, value, *limits, keys, parts, is_area, label)
+    return FormField(
+        name,
+        key.description,
+        schema,
+        value,
+        choices,
+        expected=" or ".join(dict.fromkeys(_describe_types(key.schema))),
+        is_text=key.schema == TEXT,
+        required=key.required,
+        keys=keys,
+        parts=None if choices or keys else _make_parts(schema, key, vocab),
+        is_area=key.schema == json_schema.AREA,
+        label=name.replace("_", " "),
+    )
 
 
 def _matching_schema(schema: JsonSchema, value: Any) -> JsonSchema:
@@ -162,9 +168,9 @@ def _matching_schema(schema: JsonSchema, value: Any) -> JsonSchema:
     resolved = _resolve(schema)
     if "anyOf" not in resolved or "properties" in resolved:
         return schema if _allowed_rules(schema) else resolved
-    kind = "object" if isinstance(value, dict) else "array" if isinstance(value, list) else ""
-    matches = [part for part in map(_resolve, resolved["anyOf"]) if part.get("type") == kind]
-    return matches[0] if matches else schema
+    json_type = {dict: "object", list: "array"}.get(type(value), "")
+    matches = (part for part in _alternatives(schema) if part.get("type") == json_type)
+    return next(matches, schema)
 
 
 def _property_keys(schema: JsonSchema) -> KeyTable:
@@ -248,8 +254,10 @@ class FormParts(NamedTuple):
         options = {str(option): option for option in self.options}
         if name in options:
             selected = self.usual if value is None else value
-            others = [other for other in selected if other != options[name]]
-            return [*others, options[name]] * bool(part) or others or None
+            items = [item for item in selected if item != options[name]]
+            if part:
+                items.append(options[name])
+            return items or None
         parts = dict(self._named_parts(value))
         parts[name] = part
         kept_parts = {key: item for key, item in parts.items() if item is not None}
@@ -262,23 +270,24 @@ class FormParts(NamedTuple):
         if not self.is_list or name not in names:
             return value
         items = list(value)
-        number = names.index(name)
-        if 0 <= number + offset < len(items):
-            items.insert(number + offset, items.pop(number))
+        index = names.index(name)
+        if 0 <= index + offset < len(items):
+            items.insert(index + offset, items.pop(index))
         return items
 
     @property
     def example(self) -> Any:
         """Initial value of a newly added item."""
-        alternatives = _resolve(self.key.schema).get("anyOf", [self.key.schema])
-        schemas = [_resolve(schema) for schema in alternatives]
+        schemas = _alternatives(self.key.schema)
         if any("properties" in schema for schema in schemas):
             return {}
         choices = next(filter(None, (_choices(schema, self.vocab) for schema in schemas)), None)
         if choices:
             return choices[0]
-        kinds = [schema.get("type") for schema in schemas]
-        return [] if ["array", "object"] in kinds else 1 if "integer" in kinds else ""
+        json_types = [schema.get("type") for schema in schemas]
+        if ["array", "object"] in json_types:
+            return []
+        return 1 if "integer" in json_types else ""
 
 
 def _make_parts(schema: JsonSchema, key: Key, vocab: Vocabulary) -> FormParts | None:
@@ -288,20 +297,27 @@ def _make_parts(schema: JsonSchema, key: Key, vocab: Vocabulary) -> FormParts | 
     if schema.get("type") == "array" and isinstance(items, dict):
         if items.get("type") in ("array", "integer", "number") or schema.get("maxItems") == 2:
             return None  # a shape, an area: typed at once
-        alternatives = _resolve(items).get("anyOf", [items])
+        alternatives = _resolve(items).get("anyOf", ())
         choices = (_choices(part, vocab) for part in (items, *alternatives))
         options = tuple(next(filter(None, choices), ())) if schema.get("uniqueItems") else ()
-        usual = {
+        usual_by_options = {
             tuple(ACTIONS): [ACTIONS[action] for action in USUAL_ACTIONS],
             tuple(COLORS): [COLORS[color] for color in vocab.colors],
             _object_names(vocab): [vocab.types[kind].name for kind in vocab.objects],
-        }.get(options, ())
+        }
+        usual = usual_by_options.get(options, [])
         part_key = Key(key.description, items, nested=key.nested)
         return FormParts(part_key, options, tuple(usual), True, vocab)
     if schema.get("type") == "object" and isinstance(named_parts, dict):
         part_key = Key(key.description, named_parts, nested=key.nested)
         return FormParts(part_key, (), (), False, vocab)
     return None
+
+
+def _alternatives(schema: JsonSchema) -> list[JsonSchema]:
+    """Return the schemas of `anyOf` in the JSON `schema`, or only the schema itself, resolved."""
+    resolved = _resolve(schema)
+    return [_resolve(part) for part in resolved.get("anyOf", [resolved])]
 
 
 def _resolve(schema: JsonSchema) -> JsonSchema:
@@ -325,13 +341,13 @@ def _choices(schema: JsonSchema, vocab: Vocabulary) -> Sequence[Any]:
     if resolved.get("type") == "boolean":
         return [True, False]
     if "anyOf" in resolved:
-        parts = [_choices(part, vocab) for part in resolved["anyOf"]]
+        choices = [_choices(part, vocab) for part in resolved["anyOf"]]
         # alternatives without choices are typed
-        return [choice for part in parts for choice in part] if all(parts) else []
+        return [*chain.from_iterable(choices)] if all(choices) else []
     return []
 
 
-_TYPES = {
+_TYPE_NAMES = {
     "integer": "a whole number",
     "number": "a number",
     "string": "a text",
@@ -354,11 +370,11 @@ def _describe_types(schema: JsonSchema) -> list[str]:
         return [", ".join(map(str, resolved["enum"]))]
     if "$ref" in resolved:
         return ["the name of a rule, or {name: …}"]
-    kinds = resolved.get("type", [])
-    words = [_TYPES[kind] for kind in ([kinds] if isinstance(kinds, str) else kinds)]
-    if "minimum" in resolved and "maximum" in resolved and words == ["a whole number"]:
+    json_types = resolved.get("type", [])
+    json_types = [json_types] if isinstance(json_types, str) else json_types
+    if "minimum" in resolved and "maximum" in resolved and json_types == ["integer"]:
         return [f"a whole number from {resolved['minimum']} to {resolved['maximum']}"]
-    return words
+    return [_TYPE_NAMES[json_type] for json_type in json_types]
 
 
 def to_words(value: Any) -> str:
@@ -366,7 +382,9 @@ def to_words(value: Any) -> str:
     `MOVE_FORWARD` or `MovingObstacle`; yes or no for a bool; else what a user would type."""
     if isinstance(value, str):
         return to_snake_case(value).replace("_", " ")
-    return ("no", "yes")[value] if isinstance(value, bool) else format_typed_value(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return format_typed_value(value)
 
 
 def format_typed_value(value: Any) -> str:

@@ -161,21 +161,22 @@ def read_vocabulary(document: Document) -> Vocabulary:
         if "colors" in space:
             color_names = [node.text for node in items(space["colors"])]
             colors = tuple(COLORS.index(name) for name in color_names if name in COLORS)
-    colors = tuple(sorted({NONE, *colors}))
-    parts = names.types, objects, usual, colors
-    headings = _find_headings(document.root.written)
-    vocab = Vocabulary(*parts, agents=len(agents.bodies), names=names, headings=headings)
-    own_entries: dict[str, YamlNode] = read("legend", mapping, {})
-    things = {
-        character: vocab.normalize_entry(node.written) for character, node in own_entries.items()
-    }
-    built_in = {
-        character: vocab.thing_of_symbol(symbol)
-        for character, symbol in LEGEND.items()
-        if character not in things
-    }
-    symbols = {c: symbol and _fixed_symbol(symbol, draws) for c, symbol in legend.items()}
-    return replace(vocab, legend={**LEGEND, **symbols}, things={**things, **built_in})
+    vocab = Vocabulary(
+        names.types,
+        objects,
+        usual,
+        colors=tuple(sorted({NONE, *colors})),
+        agents=len(agents.bodies),
+        names=names,
+        headings=_find_headings(document.root.written),
+    )
+    legend_nodes: dict[str, YamlNode] = read("legend", mapping, {})
+    # the scenario's own characters first
+    things = {key: vocab.normalize_entry(node.written) for key, node in legend_nodes.items()}
+    for character, symbol in LEGEND.items():
+        things.setdefault(character, vocab.thing_of_symbol(symbol))
+    symbols = {key: symbol and _fix_symbol(symbol, draws) for key, symbol in legend.items()}
+    return replace(vocab, legend={**LEGEND, **symbols}, things=things)
 
 
 _OTHERS = "Others"
@@ -216,23 +217,26 @@ def iter_nested(value: Any) -> Iterator[Any]:
             yield from iter_nested(part)
 
 
-def _fixed_symbol(symbol: Symbol, draws: RandomValues) -> Symbol:
+def _fix_symbol(symbol: Symbol, draws: RandomValues) -> Symbol:
     """Return `symbol`, the content of a cell, with each random value replaced by the first of its
     possible values in `draws`."""
     option, facing = symbol.options[0], symbol.facing
-    values = (option.kind, option.state, option.color)
-    kind, state, color = (draws.list_possible_values(value)[0] for value in values)
+    kind, state, color = (
+        draws.list_possible_values(value)[0] for value in (option.kind, option.state, option.color)
+    )
     if facing is not None:  # agents with any direction face up
         facing = draws.list_possible_values(facing)[0] % len(ORIENTATIONS)
-    ground = symbol.ground and _fixed_symbol(symbol.ground, draws)
+    ground = symbol.ground and _fix_symbol(symbol.ground, draws)
     return Symbol(kind, state, color, facing, room=symbol.room, ground=ground)
 
 
 # ---- brushes -------------------------------------------------------------------------------------
 
-# Built-in symbols by object type
-_USUAL = {symbol.kind: symbol for symbol in reversed(LEGEND.values()) if symbol.facing is None}
-_AGENT_SYMBOL = Symbol(state=ORIENTATIONS.index("RIGHT"))
+# Built-in symbols by object type: the usual state and colour of each
+_USUAL_SYMBOLS = {
+    symbol.kind: symbol for symbol in reversed(LEGEND.values()) if symbol.facing is None
+}
+_USUAL_FACING = ORIENTATIONS.index("RIGHT")
 
 
 class Brushes:
@@ -240,27 +244,28 @@ class Brushes:
 
     Attributes:
         names: names of all brushes: the floor, the agent, and object types.
-        chosen: name of the selected brush.
-        all_things: whether to offer object types that the `state_space` does not list.
+        selected: name of the selected brush.
+        shows_all_types: whether to offer object types that the `state_space` does not list.
     """
 
     def __init__(self, vocab: Vocabulary) -> None:
-        self.chosen, self.all_things = "Wall", False
-        self._colors: dict[str, int] = {}
-        self._states: dict[str, int] = {}
+        self.selected = "Wall"
+        self.shows_all_types = False
+        self._color_by_brush: dict[str, int] = {}
+        self._state_by_brush: dict[str, int] = {}
         self.set_vocabulary(vocab)
 
     def set_vocabulary(self, vocab: Vocabulary) -> None:
         """Offer brushes for the object types and colours of `vocab`; if the selected brush is no
         longer offered, select the last one."""
         self._vocab = vocab
-        kinds = dict.fromkeys((*vocab.objects, *(vocab.usual if self.all_things else ())))
-        objects = [vocab.types[kind].name for kind in kinds if kind != FLOOR]
+        kinds = (*vocab.objects, *vocab.usual) if self.shows_all_types else vocab.objects
+        objects = [vocab.types[kind].name for kind in dict.fromkeys(kinds) if kind != FLOOR]
         headings = [*_HEADINGS]
         names = [vocab.types[FLOOR].name, AGENT_KEY, *objects]
         self.names = sorted(names, key=lambda name: headings.index(self.palette_heading(name)))
-        if self.chosen not in self.names:
-            self.chosen = self.names[-1]
+        if self.selected not in self.names:
+            self.selected = self.names[-1]
 
     def palette_heading(self, name: str) -> str:
         """Return the heading of the palette below which the brush called `name` is shown."""
@@ -269,11 +274,11 @@ class Brushes:
     def choose(self, name: str, *_: object) -> None:
         """Select the brush called `name`; further arguments, such as the position of the mouse, are
         ignored."""
-        self.chosen = name
+        self.selected = name
 
     def select_next(self, offset: int) -> None:
         """Select the brush `offset` positions after the current one, wrapping around."""
-        self.chosen = self.names[(self.names.index(self.chosen) + offset) % len(self.names)]
+        self.selected = self.names[(self.names.index(self.selected) + offset) % len(self.names)]
 
     def states(self, name: str) -> tuple[str, ...]:
         """Return the names of the states in which the brush called `name` can paint its object; for
@@ -290,45 +295,47 @@ class Brushes:
     def state(self, name: str) -> int:
         """Return the index of the state in which the brush called `name` currently paints its
         object; for the agent, the index of the direction."""
-        usual = _USUAL.get(self._vocab.types[name].index) if name != AGENT_KEY else _AGENT_SYMBOL
-        state = self._states.get(name, usual.state if usual else 0)
-        return min(state, max(0, len(self.states(name)) - 1))
+        if name == AGENT_KEY:
+            return self._state_by_brush.get(name, _USUAL_FACING)
+        usual = _USUAL_SYMBOLS.get(self._vocab.types[name].index, Symbol())
+        state = self._state_by_brush.get(name, usual.state)
+        return min(state, max(0, len(self.states(name)) - 1))  # states may have become fewer
 
     def color(self, name: str) -> int:
         """Return the index in `COLORS` of the colour in which the brush called `name` currently
         paints."""
         if not (colors := self.colors(name)):
             return NONE
-        usual = _USUAL.get(self._vocab.types[name].index)
-        color = self._colors.get(name, usual.color if usual else colors[-1])
+        usual = _USUAL_SYMBOLS.get(self._vocab.types[name].index)
+        color = self._color_by_brush.get(name, usual.color if usual else colors[-1])
         return color if color in colors else colors[-1]
 
     def set_state(self, index: int) -> None:
         """Let the selected brush paint its object in the state with this index, which wraps
         around."""
-        if count := len(self.states(self.chosen)):
-            self._states[self.chosen] = index % count
+        if count := len(self.states(self.selected)):
+            self._state_by_brush[self.selected] = index % count
 
     def next_state(self) -> None:
         """Switch the selected brush to the next of its states."""
-        self.set_state(self.state(self.chosen) + 1)
+        self.set_state(self.state(self.selected) + 1)
 
-    def toggle_all_things(self) -> None:
+    def toggle_all_types(self) -> None:
         """Switch between brushes for all object types and brushes for the object types that the
         level allows."""
-        self.all_things = not self.all_things
+        self.shows_all_types = not self.shows_all_types
         self.set_vocabulary(self._vocab)
 
     def next_color(self) -> None:
         """Switch the selected brush to the next of its colours; nothing happens if it has none."""
-        if colors := self.colors(self.chosen):
-            number = colors.index(self.color(self.chosen)) + 1
-            self._colors[self.chosen] = colors[number % len(colors)]
+        if colors := self.colors(self.selected):
+            index = colors.index(self.color(self.selected)) + 1
+            self._color_by_brush[self.selected] = colors[index % len(colors)]
 
     def thing(self, name: str = "") -> CellThing:
         """Return the legend entry that the brush called `name` paints; "" stands for the selected
         brush."""
-        name = name or self.chosen
+        name = name or self.selected
         if name == AGENT_KEY:
             return {AGENT_KEY: ORIENTATIONS[self.state(name)]}
         kind = self._vocab.types[name].index
@@ -351,16 +358,16 @@ class Brushes:
         default_name = AGENT_KEY if AGENT_KEY in layer else self._vocab.types[FLOOR].name
         name = str(layer.get("object", default_name))
         if name not in self.names:
-            self.all_things = True
+            self.shows_all_types = True
             self.set_vocabulary(self._vocab)
         if name not in self.names:
             return
-        self.chosen = name
+        self.selected = name
         state, color = layer.get(AGENT_KEY, layer.get("state")), layer.get("color")
         states = self.states(name)
-        self._states[name] = states.index(state) if state in states else 0
+        self._state_by_brush[name] = states.index(state) if state in states else 0
         if self.colors(name):
-            self._colors[name] = COLORS.index(color) if color in COLORS else NONE
+            self._color_by_brush[name] = COLORS.index(color) if color in COLORS else NONE
 
 
 # ---- map -----------------------------------------------------------------------------------------
@@ -370,7 +377,7 @@ MapCell = tuple[int, int]
 
 FLOOR_THING: CellThing = {}
 WALL_THING: CellThing = {"object": "Wall"}
-_BUILDS_LEVELS = (
+_GENERATOR_KEYS = (
     *("reset_function", "maps", "symmetries", "room", "rooms", "place", "reachable", "tries"),
 )
 """Keys of levels that are generated at reset."""
@@ -393,15 +400,13 @@ class MapModel:
     def __init__(
         self, text: str, document: Document | None, vocab: Vocabulary, variant: str = ""
     ) -> None:
-        """Read the map in the scenario file's `text`; if there is none, the map that the file
-        inherits, from `document`. `variant` is the named version of the scenario to edit."""
         self._text, self._vocab = text, vocab
         self.path = _map_path(text, variant)
-        drawn = text_buffer.read_scalar(text, self.path)
-        if drawn is None and document is not None and isinstance(document.root.value, dict):
-            below = document.root.value.get("map")  # the map of the extended file
-            drawn = below.text if below else None
-        lines = drawn.rstrip("\n").split("\n") if drawn and drawn.strip() else []
+        map_text = text_buffer.read_scalar(text, self.path)
+        if map_text is None and document is not None and isinstance(document.root.value, dict):
+            node = document.root.value.get("map")  # inherited from the extended file
+            map_text = node.text if node else None
+        lines = map_text.rstrip("\n").split("\n") if map_text and map_text.strip() else []
         width = max(map(len, lines), default=0)
         self.rows: Sequence[str] = [line.ljust(width, " ")[:MAX_SIDE] for line in lines]
 
@@ -464,14 +469,15 @@ class MapModel:
 
     # ---- changes -------------------------------------------------------------------------
 
-    def paint(self, things: Iterable[tuple[MapCell, CellThing]], over: bool = True) -> str:
-        """Return the file's text with `things`, pairs of a cell and its new legend entry, painted
-        into the map. New contents get a character in the legend; with `over`, cells keep their
-        ground.
+    def paint(
+        self, placements: Iterable[tuple[MapCell, CellThing]], keeps_ground: bool = True
+    ) -> str:
+        """Return the file's text with new contents painted into the map; they get a character in
+        the legend. If the level has one agent, a new one takes its place.
 
         Args:
-            things: cells with their new contents.
-            over: whether the ground of a cell stays.
+            placements: cells with their new contents.
+            keeps_ground: whether the ground of a cell stays.
 
         Raises:
             EditError: all characters are in use.
@@ -479,17 +485,27 @@ class MapModel:
         rows = [list(row) for row in self.rows]
         legend = dict(self._vocab.things)
         text = self._text
-        for (y, x), thing in things:
-            content = _paint_over(self.thing((y, x)), thing, self._vocab) if over else dict(thing)
+        for (y, x), thing in placements:
+            content = thing
+            if keeps_ground:
+                content = _paint_over(self.thing((y, x)), thing, self._vocab)
             if AGENT_KEY in thing and self._vocab.agents == 1:
-                for row, column in self.cells():
-                    other = legend.get(rows[row][column], FLOOR_THING)
-                    if AGENT_KEY in other and (row, column) != (y, x):
-                        rest = {key: other[key] for key in other if key not in (AGENT_KEY, "holds")}
-                        text, rows[row][column] = self._character_for(text, legend, rows, rest)
+                text = self._remove_agent(text, legend, rows, (y, x))
             text, rows[y][x] = self._character_for(text, legend, rows, content)
-        text = self._with_allowed_names(text, (thing for _, thing in things))
+        text = self._with_allowed_names(text, (thing for _, thing in placements))
         return self._prune_legend(self._with_rows(text, ["".join(row) for row in rows]), rows)
+
+    def _remove_agent(
+        self, text: str, legend: dict[str, CellThing], rows: list[list[str]], new_cell: MapCell
+    ) -> str:
+        """Take the agent out of all cells of `rows` but `new_cell`, and return the file's text, to
+        which characters may be added, as to `legend`."""
+        for y, x in self.cells():
+            thing = legend.get(rows[y][x], FLOOR_THING)
+            if AGENT_KEY in thing and (y, x) != new_cell:
+                content = {key: thing[key] for key in thing if key not in (AGENT_KEY, "holds")}
+                text, rows[y][x] = self._character_for(text, legend, rows, content)
+        return text
 
     def _with_rows(self, text: str, rows: list[str]) -> str:
         if self.path[0] == "levels" and not has_value(text, self.path):
@@ -553,11 +569,11 @@ class MapModel:
         """Return the file's text with a room painted into the map: the rectangle between two
         opposite corner cells, with walls along its sides and floor inside."""
         (y1, x1), (y2, x2) = corner, opposite
-        things = [
+        placements = [
             ((y, x), WALL_THING if y in (y1, y2) or x in (x1, x2) else FLOOR_THING)
             for y, x in cells_of_box(corner, opposite)
         ]
-        return self.paint(things, over=False)
+        return self.paint(placements, keeps_ground=False)
 
     def resize(self, height: int, width: int) -> str:
         """Return the file's text with the map cropped or padded with floor to `height` × `width`
@@ -568,24 +584,20 @@ class MapModel:
         """
         if not (1 <= height <= MAX_SIDE and 1 <= width <= MAX_SIDE):
             raise EditError(f"a map has 1 to {MAX_SIDE} rows and columns")
-        old_height, old_width = self.shape
         rows = list(self.rows)
-        edge = "".join({*rows[0], *rows[-1], *(row[0] for row in rows), *(row[-1] for row in rows)})
-        is_walled = len(edge) == 1 and self._vocab.things.get(edge) == WALL_THING
-        ring = int(is_walled and min(height, width, old_height, old_width) > 2)
-        inner_height, inner_width = height - 2 * ring, width - 2 * ring
-        inner = [row[ring : old_width - ring] for row in rows[ring : old_height - ring]]
-        inner = [row[:inner_width].ljust(inner_width, ".") for row in inner[:inner_height]]
-        inner += ["." * inner_width] * (inner_height - len(inner))
-        if ring:
-            inner = [edge * width, *(f"{edge}{row}{edge}" for row in inner), edge * width]
-        return self._with_rows(self._text, inner)
+        edge = {*rows[0], *rows[-1], *(row[0] for row in rows), *(row[-1] for row in rows)}
+        wall = edge.pop()
+        is_walled = not edge and self._vocab.things.get(wall) == WALL_THING
+        if not is_walled or min(height, width, *self.shape) <= 2:
+            return self._with_rows(self._text, _resize_rows(rows, height, width))
+        inner = _resize_rows([row[1:-1] for row in rows[1:-1]], height - 2, width - 2)
+        walled = [wall * width, *(f"{wall}{row}{wall}" for row in inner), wall * width]
+        return self._with_rows(self._text, walled)
 
     def replace_generator(
         self, grid: Any, ground: Any, agents: Iterable[tuple[int, int, int]]
     ) -> str:
-        """Return the file's text with a fixed map in place of the level generator. `grid` and
-        `ground` are (H, W, 3) type, state and colour, and `agents` are (y, x, facing).
+        """Return the file's text with a fixed map in place of the level generator.
 
         Args:
             grid: (H, W, 3) type, state and colour of the objects in every cell.
@@ -593,12 +605,12 @@ class MapModel:
             agents: (y, x, facing) of the agents.
         """
         vocab, text = self._vocab, self._text
-        for key in _BUILDS_LEVELS:
+        for key in _GENERATOR_KEYS:
             if has_value(text, (key,)):
                 text = text_buffer.remove(text, (key,))
         text = put_rows(text, ("map",), ["." * grid.shape[1]] * grid.shape[0])
         facing_by_cell = {(y, x): facing for y, x, facing in agents}
-        things = []
+        placements = []
         for y, x in np.ndindex(*grid.shape[:2]):
             has_ground = ground is not None and ground[y, x, 0] > FLOOR
             below = Symbol(*ground[y, x].tolist()) if has_ground else None
@@ -606,8 +618,15 @@ class MapModel:
             if below == symbol:
                 symbol = Symbol(FLOOR, 0, NONE)
             symbol = replace(symbol, facing=facing_by_cell.get((y, x)), ground=below)
-            things.append(((y, x), vocab.thing_of_symbol(symbol)))
-        return MapModel(text, None, replace(vocab, agents=0)).paint(things, over=False)
+            placements.append(((y, x), vocab.thing_of_symbol(symbol)))
+        generated = MapModel(text, None, replace(vocab, agents=0))
+        return generated.paint(placements, keeps_ground=False)
+
+
+def _resize_rows(rows: Sequence[str], height: int, width: int) -> list[str]:
+    """Return `rows` cropped or padded with floor at the right and the bottom."""
+    resized = [row[:width].ljust(width, ".") for row in rows[:height]]
+    return resized + ["." * width] * (height - len(resized))
 
 
 def cells_of_box(corner: MapCell, opposite: MapCell) -> list[MapCell]:
@@ -619,10 +638,10 @@ def cells_of_box(corner: MapCell, opposite: MapCell) -> list[MapCell]:
 def cells_of_line(start: MapCell, end: MapCell) -> list[MapCell]:
     """Return the cells of a straight line from the cell `start` to the cell `end`, without `start`
     unless they are equal."""
-    (y, x), (down, right) = start, (end[0] - start[0], end[1] - start[1])
-    steps = max(abs(down), abs(right), 1)
-    shares = [number / steps for number in range(1, steps + 1)]
-    return [(y + round(down * share), x + round(right * share)) for share in shares]
+    (y, x), dy, dx = start, end[0] - start[0], end[1] - start[1]
+    num_steps = max(abs(dy), abs(dx), 1)
+    shares = [step / num_steps for step in range(1, num_steps + 1)]
+    return [(y + round(dy * share), x + round(dx * share)) for share in shares]
 
 
 def _paint_over(before: CellThing, thing: CellThing, vocab: Vocabulary) -> dict[str, Any]:
@@ -667,10 +686,9 @@ def _map_path(text: str, variant: str) -> KeyPath:
     variant_path: KeyPath = ("variants", variant, "map")
     if variant and has_value(text, variant_path):
         return variant_path
-    if count := list_length(text, ("levels",)):
-        number = int(variant) - 1 if variant.isdecimal() else 0
-        return ("levels", min(number, count - 1), "map")
     if has_value(text, ("levels",)):
-        return ("levels", 0, "map")
+        index = int(variant) - 1 if variant.isdecimal() else 0
+        last = max(0, list_length(text, ("levels",)) - 1)
+        return ("levels", min(index, last), "map")
     has_maps = list_length(text, ("maps",)) and not has_value(text, ("map",))
     return ("maps", 0) if has_maps else ("map",)

@@ -20,7 +20,7 @@ from gv_engine.play.session.sprite_paths import find_sprite, sprite_folders, wit
 from gv_engine.rules.component import column_name, to_snake_case
 from gv_engine.rules.functions import find_functions, names_of
 from gv_engine.rules.geometry import ACTIONS, TURN_RIGHT, USUAL_ACTIONS
-from gv_engine.rules.objects import COLORS, USUAL_COLORS
+from gv_engine.rules.objects import COLORS, USUAL_COLORS, ObjectType
 from gv_engine.scenario.documents.loading import find_scenario_ref
 from gv_engine.scenario.documents.trust import DEFAULT_TRUST, Trust, is_file_reference
 from gv_engine.scenario.library import FOLDER_FILE
@@ -29,8 +29,8 @@ from gv_engine.world.simulation import make_level
 
 _COMMON_COLUMNS = {"agent", "position", "kind", "color", "condition", "solid", "opaque"}
 """Components that so many rules use that they do not tell which objects a rule is about."""
-_KEY_ENDS = "_type", "_function", "_functions"
-_LINE = re.compile(r"^line \d+: ")
+_IDENTIFYING_SUFFIXES = "_type", "_function", "_functions"
+_LINE_PREFIX = re.compile(r"^line \d+: ")
 _MAX_BYTES = 2**20  # of a copied file
 
 
@@ -67,8 +67,6 @@ class OtherLevel:
     """
 
     def __init__(self, source: str, trust: Trust = DEFAULT_TRUST) -> None:
-        """Read the level that `source` names, and import the Python code of its rules, as far as
-        `trust` allows."""
         ref = find_scenario_ref(source)
         buffer = TextBuffer.load(ref.file)
         check_domain(buffer.text, ref)
@@ -77,14 +75,17 @@ class OtherLevel:
         if self.document.scenario is None:
             raise EditError(f"{source} has errors: {self.document.faults[0].message}")
         self.rules: list[Rule] = []
-        self._types: list[tuple[list[str], list[str]]] = []  # types of a rule, types added with it
+        self._rule_types: list[list[str]] = []  # types that a rule is about
+        self._required_types: list[list[str]] = []  # types that are added with a rule
         for part in RULE_PARTS:
             rules = self.document.rules.rules(part)
             types = [_find_types(rule, self.document) for rule in rules]
-            is_whole = self.document.rules.combination(part).startswith("all")
             self.rules += rules
-            whole = [name for each in types for name in each]
-            self._types += [(each, whole if is_whole else each) for each in types]
+            self._rule_types += types
+            if _combines_all(self.document, part):  # its rules are added together
+                self._required_types += [[*chain.from_iterable(types)]] * len(rules)
+            else:
+                self._required_types += types
 
     @cached_property
     def objects(self) -> list[LevelObject]:
@@ -92,44 +93,49 @@ class OtherLevel:
         document = self.document
         vocab, declared = document.vocabulary, document.values.get("objects") or {}
         assert document.scenario
-        kinds = {*make_level(document.scenario, 0).cells()[..., 0].flat}
-        words = {*_iter_texts({**document.values, "description": "", "name": ""}), *declared}
+        present = {*make_level(document.scenario, 0).cells()[..., 0].flat}
+        used = {vocab.types[kind].name for kind in present} | {*declared}
+        used |= {*_iter_texts({**document.values, "description": "", "name": ""})}
         names = [vocab.types[kind].name for kind in vocab.usual if kind not in (FLOOR, WALL)]
-        objects = [self._collect_object(name) for name in names]
-        shown = {vocab.types[kind].name for kind in kinds} | words
-        return [
-            each for each in objects if each.name in shown and (each.rules or each.name in declared)
-        ]
+        objects = [self._collect_object(name) for name in names if name in used]
+        return [each for each in objects if each.rules or each.name in declared]
 
     def _collect_object(self, name: str) -> LevelObject:
         """Return the type called `name` with the rules about it and the other types that these
         rules need. A rule about one of the other types is included if it changes that type: the
         type is its `object_type`, or it has no `object_type`."""
-        types, rules = [name], set[int]()
-        for each in types:  # which grows
-            for number, (about, brought) in enumerate(self._types):
-                changed = self.rules[number].arguments.get("object_type", each)
-                if each in about and each in (name, changed):
-                    rules.add(number)
-                    types += [other for other in dict.fromkeys(brought) if other not in types]
-        return LevelObject(
-            name, tuple(types), tuple(self.rules[number] for number in sorted(rules))
-        )
+        types, indices = [name], set[int]()
+        for type_name in types:  # grows during the loop
+            for index, rule in enumerate(self.rules):
+                changed_type = rule.arguments.get("object_type", type_name)
+                is_about_type = type_name in self._rule_types[index]
+                if is_about_type and type_name in (name, changed_type):
+                    indices.add(index)
+                    required = dict.fromkeys(self._required_types[index])
+                    types += [other for other in required if other not in types]
+        return LevelObject(name, tuple(types), tuple(self.rules[k] for k in sorted(indices)))
 
 
 def _find_types(rule: Rule, document: EditorDocument) -> list[str]:
     """Return the names of the object types that `rule` names in its arguments; if it names none, of
     the types with a component that the rule's code uses."""
     vocab = document.vocabulary
-    kinds = [vocab.types[kind] for kind in vocab.usual]
+    types = [vocab.types[kind] for kind in vocab.usual]
     texts = [text.partition(".")[0] for text in _iter_texts(rule.arguments)]
-    if named := [kind.name for kind in kinds if kind.name in texts]:
+    if named := [object_type.name for object_type in types if object_type.name in texts]:
         return named
     functions = rule.system.functions if rule.system else ()
-    used = [names_of(function) for function in functions]
-    columns = {name for kind in kinds for name in map(column_name, kind.component_classes)}
-    columns = {name for name in columns - _COMMON_COLUMNS if any(name in each for each in used)}
-    return [kind.name for kind in kinds if columns & {*map(column_name, kind.component_classes)}]
+    used_names = [names_of(function) for function in functions]
+    found = []
+    for object_type in types:
+        columns = {*map(column_name, object_type.component_classes)} - _COMMON_COLUMNS
+        if any(column in names for column in columns for names in used_names):
+            found.append(object_type.name)
+    return found
+
+
+def _combines_all(document: EditorDocument, part: RulePart) -> bool:
+    return document.rules.combination(part).startswith("all")
 
 
 def _iter_texts(value: Any) -> Iterator[str]:
@@ -155,10 +161,9 @@ class Addition:
     def __init__(
         self, work: EditorDocument, level: OtherLevel, objects: Sequence[LevelObject]
     ) -> None:
-        """Choose the names of the objects and of their files in the level `work`."""
         self._work, self._level = work, level
         self._folder = work.ref.file.parent
-        self._own: dict[str, Any] = work.values.get("objects") or {}
+        self._existing: dict[str, Any] = work.values.get("objects") or {}
         declared: dict[str, Any] = level.document.values.get("objects") or {}
         self.files: dict[Path, bytes] = {}
         self.names: dict[str, str] = {}
@@ -167,11 +172,12 @@ class Addition:
         self._types: dict[str, Any] = {}  # declarations of new types
         for name, new_name in self.names.items():
             sprite = self._add_sprites(name, name in declared)
-            if name in declared and new_name not in self._own:
-                other = {} if sprite == to_snake_case(new_name) else {"sprite": sprite}
-                self._types[new_name] = {**(self._convert(declared[name]) or {}), **other}
-        chosen = [rule for rule in level.rules if any(rule in each.rules for each in objects)]
-        self._rules = [(rule, self._convert(rule.entry)) for rule in chosen]
+            if name in declared and new_name not in self._existing:
+                self._types[new_name] = self._convert(declared[name]) or {}
+                if sprite != to_snake_case(new_name):
+                    self._types[new_name]["sprite"] = sprite
+        rules = [rule for rule in level.rules if any(rule in each.rules for each in objects)]
+        self._rules = [(rule, self._convert(rule.entry)) for rule in rules]
 
     def _choose_name(self, name: str, declared: Mapping[str, Any]) -> str:
         """Return the name that the type called `name` gets in the edited level; `declared` are the
@@ -179,15 +185,14 @@ class Addition:
         vocab = self._work.vocabulary
         taken = {vocab.types[kind].name: vocab.types[kind] for kind in vocab.usual}
         if name in declared:
-            known = {new: {**(entry or {}), "sprite": ""} for new, entry in self._own.items()}
+            existing = {key: _without_sprite(entry) for key, entry in self._existing.items()}
+            entry = _without_sprite(declared[name])
             names = chain([name], (f"{name}{number}" for number in count(2)))
-            same = {**(declared[name] or {}), "sprite": ""}
-            return next(new for new in names if new not in taken or known.get(new) == same)
+            return next(new for new in names if new not in taken or existing.get(new) == entry)
         if name not in taken:
             return name
-        kind = self._level.document.vocabulary.types[name]
-        parts = [[cls.__name__ for cls in each.component_classes] for each in (kind, taken[name])]
-        if parts[0] != parts[1]:
+        object_type = self._level.document.vocabulary.types[name]
+        if _component_names(object_type) != _component_names(taken[name]):
             raise EditError(f"This level has another {name}; rename one of them in its Python file")
         return name
 
@@ -198,21 +203,22 @@ class Addition:
         assert self._level.document.scenario
         kind = self._level.document.vocabulary.types[name]
         folders = sprite_folders(self._level.document.scenario)
-        sprites = {kind.sprite_of(state) for state in range(kind.num_states)}
-        found = (find_sprite(sprite, with_builtin_folders(folders)) for sprite in sprites)
-        files = [file for file in found if file and file.parent in folders]
+        sprites = dict.fromkeys(kind.sprite_of(state) for state in range(kind.num_states))
+        sprite_files = (find_sprite(sprite, with_builtin_folders(folders)) for sprite in sprites)
+        files = [file for file in sprite_files if file and file.parent in folders]
         return self._add_files(files, can_rename) + kind.sprite
 
     def _add_files(self, files: Sequence[Path], can_rename: bool = True) -> str:
         """Add copies of `files` to `self.files`, which `apply` writes, and return the prefix of
         their names: "", or the title of the other level if different files have the same names and
         `can_rename` is True. Raise EditError if no name is free."""
-        for prefix in ("", f"{self._level.title.replace('-', '_')}_")[: 1 + can_rename]:
+        prefixes = ["", f"{self._level.title.replace('-', '_')}_"] if can_rename else [""]
+        for prefix in prefixes:
             copies = {self._folder / f"{prefix}{file.name}": _read_file(file) for file in files}
-            present = {path: _read_file(path) for path in copies if path_exists(path)}
-            others = {**self.files, **present}
-            if all(others.get(path, content) == content for path, content in copies.items()):
-                self.files |= {path: copies[path] for path in copies.keys() - present.keys()}
+            existing = {path: _read_file(path) for path in copies if path_exists(path)}
+            known = {**self.files, **existing}
+            if all(known.get(path, content) == content for path, content in copies.items()):
+                self.files |= {path: copies[path] for path in copies if path not in existing}
                 return prefix
         names = ", ".join(file.name for file in files)
         raise EditError(f"Beside this level are other files of the name {names}; rename them")
@@ -231,9 +237,9 @@ class Addition:
             return value
         if "$" in value:
             raise EditError(f"{self._level.title} draws {value} at random, which is not copied")
-        where, colon, name = value.rpartition(":")
-        if colon and is_file_reference(where):
-            file = (self._level.document.ref.file.parent / where).resolve()
+        module, colon, name = value.rpartition(":")
+        if colon and is_file_reference(module):
+            file = (self._level.document.ref.file.parent / module).resolve()
             if re.search(rb"^\s*(from|import)\s+\.", _read_file(file), re.MULTILINE):
                 raise EditError(f"{file.name} imports files beside it, which are not copied")
             return f"./{self._add_files([file])}{file.name}:{name}"
@@ -267,9 +273,9 @@ class Addition:
             self._add_actions(work)
             for part in RULE_PARTS:
                 self._add_rules(work, part)
-            known = {_LINE.sub("", fault.message) for fault in self._work.faults}
+            old_messages = {_LINE_PREFIX.sub("", fault.message) for fault in self._work.faults}
             for fault in work.faults:
-                if _LINE.sub("", fault.message) not in known:
+                if _LINE_PREFIX.sub("", fault.message) not in old_messages:
                     raise EditError(f"{', '.join(self.names)} cannot be added: {fault.message}")
         except Exception:
             for file in self.files:
@@ -300,50 +306,74 @@ class Addition:
         """Add the actions that the rules use, except moves, to the actions of `work`."""
         functions = [rule.system.functions for rule, _ in self._rules if rule.system]
         uses = find_functions(chain.from_iterable(functions))
-        asked = {getattr(value, "name", name) for pairs in uses.values() for name, value in pairs}
-        asked |= {text for rule, _ in self._rules for text in _iter_texts(rule.arguments)}
+        used = {getattr(value, "name", name) for pairs in uses.values() for name, value in pairs}
+        used |= {text for rule, _ in self._rules for text in _iter_texts(rule.arguments)}
         default = [ACTIONS[action] for action in USUAL_ACTIONS]
-        old = work.values.get("action_space", default)
-        known = {_name_of(action) for action in old} | {*ACTIONS[: TURN_RIGHT + 1]}
+        old_actions = work.values.get("action_space", default)
+        moves = ACTIONS[: TURN_RIGHT + 1]
+        missing = used - {*map(_name_of, old_actions), *moves}
         actions = self._level.document.values.get("action_space", default)
-        new = [a for a in actions if _name_of(a) in asked and _name_of(a) not in known]
-        if new:
-            work.set_value(("action_space",), [*old, *new])
+        new_actions = [action for action in actions if _name_of(action) in missing]
+        if new_actions:
+            work.set_value(("action_space",), [*old_actions, *new_actions])
 
     def _add_rules(self, work: EditorDocument, part: RulePart) -> None:
         """Add the chosen rules of `part`, such as the rewards, to `work`, in the order of the other
         level; leave out rules that `work` has already, see `_make_key`. If the other level combines
         the rules of `part` by `reduce_all`, add the whole combination, and remove the rules of
         `work` that are in it."""
-        rules = self._level.document.rules
-        entries = [(rule, entry) for rule, entry in self._rules if rule.part is part]
-        others, converted = rules.rules(part), {rule.path: entry for rule, entry in entries}
-        order = [_make_key(converted.get(rule.path, rule.entry)) for rule in others]
+        chosen = [(rule, entry) for rule, entry in self._rules if rule.part is part]
+        if not chosen:
+            return
         replaced: list[str] = []
-        if entries and rules.combination(part).startswith("all"):
-            whole = self._convert(self._level.document.values[part.key])
-            parts = next(value for value in whole.values() if isinstance(value, list))
-            replaced = [_make_key(each) for each in parts]
-            is_there = work.rules.combination(part).startswith("all")
-            if is_there and replaced == [_make_key(rule.entry) for rule in work.rules.rules(part)]:
+        if _combines_all(self._level.document, part):
+            combination = self._convert(self._level.document.values[part.key])
+            nested = next(value for value in combination.values() if isinstance(value, list))
+            replaced = [_make_key(entry) for entry in nested]
+            if _combines_all(work, part) and replaced == _list_keys(work, part):
                 return
-            entries = [(entries[-1][0], whole)]
-        known = {_make_key(each.entry) for each in work.rules.rules(part)}
-        for rule, entry in entries:
+            chosen = [(chosen[-1][0], combination)]
+        known = _list_keys(work, part)
+        for rule, entry in chosen:
             if _make_key(entry) not in known:
-                own = [_make_key(each.entry) for each in work.rules.rules(part)]
-                following = order[others.index(rule) + 1 :]
-                index = next((own.index(key) for key in following if key in own), len(own))
+                index = self._find_position(work, rule)
                 work.set_text(work.rules.insert_entry(part, index, entry, joins_all=False))
-        for each in reversed(work.rules.rules(part)):
-            if _make_key(each.entry) in replaced:
-                work.set_text(work.rules.remove_rule(each))
+        for old_rule in reversed(work.rules.rules(part)):
+            if _make_key(old_rule.entry) in replaced:
+                work.set_text(work.rules.remove_rule(old_rule))
+
+    def _find_position(self, work: EditorDocument, rule: Rule) -> int:
+        """Return the index in `work` of the first rule that follows `rule` in the other level; the
+        number of rules if `work` has none of them."""
+        converted = {chosen.path: entry for chosen, entry in self._rules}
+        others = self._level.document.rules.rules(rule.part)
+        following = others[others.index(rule) + 1 :]
+        keys = [_make_key(converted.get(other.path, other.entry)) for other in following]
+        old_keys = _list_keys(work, rule.part)
+        return next((old_keys.index(key) for key in keys if key in old_keys), len(old_keys))
+
+
+def _list_keys(document: EditorDocument, part: RulePart) -> list[str]:
+    return [_make_key(rule.entry) for rule in document.rules.rules(part)]
 
 
 def _make_key(entry: Any) -> str:
+    """Return a text that is equal for rules with the same name, object types and nested rules."""
     fields = entry if isinstance(entry, dict) else {"name": entry}
-    kept = {key: fields[key] for key in sorted(fields) if key == "name" or key.endswith(_KEY_ENDS)}
+    kept = {
+        key: fields[key]
+        for key in sorted(fields)
+        if key == "name" or key.endswith(_IDENTIFYING_SUFFIXES)
+    }
     return json.dumps(kept, default=str)
+
+
+def _without_sprite(entry: dict[str, Any] | None) -> dict[str, Any]:
+    return {**(entry or {}), "sprite": ""}
+
+
+def _component_names(object_type: ObjectType) -> list[str]:
+    return [cls.__name__ for cls in object_type.component_classes]
 
 
 def _name_of(action: Any) -> str:

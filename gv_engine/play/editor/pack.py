@@ -8,9 +8,9 @@ from gv_engine.play.editor import text_buffer
 from gv_engine.play.editor.text_buffer import EditError, KeyPath, has_value, list_length
 from gv_engine.scenario.levels.packs import LEVELS
 
-_KEYS_NOT_COPIED = ("title", "solution", "says", "par")
+_NOT_COPIED_KEYS = ("title", "solution", "says", "par")
 """Keys of a level that a copy of it does not get."""
-_MARK = "the_levels_of_the_pack"
+_PLACEHOLDER = "the_levels_of_the_pack"
 """Value that stands for the list of levels until the list is written."""
 
 
@@ -36,7 +36,8 @@ def edited_level(text: str, variant: str, default: str) -> str:
         return default
     if variant and has_value(text, ("variants", variant)):
         return variant
-    return str(min(max(1, int(variant)), count) if variant.isdecimal() else 1)
+    number = int(variant) if variant.isdecimal() else 1
+    return str(min(max(1, number), count))
 
 
 def make_pack(text: str, rows: Sequence[str]) -> str:
@@ -47,8 +48,8 @@ def make_pack(text: str, rows: Sequence[str]) -> str:
     """
     if not rows:
         raise EditError("A pack is made of a level with a map; draw it as a map first")
-    text = text_buffer.put(text, (LEVELS,), _MARK, after="map")
-    text = text.replace(f" {_MARK}", "\n  - title: Level 1\n    map: .", 1)
+    text = text_buffer.put(text, (LEVELS,), _PLACEHOLDER, after="map")
+    text = text.replace(f" {_PLACEHOLDER}", "\n  - title: Level 1\n    map: .", 1)
     text = text_buffer.put_rows(text, level_path(1, "map"), [*rows])
     return text_buffer.remove(text, ("map",)) if has_value(text, ("map",)) else text
 
@@ -65,7 +66,7 @@ def add_level(text: str, number: int) -> str:
         raise EditError("This level is in a file of another format; copy it there")
     text = text_buffer.duplicate(text, (LEVELS,), number - 1)
     title = f"Level {list_length(text, (LEVELS,))}"
-    for key in _KEYS_NOT_COPIED:
+    for key in _NOT_COPIED_KEYS:
         if has_value(text, level_path(number + 1, key)):
             text = text_buffer.remove(text, level_path(number + 1, key))
     return text_buffer.put(text, level_path(number + 1, "title"), title)

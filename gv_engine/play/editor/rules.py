@@ -29,7 +29,7 @@ from gv_engine.scenario.syntax.fields import FieldError, YamlNode
 from gv_engine.scenario.syntax.json_schema import FunctionSchema, KeyTable
 from gv_engine.scenario.syntax.yaml_parser import parse_value
 
-_SEVERAL = {"reduce_any": "any of these", "reduce_all": "all of these"}
+_COMBINATIONS = {"reduce_any": "any of these", "reduce_all": "all of these"}
 _NESTED = "terminating_functions"
 
 
@@ -87,14 +87,17 @@ class Rule(NamedTuple):
         no such function."""
         if self.system is None:
             return "There is no rule of this name"
-        parameters = [p for p in self.system.parameters if p.name not in TYPES]
-        numbers = {p.name: p.default for p in parameters if type(p.default) in (int, float)}
-        values: dict[str, Any] = {**numbers, **self.arguments}
-        texts = {name: _as_text(value) for name, value in values.items() if value is not None}
-        summary, used = fill_in(_summarize(self.system), texts)
-        rest = [name for name in self.arguments if name in texts and name not in used]
-        others = ", ".join(f"{name.replace('_', ' ')} {texts[name]}" for name in rest)
-        return f"{summary} ({others})" if others else summary
+        defaults = {
+            parameter.name: parameter.default
+            for parameter in self.system.parameters
+            if parameter.name not in TYPES and type(parameter.default) in (int, float)
+        }
+        values: dict[str, Any] = {**defaults, **self.arguments}
+        texts = {name: _format_value(value) for name, value in values.items() if value is not None}
+        summary, mentioned = fill_in(_summarize(self.system), texts)
+        omitted = [name for name in self.arguments if name in texts and name not in mentioned]
+        remarks = ", ".join(f"{name.replace('_', ' ')} {texts[name]}" for name in omitted)
+        return f"{summary} ({remarks})" if remarks else summary
 
 
 class AvailableRule(NamedTuple):
@@ -131,44 +134,48 @@ class RuleList:
     def __init__(
         self, text: str, document: Document, vocab: Vocabulary, functions: dict[str, FunctionSchema]
     ) -> None:
-        """Read the rules of the scenario `document`, whose text is `text`; `functions` are the
-        allowed rules by their name in the JSON schema."""
         self._text, self._vocab, self._functions = text, vocab, functions
-        value = document.root.value
-        self._top: dict[str, YamlNode] = value if isinstance(value, dict) else {}
+        entries = document.root.value
+        self._entries: dict[str, YamlNode] = entries if isinstance(entries, dict) else {}
 
     def rules(self, part: RulePart) -> list[Rule]:
         """Return the rules in `part` of the scenario, such as all rewards, in the order of the
         file."""
-        node = self._top.get(part.key)
+        node = self._entries.get(part.key)
         if node is None:
             return []
         if part.is_list:
             nodes = node.value if isinstance(node.value, list) else []
-            return [self._rule_at(part, (part.key, n), item) for n, item in enumerate(nodes)]
+            return [self._make_rule(part, (part.key, k), item) for k, item in enumerate(nodes)]
         nested = self._nested_nodes(part)
         if nested is None:
-            return [self._rule_at(part, (part.key,), node)]
-        return [self._rule_at(part, (part.key, _NESTED, n), item) for n, item in enumerate(nested)]
+            return [self._make_rule(part, (part.key,), node)]
+        return [
+            self._make_rule(part, (part.key, _NESTED, k), item) for k, item in enumerate(nested)
+        ]
 
     def combination(self, part: RulePart) -> str:
         """Return "any of these" or "all of these" if `part`, such as the end of episodes, combines
         several rules by `or` or `and`; else ""."""
-        return "" if self._nested_nodes(part) is None else _SEVERAL[_rule_name(self._top[part.key])]
+        return (
+            ""
+            if self._nested_nodes(part) is None
+            else _COMBINATIONS[_rule_name(self._entries[part.key])]
+        )
 
     def _nested_nodes(self, part: RulePart) -> list[YamlNode] | None:
         """Return the YAML nodes of the rules that `part` combines by `or` or `and`; None if it does
         not combine rules."""
-        node = self._top.get(part.key)
-        if part.is_list or node is None or _rule_name(node) not in _SEVERAL:
+        node = self._entries.get(part.key)
+        if part.is_list or node is None or _rule_name(node) not in _COMBINATIONS:
             return None
         entries = node.value
         nested = entries.get(_NESTED) if isinstance(entries, dict) else None
         return nested.value if nested and isinstance(nested.value, list) else None
 
-    def _rule_at(self, part: RulePart, path: KeyPath, node: YamlNode) -> Rule:
-        plain = node.written if isinstance(node.value, dict) else {}
-        arguments = {key: value for key, value in plain.items() if key != "name"}
+    def _make_rule(self, part: RulePart, path: KeyPath, node: YamlNode) -> Rule:
+        entry = node.written if isinstance(node.value, dict) else {}
+        arguments = {key: value for key, value in entry.items() if key != "name"}
         return Rule(part, path, _rule_name(node), arguments, self._find_system(part.phase, node))
 
     def _find_system(self, phase: Phase, node: YamlNode) -> System | None:
@@ -186,12 +193,12 @@ class RuleList:
         """Yield the rules that can be added to `part`, such as the rewards: first the rules of
         Python modules that the scenario uses, then the built-in rules."""
         modules = self._vocab.names.modules if self._vocab.names else {}
-        for where, module in modules.items():
+        for module_name, module in modules.items():
             if not is_engine_module(module.__name__):
                 for name in list_defined_names(module):
                     system = system_of(getattr(module, name))
                     if system is not None and system.phase is part.phase:
-                        yield AvailableRule(f"{where}:{name}", system)
+                        yield AvailableRule(f"{module_name}:{name}", system)
         for system in self._allowed_functions(part).systems:
             yield AvailableRule(system.name, system)
 
@@ -222,12 +229,14 @@ class RuleList:
         such as the rewards. A further termination or success rule becomes an alternative to the
         existing ones (`reduce_any`); with `joins_all`, it is added to an existing `reduce_all`
         instead."""
-        text, several = self._with_inherited_key(part.key), self.combination(part)
-        if part.is_list or several == _SEVERAL["reduce_any"] or (several and joins_all):
-            return insert(text, (part.key,) if part.is_list else (part.key, _NESTED), index, entry)
-        if part.key not in self._top:
+        text, combination = self._with_inherited_key(part.key), self.combination(part)
+        if part.is_list:
+            return insert(text, (part.key,), index, entry)
+        if combination == _COMBINATIONS["reduce_any"] or (combination and joins_all):
+            return insert(text, (part.key, _NESTED), index, entry)
+        if part.key not in self._entries:
             return put(text, (part.key,), entry)
-        combined = {"name": "reduce_any", _NESTED: [self._top[part.key].written, entry]}
+        combined = {"name": "reduce_any", _NESTED: [self._entries[part.key].written, entry]}
         return put(text, (part.key,), combined)
 
     def _example(self, parameter: system.Parameter) -> Any:
@@ -235,8 +244,8 @@ class RuleList:
         name, kind = parameter.name, find_value_kind(parameter)
         if phase := NESTED.get(name.removesuffix("s")):
             functions = self._functions[f"{phase.name.lower()}_function"].systems
-            plain = next(s for s in functions if not any(p.required for p in s.parameters))
-            return [plain.name] if name.endswith("s") else plain.name
+            simplest = next(s for s in functions if not any(p.required for p in s.parameters))
+            return [simplest.name] if name.endswith("s") else simplest.name
         object_names = [self._vocab.types[kind].name for kind in self._vocab.objects]
         if kind is OBJECT_KIND and kind.example not in object_names and object_names:
             return object_names[-1]
@@ -261,11 +270,12 @@ class RuleList:
     def move_rule(self, rule: Rule, offset: int) -> str:
         """Return the file's text with `rule` moved by `offset` positions in its list of rules;
         unchanged if the new position is outside the list."""
-        *above, number = rule.path
+        *list_path, index = rule.path
         count = len(self.rules(rule.part))
-        if not isinstance(number, int) or not 0 <= number + offset < count:
+        if not isinstance(index, int) or not 0 <= index + offset < count:
             return self._text
-        return move(self._with_inherited_key(rule.part.key), tuple(above), number, number + offset)
+        text = self._with_inherited_key(rule.part.key)
+        return move(text, tuple(list_path), index, index + offset)
 
     def set_argument(self, rule: Rule, key: str, value: Any) -> str:
         """Return the file's text with the argument `key` of `rule` set to `value`; None removes the
@@ -279,9 +289,11 @@ class RuleList:
         return put(text, path, value)
 
     def _with_inherited_key(self, key: str) -> str:
-        if has_value(self._text, (key,)) or key not in self._top:
+        """Return the file's text; with a copy of the value of `key` if only the files that it
+        extends have that key."""
+        if has_value(self._text, (key,)) or key not in self._entries:
             return self._text
-        return put(self._text, (key,), self._top[key].written)
+        return put(self._text, (key,), self._entries[key].written)
 
 
 def _rule_name(node: YamlNode) -> str:
@@ -289,33 +301,38 @@ def _rule_name(node: YamlNode) -> str:
     return name.text if name else ""
 
 
-def _as_text(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """Return `value`, a rule's argument, as a short text."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
         return str(value.get("name", "…"))
     if isinstance(value, list | tuple):
-        return ", ".join(map(_as_text, value))
+        return ", ".join(map(_format_value, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def has_fault(rule: Rule, paths: Sequence[str]) -> bool:
     """Return True if one of `paths`, key paths of errors in the file, is the entry of `rule` or
     lies inside it."""
-    own = text_buffer.format_key_path(rule.path)
-    return any(path == own or path.startswith((f"{own}.", f"{own}[")) for path in paths)
+    rule_path = text_buffer.format_key_path(rule.path)
+    return any(_is_inside(path, rule_path) for path in paths)
+
+
+def _is_inside(path: str, other: str) -> bool:
+    return path == other or path.startswith((f"{other}.", f"{other}["))
 
 
 def swap_fault_path(path: str, key_path: KeyPath, offset: int) -> str:
     """Return the key path `path` of an error after the rule at `key_path` has changed places with
     its neighbour at `offset`, 1 or -1. Paths of other rules stay the same."""
-    *above, number = key_path
-    if not isinstance(number, int):
+    *list_path, index = key_path
+    if not isinstance(index, int):
         return path
-    own = text_buffer.format_key_path(key_path)
-    other = text_buffer.format_key_path((*above, number + offset))
-    for before, after in ((own, other), (other, own)):
-        if path == before or path.startswith((f"{before}.", f"{before}[")):
-            return after + path.removeprefix(before)
+    rule_path = text_buffer.format_key_path(key_path)
+    neighbor_path = text_buffer.format_key_path((*list_path, index + offset))
+    if _is_inside(path, rule_path):
+        return neighbor_path + path.removeprefix(rule_path)
+    if _is_inside(path, neighbor_path):
+        return rule_path + path.removeprefix(neighbor_path)
     return path

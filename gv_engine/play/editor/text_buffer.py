@@ -54,21 +54,17 @@ class _Loader(yaml.SafeLoader):
 
 
 class _Entry(NamedTuple):
-    """Value with its key and its collection.
-
-    Attributes:
-        number: index in the collection.
-    """
+    """Value in a collection, with its key (None in a list) and its index there."""
 
     node: yaml.Node
-    within: yaml.CollectionNode
+    collection: yaml.CollectionNode
     key: yaml.Node | None
-    number: int
+    index: int
 
     @property
     def column(self) -> int:
         """Indentation of the key, or of the list."""
-        return int((self.key or self.within).start_mark.column)
+        return int((self.key or self.collection).start_mark.column)
 
 
 def compose_yaml(text: str) -> yaml.MappingNode:
@@ -126,25 +122,25 @@ def put(text: str, path: KeyPath, value: Any, after: str = "") -> str:
     entry = _find_entry(root, path)
     if entry:
         return _replace_value(text, entry, value)
-    *above, last = path
-    parent = _find_entry(root, tuple(above)) if above else None
-    within = parent.node if parent else root
-    if above and parent is None:
-        return put(text, tuple(above), {last: value}, after)
-    if not isinstance(within, yaml.MappingNode) or isinstance(last, int):
+    *parent_path, key = path
+    parent = _find_entry(root, tuple(parent_path)) if parent_path else None
+    if parent_path and parent is None:
+        return put(text, tuple(parent_path), {key: value}, after)
+    node = parent.node if parent else root
+    if not isinstance(node, yaml.MappingNode) or isinstance(key, int):
         raise EditError(f"{format_key_path(path)}: nothing can be put there")
-    if within.flow_style and (within.value or parent):
-        line = _format_flow({last: value})[1:-1]
-        if not within.value:
-            return _splice(text, *_span(text, within), f"{{{line}}}")
-        end = _end(text, within.value[-1][1])
-        return _splice(text, end, end, f", {line}")
-    if not within.value:
+    if node.flow_style and (node.value or parent):
+        item = _format_flow({key: value})[1:-1]
+        if not node.value:
+            return _splice(text, *_span(text, node), f"{{{item}}}")
+        end = _end(text, node.value[-1])
+        return _splice(text, end, end, f", {item}")
+    if not node.value:  # an empty file
         newline = "" if not text or text.endswith("\n") else "\n"
-        return f"{text}{newline}{_format_entry(last, value, 0)}"
-    behind = next((n for n, (key, _) in enumerate(within.value) if key.value == after), -1)
-    first, end = within.value[0][0], _line_end(text, _end(text, within.value[behind][1]))
-    line = _format_entry(last, value, first.start_mark.column)
+        return f"{text}{newline}{_format_entry(key, value, 0)}"
+    previous = next((pair for pair in node.value if pair[0].value == after), node.value[-1])
+    end = _line_end(text, _end(text, previous))
+    line = _format_entry(key, value, node.value[0][0].start_mark.column)
     if end == len(text) and not text.endswith("\n"):
         return f"{text}\n{line}"
     return _splice(text, end, end, line)
@@ -158,27 +154,26 @@ def remove(text: str, path: KeyPath) -> str:
         EditError: there is none, or it is the last key of the file.
     """
     entry = _require_entry(text, path)
-    within, number = entry.within, entry.number
-    if len(within.value) == 1:
-        empty = "[]" if entry.key is None else "{}"
-        if not within.start_mark:  # the only key of a file
+    collection, index = entry.collection, entry.index
+    items = collection.value
+    if len(items) == 1:
+        if not collection.start_mark:  # the only key of a file
             raise EditError(f"{format_key_path(path)}: the last key of a file stays")
-        start, end = _span(text, within)
+        start, end = _span(text, collection)
         head = text[:start].rstrip()
-        return f"{head}{' ' if head.endswith((':', '-', ',')) else ''}{empty}{text[end:]}"
-    if within.flow_style:
-        if number + 1 < len(within.value):
-            start, end = (_start(part) for part in within.value[number : number + 2])
-            return _splice(text, start, end, "")
-        return _splice(text, _end(text, within.value[number - 1]), _end(text, entry.node), "")
+        space = " " if head.endswith((":", "-", ",")) else ""
+        return f"{head}{space}{'[]' if entry.key is None else '{}'}{text[end:]}"
+    if collection.flow_style:
+        if index + 1 < len(items):
+            return _splice(text, _start(items[index]), _start(items[index + 1]), "")
+        return _splice(text, _end(text, items[index - 1]), _end(text, entry.node), "")
     if entry.key is None:
-        start, end = _item_lines(text, within, number)
-        return _splice(text, start, end, "")
-    start = entry.key.start_mark.index
-    if text[_line_start(text, start) : start].strip():  # behind the dash of an item
-        return _splice(text, start, within.value[number + 1][0].start_mark.index, "")
-    end = _line_end(text, _end(text, entry.node))
-    return _splice(text, _line_start(text, start), end, "")
+        return _splice(text, *_item_lines(text, collection, index), "")
+    start = _start(entry.key)
+    line_start = _line_start(text, start)
+    if text[line_start:start].strip():  # behind the dash of a list item
+        return _splice(text, start, _start(items[index + 1]), "")
+    return _splice(text, line_start, _line_end(text, _end(text, entry.node)), "")
 
 
 def insert(text: str, path: KeyPath, index: int, value: Any) -> str:
@@ -204,15 +199,15 @@ def insert(text: str, path: KeyPath, index: int, value: Any) -> str:
         return _splice(text, *_span(text, sequence), f"[{item}]")
     is_last = index >= len(items)
     if sequence.flow_style:
-        at = _end(text, items[-1]) if is_last else _start(items[index])
-        return _splice(text, at, at, f", {item}" if is_last else f"{item}, ")
-    indent = " " * sequence.start_mark.column
+        position = _end(text, items[-1]) if is_last else _start(items[index])
+        return _splice(text, position, position, f", {item}" if is_last else f"{item}, ")
     if is_last:
-        at = _item_lines(text, sequence, len(items) - 1)[1]
+        _, position = _item_lines(text, sequence, len(items) - 1)
     else:
-        at = _item_start(text, sequence, index)
-    start = "" if not at or text[at - 1] == "\n" else "\n"
-    return _splice(text, at, at, f"{start}{indent}- {item}\n")
+        position = _item_start(text, sequence, index)
+    newline = "\n" if position and text[position - 1] != "\n" else ""
+    indent = " " * sequence.start_mark.column
+    return _splice(text, position, position, f"{newline}{indent}- {item}\n")
 
 
 def duplicate(text: str, path: KeyPath, index: int) -> str:
@@ -223,10 +218,10 @@ def duplicate(text: str, path: KeyPath, index: int) -> str:
         EditError: there is no such item.
     """
     entry = _require_entry(text, (*path, index))
-    if entry.within.flow_style:
+    if entry.collection.flow_style:
         start, end = _span(text, entry.node)
         return _splice(text, end, end, f", {text[start:end]}")
-    start, end = _item_lines(text, entry.within, index)
+    start, end = _item_lines(text, entry.collection, index)
     newline = "" if text[end - 1] == "\n" else "\n"
     return _splice(text, end, end, newline + text[start:end])
 
@@ -249,19 +244,18 @@ def move(text: str, path: KeyPath, index: int, new_index: int) -> str:
         return text
     if sequence.flow_style:
         spans = [_span(text, item) for item in sequence.value]
-        parts = [text[start:end] for start, end in spans]
-        parts.insert(new_index, parts.pop(index))
-        for (start, end), part in zip(reversed(spans), reversed(parts), strict=True):
-            text = _splice(text, start, end, part)
+        items = [text[start:end] for start, end in spans]
+        items.insert(new_index, items.pop(index))
+        for (start, end), item in zip(reversed(spans), reversed(items), strict=True):
+            text = _splice(text, start, end, item)
         return text
-    starts = [_item_start(text, sequence, n) for n in range(len(sequence.value))]
-    end = _item_lines(text, sequence, len(sequence.value) - 1)[1]
-    body = text[starts[0] : end]
-    ended = body if body.endswith("\n") else f"{body}\n"
-    cuts = [start - starts[0] for start in starts] + [len(ended)]
-    chunks = [ended[a:b] for a, b in pairwise(cuts)]
-    chunks.insert(new_index, chunks.pop(index))
-    return _splice(text, starts[0], end, "".join(chunks))
+    starts = [_item_start(text, sequence, k) for k in range(len(sequence.value))]
+    _, end = _item_lines(text, sequence, len(sequence.value) - 1)
+    if not text[:end].endswith("\n"):
+        text, end = f"{text}\n", end + 1
+    items = [text[start:stop] for start, stop in pairwise([*starts, end])]
+    items.insert(new_index, items.pop(index))
+    return _splice(text, starts[0], end, "".join(items))
 
 
 def put_rows(text: str, path: KeyPath, rows: list[str]) -> str:
@@ -274,7 +268,7 @@ def put_rows(text: str, path: KeyPath, rows: list[str]) -> str:
     entry = _find_entry(compose_yaml(text), path)
     if entry is None:
         return put_rows(put(text, path, "."), path, rows)
-    if entry.within.flow_style:
+    if entry.collection.flow_style:
         return put(text, path, "\n".join(rows))
     comment = _find_block_scalar_comment(text, entry.node)
     return _splice(text, *_span(text, entry.node), _format_rows(rows, entry.column, comment))
@@ -294,23 +288,23 @@ def _find_entry(root: yaml.Node, path: KeyPath) -> _Entry | None:
     """Return the entry (value with its key and its list or mapping) at the key path `path` below
     the YAML node `root`; None if there is none."""
     entry, node = None, root
-    for step in path:
-        entry = _find_child_entry(node, step)
+    for key in path:
+        entry = _find_child_entry(node, key)
         if entry is None:
             return None
         node = entry.node
     return entry
 
 
-def _find_child_entry(node: yaml.Node, step: str | int) -> _Entry | None:
-    """Return the entry of the YAML mapping or list `node` at `step`, a key or list index; None if
+def _find_child_entry(node: yaml.Node, key: str | int) -> _Entry | None:
+    """Return the entry of the YAML mapping or list `node` at `key`, a key or list index; None if
     there is none."""
     if isinstance(node, yaml.MappingNode):
-        for number, (key, value) in enumerate(node.value):
-            if key.value == str(step):
-                return _Entry(value, node, key, number)
-    elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-        return _Entry(node.value[step], node, None, step)
+        for index, (key_node, value) in enumerate(node.value):
+            if key_node.value == str(key):
+                return _Entry(value, node, key_node, index)
+    elif isinstance(node, yaml.SequenceNode) and isinstance(key, int) and key < len(node.value):
+        return _Entry(node.value[key], node, None, key)
     return None
 
 
@@ -321,14 +315,17 @@ def _require_entry(text: str, path: KeyPath) -> _Entry:
     Raises:
         EditError: there is none.
     """
-    found = _find_entry(compose_yaml(text), path)
-    if found is None:
+    entry = _find_entry(compose_yaml(text), path)
+    if entry is None:
         raise EditError(f"{format_key_path(path)}: there is nothing")
-    return found
+    return entry
 
 
 def _start(part: Any) -> int:
-    return int((part[0] if isinstance(part, tuple) else part).start_mark.index)
+    """Return the index in the text of the first character of `part`, a YAML node or a (key, value)
+    pair of nodes."""
+    node = part[0] if isinstance(part, tuple) else part
+    return int(node.start_mark.index)
 
 
 def _end(text: str, part: Any) -> int:
@@ -356,12 +353,13 @@ def _item_start(text: str, sequence: yaml.CollectionNode, index: int) -> int:
     """Return the index in `text` where item `index` of the list `sequence` begins, including a
     comment above the item; a comment above the first item is not included."""
     start, indent = _item_lines(text, sequence, index)[0], sequence.start_mark.column
-    first = _item_lines(text, sequence, index - 1)[1] if index else start  # maps have #, too
-    while first <= (above := _line_start(text, start - 1)) < start:
-        line = text[above:start]
+    # no line of the item before, as a row of a map may look like a comment
+    lowest = _item_lines(text, sequence, index - 1)[1] if index else start
+    while lowest <= (line_start := _line_start(text, start - 1)) < start:
+        line = text[line_start:start]
         if not line.strip().startswith("#") or len(line) - len(line.lstrip()) < indent:
             break
-        start = above
+        start = line_start
     return start
 
 
@@ -382,19 +380,19 @@ def _replace_value(text: str, entry: _Entry, value: Any) -> str:
     start, end = _span(text, entry.node)
     style = entry.node.style if isinstance(entry.node, yaml.ScalarNode) else None
     is_long = isinstance(value, str) and (style == ">" or len(value) > _WIDTH)
-    in_block = is_long and not entry.within.flow_style
-    written = _format_block(value, entry.column) if in_block else _format_flow(value)
+    is_block = is_long and not entry.collection.flow_style
+    new_text = _format_block(value, entry.column) if is_block else _format_flow(value)
     space = " " if start == end and not text[:start].endswith(" ") else ""
-    if remark := _find_block_scalar_comment(text, entry.node):
-        sign, line_break, rest = written.partition("\n")
-        written = f"{sign}{remark}{line_break}{rest}"
-    return _splice(text, start, end, space + written)
+    if comment := _find_block_scalar_comment(text, entry.node):
+        first_line, newline, other_lines = new_text.partition("\n")
+        new_text = f"{first_line}{comment}{newline}{other_lines}"
+    return _splice(text, start, end, space + new_text)
 
 
 def _format_entry(key: str, value: Any, indent: int) -> str:
-    key_text, written = _format_flow(key), _format_block(value, indent)
-    space = "" if written.startswith("\n") else " "
-    return f"{' ' * indent}{key_text}:{space}{written}\n"
+    value_text = _format_block(value, indent)
+    space = "" if value_text.startswith("\n") else " "
+    return f"{' ' * indent}{_format_flow(key)}:{space}{value_text}\n"
 
 
 def _format_block(value: Any, indent: int) -> str:
@@ -421,16 +419,19 @@ def _find_block_scalar_comment(text: str, node: yaml.Node) -> str:
     return f"  {mark}{comment}" if mark else ""
 
 
-def _format_rows(rows: list[str], indent: int, remark: str) -> str:
+def _format_rows(rows: list[str], indent: int, comment: str) -> str:
+    """Return `rows` as a YAML block scalar, with `comment` behind its sign."""
     inner = " " * (indent + _INDENT)
-    sign = (f"|{_INDENT}" if rows[0].startswith(" ") else "|") + remark
-    return f"{sign}\n" + "\n".join(f"{inner}{row}" for row in rows)
+    sign = f"|{_INDENT}" if rows[0].startswith(" ") else "|"
+    return f"{sign}{comment}\n" + "\n".join(f"{inner}{row}" for row in rows)
 
 
 def _format_flow(value: Any) -> str:
+    """Return `value` as YAML in one line."""
     options: dict[str, Any] = {"default_flow_style": True, "sort_keys": False, "width": 10**6}
-    whole = yaml.dump([value], Dumper=_Dumper, allow_unicode=True, **options)
-    return str(whole.strip()[1:-1])
+    # in a list, as some scalars would get the end mark of a document
+    list_text = yaml.dump([value], Dumper=_Dumper, allow_unicode=True, **options)
+    return str(list_text.strip().removeprefix("[").removesuffix("]"))
 
 
 class _Dumper(yaml.SafeDumper):
@@ -447,9 +448,9 @@ def _splice(text: str, start: int, end: int, part: str) -> str:
 def format_key_path(path: KeyPath) -> str:
     """Return a key path as error messages show it, such as `reward_functions[0].name`."""
     text = ""
-    for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f"{'.' * bool(text)}{step}"
-    return text
+    for key in path:
+        text += f"[{key}]" if isinstance(key, int) else f".{key}"
+    return text.removeprefix(".")
 
 
 class TextBuffer:
@@ -466,10 +467,9 @@ class TextBuffer:
     """
 
     def __init__(self, text: str, file: Path | None = None, is_saved: bool = False) -> None:
-        """Create a buffer for `text`; `is_saved` is True if `file` already has this text."""
         self.text, self.file = _normalize_newlines(text), file
         self._line_break = "\r\n" if "\r\n" in text else "\n"
-        self._saved = self.text if is_saved else None
+        self._saved_text = self.text if is_saved else None
         self._undo_stack: list[str] = []
         self._redo_stack: list[str] = []
         self._stroke: object = None
@@ -488,7 +488,7 @@ class TextBuffer:
     @property
     def is_unsaved(self) -> bool:
         """True if the text differs from the last saved text, or was never saved."""
-        return self.text != self._saved
+        return self.text != self._saved_text
 
     @property
     def is_edited(self) -> bool:
@@ -496,8 +496,7 @@ class TextBuffer:
         return self.is_unsaved and bool(self._undo_stack or self._redo_stack)
 
     def edit(self, change: Callable[[str], str], stroke: object = None) -> bool:
-        """Replace the text by `change(text)`, which can be undone, and return True if the text has
-        changed. Consecutive edits with an equal `stroke`, such as a number, are undone together.
+        """Replace the text by `change(text)`, which can be undone.
 
         Args:
             change: returns the new text for the old one.
@@ -514,8 +513,8 @@ class TextBuffer:
             return False
         compose_yaml(text)
         if len(text.encode()) > MAX_SCENARIO_BYTES:
-            most = format_bytes(MAX_SCENARIO_BYTES)
-            raise EditError(f"scenario files are at most {most}, and this would be larger")
+            limit = format_bytes(MAX_SCENARIO_BYTES)
+            raise EditError(f"scenario files are at most {limit}, and this would be larger")
         if stroke is None or stroke != self._stroke:
             self._undo_stack.append(self.text)
         self._stroke = stroke
@@ -556,7 +555,7 @@ class TextBuffer:
         if target is None:
             raise ValueError("a new file needs a name")
         write_file(target, self.text.replace("\n", self._line_break), is_durable=True)
-        self.file, self._saved = target, self.text
+        self.file, self._saved_text = target, self.text
         self.accept_disk_version()
         return target
 
@@ -581,7 +580,7 @@ class TextBuffer:
         watch = Watch([self.file])
         text = _normalize_newlines(_read_text(self.file))
         self.edit(lambda _: text)
-        self._watch, self._saved = watch, text
+        self._watch, self._saved_text = watch, text
 
 
 def _read_text(file: Path) -> str:

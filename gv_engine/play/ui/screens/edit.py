@@ -73,7 +73,7 @@ class EditScreen(Screen):
         "next_color": lambda screen: screen.brushes.next_color(),
         "next_state": lambda screen: screen.brushes.next_state(),
         "next_tool": lambda screen: screen._next_tool(),
-        "all_things": lambda screen: screen.brushes.toggle_all_things(),
+        "all_things": lambda screen: screen.brushes.toggle_all_types(),
         "zoom_in": lambda screen: screen.drawing.zoom(1),
         "zoom_out": lambda screen: screen.drawing.zoom(-1),
         "zoom_reset": lambda screen: screen.drawing.zoom(0),

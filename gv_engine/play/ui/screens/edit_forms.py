@@ -409,7 +409,7 @@ def cell_form(screen: EditScreen) -> FormScreen:
         if name == "object":  # another one has other states and colours
             thing = {key: thing[key] for key in thing if key not in ("state", "color", "content")}
         entry = work.vocabulary.normalize_entry(thing)
-        work.edit(lambda _: work.map.paint([(cell, entry)], over=False))
+        work.edit(lambda _: work.map.paint([(cell, entry)], keeps_ground=False))
 
     (y, x), title = cell, format_cell(*cell).capitalize()
     return FormScreen(screen, title, make_fields, put_value, f"legend.{work.map.rows[y][x]}")

@@ -78,7 +78,7 @@ def _draw_brushes(
     side = line * 2
     rows = _list_palette_rows(brushes, max(1, rest.w // side))
     heights = [line if row.heading else side for row in rows]
-    chosen = next(index for index, row in enumerate(rows) if brushes.chosen in row.names)
+    chosen = next(index for index, row in enumerate(rows) if brushes.selected in row.names)
     first = find_first_row(heights, chosen, rest.h)
     painter.draw_scrollbar(groove, sum(heights[:first]), rest.h, sum(heights))
     tooltip = None
@@ -91,7 +91,7 @@ def _draw_brushes(
             slot = cut(row_rect, "left", side).inflate(-line // 4, -line // 4)
             if painter.add_hit_area(slot, partial(brushes.choose, name)):
                 tooltip = slot, describe_brush(screen, name)
-            painter.draw_card(slot, "accent" if name == brushes.chosen else "well")
+            painter.draw_card(slot, "accent" if name == brushes.selected else "well")
             symbol, size = brushes.symbol(name), slot.w - line // 3
             if symbol.facing is None:
                 picture = drawing.object_picture(symbol.kind, symbol.state, symbol.color, size)
@@ -146,7 +146,7 @@ def _draw_tooltip(painter: Painter, slot: Rect, text: str) -> None:
 def _draw_selected_brush(painter: Painter, rect: Rect, screen: EditScreen) -> None:
     """Draw into `rect` the name of the object selected for painting, and buttons for its next
     state, its next colour and the next tool."""
-    brushes, line, name = screen.brushes, painter.line_height, screen.brushes.chosen
+    brushes, line, name = screen.brushes, painter.line_height, screen.brushes.selected
     painter.draw_text(cut(rect, "top", line), to_words(name), size=1.1, is_name=True)
     states, colors = brushes.states(name), brushes.colors(name)
     texts = {
