@@ -39,11 +39,12 @@ from gv_engine.late_imports import find_plugins
 from gv_engine.rules import errors
 from gv_engine.scenario.documents.rule_errors import find_author_line, make_rule_error
 
-_OWN = (
+_CORE_COMMANDS = (
     *("play", "edit", "replay", "list", "new", "rules", "schema", "check", "solve", "compile"),
     *("splits", "view", "rollout", "record", "bench"),
 )
-COMMANDS = {name: f"gv_engine.cli.{'listing' if name == 'list' else name}" for name in _OWN}
+COMMANDS = {name: f"gv_engine.cli.{name}" for name in _CORE_COMMANDS}
+COMMANDS["list"] = "gv_engine.cli.listing"
 for _plugin in find_plugins():
     COMMANDS |= _plugin.commands
 """Modules of the commands by name, in the order of the help; those of plugins are the last.
@@ -73,14 +74,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         could not do its work, because of what was typed, a file or a rule; 130 after Ctrl-C, 143
         after SIGTERM in commands that handle it.
     """
-    words = sys.argv[1:] if arguments is None else arguments
-    parser = create_parser(words[:1] if words[:1] and words[0] in COMMANDS else COMMANDS)
-    for word in words[:1]:
-        parser.check_option(word)
-        if not word.startswith("-") and word not in COMMANDS:
-            meant = _OTHER_NAMES.get(word, word)
-            parser.error(f"no command {word!r}{errors.describe_allowed(meant, COMMANDS)}")
-    options = parser.parse_args(words or ["--help"])
+    if arguments is None:
+        arguments = sys.argv[1:]
+    command = arguments[0] if arguments else "--help"
+    parser = create_parser([command] if command in COMMANDS else COMMANDS)
+    parser.check_option(command)
+    if not command.startswith("-") and command not in COMMANDS:
+        meant = _OTHER_NAMES.get(command, command)
+        parser.error(f"no command {command!r}{errors.describe_allowed(meant, COMMANDS)}")
+    options = parser.parse_args(arguments or ["--help"])
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
         warnings.simplefilter("default", RuntimeWarning)

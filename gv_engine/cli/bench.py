@@ -24,7 +24,7 @@ from gv_engine.envs.backends.seeding import make_rng
 from gv_engine.envs.environment import GridEnv
 from gv_engine.envs.multi_agent import AgentsVectorEnv
 from gv_engine.envs.vector_environment import GridVectorEnv
-from gv_engine.rules.errors import BuiltInDoesNotCompileError, DoesNotCompileError
+from gv_engine.rules.errors import BuiltInDoesNotCompileError, DoesNotCompileError, format_count
 from gv_engine.scenario.scenario import Scenario
 
 _DEFAULT = "keydoor-9x9"
@@ -64,28 +64,29 @@ def measure(
     """
     if scenario.layout.agents > 1:
         yield "agents that act in a step", str(scenario.layout.agents)
-    world, worlds = "compiled", f"{num_envs:,} worlds"
-    began = time.perf_counter()
+    world, label = "compiled", f"{num_envs:,} worlds"
+    start = time.perf_counter()
     try:
         _make_vector_env(scenario, 1, world=world).reset(seed=0)
-        yield "compiled, seconds", f"{time.perf_counter() - began:.2f}"
+        yield "compiled, seconds", f"{time.perf_counter() - start:.2f}"
     except BuiltInDoesNotCompileError:
         raise
     except DoesNotCompileError as error:
         cli.complain(error)
-        world, worlds = "object", f"{num_envs:,} object worlds"
-        threads = 1  # objects take turns
+        world, label = "object", f"{num_envs:,} object worlds"
+        threads = 1  # more threads do not step objects faster
     yield "one object world, steps per second", f"{_measure_env(scenario, 'object', seconds):,.0f}"
     if world == "compiled":
         yield "one world, steps per second", f"{_measure_env(scenario, world, seconds):,.0f}"
     envs = _make_vector_env(scenario, num_envs, world=world)
-    yield f"{worlds}, resets per second", f"{_measure_resets(envs, seconds):,.0f}"
-    number = 1
-    while number <= threads:
-        envs = _make_vector_env(scenario, num_envs, world=world, num_threads=number)
-        name = f", {number} thread{'s' if number > 1 else ''}" if world == "compiled" else ""
-        yield f"{worlds}{name}, steps per second", f"{_measure_vector_env(envs, seconds):,.0f}"
-        number = threads if number < threads < 2 * number else 2 * number
+    envs.reset(seed=0)
+    resets = num_envs * _measure_rate(envs.reset, seconds)
+    yield f"{label}, resets per second", f"{resets:,.0f}"
+    powers_of_two = (2**k for k in range(threads.bit_length()))
+    for num_threads in sorted({*powers_of_two, threads}):
+        envs = _make_vector_env(scenario, num_envs, world=world, num_threads=num_threads)
+        suffix = f", {format_count(num_threads, 'thread')}" if world == "compiled" else ""
+        yield f"{label}{suffix}, steps per second", f"{_measure_vector_env(envs, seconds):,.0f}"
     memory = scenario.layout.dtype.itemsize + _count_output_bytes(envs) / num_envs
     yield "memory per world, KiB", f"{memory / 1024:.2f}"
 
@@ -103,7 +104,7 @@ def _count_output_bytes(envs: _VectorEnv) -> int:
     arrays that it returns."""
     values: list[Any] = [envs.step(np.zeros((envs.num_envs, *envs.agent_shape), np.int64))]
     sizes: dict[int, int] = {}  # by identity, as an array may be returned twice
-    for value in values:
+    for value in values:  # the loop adds nested values
         if isinstance(value, np.ndarray):
             sizes[id(value)] = value.nbytes
         elif isinstance(value, dict | tuple):
@@ -135,21 +136,16 @@ def _measure_vector_env(envs: _VectorEnv, seconds: float) -> float:
     envs.reset(seed=0)
     size = (_NUM_ACTIONS, envs.num_envs, *envs.agent_shape)
     actions = make_rng(0, "actions").integers(len(envs.scenario.actions), size=size)
-    turns = cycle(actions)
-    return envs.num_envs * _measure_rate(lambda: envs.step(next(turns)), seconds)
-
-
-def _measure_resets(envs: _VectorEnv, seconds: float) -> float:
-    envs.reset(seed=0)
-    return envs.num_envs * _measure_rate(envs.reset, seconds)
+    actions_of_steps = cycle(actions)
+    return envs.num_envs * _measure_rate(lambda: envs.step(next(actions_of_steps)), seconds)
 
 
 def _measure_rate(function: Callable[[], object], seconds: float) -> float:
     """Return how many times per second `function` can be called, measured for `seconds` after a
     first call."""
     function()
-    done, began = 0, time.perf_counter()
-    while time.perf_counter() - began < seconds:
+    num_calls, start = 0, time.perf_counter()
+    while time.perf_counter() - start < seconds:
         function()
-        done += 1
-    return done / (time.perf_counter() - began)
+        num_calls += 1
+    return num_calls / (time.perf_counter() - start)

@@ -31,8 +31,8 @@ from gv_engine.scenario.library import find_ref, list_built_in_grids
 from gv_engine.scenario.plugin import AnyScenario, CheckPlan, get_plugin, list_schedule_systems
 from gv_engine.scenario.storage.files import path_exists
 
-_NUM_TRIED = 5
-"""Number of levels that are reset for each other value of a parameter."""
+_NUM_LEVELS = 5
+"""Levels that are reset for each other value of a parameter."""
 
 
 def add_options(parser: cli.CommandParser) -> None:
@@ -70,25 +70,23 @@ def _check(options: argparse.Namespace) -> int:
     source, settings = options.scenario, cli.scenario_options(options)
     find_scenario_ref(source)  # an unknown name is no finding
     try:
-        sources = (
-            _sample_levels(source, settings, options.sample, options.seed)
-            if options.sample
-            else find_sources(source, settings)
-        )
+        if options.sample:
+            sources = _sample_levels(source, settings, options.sample, options.seed)
+        else:
+            sources = find_sources(source, settings)
         scenarios = [load_scenario(source, **settings) for source in sources]
     except ScenarioError as error:
         print(error, file=sys.stderr)
         return 1
-    results = []
+    exit_code = 0
     for source, scenario in zip(sources, scenarios, strict=True):
         level = scenario.document.pack_level
         if len(sources) > 1:
             cli.say(f"{source}: {level.credit}" if level else source)
-        faults = _check_scenario(scenario, options, source)
-        for fault in faults:
+        for fault in _check_scenario(scenario, options, source):
             cli.complain(f"{source}: {fault}" if len(sources) > 1 else fault)
-        results.append(bool(faults))
-    return int(any(results))
+            exit_code = 1
+    return exit_code
 
 
 def _sample_levels(source: str, settings: Mapping[str, Any], count: int, seed: int) -> list[str]:
@@ -99,12 +97,12 @@ def _sample_levels(source: str, settings: Mapping[str, Any], count: int, seed: i
     Raises:
         UsageError: `source` is no pack. `ScenarioError`: there is no such scenario.
     """
-    if not (number := len(find_pack(source, settings))):
+    if not (num_levels := len(find_pack(source, settings))):
         load_scenario(source, **settings)  # raises a ScenarioError if there is none
         raise cli.UsageError(f"--sample chooses levels of a pack, and {source} is not a pack")
-    chosen = np.sort(np.random.default_rng(seed).permutation(number)[:count] + 1)
-    levels = [f"{source}#{each}" for each in chosen]
-    cli.say(f"of {number:,} levels, {len(levels)} by seed {seed}: {', '.join(levels)}")
+    sampled = np.sort(np.random.default_rng(seed).permutation(num_levels)[:count] + 1)
+    levels = [f"{source}#{number}" for number in sampled]
+    cli.say(f"of {num_levels:,} levels, {len(levels)} by seed {seed}: {', '.join(levels)}")
     return [source, *levels]
 
 
@@ -168,11 +166,13 @@ def _check_scenario(scenario: AnyScenario, options: argparse.Namespace, source: 
     for title, schedule in hooks.list_schedules(scenario):
         systems = list_schedule_systems(schedule)
         cli.print_table(("phase", "system", "where"), systems, f"{title}: systems in their order")
-    how = options.episodes, options.seed, options.limit, options.quick, options.policy or ""
-    report = hooks.check_scenario(scenario, CheckPlan(*how))
+    plan = CheckPlan(
+        options.episodes, options.seed, options.limit, options.quick, options.policy or ""
+    )
+    report = hooks.check_scenario(scenario, plan)
     working, faults = _try_parameter_values(scenario, options, source)
-    begun = [("begun", ", ".join(working))] if working else []
-    cli.print_table(("", ""), [*report.facts, *begun])
+    tried = [("begun", ", ".join(working))] if working else []
+    cli.print_table(("", ""), [*report.facts, *tried])
     return [*report.faults, *faults]
 
 
@@ -185,11 +185,13 @@ def _try_parameter_values(
     settings = cli.scenario_options(options)
     working, faults = [], []
     for parameter in scenario.document.parameters:
-        for value in parameter.other_values if parameter.name not in settings else ():
+        if parameter.name in settings:
+            continue
+        for value in parameter.other_values:
             setting = f"{parameter.name}={value}"
             try:
                 variant = load_playable(source, **settings, **{parameter.name: value})
-                for number in range(_NUM_TRIED):
+                for number in range(_NUM_LEVELS):
                     Game(variant, options.seed + number)
                 working.append(setting)
             except GVEngineError as error:

@@ -61,34 +61,34 @@ class CommandParser(argparse.ArgumentParser):
     """
 
     def error(self, message: str) -> NoReturn:
-        """Print `message`, and exit with code 2."""
+        """Print argparse's `message` in plainer words, and exit with code 2."""
         message = message.removeprefix("argument ")
-        name, _, rest = message.partition(": ")
+        name, _, problem = message.partition(": ")
         if message.startswith("the following arguments are required"):
-            examples = (line.strip() for line in (self.epilog or "").splitlines())
-            example = next((line for line in examples if line.startswith(self.prog)), "")
-            message = f"{rest} is missing" + f", as in `{example}`" * bool(example)
-        elif rest == "expected one argument":
+            lines = (line.strip() for line in (self.epilog or "").splitlines())
+            examples = [f", as in `{line}`" for line in lines if line.startswith(self.prog)]
+            message = f"{problem} is missing{''.join(examples[:1])}"
+        elif problem == "expected one argument":
             action = self._option_string_actions[name.split("/")[0]]
             message = f"{name} needs a value {action.metavar}: {action.help}"
         self.exit(2, escape_unprintable(f"{self.prog}: {message} (see {self.prog} --help)\n"))
 
-    def check_option(self, word: str) -> None:
-        """Exit with an error if `word` has the form of an option, and there is none of this
-        name."""
-        name, known = word.partition("=")[0], self._option_string_actions
-        if _OPTION.fullmatch(name) and not any(each.startswith(name) for each in known):
-            self.error(f"no option {name!r}{suggest_similar(name, known, 0.7)}")
+    def check_option(self, argument: str) -> None:
+        """Exit with an error if `argument` has the form of an option, and no option begins like
+        it."""
+        name, options = argument.partition("=")[0], self._option_string_actions
+        if _OPTION.fullmatch(name) and not any(option.startswith(name) for option in options):
+            self.error(f"no option {name!r}{suggest_similar(name, options, 0.7)}")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Return the parsed words and []; exit with an error if a word is unknown."""
-        if not self._subparsers:  # which check their own words
-            for word in takewhile("--".__ne__, args or ()):
-                self.check_option(word)
-        found, unknown = super().parse_known_args(args, namespace)
+        """Return the parsed arguments and []; exit with an error if an argument is unknown."""
+        if not self._subparsers:  # which check their own arguments
+            for argument in takewhile("--".__ne__, args or ()):
+                self.check_option(argument)
+        parsed, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"found the word {unknown[0]!r}, which is one too many")
-        return found, unknown
+        return parsed, unknown
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """Write `message` to `file`; exit with code 2 if it is stdout and cannot be written, where
@@ -114,9 +114,7 @@ class CommandParser(argparse.ArgumentParser):
         group: argparse._ActionsContainer | None = None,
         **more: Any,
     ) -> None:
-        """Add an option with a value to the parser, or to its `group` of options. `usage` is as
-        `--seed S`, `parse` converts the text to the value, `text` is the help, and `more` goes to
-        argparse's `add_argument`.
+        """Add an option with a value to the parser, or to its `group` of options.
 
         Args:
             usage: option and name of the value, as `--seed S`.
@@ -126,9 +124,12 @@ class CommandParser(argparse.ArgumentParser):
             group: group of options that the option belongs to.
             more: further arguments of `add_argument`.
         """
-        (name, metavar), parent = usage.split(), group or self
-        text += f" (default: {default:,})" if isinstance(default, int | float) else ""
-        parent.add_argument(name, metavar=metavar, type=parse, default=default, help=text, **more)
+        name, metavar = usage.split()
+        if isinstance(default, int | float):
+            text += f" (default: {default:,})"
+        (group or self).add_argument(
+            name, metavar=metavar, type=parse, default=default, help=text, **more
+        )
 
     def add_flag(
         self,
@@ -172,8 +173,8 @@ class CommandParser(argparse.ArgumentParser):
         self.add_flag("--no-code", text, group, dest="code", action="store_false")
 
     def add_policy(self, default: str | None = "random", more: str = "") -> None:
-        """Add the option --policy. `more` is added to the list of values in its help; if `default`
-        is None, the help says that the user plays unless the option is given."""
+        """Add the option --policy. The text `more` is added to the list of values in its help; if
+        `default` is None, the help says that the user plays unless the option is given."""
         text = (
             "random: uniform over all actions; valid: uniform over actions that have an effect; "
             "bot: follows BabyAI's missions; trained: the policy that comes with some scenarios; "
@@ -192,11 +193,11 @@ class CommandParser(argparse.ArgumentParser):
     def add_ray(self, text: str) -> None:
         """Add the option --ray for work on a Ray cluster; `text` says in the help what runs
         there."""
-        text += (
-            " on the machines of a Ray cluster; auto: the cluster of this machine; without "
+        places = (
+            "on the machines of a Ray cluster; auto: the cluster of this machine; without "
             "ADDRESS: the cores of this machine (needs the extra ray)"
         )
-        self.add_option("--ray ADDRESS", str, text, nargs="?", const="local")
+        self.add_option("--ray ADDRESS", str, f"{text} {places}", nargs="?", const="local")
 
     def add_pictures(self) -> None:
         """Add the options --view, --fps and --cell: view, steps per second and cell size of
@@ -301,36 +302,36 @@ def parse_text(text: str) -> str:
     return text
 
 
-def parse_at_most(most: int, parse: Callable[[str], int], text: str) -> int:
+def parse_at_most(maximum: int, parse: Callable[[str], int], text: str) -> int:
     """Return `parse(text)`, a whole number; raise an argparse error if it is greater than
-    `most`."""
+    `maximum`."""
     number = parse(text)
-    if number > most:
+    if number > maximum:
         shown = shorten(str(number), 40)
-        raise argparse.ArgumentTypeError(f"found {shown}, allowed are at most {most}")
+        raise argparse.ArgumentTypeError(f"found {shown}, allowed are at most {maximum}")
     return number
 
 
-def _parse_at_least(least: int, text: str) -> int:
+def _parse_at_least(minimum: int, text: str) -> int:
     """Return `text` as a whole number; raise an argparse error for another text, or a number below
-    `least`."""
+    `minimum`."""
     with suppress(ValueError):  # the same message
         number = int(Decimal(text)) if _POWER.fullmatch(text) else int(text)
-        if number >= least:
+        if number >= minimum:
             return number
     raise argparse.ArgumentTypeError(
-        f"found {shorten(text, 40)!r}, expected a whole number from {least} on"
+        f"found {shorten(text, 40)!r}, expected a whole number from {minimum} on"
     )
 
 
-def _parse_positive_float(most: float, expected: str, text: str) -> float:
-    """Return `text` as a number greater than 0 and at most `most`; raise an argparse error for
+def _parse_positive_float(maximum: float, expected: str, text: str) -> float:
+    """Return `text` as a number greater than 0 and at most `maximum`; raise an argparse error for
     another text. `expected` describes the allowed numbers in the error message."""
     try:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not 0 < value <= most:
+    if not 0 < value <= maximum:
         raise argparse.ArgumentTypeError(f"found {text!r}, expected {expected}")
     return value
 
@@ -355,14 +356,15 @@ def say(message: str) -> None:
 # ---- pictures ------------------------------------------------------------------------------------
 
 
-def check_picture_name(out: Path, *others: str) -> None:
+def check_picture_name(out: Path, *other_suffixes: str) -> None:
     """Raise an error if the suffix of the file name `out` is no picture or video format that can be
-    written, and none of `others`.
+    written, and none of `other_suffixes`.
 
     Raises:
         UsageError: the suffix is unknown.
     """
-    if out.suffix.lower() not in (allowed := (*FORMATS, *others)):
+    allowed = *FORMATS, *other_suffixes
+    if out.suffix.lower() not in allowed:
         raise UsageError(f"{out}: the name must end with {', '.join(allowed)}")
 
 
@@ -445,11 +447,11 @@ def handling_sigterm() -> Iterator[None]:
 
     signals: list[int] = []
 
-    def end(number: int, frame: FrameType | None) -> None:
+    def terminate(number: int, frame: FrameType | None) -> None:
         signals.append(number)
         raise Terminated
 
-    old_handler = signal.signal(signal.SIGTERM, end)
+    old_handler = signal.signal(signal.SIGTERM, terminate)
     try:
         yield
     except KeyboardInterrupt:
@@ -496,8 +498,9 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
     """
     titles = [escape_unprintable(column.removesuffix(">")) for column in columns]
     texts = [[escape_unprintable(str(value)) for value in row] for row in rows]
+    has_titles = any(titles)
     if not sys.stdout.isatty():
-        for row in [titles, *texts] if any(titles) else texts:
+        for row in [titles, *texts] if has_titles else texts:
             print(*row, sep="\t")
         return
     # imported here: rich takes a tenth of a second to import
@@ -508,10 +511,11 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
 
     # a `Text`, because names may contain rich's markup
     title_text = Text(escape_unprintable(title), "table.title") if title else None
-    table = Table(title=title_text, title_justify="left", box=box.SIMPLE_HEAD)
-    table.show_header = any(titles)
-    for column, head in zip(columns, titles, strict=True):
-        table.add_column(Text(head), justify="right" if column.endswith(">") else "left")
+    table = Table(
+        title=title_text, title_justify="left", box=box.SIMPLE_HEAD, show_header=has_titles
+    )
+    for column, column_title in zip(columns, titles, strict=True):
+        table.add_column(Text(column_title), justify="right" if column.endswith(">") else "left")
     for row in texts:
         table.add_row(*map(Text, row))
     Console().print(table)

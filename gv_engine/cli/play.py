@@ -42,8 +42,8 @@ from gv_engine.scenario.readers.map import format_reward
 from gv_engine.scenario.scenario import Scenario
 
 _DEFAULT = "keydoor-9x9"
-_NAMES_AGENTS = re.compile("[^/]+=").match
-"""Match of a policy argument that names agents, as `bob=random`."""
+_NAMES_AGENTS = re.compile("[^/]+=")
+"""Beginning of a policy argument that names agents, such as `bob=random`."""
 
 
 def add_options(parser: cli.CommandParser) -> None:
@@ -80,14 +80,14 @@ def run(options: argparse.Namespace) -> int:
     # errors are printed before the window opens; the window asks whether to stop slow rules
     has_source = _has_source(options) or options.policy or options.race
     with _make_slow_rule_watchdog():
-        make_session = _session_factory(options) if has_source else None
+        make_session = _make_session_factory(options) if has_source else None
     pack = _find_pack(options)
     session: Session | None = None
     autoplayer: Autoplayer | None = None
     opponent: Opponent | None = None
     with suppress(Stopped, StoppedError), Watchdog(PATIENCE, lambda rule: True):
         session = make_session and make_session()
-        if session and (policy := _policy_of_all_agents(options)):
+        if session and (policy := _get_policy_of_all_agents(options)):
             autoplayer = make_autoplayer(session, policy)
         if session and options.race:
             opponent = Opponent.load(options.race, session)
@@ -143,8 +143,8 @@ def _find_pack(options: argparse.Namespace) -> Entry | None:
     """Return the pack of levels that the options name, so that the player can choose a level.
     Return None if the options name something else, such as one level, or set a seed, a policy, a
     race or a parameter, so that play starts at once."""
-    asks_for_game = options.seed is not None or options.policy or options.race or options.settings
-    if asks_for_game or not options.scenario or options.snapshot:
+    starts_at_once = options.seed is not None or options.policy or options.race or options.settings
+    if starts_at_once or not options.scenario or options.snapshot:
         return None
     entry = Entry(options.scenario, "")
     return entry if entry.levels else None
@@ -162,30 +162,31 @@ def begin_session(options: argparse.Namespace) -> Session:
         UsageError: options do not go together, or the file has no such row.
     """
     with _make_slow_rule_watchdog():
-        session = _session_factory(options)()
-    policy = _policy_of_all_agents(options)
+        session = _make_session_factory(options)()
+    policy = _get_policy_of_all_agents(options)
     return _play_to_end(session, policy) if policy else session
 
 
-def _policy_of_all_agents(options: argparse.Namespace) -> str:
-    return "" if options.policy is None or _NAMES_AGENTS(options.policy) else str(options.policy)
+def _get_policy_of_all_agents(options: argparse.Namespace) -> str:
+    policy: str = options.policy or ""
+    return "" if _NAMES_AGENTS.match(policy) else policy
 
 
 def _make_slow_rule_watchdog() -> Watchdog:
     """Return a watchdog that prints a message about the first rule that runs for more than two
     seconds, but never stops a rule."""
-    named_rules: list[StuckRule] = []
+    slow_rules: list[StuckRule] = []
 
-    def print_name(rule: StuckRule) -> bool:
-        if not named_rules:
+    def report_first_rule(rule: StuckRule) -> bool:
+        if not slow_rules:
             cli.complain(f"{rule} has been running for {rule.seconds:.0f} s. Ctrl-C: stop it")
-        named_rules.append(rule)
+        slow_rules.append(rule)
         return False
 
-    return Watchdog(PATIENCE, print_name)
+    return Watchdog(PATIENCE, report_first_rule)
 
 
-def _session_factory(options: argparse.Namespace) -> Callable[[], Session]:
+def _make_session_factory(options: argparse.Namespace) -> Callable[[], Session]:
     """Load the scenario or saved world that the options name, and return a function that begins a
     session with it."""
     settings = cli.scenario_options(options)
@@ -193,7 +194,7 @@ def _session_factory(options: argparse.Namespace) -> Callable[[], Session]:
         if options.row is not None:
             raise cli.UsageError(f"--row {options.row} selects a world of a file: add --from FILE")
         playable = load_playable(options.scenario or _DEFAULT, **settings)
-        if options.policy and _NAMES_AGENTS(options.policy):
+        if options.policy and _NAMES_AGENTS.match(options.policy):
             return partial(_begin_with_partners, playable, options.policy, options.seed)
         return partial(Session, playable, options.seed)
     if options.policy:
@@ -209,8 +210,8 @@ def _session_factory(options: argparse.Namespace) -> Callable[[], Session]:
             f"--from takes a file of snapshots, and {options.snapshot} is a rollout: "
             f"`gv-engine replay {options.snapshot}` shows it"
         )
-    named = Scenario.load(options.scenario, **settings) if options.scenario else None
-    scenario, rows = snapshots.load(options.snapshot, named, **cli.consent(options))
+    given = Scenario.load(options.scenario, **settings) if options.scenario else None
+    scenario, rows = snapshots.load(options.snapshot, given, **cli.consent(options))
     row = options.row or 0
     if row >= len(rows):
         raise cli.UsageError(
@@ -237,28 +238,27 @@ def _begin_with_partners(scenario: Playable, policies: str, seed: int | None) ->
     """Return a session of `scenario` in which policies act for the agents named in `policies`, such
     as `ann=random`, and human players for all other agents. Without a `seed` the level is
     random."""
-    game = Session(scenario, seed)
+    session = Session(scenario, seed)
     for name, policy in policies_by_agent(policies, scenario.agent_group).items():
-        game.assign_policy(name, load_policy(policy, 1, len(game.actions), scenario=scenario))
-    return game
+        session.assign_policy(name, load_policy(policy, 1, len(session.actions), scenario=scenario))
+    return session
 
 
 def _begin_from_row(scenario: Scenario, row: NDArray[Any]) -> Session:
-    game = Session(scenario)
-    game.restore(row)
-    return game
+    session = Session(scenario)
+    session.restore(row)
+    return session
 
 
-def _print_summaries(games: Iterable[Session]) -> None:
-    for game in games:
-        for title, titled in groupby(game.titled_summaries, key=itemgetter(0)):
-            cli.say(f"{title}: {'; '.join(summarize_episode(played) for _, played in titled)}")
+def _print_summaries(sessions: Iterable[Session]) -> None:
+    for session in sessions:
+        for title, pairs in groupby(session.titled_summaries, key=itemgetter(0)):
+            cli.say(f"{title}: {'; '.join(summarize_episode(summary) for _, summary in pairs)}")
 
 
-def summarize_episode(played: EpisodeSummary) -> str:
-    """Return a short text about the episode `played` with its seed, end, return and number of
-    steps."""
-    steps = format_count(played.steps, "step")
-    ending = played.ending.rstrip("!.") or "left"
+def summarize_episode(episode: EpisodeSummary) -> str:
+    """Return a short text about an episode with its seed, end, return and number of steps."""
+    steps = format_count(episode.steps, "step")
+    ending = episode.ending.rstrip("!.") or "left"
     ending = ending[0].lower() + ending[1:]
-    return f"seed {played.seed}, {ending}, return {format_reward(played.total)} in {steps}"
+    return f"seed {episode.seed}, {ending}, return {format_reward(episode.total)} in {steps}"

@@ -32,10 +32,11 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from gv_engine.cli import options as cli
 from gv_engine.cli.replay import load_verified
@@ -44,7 +45,7 @@ from gv_engine.envs.rollout.episode_folder import EpisodeFolder, read
 from gv_engine.envs.rollout.episode_stats import EpisodeStats, EpisodeValues, estimate_success
 from gv_engine.envs.rollout.policy import ActionSequence, load_policies, policy_digest
 from gv_engine.envs.rollout.rollout import FinishedEpisode
-from gv_engine.envs.rollout.shards import Job
+from gv_engine.envs.rollout.shards import Job, Shard
 from gv_engine.play.session.autoplay import SOLVER
 from gv_engine.play.session.episode import Playable
 from gv_engine.play.session.watchdog import force_exit_after
@@ -52,7 +53,7 @@ from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.scenario.plugin import AnyScenario
 from gv_engine.scenario.scenario import Scenario
 
-# ---- ways ----------------------------------------------------------------------------------------
+# ---- action sequences ----------------------------------------------------------------------------
 
 _SOLVER_SECONDS = 10.0
 """Seconds of search for each level."""
@@ -82,24 +83,25 @@ def find_action_sequences(
             raise cli.UsageError(
                 f"--from-replays determines the episodes: leave {conflicting[0]} out"
             )
-        sequences = tuple(_sequences_of_replays(cast(Playable, loaded), options.replays))
+        sequences = tuple(_iter_replay_sequences(cast(Playable, loaded), options.replays))
     else:
         if not isinstance(loaded, Scenario) or loaded.layout.agents > 1:
             raise cli.UsageError(f"{loaded.name}: the solver solves only grids of one agent")
         first = options.seed + options.first
         with cli.progress("levels", episodes) as advance:
-            sequences = tuple(_sequences_of_solver(loaded, levels, first, episodes, advance))
+            sequences = tuple(_iter_solver_sequences(loaded, levels, first, episodes, advance))
     if not sequences:
         raise cli.UsageError(f"{loaded.name}: no episode is left")
     return sequences
 
 
-def _sequences_of_replays(scenario: Playable, files: list[Path]) -> Iterator[ActionSequence]:
+def _iter_replay_sequences(scenario: Playable, files: list[Path]) -> Iterator[ActionSequence]:
     """Yield the actions of each replay in `files`, after a check that `scenario` gives the recorded
     states. Print which replays are left out."""
     for file in files:
         game = load_verified(file, scenario)
-        replay, actions = game.replay(), list[Any]()
+        replay = game.replay()
+        actions: list[Any] = []
         try:
             for step in replay.steps:
                 actions.append(game.action_indices(step.action))
@@ -113,7 +115,7 @@ def _sequences_of_replays(scenario: Playable, files: list[Path]) -> Iterator[Act
             cli.complain(f"{file} is left out: the episode has no end")
 
 
-def _sequences_of_solver(
+def _iter_solver_sequences(
     scenario: Scenario,
     levels: LevelSet | None,
     first: int,
@@ -176,16 +178,97 @@ def add_options(parser: cli.CommandParser) -> None:
     parser.add_ray("play the episodes")
 
 
+class _Plan(NamedTuple):
+    """Rollout that the options ask for.
+
+    Attributes:
+        job: rollout.
+        first: number of its first episode.
+        episodes: number of episodes.
+        levels: levels to play; None for the levels of the seeds from `--seed` on.
+    """
+
+    job: Job
+    first: int
+    episodes: int
+    levels: LevelSet | None
+
+
 @cli.handling_sigterm()
 def run(options: argparse.Namespace) -> int:
     """Run the command `rollout`: play the episodes, save their steps, print statistics, and return
     the exit code."""
-    loaded = load_scenario(options.scenario, **cli.scenario_options(options))
+    plan = _make_plan(options)
+    try:
+        env = plan.job.make_env(1 if options.ray else plan.job.num_envs)
+    except ValueError as error:
+        prefix = f"--representation {options.representation}: " if options.representation else ""
+        raise cli.UsageError(f"{prefix}{error}") from None
+    policy = plan.job.make_policy(env)
+    if options.ray:
+        from gv_engine.envs.rollout import on_ray  # imported here: Ray takes seconds to import
+
+        on_ray.connect(options.ray)
+    folder = _open_folder(options, env, plan) if options.out else None
+    results = _Results(EpisodeStats(), folder)
+    stats, num_old_episodes = results.stats, folder.episodes if folder else 0
+    if num_old_episodes:
+        stats.add_folder(env.scenario, read(options.out, check=False)[0])
+    old_counts = stats.episodes, stats.steps
+    remaining = plan.first + num_old_episodes, plan.episodes - num_old_episodes
+    start, code = time.perf_counter(), 0
+    try:
+        with (
+            cli.handling_sigterm(),  # Ray replaces the handler of SIGTERM
+            force_exit_after(
+                _MAX_WAIT, "interrupted in a compiled step that does not come to an end"
+            ),
+            cli.progress("episodes", plan.episodes) as advance,
+        ):
+            results.advance = advance
+            advance(num_old_episodes)
+            if options.ray:
+                for shard in on_ray.play_shards(plan.job, *remaining, options.ray):
+                    results.add_shard(shard)
+            elif num_old_episodes < plan.episodes:
+                results.add_episodes(plan.job.play(env, policy, *remaining))
+    except KeyboardInterrupt as interrupt:
+        code = cli.exit_code(interrupt)
+    except Exception:
+        results.remove_empty_folder()
+        raise
+    finally:
+        try:
+            if results.folder:
+                results.folder.close(complete=stats.episodes >= plan.episodes)
+        finally:
+            env.close()
+    seconds = time.perf_counter() - start
+    rows = stats.rows(plan.job.scenario.reward_names, seconds, old_counts)
+    if plan.levels:
+        rows.append(("levels", f"{options.levels}, {len(plan.levels.seeds):,}"))
+        if "success" in stats.ends:
+            rate = estimate_success(stats.ends["success"], stats.episodes)
+            rows.append(("success, 95 % interval", f"{rate.low:.1%} to {rate.high:.1%}"))
+    cli.print_table(("", ">"), rows, plan.job.scenario.name)
+    if stats.episodes >= plan.episodes:
+        return 0  # also if Ctrl-C came in the last moment
+    saved = f", {folder.episodes} of them in {options.out}" if folder else ""
+    cli.complain(f"interrupted after {stats.episodes} of {plan.episodes} episodes{saved}")
+    return code
+
+
+def _make_plan(options: argparse.Namespace) -> _Plan:
+    """Return the rollout that the options ask for; print which episodes are left out.
+
+    Raises:
+        UsageError: options do not go together.
+    """
+    scenario = load_scenario(options.scenario, **cli.scenario_options(options))
     if options.resume and not options.out:
         raise cli.UsageError("--resume continues a folder: name it by --out")
-    scenario = loaded
     if not options.replays:
-        scenario = cli.require_step_limit(loaded, options.max_steps, "give --max-steps")
+        scenario = cli.require_step_limit(scenario, options.max_steps, "give --max-steps")
     env_options: dict[str, Any] = {}
     levels: LevelSet | None = None
     if options.levels is not None:
@@ -195,111 +278,93 @@ def run(options: argparse.Namespace) -> int:
         levels = env_options["levels"] = level_set(grid, options.levels)
     episodes = options.episodes or (len(levels.seeds) if levels else _EPISODES)
     sequences: tuple[ActionSequence, ...] = ()
-    if options.replays or options.policy == SOLVER:
+    if options.replays or options.policy == SOLVER:  # each sequence has its seed
         env_options = {}
         scenario = levels.scenario if levels else scenario
         sequences = find_action_sequences(options, scenario, levels, episodes)
         episodes = len(sequences)
-    num_envs, out = min(options.num_envs, episodes), options.out
     if options.representation:
         env_options["observation_representation"] = options.representation
-    played = scenario, options.policy, options.seed, num_envs, options.threads
-    job = Job(*played, out is not None, options.masks, env_options, sequences)
-    try:
-        env = job.make_env(1 if options.ray else num_envs)
-    except ValueError as error:
-        prefix = f"--representation {options.representation}: " * bool(options.representation)
-        raise cli.UsageError(f"{prefix}{error}") from None
-    policy = job.make_policy(env)
-    if options.ray:
-        from gv_engine.envs.rollout import on_ray  # imported here: Ray takes seconds to import
-
-        on_ray.connect(options.ray)
-    folder: EpisodeFolder | None = None
-    if options.resume and (old := read(out, check=False)[1]["episodes"]) > episodes:
-        raise cli.UsageError(f"{out} has {old} episodes; give --episodes {old} or more")
-    if out:
-        about = _describe_rollout(options, levels)
-        with cli.delaying_signals():
-            folder = EpisodeFolder(out, env, about, options.resume, options.masks)
-    old_episodes = folder.episodes if folder else 0
-    first, remaining = old_episodes, episodes - old_episodes
-    if not sequences:
-        first += options.first
-    stats = EpisodeStats()
-    if folder and old_episodes:
-        stats.add_folder(env.scenario, read(out, check=False)[0])
-    old = stats.episodes, stats.steps
-    start, code = time.perf_counter(), 0
-    written = start
-    try:
-        with (
-            cli.handling_sigterm(),  # Ray replaces the handler of SIGTERM
-            force_exit_after(
-                _MAX_WAIT, "interrupted in a compiled step that does not come to an end"
-            ),
-            cli.progress("episodes", episodes) as advance,
-        ):
-            advance(old_episodes)
-            if options.ray:
-                for shard in on_ray.play_shards(job, first, remaining, options.ray):
-                    with cli.delaying_signals():
-                        if folder:
-                            folder.extend(shard.rows)
-                        stats.add(shard.values)
-                    advance(len(shard.values.lengths))
-            elif remaining > 0:
-                finished: list[FinishedEpisode] = []
-                try:
-                    for episode in job.play(env, policy, first, remaining):
-                        finished.append(episode)
-                        if len(finished) == _BURST or time.perf_counter() > written + _MAX_DELAY:
-                            advance(_add_episodes(finished, stats, folder))
-                            written = time.perf_counter()
-                finally:  # also those before Ctrl-C
-                    advance(_add_episodes(finished, stats, folder))
-    except KeyboardInterrupt as interrupt:
-        code = cli.exit_code(interrupt)
-    except Exception:  # without a complete episode there is nothing to resume
-        if folder and not stats.episodes:
-            folder.remove()
-            folder = None
-        raise
-    finally:
-        try:
-            if folder:
-                folder.close(complete=stats.episodes >= episodes)
-        finally:
-            env.close()
-    seconds = time.perf_counter() - start
-    rows = stats.rows(scenario.reward_names, seconds, old)
-    if levels:
-        rows.append(("levels", f"{options.levels}, {len(levels.seeds):,}"))
-        if "success" in stats.ends:
-            rate = estimate_success(stats.ends["success"], stats.episodes)
-            rows.append(("success, 95 % interval", f"{rate.low:.1%} to {rate.high:.1%}"))
-    cli.print_table(("", ">"), rows, scenario.name)
-    if (done := stats.episodes) < episodes:
-        note = f", {folder.episodes} of them in {out}" if folder else ""
-        cli.complain(f"interrupted after {done} of {episodes} episodes{note}")
-        return code
-    return 0
+    job = Job(
+        scenario,
+        options.policy,
+        options.seed,
+        num_envs=min(options.num_envs, episodes),
+        workers=options.threads,
+        keep=options.out is not None,
+        masks=options.masks,
+        options=env_options,
+        sequences=sequences,
+    )
+    return _Plan(job, 0 if sequences else options.first, episodes, levels)
 
 
-def _add_episodes(
-    finished: list[FinishedEpisode], stats: EpisodeStats, folder: EpisodeFolder | None
-) -> int:
-    """Add all episodes of the list `finished` to the statistics, and to the folder if there is one;
-    empty the list, and return how many they were. Signals are delayed until this is done."""
+def _open_folder(options: argparse.Namespace, env: Any, plan: _Plan) -> EpisodeFolder:
+    """Return the folder `--out`, new or with `--resume` that of an unfinished rollout.
+
+    Raises:
+        UsageError: it has more episodes than the rollout.
+    """
+    out = options.out
+    if options.resume and (number := read(out, check=False)[1]["episodes"]) > plan.episodes:
+        raise cli.UsageError(f"{out} has {number} episodes; give --episodes {number} or more")
+    description = _describe_rollout(options, plan.levels)
     with cli.delaying_signals():
-        episodes = [*finished]
-        finished.clear()
-        if folder:
+        return EpisodeFolder(out, env, description, options.resume, options.masks)
+
+
+@dataclass
+class _Results:
+    """Results of a rollout so far. Signals are delayed while results are added.
+
+    Attributes:
+        stats: statistics of the finished episodes.
+        folder: folder that their steps are written to; None if they are not saved.
+        advance: function that moves a progress bar by a number of episodes.
+    """
+
+    stats: EpisodeStats
+    folder: EpisodeFolder | None
+    advance: Callable[..., None] = lambda number: None
+
+    def add_shard(self, shard: Shard) -> None:
+        """Add the episodes of a shard."""
+        with cli.delaying_signals():
+            if self.folder:
+                self.folder.extend(shard.rows)
+            self.stats.add(shard.values)
+        self.advance(len(shard.values.lengths))
+
+    def add_episodes(self, episodes: Iterable[FinishedEpisode]) -> None:
+        """Add episodes as they are finished, several at once."""
+        finished: list[FinishedEpisode] = []
+        last_time = time.perf_counter()
+        try:
             for episode in episodes:
-                folder.append(episode)
-        if episodes:
-            stats.add(EpisodeValues.of_episodes(episodes))
-    return len(episodes)
+                finished.append(episode)
+                if len(finished) == _BURST or time.perf_counter() > last_time + _MAX_DELAY:
+                    self._add_finished(finished)
+                    last_time = time.perf_counter()
+        finally:  # also those before Ctrl-C
+            self._add_finished(finished)
+
+    def _add_finished(self, finished: list[FinishedEpisode]) -> None:
+        """Add the episodes of the list `finished`, and empty the list."""
+        with cli.delaying_signals():
+            episodes = [*finished]
+            finished.clear()
+            if self.folder:
+                for episode in episodes:
+                    self.folder.append(episode)
+            if episodes:
+                self.stats.add(EpisodeValues.of_episodes(episodes))
+        self.advance(len(episodes))
+
+    def remove_empty_folder(self) -> None:
+        """Delete the folder if no episode is complete, so that there is nothing to resume."""
+        if self.folder and not self.stats.episodes:
+            self.folder.remove()
+            self.folder = None
 
 
 def _describe_rollout(options: argparse.Namespace, levels: LevelSet | None) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import argparse
 import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gv_engine.cli import options as cli
 from gv_engine.rules.errors import suggest_similar
@@ -102,58 +102,69 @@ def format_reference_page(all_chapters: list[Chapter]) -> Iterator[str]:
     """Yield the lines of the Markdown page with the whole reference, given as `all_chapters`. A key
     that is in several places is described once, and so are the values of a parameter."""
     yield _INTRODUCTION
-    homes: dict[tuple[str, str], str] = {}
-    values: dict[str, dict[str, None]] = {}
+    described_in: dict[tuple[str, str], str] = {}
+    # names of the parameters and fields with each description of their values, as an ordered set
+    names_by_values: dict[str, dict[str, None]] = {}
     for title, topics in all_chapters:
         yield f"\n## {title}"
-        for place, group in groupby(topics, _find_place):
-            yield f"\nIn `{place}`:\n" if place else ""
+        for file, group in groupby(topics, _get_source_file):
+            yield f"\nIn `{file}`:\n" if file else ""
             entries = []
             for topic in group:
-                name, parts = topic.name, topic.parts
-                if place.startswith(("systems/", "components/")) and parts:
-                    fields = [f"{part}={value}" if value else part for part, _, value in parts]
-                    name = f"{name}({', '.join(fields)})"
-                    for part, words, _ in parts:
-                        values.setdefault(words, {})[f"`{part}`"] = None
-                    parts = ()
-                elif topic.example.startswith(f"{name}("):
-                    name = topic.example
-                text = topic.summary.removeprefix("Return ")
-                entries.append((name, text[:1].upper() + text[1:], parts))
-            yield from _format_entries(entries, f"*{title}*", homes)
+                entry = _make_entry(topic)
+                if topic.parts and file.startswith(("systems/", "components/")):
+                    entry = entry._replace(name=_format_signature(topic), parts=())
+                    for part, values, _ in topic.parts:
+                        names_by_values.setdefault(values, {})[f"`{part}`"] = None
+                entries.append(entry)
+            yield from _format_entries(entries, f"*{title}*", described_in)
     yield "\n## Values\n"
-    yield from (f"- {', '.join(names)}: {words}" for words, names in values.items())
+    for values, names in names_by_values.items():
+        yield f"- {', '.join(names)}: {values}"
 
 
-def _find_place(topic: Topic) -> str:
+class _Entry(NamedTuple):
+    """Entry of a list in the page: name, description, and (name, values, default) of its parts."""
+
+    name: str
+    text: str
+    parts: Iterable[tuple[str, str, str]] = ()
+
+
+def _make_entry(topic: Topic) -> _Entry:
+    has_arguments = topic.example.startswith(f"{topic.name}(")
+    text = topic.summary.removeprefix("Return ")
+    name = topic.example if has_arguments else topic.name
+    return _Entry(name, text[:1].upper() + text[1:], topic.parts)
+
+
+def _format_signature(topic: Topic) -> str:
+    fields = [f"{part}={default}" if default else part for part, _, default in topic.parts]
+    return f"{topic.name}({', '.join(fields)})"
+
+
+def _get_source_file(topic: Topic) -> str:
     file = topic.place.partition(":")[0]
     return "components/" if file.startswith("components/") else file
 
 
 def _format_entries(
-    entries: Iterable[tuple[str, str, Iterable[tuple[str, str, str]]]],
-    home: str,
-    homes: dict[tuple[str, str], str],
+    entries: Iterable[_Entry],
+    heading: str,
+    described_in: dict[tuple[str, str], str],
     indent: str = "",
 ) -> Iterator[str]:
-    """Yield the lines of a Markdown list of the keys or functions in `entries`. An entry that an
-    earlier list has described, see `homes`, only refers to that list.
-
-    Args:
-        entries: (name, text, parts) of each entry.
-        home: name of the place where this list is.
-        homes: name of the place of each (name, text) that is listed already; is extended.
-        indent: beginning of each line.
-    """
-    elsewhere: dict[str, list[str]] = {}
+    """Yield the lines of a Markdown list of `entries`, whose lines begin with `indent`, below a
+    heading. `described_in` has the heading of each (name, text) that is listed already, and is
+    extended; such an entry only refers to that heading."""
+    names_by_heading: dict[str, list[str]] = {}
     for name, text, parts in entries:
-        first = homes.setdefault((name, text), home)
-        if first == home:
+        first_heading = described_in.setdefault((name, text), heading)
+        if first_heading == heading:
             yield f"{indent}- `{name}`: {text}"
-            inner = [(part, words, ()) for part, words, _ in parts]
-            yield from _format_entries(inner, f"`{name}`", homes, f"{indent}    ")
+            inner = [_Entry(part, values) for part, values, _ in parts]
+            yield from _format_entries(inner, f"`{name}`", described_in, f"{indent}    ")
         else:
-            elsewhere.setdefault(first, []).append(f"`{name}`")
-    for first, names in elsewhere.items():
-        yield f"{indent}- {', '.join(names)}: as in {first}."
+            names_by_heading.setdefault(first_heading, []).append(f"`{name}`")
+    for first_heading, names in names_by_heading.items():
+        yield f"{indent}- {', '.join(names)}: as in {first_heading}."

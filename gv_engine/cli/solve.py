@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,42 +66,36 @@ def _solve_levels(scenario: AnyScenario, options: argparse.Namespace) -> int:
         raise cli.UsageError(
             f"{scenario.name} is of the domain {scenario.domain}; grids are solved"
         )
-    rows, solutions = [], list(_iterate_solutions(scenario, options))
-    for seed, solution, seconds in solutions:
+    from gv_engine.play.validation.solver import Solver  # compiles
+
+    solver = Solver(scenario, options.states, options.seconds)
+    solutions: dict[int, Solution] = {}
+    rows = []
+    for seed in range(options.seed, options.seed + options.seeds):
+        start = time.perf_counter()
+        solution = solutions[seed] = solver.solve(seed)
+        seconds = time.perf_counter() - start
+        outcome = solution.verdict.value
+        if solution.by_chance:
+            outcome += " with the draws of this seed"
         steps = len(solution.actions) or ""
-        outcome = solution.verdict.value + " with the draws of this seed" * solution.by_chance
         rows.append((seed, outcome, steps, f"{solution.met:,}", f"{seconds:.2f}"))
     level = scenario.document.pack_level
     par = level.par if level else 0
     if level:
-        cli.say(f"{scenario.name}: {level.credit}" + f" Par {par}" * bool(par))
+        cli.say(f"{scenario.name}: {level.credit}" + (f" Par {par}" if par else ""))
     title = "" if level else scenario.name
     cli.print_table(("seed>", "outcome", "steps>", "states>", "seconds>"), rows, title)
-    seed, solution, _ = solutions[-1]
     if len(solutions) == 1 and solution.actions:
         game = _play_solution(scenario, seed, solution)
         cli.say(count_repeats(step.action for step in game.replay().steps))
         if options.out:
             _save(game, options.out, options)
-    lengths = {len(solution.actions) for _, solution, _ in solutions}
+    lengths = {len(solution.actions) for solution in solutions.values()}
     is_par_wrong = bool(par and lengths - {0, par})
     if is_par_wrong:
         cli.say(f"{scenario.name}: its par is {par}, and should be the steps told above")
     return 1 if is_par_wrong or 0 in lengths else 0
-
-
-def _iterate_solutions(
-    scenario: Scenario, options: argparse.Namespace
-) -> Iterator[tuple[int, Solution, float]]:
-    """Yield (seed, solution, seconds of search) for the level of each seed that the options
-    name."""
-    from gv_engine.play.validation.solver import Solver  # compiles
-
-    solver = Solver(scenario, options.states, options.seconds)
-    for seed in range(options.seed, options.seed + options.seeds):
-        start = time.perf_counter()
-        solution = solver.solve(seed)
-        yield seed, solution, time.perf_counter() - start
 
 
 def _play_solution(scenario: Scenario, seed: int, solution: Solution) -> Game:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from gv_engine.cli import options as cli
 from gv_engine.envs.level_sets import SETS, LevelsError, LevelSet, find_layouts, level_set
@@ -43,8 +44,8 @@ def run(options: argparse.Namespace) -> int:
     if options.levels is None:
         if options.solve or options.out:
             raise cli.UsageError(f"name the set by --levels: {', '.join(SETS)}, 0:100 or a file")
-        heads = "set", "levels>", "layouts>", "new layouts>", "note"
-        cli.print_table(heads, list(_describe_sets(scenario)), scenario.name)
+        titles = "set", "levels>", "layouts>", "new layouts>", "note"
+        cli.print_table(titles, [*_iter_split_rows(scenario)], scenario.name)
         return 0
     selected = level_set(scenario, options.levels)
     if options.out:
@@ -55,29 +56,45 @@ def run(options: argparse.Namespace) -> int:
     columns: tuple[str, ...] = ("level>", "seed>")
     seed_rows: Iterator[tuple[object, ...]] = enumerate(selected.seeds)
     if options.solve:
-        columns, seed_rows = (*columns, "steps>"), _solve_set(selected, options.seconds)
-    cli.print_table(columns, list(seed_rows), f"{scenario.name}, {options.levels}")
+        columns, seed_rows = (*columns, "steps>"), _iter_solutions(selected, options.seconds)
+    cli.print_table(columns, [*seed_rows], f"{scenario.name}, {options.levels}")
     return 0
 
 
-def _describe_sets(scenario: Scenario) -> Iterator[tuple[str, ...]]:
-    """Yield the name of each set of a scenario, its numbers of levels and of layouts, and the share
-    of its levels whose layout is not in `train`; or the reason why it has no levels."""
-    learned: set[int] = set()
-    for name in SETS:
+class _SplitRow(NamedTuple):
+    """Table row about a set of levels.
+
+    Attributes:
+        new_layouts: share of its levels whose layout is not in `train`; empty for `train`, or if
+            that has no levels.
+        note: reason why the set has no levels.
+    """
+
+    name: str
+    num_levels: str
+    num_layouts: str = ""
+    new_layouts: str = ""
+    note: str = ""
+
+
+def _iter_split_rows(scenario: Scenario) -> Iterator[_SplitRow]:
+    train_layouts: set[int] = set()
+    for name in SETS:  # train is the first
         try:
             layouts = find_layouts(level_set(scenario, name))
         except LevelsError as error:
-            yield name, "0", "", "", str(error)
+            yield _SplitRow(name, "0", note=str(error))
             continue
-        is_train = name == "train"
-        learned = {*layouts} if is_train else learned
-        new = sum(layout not in learned for layout in layouts) / len(layouts)
-        share = "" if is_train or not learned else f"{new:.0%}"
-        yield name, f"{len(layouts):,}", f"{len({*layouts}):,}", share, ""
+        new_share = ""
+        if name == "train":
+            train_layouts = {*layouts}
+        elif train_layouts:
+            num_new = sum(layout not in train_layouts for layout in layouts)
+            new_share = f"{num_new / len(layouts):.0%}"
+        yield _SplitRow(name, f"{len(layouts):,}", f"{len({*layouts}):,}", new_share)
 
 
-def _solve_set(selected: LevelSet, seconds: float) -> Iterator[tuple[object, ...]]:
+def _iter_solutions(selected: LevelSet, seconds: float) -> Iterator[tuple[object, ...]]:
     """Yield (number, seed, steps of the shortest solution) for each level of the set `selected`,
     with "" for steps that a search of `seconds` seconds for the whole set did not find."""
     from gv_engine.play.validation.solver import Survey
