@@ -14,7 +14,7 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import combinations
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
@@ -37,13 +37,11 @@ def check_at_least(minimum: int, **named_value: Any) -> int:
         ValueError: the value is no integer or less than `minimum`.
     """
     ((name, value),) = named_value.items()
-    try:
-        number = -1 if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        number = -1
-    if number < minimum:
-        raise ValueError(f"{name}={value!r}: allowed are whole numbers from {minimum} on")
-    return number
+    if isinstance(value, SupportsIndex) and not isinstance(value, bool):
+        with suppress(TypeError):  # an array of several numbers
+            if (number := operator.index(value)) >= minimum:
+                return number
+    raise ValueError(f"{name}={value!r}: allowed are whole numbers from {minimum} on")
 
 
 def check_time_limit(max_episode_steps: int | None) -> int | None:
@@ -95,18 +93,21 @@ def resolve_seeds(seed: Seeds, count: int, noun: str) -> list[int | None]:
     """
     if seed is None:
         return [None] * count
+    seeds: list[int | None]
     if isinstance(seed, Mapping):
-        mapped_seeds: list[int | None] = [None] * count
+        seeds = [None] * count
         for i, world_seed in seed.items():
             if i not in range(count):
                 raise ValueError(f"seed[{i!r}]: the {noun}s are 0 to {count - 1}")
-            mapped_seeds[i] = check_at_least(0, **{f"seed[{i}]": world_seed})
-        return mapped_seeds
+            seeds[i] = check_at_least(0, **{f"seed[{i}]": world_seed})
+        return seeds
     if not isinstance(seed, Iterable):
         first_seed = check_at_least(0, seed=seed)
         return [first_seed + i for i in range(count)]
-    numbered = enumerate(seed)
-    seeds = [None if s is None else check_at_least(0, **{f"seed[{i}]": s}) for i, s in numbered]
+    seeds = [
+        None if world_seed is None else check_at_least(0, **{f"seed[{i}]": world_seed})
+        for i, world_seed in enumerate(seed)
+    ]
     if len(seeds) != count:
         raise ValueError(
             f"{len(seeds)} seeds for {count} {noun}s; give one number, or a list of {count}"
@@ -196,10 +197,10 @@ def _as_output_array(
         ValueError: shape, dtype or memory layout does not fit, or the memory is read-only.
     """
     array = _view_memory(label, buffer)
-    if array is not buffer and array.ndim == 1 and array.dtype.itemsize == 1:
-        size = math.prod(shape) * dtype.itemsize
-        if array.dtype.kind in "iuSV" and array.nbytes == size:
-            array = array.view(dtype).reshape(shape)
+    is_bytes = array.ndim == 1 and array.dtype.itemsize == 1 and array.dtype.kind in "iuSV"
+    num_bytes = math.prod(shape) * dtype.itemsize
+    if array is not buffer and is_bytes and array.nbytes == num_bytes:
+        array = array.view(dtype).reshape(shape)
     if array.shape != shape or array.dtype != dtype:
         raise ValueError(
             f"{label} has shape {array.shape} and dtype {array.dtype}: expected {shape} {dtype}"
@@ -241,6 +242,7 @@ def _reports_read_only(buffer: Any) -> bool:
 
 
 def _make_writable(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a writable array with the memory of `array`, which must be writable memory."""
     memory = (ctypes.c_uint8 * array.nbytes).from_address(array.ctypes.data)
     memory._array = array  # type: ignore[attr-defined]  # keeps the memory alive
     return np.ndarray(array.shape, array.dtype, memoryview(memory), strides=array.strides)

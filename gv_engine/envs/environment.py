@@ -195,7 +195,7 @@ class GridEnv(ScenarioEnv[Any]):
             world = "object"
         extra = self._encoder.source_arrays
         self._batch = make_batch(
-            self.scenario, 1, world, checked=checked, more=extra, levels=level_rngs
+            self.scenario, 1, world, checked=checked, extra_names=extra, levels=level_rngs
         )
         self._encoder.bind_backend(self._batch)
         self._action = np.zeros(1, np.int64)

@@ -78,7 +78,7 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
         self.possible_agents = list(self.scenario.agent_group.names)
         self.agents: list[str] = []
         self._encoder = make_encoder(self.scenario, observation_representation)
-        self._batch = make_batch(self.scenario, 1, world, more=self._encoder.source_arrays)
+        self._batch = make_batch(self.scenario, 1, world, extra_names=self._encoder.source_arrays)
         self._encoder.bind_backend(self._batch)
         self._action_space = Discrete(len(self.scenario.actions))
         self._agent_indices = {name: index for index, name in enumerate(self.possible_agents)}

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -46,58 +47,64 @@ class _Codes(NamedTuple):
     colors: dict[int, int]
     stride: int = 0  # between states, if type, state and colour share one number
 
-    def ranges(self, states: dict[int, int]) -> list[list[int]]:
-        """Return, for each channel of a cell, the list of all code numbers that can occur; `states`
-        is the number of states by object type."""
+    def list_possible(self, num_states: dict[int, int]) -> list[list[int]]:
+        """Return, for each channel of a cell, the list of all code numbers that can occur;
+        `num_states` is the number of states by object type."""
         if self.stride:
-            return [list(range(self.stride * sum(states.values())))]
-        state_numbers = [
-            first + k for kind, first in self.first_states.items() for k in range(states[kind])
+            return [list(range(self.stride * sum(num_states.values())))]
+        states = [
+            first + k
+            for object_type, first in self.first_states.items()
+            for k in range(num_states[object_type])
         ]
-        return [list(self.types.values()), state_numbers, list(self.colors.values())]
+        return [list(self.types.values()), states, list(self.colors.values())]
 
 
-def _default_codes(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
-    return _Codes({t: t for t in states}, dict.fromkeys(states, 0), {c: c for c in colors})
+def _make_default_codes(num_states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
+    return _Codes({t: t for t in num_states}, dict.fromkeys(num_states, 0), {c: c for c in colors})
 
 
-def _no_overlap_codes(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
+def _make_no_overlap_codes(num_states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
     """Return code numbers in which states begin above the largest type, and `colors` above the
-    largest state. `states` is the number of states by type."""
-    state = max(states) + 1
-    color = state + max(states.values()) + 1
+    largest state. `num_states` is the number of states by type."""
+    first_state = max(num_states) + 1
+    first_color = first_state + max(num_states.values()) + 1
     return _Codes(
-        {t: t for t in states}, dict.fromkeys(states, state), {c: color + c for c in colors}
+        types={t: t for t in num_states},
+        first_states=dict.fromkeys(num_states, first_state),
+        colors={c: first_color + c for c in colors},
     )
 
 
-def _compact_codes(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
+def _make_compact_codes(num_states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
     """Return code numbers without gaps: first the types, then the states of each type, then
-    `colors`. `states` is the number of states by type."""
-    firsts, count = {}, len(states)
-    for kind, number in states.items():
-        firsts[kind] = count
-        count += number
+    `colors`. `num_states` is the number of states by type."""
+    *first_states, first_color = accumulate(num_states.values(), initial=len(num_states))
     return _Codes(
-        {t: i for i, t in enumerate(states)}, firsts, {c: count + i for i, c in enumerate(colors)}
+        types={t: i for i, t in enumerate(num_states)},
+        first_states=dict(zip(num_states, first_states, strict=True)),
+        colors={c: i for i, c in enumerate(colors, first_color)},
     )
 
 
-def _cell_codes(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
+def _make_cell_codes(num_states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
     """Return code numbers with one number for each combination of type, state and one of `colors`.
-    `states` is the number of states by type."""
-    firsts, count, stride = {}, 0, len(colors)
-    for kind, number in states.items():
-        firsts[kind] = count
-        count += number * stride
-    return _Codes(firsts, dict.fromkeys(states, 0), {c: i for i, c in enumerate(colors)}, stride)
+    `num_states` is the number of states by type."""
+    stride = len(colors)
+    *first_codes, _ = accumulate((stride * n for n in num_states.values()), initial=0)
+    return _Codes(
+        types=dict(zip(num_states, first_codes, strict=True)),
+        first_states=dict.fromkeys(num_states, 0),
+        colors={c: i for i, c in enumerate(colors)},
+        stride=stride,
+    )
 
 
-_CODES: dict[str, Callable[[dict[int, int], tuple[int, ...]], _Codes]] = {
-    "default": _default_codes,
-    "no-overlap": _no_overlap_codes,
-    "compact": _compact_codes,
-    "cells": _cell_codes,
+_CODE_MAKERS: dict[str, Callable[[dict[int, int], tuple[int, ...]], _Codes]] = {
+    "default": _make_default_codes,
+    "no-overlap": _make_no_overlap_codes,
+    "compact": _make_compact_codes,
+    "cells": _make_cell_codes,
 }
 REPRESENTATIONS = "default", "no-overlap", "compact"
 """Representations of the specification, with three numbers for type, state and colour."""
@@ -140,30 +147,32 @@ class Representation:
     ) -> None:
         """Make the tables of code numbers for these types (`objects`) and `colors`, and the
         Gymnasium space of grids of this `shape`, with the agent if `is_state`."""
-        if name not in _CODES:
-            raise ValueError(f"no representation {name!r}{describe_allowed(name, tuple(_CODES))}")
-        kinds = sorted({NONE_GRID_OBJECT, *objects} | (set() if is_state else {HIDDEN}))
-        if is_state and BOX in kinds:
+        if name not in _CODE_MAKERS:
+            allowed = describe_allowed(name, tuple(_CODE_MAKERS))
+            raise ValueError(f"no representation {name!r}{allowed}")
+        object_types = sorted({NONE_GRID_OBJECT, *objects} | (set() if is_state else {HIDDEN}))
+        if is_state and BOX in object_types:
             raise ValueError(
                 "a state with Box cannot be represented, arrays do not show what is in a box; "
                 "leave Box out of the state space's objects, or represent observations only"
             )
         self.name = name
         self.is_state = is_state
-        states = {kind: types[kind].num_states for kind in kinds}
-        codes = _CODES[name](states, tuple(sorted({NONE, *colors})))
-        ranges = codes.ranges(states)
-        low, high = [min(numbers) for numbers in ranges], [max(numbers) for numbers in ranges]
+        num_states = {object_type: types[object_type].num_states for object_type in object_types}
+        color_indices = tuple(sorted({NONE, *colors}))
+        codes = _CODE_MAKERS[name](num_states, color_indices)
+        possible = codes.list_possible(num_states)
+        low, high = [min(numbers) for numbers in possible], [max(numbers) for numbers in possible]
         self.dtype = np.min_scalar_type(max(high))
-        self.channels, self.size = len(ranges), max(high) + 1
+        self.channels, self.size = len(possible), max(high) + 1
         self._stride = codes.stride
-        self._unlisted = max(high) + 1
+        self._unlisted = max(high) + 1  # code of the types and colours that are not in the space
         self._types = self._make_table(codes.types)
         self._first_states = self._make_table(codes.first_states)
         self._colors = self._make_table(codes.colors)
         self.space = self._make_space(shape, low, high)
         self.listed = np.array(
-            [(t, s, c) for t in states for s in range(states[t]) for c in sorted({NONE, *colors})],
+            [(t, s, c) for t in num_states for s in range(num_states[t]) for c in color_indices],
             np.uint8,
         )
         self._backend: Backend | None = None
@@ -247,16 +256,17 @@ class Representation:
             return cells
         if out is None:
             out = np.empty((*cells.shape[:-1], self.channels), self.dtype)
-        if self.is_compiled and not self._encode_compiled(
-            cells.reshape(-1, 3), out.reshape(-1, self.channels)
-        ):
-            return out
-        kinds = self._look_up(self._types, cells[..., 0], "type")
+        if self.is_compiled:
+            flat_cells, flat_codes = cells.reshape(-1, 3), out.reshape(-1, self.channels)
+            if not self._encode_compiled(flat_cells, flat_codes):
+                return out
+            # the code below finds the unlisted type or colour and raises the error
+        types = self._look_up(self._types, cells[..., 0], "type")
         colors = self._look_up(self._colors, cells[..., 2], "colour")
         if self._stride:
-            out[..., 0] = kinds + self._stride * cells[..., 1].astype(np.int64) + colors
+            out[..., 0] = types + self._stride * cells[..., 1].astype(np.int64) + colors
             return out
-        out[..., 0], out[..., 2] = kinds, colors
+        out[..., 0], out[..., 2] = types, colors
         out[..., 1] = self._first_states[cells[..., 0]] + cells[..., 1]
         return out
 
@@ -269,9 +279,10 @@ class Representation:
         has_unlisted = False
         if self._stride and out.dtype == np.uint8:
             if self._byte_table is None:
-                numbered = (False, self._types, self._stride), (True, self._colors, 1)
-                parts = [cell_codes.make_code_steps(*each, self._unlisted) for each in numbered]
-                self._byte_table = np.concatenate(parts)
+                make_steps, unlisted = cell_codes.make_code_steps, self._unlisted
+                type_steps = make_steps(False, self._types, self._stride, unlisted)
+                color_steps = make_steps(True, self._colors, 1, unlisted)
+                self._byte_table = np.concatenate([type_steps, color_steps])
             has_unlisted = compile_function(cell_codes.encode_cells)(
                 cells, self._byte_table, self._stride, out[:, 0]
             )
@@ -349,14 +360,14 @@ def look_up_codes(
     """
     has_unlisted = False
     for k in range(len(cells)):
-        kind, color = types[cells[k, 0]], colors[cells[k, 2]]
+        type_code, color_code = types[cells[k, 0]], colors[cells[k, 2]]
         if stride:
-            out[k, 0] = kind + stride * cells[k, 1] + color
+            out[k, 0] = type_code + stride * cells[k, 1] + color_code
         else:
-            out[k, 0] = kind
+            out[k, 0] = type_code
             out[k, 1] = first_states[cells[k, 0]] + cells[k, 1]
-            out[k, 2] = color
-        has_unlisted |= (kind == unlisted) | (color == unlisted)
+            out[k, 2] = color_code
+        has_unlisted |= (type_code == unlisted) | (color_code == unlisted)
     return has_unlisted
 
 
@@ -451,10 +462,11 @@ class ObservationEncoder:
         raise NotImplementedError
 
     def to_observation(self, arrays: Arrays) -> Any:
-        """Return the observation, or the observations of many worlds, as environments return it:
-        the arrays by name, or a single array."""
-        whole = isinstance(self.space, spaces.Dict)
-        return arrays.copy() if whole else arrays[self.buffer_names[0]]
+        """Return the observation, or the observations of many worlds, as environments return it: a
+        dictionary of `arrays`, or the only array if the space is no `Dict`."""
+        if isinstance(self.space, spaces.Dict):
+            return arrays.copy()  # callers may change the dictionary
+        return arrays[self.buffer_names[0]]
 
     def encode(self, *observed: NDArray[Any]) -> Any:
         """Return the encoded observation of one world. `observed` are the arrays, as the backend

@@ -129,25 +129,25 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         self.single_action_space = Discrete(self.num_actions)
         self._encoder = make_encoder(self.scenario, observation_representation)
         self.single_observation_space = self._encoder.single_observation_space
-        extra = self._encoder.source_arrays
         self._batch = backend.make_batch(
             self.scenario,
             num_worlds,
             world,
-            num_threads,
-            action_masks,
-            more=extra,
+            num_threads=num_threads,
+            masks=action_masks,
+            extra_names=self._encoder.source_arrays,
             levels=level_rngs,
         )
         self._encoder.bind_backend(self._batch)
-        # without `agent_id_grid`, which never changes
-        optional = {MISSION: self.scenario.missions, STATE: self.scenario.observed_state}
-        self.recorded = (*self._encoder.recorded, *(name for name in optional if optional[name]))
+        recorded = [*self._encoder.recorded]  # without `agent_id_grid`, which never changes
+        recorded += [MISSION] if self.scenario.missions else []
+        recorded += [STATE] if self.scenario.observed_state else []
+        self.recorded = tuple(recorded)
         self._mode = getattr(simulation, self.autoreset_mode.name)
         self._copy = copy
         self._ended = np.zeros(num_lines, np.bool_)
         self.warns_of_end = self._mode == simulation.DISABLED
-        self._statistics = episode_statistics
+        self._has_statistics = episode_statistics
         self._has_action_masks, self._flat_info = action_masks, flat_info
         self._make_results()
 
@@ -172,8 +172,8 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         in each step."""
         batch, outputs = cast(Any, self._batch), self._batch.outputs
         observed = {name: self._results.arrays[name] for name in self.recorded}
-        written = {id(array) for array in vars(outputs).values()}
-        is_encoded = any(id(array) not in written for array in observed.values())
+        backend_ids = {id(array) for array in vars(outputs).values()}
+        is_encoded = any(id(array) not in backend_ids for array in observed.values())
         if is_encoded or self._reward_dtype != outputs.rewards.dtype or not batch.can_run_loop:
             return {}
         return {
@@ -213,10 +213,12 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         """
         seeds, mask = self._check_reset_arguments(seed, options)
         outputs = self._output_arrays(out)
-        if not self._started:
-            seeds = [secrets.randbits(64) if s is None else s for s in seeds]
-        indices = np.flatnonzero(mask).tolist()
-        seed_by_world = {i: s for i in indices if (s := seeds[i]) is not None}
+        seed_by_world = {}
+        for world in np.flatnonzero(mask).tolist():
+            if (world_seed := seeds[world]) is not None:
+                seed_by_world[world] = world_seed
+            elif not self._started:
+                seed_by_world[world] = secrets.randbits(64)
         self._started = True
         self._restore_own_buffers()
         self._batch.restart(mask, seed_by_world)
@@ -240,7 +242,7 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
                 does not fit; no world has acted then.
             RuleError: a rule is not defined on one of the worlds.
         """
-        outputs, numbers = self._output_arrays(out), self._check_actions(actions)
+        outputs, action_indices = self._output_arrays(out), self._check_actions(actions)
         if self.warns_of_end and self._ended.any():
             self.warns_of_end = False
             gymnasium.logger.warn(STEP_AFTER_END, stacklevel=2)
@@ -250,8 +252,8 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
             self._batch.write_into(results.outputs)
         if self.scenario.mixture:  # another member writes other terms
             self._batch.outputs.terms[self._ended] = 0.0
-        self._batch.step(numbers, self._mode)
-        return self._step_results(outputs)
+        self._batch.step(action_indices, self._mode)
+        return self._collect_results(outputs)
 
     def observe(self) -> tuple[Any, dict[str, Any]]:
         """Return observations and infos of all worlds as they are now, without a step."""
@@ -273,21 +275,20 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
             self._batch.write_into(self._own_results.outputs)
             self._results, self._makes_copies = self._own_results, self._copy
 
-    def _step_results(self, outputs: Arrays) -> VectorStep:
+    def _collect_results(self, outputs: Arrays) -> VectorStep:
         """Return the results of the step that the backend has just made; arrays that the caller
         gave in `outputs` are filled."""
         out = self._batch.outputs
         self._mark_ended_worlds()
         has_ended = np.count_nonzero(self._ended) > 0  # faster than `any`
-        resets = has_ended and self._mode == simulation.SAME_STEP
-        if resets:  # terms belong to the step, as rewards do, and not to the reset after it
+        was_reset = has_ended and self._mode == simulation.SAME_STEP
+        if was_reset:  # terms belong to the step, as rewards do, and not to the reset after it
             out.terms[self._ended] = out.final_terms[self._ended]
         info = self._info(outputs)
-        if has_ended:
-            if resets:
-                self._add_final(info)
-            if self._statistics:
-                self._add_episode(info, self._ended.copy(), out.returns, out.lengths, out.success)
+        if was_reset:
+            self._add_final(info)
+        if has_ended and self._has_statistics:
+            self._add_episode(info, self._ended.copy(), out.returns, out.lengths, out.success)
         rewards = out.rewards.astype(self._reward_dtype, copy=False)
         results = {"reward": rewards, "terminated": out.terminated, "truncated": out.truncated}
         if outputs or self._makes_copies:
@@ -367,31 +368,38 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
     def _add_final(self, info: dict[str, Any]) -> None:
         """Add to `info` the last observations and infos of the episodes that ended in this step and
         were replaced at once by new ones (SAME_STEP)."""
-        out, encoder, ended = self._batch.outputs, self._encoder, self._ended.copy()
-        observed = out.get_arrays(encoder.source_arrays, "final_")
+        out, ended = self._batch.outputs, self._ended.copy()
         worlds = np.flatnonzero(ended)
-        final = np.full(self.num_envs, None, object)
+        observations = np.full(self.num_envs, None, object)
+        observations[worlds] = self._encode_final(worlds)
+        info_arrays = []
+        for array in (out.final_mask, out.final_terms, out.final_member, out.success):
+            copied = np.zeros_like(array)
+            copied[worlds] = array.take(worlds, 0)
+            info_arrays.append(copied)
+        final_info = self._make_info(*info_arrays, info_mask=ended)
+        info |= {"final_obs": observations, "_final_obs": ended}
+        info |= {"final_info": final_info, "_final_info": ended}
+
+    def _encode_final(self, worlds: NDArray[np.int64]) -> NDArray[np.object_]:
+        """Return the last observations of the episodes that ended in the K `worlds`, as (K,)
+        objects. An environment that makes no copies writes into the same arrays each time."""
+        out, encoder = self._batch.outputs, self._encoder
+        observed = out.get_arrays(encoder.source_arrays, "final_")
         if self._copy or not encoder.shares_memory:
             arrays = encoder.make_arrays(len(worlds))
             encoder.write(arrays, *(array[worlds] for array in observed))
-            final[worlds] = encoder.split(arrays)
-        else:
-            if self._final_arrays is None:
-                arrays = encoder.make_shared_arrays(*observed)
-                self._final_arrays = arrays, encoder.split(arrays)
-            arrays, observations = self._final_arrays
-            if out.final_grid is not arrays.get("grid"):
-                ended_arrays = encoder.make_arrays(len(worlds))
-                encoder.write(ended_arrays, *(array[worlds] for array in observed))
-                for name in encoder.buffer_names:
-                    arrays[name][worlds] = ended_arrays[name]
-            final[worlds] = observations[worlds]
-        sources: Any = out.final_mask, out.final_terms, out.final_member, out.success
-        finals = [np.zeros_like(array) for array in sources]
-        for target, array in zip(finals, sources, strict=True):
-            target[worlds] = array.take(worlds, 0)
-        info |= {"final_obs": final, "_final_obs": ended}
-        info |= {"final_info": self._make_info(*finals, info_mask=ended), "_final_info": ended}
+            return encoder.split(arrays)
+        if self._final_arrays is None:
+            arrays = encoder.make_shared_arrays(*observed)
+            self._final_arrays = arrays, encoder.split(arrays)
+        arrays, observations = self._final_arrays
+        if arrays.get("grid") is not out.final_grid:  # else the backend has written into them
+            ended_arrays = encoder.make_arrays(len(worlds))
+            encoder.write(ended_arrays, *(array[worlds] for array in observed))
+            for name in encoder.buffer_names:
+                arrays[name][worlds] = ended_arrays[name]
+        return observations[worlds]
 
     def snapshot(self, worlds: ArrayLike | None = None) -> NDArray[Any]:
         """Return one record (row, of dtype `scenario.layout.dtype`) for each of `worlds`, with its
@@ -465,18 +473,7 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
             RuleError: a rule is not defined on some states; `worlds` are their positions among the
                 n * a.
         """
-        agents, last = self.scenario.layout.agents, self.num_actions - 1
-        agent_shape = (agents,) if agents > 1 else ()
-        if actions is None:
-            combinations = np.indices((self.num_actions,) * agents)
-            actions = np.moveaxis(combinations, 0, -1).reshape(-1, *agent_shape)
-        table = np.asarray(actions)
-        fits = table.shape == (table.size // agents, *agent_shape) and table.dtype.kind in "iu"
-        if not fits or np.any((table < 0) | (table > last)):
-            shape = "(a, A)" if agent_shape else "(a,)"
-            raise ValueError(
-                f"actions={actions!r}: expected shape {shape}, whole numbers from 0 to {last}"
-            )
+        joint_actions = self._check_joint_actions(actions)
         rows = self._batch.check_rows(rows, trusted)
         if rows.ndim != 1:
             raise ValueError(f"rows have shape {rows.shape}: expected (n,)")
@@ -484,7 +481,24 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
             self._planner = self._batch.make_planning_backend(
                 backend.get_expansion_size(self.scenario)
             )
-        return backend.expand_states(self._planner, rows, table.astype(np.int64))
+        return backend.expand_states(self._planner, rows, joint_actions)
+
+    def _check_joint_actions(self, actions: ArrayLike | None) -> NDArray[np.int64]:
+        """Return the argument `actions` of `expand` as an array, after a check; all combinations of
+        the agents' actions for None."""
+        agents, last = self.scenario.layout.agents, self.num_actions - 1
+        agent_shape = (agents,) if agents > 1 else ()
+        if actions is None:
+            combinations = np.indices((self.num_actions,) * agents)
+            return np.moveaxis(combinations, 0, -1).reshape(-1, *agent_shape)
+        array = np.asarray(actions)
+        has_shape = array.shape == (array.size // agents, *agent_shape)
+        if not has_shape or array.dtype.kind not in "iu" or np.any((array < 0) | (array > last)):
+            shape = "(a, A)" if agent_shape else "(a,)"
+            raise ValueError(
+                f"actions={actions!r}: expected shape {shape}, whole numbers from 0 to {last}"
+            )
+        return array.astype(np.int64)
 
     def state_key(self, rows: NDArray[Any], *, generator: bool = True) -> NDArray[np.uint64]:
         """Return a 64-bit hash for each world state in `rows`, equal for states with the same
@@ -505,8 +519,10 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
             ValueError: the rows have another layout.
         """
         self._batch.check_rows(rows, trusted=True)
-        options = generator, self._depends_on_steps, self._batch.uses_compiled_code
-        return backend.hash_states(rows.reshape(-1), *options).reshape(rows.shape)
+        hashes = backend.hash_states(
+            rows.reshape(-1), generator, self._depends_on_steps, self._batch.uses_compiled_code
+        )
+        return hashes.reshape(rows.shape)
 
     @cached_property
     def _depends_on_steps(self) -> bool:
@@ -529,7 +545,8 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         if indices.dtype == np.bool_ and indices.shape == (count,):
             indices = np.flatnonzero(indices)
         sorted_indices = np.unique(indices)
-        if indices.ndim > 1 or indices.dtype.kind not in "iu" or sorted_indices.size < indices.size:
+        has_duplicates = sorted_indices.size < indices.size
+        if indices.ndim > 1 or indices.dtype.kind not in "iu" or has_duplicates:
             raise ValueError(
                 f"worlds={worlds!r}: expected a number, different numbers, or a mask of "
                 f"({count},) bool"
@@ -542,8 +559,8 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         """Return the attributes to be pickled or copied: all but the renderer and the arrays that
         are shared."""
         # a copy opens its own window and has its own arrays
-        own = "_renderer", "_results", "_own_results", "_pool", "_final_arrays", "_planner"
-        return {name: value for name, value in vars(self).items() if name not in own}
+        left_out = "_renderer", "_results", "_own_results", "_pool", "_final_arrays", "_planner"
+        return {name: value for name, value in vars(self).items() if name not in left_out}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Set the copied or unpickled attributes, and make new arrays for results."""

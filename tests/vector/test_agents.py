@@ -60,8 +60,8 @@ CREWS = [(2, ["movement", "sight"]), (5, [])]
 def both(played: Scenario, seed: int) -> tuple[Backend, Backend]:
     """Object worlds and compiled ones, of equal seeds, reset."""
     found = (
-        make_batch(played, WORLDS, "object", more=("whole",)),
-        make_batch(played, WORLDS, "compiled", more=("whole",)),
+        make_batch(played, WORLDS, "object", extra_names=("whole",)),
+        make_batch(played, WORLDS, "compiled", extra_names=("whole",)),
     )
     for worlds in found:
         for i in range(WORLDS):

@@ -211,7 +211,7 @@ def place_of(folder: Path, rule: str) -> str:
 
 
 def started(scenario: Scenario, number: int, kind: str, threads: int = 1) -> Backend:
-    batch = make_batch(scenario, number, kind, threads)
+    batch = make_batch(scenario, number, kind, num_threads=threads)
     batch.step(np.full(number, RESTART), DISABLED)
     return batch
 

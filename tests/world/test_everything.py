@@ -114,7 +114,7 @@ def test_no_world_depends_on_those_around_it(
     chosen = np.array(order[:number])
     with mock.patch.object(compiled_backend, "_MIN_CHUNK", 1):
         every = make_batch(played, WORLDS, "compiled")
-        some = make_batch(played, number, kind, threads)
+        some = make_batch(played, number, kind, num_threads=threads)
     for i in range(WORLDS):
         every.set_generator(i, np.random.default_rng(seed + i))
     for k, i in enumerate(chosen.tolist()):

@@ -63,17 +63,18 @@ class StepArrays:
             reset has already started a new one.
     """
 
-    def __init__(self, scenario: Scenario, num_worlds: int, more: Collection[str] = ()) -> None:
+    def __init__(self, scenario: Scenario, num_worlds: int, extra_names: Collection[str]) -> None:
         """Make arrays of zeros for the step results of `num_worlds` worlds; the optional `ground`
-        and `whole` are empty unless `more` names them."""
-        n = num_worlds * scenario.layout.agents
+        and `whole` are empty unless they are among `extra_names`."""
+        num_lines = num_worlds * scenario.layout.agents
         state = scenario.observed_state
-        view, whole = (*scenario.area.shape, 3), (*scenario.largest_shape, 3)
-        twice: dict[str, tuple[tuple[int, ...], type[np.generic]]] = {
+        view, level = (*scenario.area.shape, 3), (*scenario.largest_shape, 3)
+        # shape and dtype of the arrays that also show the end of an episode
+        specs: dict[str, tuple[tuple[int, ...], type[np.generic]]] = {
             "grid": (view, np.uint8),
             "item": ((3,), np.uint8),
-            "ground": (view if "ground" in more else (0,), np.uint8),
-            "whole": (whole if "whole" in more else (0,), np.uint8),
+            "ground": (view if "ground" in extra_names else (0,), np.uint8),
+            "whole": (level if "whole" in extra_names else (0,), np.uint8),
             "mission": ((len(scenario.missions.names) if scenario.missions else 0,), np.int32),
             "state": (state.low.shape if state else (0,), state.dtype if state else np.int32),
             "mask": ((len(scenario.actions),), np.int8),
@@ -81,12 +82,12 @@ class StepArrays:
             "member": ((), np.int64),
             "facing": ((), np.uint8),
         }
-        once = {"rewards": np.float64, "terminated": np.bool_, "truncated": np.bool_}
-        once |= {"returns": np.float64, "lengths": np.int64, "success": np.bool_}
-        specs = twice | {name: ((), dtype) for name, dtype in once.items()}
-        specs |= {f"final_{name}": spec for name, spec in twice.items()}
+        final_specs = {f"final_{name}": spec for name, spec in specs.items()}
+        dtypes = {"rewards": np.float64, "terminated": np.bool_, "truncated": np.bool_}
+        dtypes |= {"returns": np.float64, "lengths": np.int64, "success": np.bool_}
+        specs |= {name: ((), dtype) for name, dtype in dtypes.items()} | final_specs
         for name, (shape, dtype) in specs.items():
-            setattr(self, name, np.zeros((n, *shape), dtype))
+            setattr(self, name, np.zeros((num_lines, *shape), dtype))
 
     if TYPE_CHECKING:  # the arrays are attributes
 
@@ -149,7 +150,7 @@ class Backend:
         num_threads: threads that share the work, if the backend uses threads.
         masks: compute action masks.
         checked: check array bounds in the engine's own rules, too.
-        more: names of optional arrays of `StepArrays` to fill: ground, whole.
+        extra_names: names of optional arrays of `StepArrays` to fill: ground, whole.
         levels: (K,) records of random generators, one for each level of a list. Each episode starts
             with a level that the world's own generator picks from the list. If the list is empty,
             the world's own generator makes the level.
@@ -181,16 +182,15 @@ class Backend:
         num_threads: int = 1,
         masks: bool = True,
         checked: bool = False,
-        more: tuple[str, ...] = (),
+        extra_names: tuple[str, ...] = (),
         levels: NDArray[Any] | None = None,
         outputs: StepArrays | None = None,
     ) -> None:
-        """Store the settings and make `num_worlds` worlds, which write into `outputs`. `masks`,
-        `checked`, `more` and `levels` are explained at the class."""
+        """Store the settings and make the worlds; the class says what each argument means."""
         self.scenario = scenario
-        self.outputs = outputs or StepArrays(scenario, num_worlds, more)
+        self.outputs = outputs or StepArrays(scenario, num_worlds, extra_names)
         self.num_threads, self.masks, self.checked = num_threads, masks, checked
-        self.more = more
+        self.extra_names = extra_names
         self.levels = np.zeros(0, RNG) if levels is None else np.ascontiguousarray(levels)
         self.requested_levels = np.full(num_worlds, simulation.RANDOM_LEVEL)
         self.make_worlds(num_worlds)
@@ -209,7 +209,7 @@ class Backend:
     def settings(self) -> tuple[Any, ...]:
         """Settings with which an equal backend can be made: the constructor's arguments from
         `num_threads` to `levels`."""
-        return self.num_threads, self.masks, self.checked, self.more, self.levels
+        return self.num_threads, self.masks, self.checked, self.extra_names, self.levels
 
     def __len__(self) -> int:
         raise NotImplementedError
@@ -277,16 +277,21 @@ class Backend:
         rows = self.check_rows(rows, trusted)
         self.set_rows(worlds, rows)
         names = "terms", "success", "terminated", "truncated"
-        terms, success, ended, limited = (
+        terms, success, terminated, truncated = (
             self.outputs.reshape_by_world(name, len(self)) for name in names
         )
         terms[worlds] = 0.0  # or the terms of another member would stay
         self.show_worlds(worlds)
         self.set_generators(worlds, rows["rng"])  # showing may have used the generators
-        done = rows["done"][..., 1:] != 0
-        over, cut = (rows[name][..., None] != 0 for name in ("terminated", "truncated"))
-        ended[worlds] = done  # as `write_outputs` of `world.simulation`
-        limited[worlds] = (cut & over) | (~done & (cut | over))
+        # by agent, from the flags of the world, as `write_outputs` of `world.simulation`
+        is_done = rows["done"][..., 1:] != 0
+        is_terminated, is_truncated = (
+            rows[name][..., None] != 0 for name in ("terminated", "truncated")
+        )
+        terminated[worlds] = is_done
+        truncated[worlds] = np.where(
+            is_done, is_truncated & is_terminated, is_truncated | is_terminated
+        )
         success[worlds] = rows["success"][..., 1:]
 
     def check_rows(self, rows: NDArray[Any], trusted: bool) -> NDArray[Any]:
@@ -323,14 +328,15 @@ class Backend:
         worlds = np.array([*seeds], np.int64)
         if seeds:
             self.set_generators(worlds, make_seeded_generators([*seeds.values()]))
-        if number := len(self.levels):
-            self.requested_levels[worlds] = [seed % number for seed in seeds.values()]
+        if num_levels := len(self.levels):
+            self.requested_levels[worlds] = [seed % num_levels for seed in seeds.values()]
         self.reset(mask)
 
     def make_planning_backend(self, num_worlds: int) -> Backend:
         """Return `num_worlds` separate worlds with the same settings, in one thread, in which a
         planner can try actions."""
-        backend = type(self)(self.scenario, num_worlds, 1, self.masks, self.checked, self.more)
+        settings = self.masks, self.checked, self.extra_names
+        backend = type(self)(self.scenario, num_worlds, 1, *settings)
         backend.prepare()
         return backend
 
@@ -379,7 +385,7 @@ BACKENDS = {
 
 
 def make_batch(
-    scenario: Scenario, num_worlds: int, world: str = "auto", *settings: Any, **more_settings: Any
+    scenario: Scenario, num_worlds: int, world: str = "auto", **settings: Any
 ) -> Backend:
     """Return `num_worlds` worlds of the scenario, ready to step; `world` says if they are compiled
     or Python objects.
@@ -387,8 +393,7 @@ def make_batch(
     Args:
         world: a name in `BACKENDS`, or "auto": compiled, or if a rule of an author does not
             compile, objects and a warning.
-        settings, more_settings: further arguments of `Backend`: num_threads, masks, checked, more,
-            levels.
+        settings: further arguments of `Backend`: num_threads, masks, checked, extra_names, levels.
 
     Raises:
         DoesNotCompileError: the named backend cannot run a rule; or "auto", and a built-in rule
@@ -398,24 +403,23 @@ def make_batch(
     if world not in ("auto", *BACKENDS):
         *names, last = map(repr, ("auto", *BACKENDS))
         raise ValueError(f"world={world!r}: allowed are {', '.join(names)} and {last}")
-    arguments = scenario, num_worlds, *settings
     name = "compiled" if world == "auto" else world
     try:
-        backend: Backend = resolve_name(BACKENDS[name])(*arguments, **more_settings)
+        backend: Backend = resolve_name(BACKENDS[name])(scenario, num_worlds, **settings)
         backend.prepare()
     except DoesNotCompileError as error:
         if world != "auto" or isinstance(error, BuiltInDoesNotCompileError):
             raise
         message = f"{scenario.name}: {error}; stepping object worlds instead"
         warnings.warn(message, RuntimeWarning, stacklevel=4)
-        return make_batch(scenario, num_worlds, "object", *settings, **more_settings)
+        return make_batch(scenario, num_worlds, "object", **settings)
     return backend
 
 
 _CACHE_BYTES = 1 << 21
 """Bytes of rows that stay in the processor's cache while states are expanded."""
 
-_HISTORY = {
+_FIELDS_WITHOUT_FUTURE = {
     *("reward", "total", "steps", "error", "action"),
     *("done", "terminated", "truncated", "success", "ended_by"),
 }
@@ -480,28 +484,30 @@ def expand_states(backend: Backend, rows: NDArray[Any], actions: NDArray[np.int6
     """
     agents = backend.scenario.layout.agents
     shape, out = (len(rows), len(actions)), backend.outputs
-    seats = (agents,) if agents > 1 else ()
-    shown = [out.rewards, out.terminated, out.truncated, out.success, out.mask]
-    results = [np.empty((*shape, *seats, *each.shape[1:]), each.dtype) for each in shown]
+    num_pairs, agent_shape = prod(shape), (agents,) if agents > 1 else ()
+    outputs = [out.rewards, out.terminated, out.truncated, out.success, out.mask]
+    results = [np.empty((*shape, *agent_shape, *a.shape[1:]), a.dtype) for a in outputs]
     expansion = Expansion(np.empty(shape, rows.dtype), *results)
+    # the same memory with one axis for all pairs of a state and an action, or for all worlds
     next_words, joint_actions = view_as_words(expansion.rows), actions.reshape(-1, agents)
-    flat = [array.reshape(-1, *array.shape[2:]) for array in results]
-    outputs = [
-        part.reshape(len(backend), *like.shape[1:]) for part, like in zip(shown, flat, strict=True)
+    flat_results = [array.reshape(-1, *array.shape[2:]) for array in results]
+    outputs_by_world = [
+        output.reshape(len(backend), *result.shape[1:])
+        for output, result in zip(outputs, flat_results, strict=True)
     ]
-    for start in range(0, prod(shape), len(backend)):
-        pairs = np.arange(start, min(start + len(backend), prod(shape)))
+    for start in range(0, num_pairs, len(backend)):
+        pairs = np.arange(start, min(start + len(backend), num_pairs))
         worlds, stop = pairs - start, start + len(pairs)
         backend.set_rows(worlds, rows.take(pairs // len(actions)))
-        moves = np.full((len(backend), agents), KEEP)
-        moves[worlds] = joint_actions[pairs % len(actions)]
+        taken = np.full((len(backend), agents), KEEP)
+        taken[worlds] = joint_actions[pairs % len(actions)]
         try:
-            backend.step(moves.ravel(), DISABLED)
+            backend.step(taken.ravel(), DISABLED)
         except RuleError as error:
             raise RuleError.in_worlds([start + i for i in error.worlds], error) from error
         next_words[start:stop] = view_as_words(backend.snapshot(worlds))
-        for array, now in zip(flat, outputs, strict=True):
-            array[start:stop] = now[: len(pairs)]
+        for result, output in zip(flat_results, outputs_by_world, strict=True):
+            result[start:stop] = output[: len(pairs)]
     return expansion
 
 
@@ -515,17 +521,19 @@ def depends_on_steps(scenario: Scenario) -> bool:
     if any(member.agent_group.turns == ROTATING for member in scenario.members):
         return True
     phases = TRANSITION, TERMINATING, SUCCESS
-    calls = (c for member in scenario.members for phase in phases for c in member.calls(phase))
-    functions = (f for call in calls for part in call.walk() for f in part.system.functions)
-    return any(uses_name(function, "steps") for function in functions)
+    return any(
+        uses_name(function, "steps")
+        for member in scenario.members
+        for call in member.walk_calls(*phases)
+        for function in call.system.functions
+    )
 
 
 def hash_states(
     rows: NDArray[Any], by_generator: bool, by_steps: bool, use_compiled_code: bool
 ) -> NDArray[np.uint64]:
     """Return a 64-bit hash of each state in `rows` (records of worlds); states with the same future
-    have equal hashes. The state of the random generator counts if `by_generator`, the number of
-    steps if `by_steps`.
+    have equal hashes.
 
     Args:
         rows: (n,) states.
@@ -544,7 +552,8 @@ def hash_states(
     return keys
 
 
-_SHIFT, _FACTOR, _OTHER = map(np.uint64, (32, 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93))
+_SHIFT = np.uint64(32)
+_FIRST_FACTOR, _SECOND_FACTOR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 
 
 def hash_words(words: Any, salts: Any, masks: Any) -> Any:
@@ -559,8 +568,8 @@ def hash_words(words: Any, salts: Any, masks: Any) -> Any:
     """
     total = np.uint64(0)
     for k in range(len(salts)):
-        word = ((words[k] & masks[k]) ^ salts[k]) * _FACTOR
-        word = (word ^ (word >> _SHIFT)) * _OTHER
+        word = ((words[k] & masks[k]) ^ salts[k]) * _FIRST_FACTOR
+        word = (word ^ (word >> _SHIFT)) * _SECOND_FACTOR
         total = total + (word ^ (word >> _SHIFT))
     return total
 
@@ -574,25 +583,29 @@ def hash_rows(words: Any, salts: Any, masks: Any, keys: Any) -> None:
 
 @cache
 def _make_salts(
-    dtype: np.dtype[Any], generator: bool, steps: bool
+    dtype: np.dtype[Any], by_generator: bool, by_steps: bool
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Return, for each 64-bit word of a record of this dtype, a random number for hashing and a
-    mask of the bits that count. `generator` and `steps` say if these fields count."""
-    left_out = _HISTORY - ({"steps"} if steps else set()) | (set() if generator else {"rng"})
-    if "who" in (dtype.names or ()):
-        left_out -= {"done", "terminated"}
-    masks = _make_byte_mask(dtype, left_out).view(np.uint64)
+    mask of the bits that count. The arguments are as for `hash_states`."""
+    ignored = {*_FIELDS_WITHOUT_FUTURE}
+    if by_steps:
+        ignored -= {"steps"}
+    if not by_generator:
+        ignored |= {"rng"}
+    if "who" in (dtype.names or ()):  # several agents
+        ignored -= {"done", "terminated"}
+    masks = _make_byte_mask(dtype, ignored).view(np.uint64)
     return np.random.default_rng(0).integers(2**64, size=len(masks), dtype=np.uint64), masks
 
 
-def _make_byte_mask(dtype: np.dtype[Any], left_out: Collection[str] = ()) -> NDArray[np.uint8]:
+def _make_byte_mask(dtype: np.dtype[Any], ignored: Collection[str] = ()) -> NDArray[np.uint8]:
     """Return one number for each byte of a record of this dtype: 255 for bytes of fields, 0 for
-    padding and for the fields in `left_out`."""
+    padding and for the fields in `ignored`."""
     if dtype.subdtype:
         inner, shape = dtype.subdtype
         return np.tile(_make_byte_mask(inner), prod(shape))
     mask = np.full(dtype.itemsize, 0 if dtype.fields else 255, np.uint8)
     for name, (inner, offset, *_) in (dtype.fields or {}).items():
-        if name not in left_out:
+        if name not in ignored:
             mask[offset : offset + inner.itemsize] = _make_byte_mask(inner)
     return mask

@@ -42,6 +42,10 @@ def _get_thread_pool(size: int, process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(size, "gv-engine")
 
 
+NO_WORLD = -1
+"""World of a failure record that holds no failure."""
+
+
 class Lane(NamedTuple):
     """Arrays that one thread passes to the program.
 
@@ -54,7 +58,7 @@ class Lane(NamedTuple):
     arrays: dict[str, NDArray[Any]]
 
     @classmethod
-    def over(cls, arrays: Mapping[str, NDArray[Any]]) -> Lane:
+    def over_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Lane:
         """Return a lane over arrays, with memory of its own for the arrays of rules and for the
         first failure."""
         from gv_engine.compiler.batch import FAILURE
@@ -63,10 +67,10 @@ class Lane(NamedTuple):
         arena = np.zeros(ARENA_SIZE, np.uint8)
         arena[:16].view(np.int64)[:] = ARENA_HEAD, ARENA_SIZE
         failures = np.zeros(1, FAILURE)
-        failures["world"] = -1
-        own = dict(sorted({**arrays, "arena": arena, "failures": failures}.items()))
-        addresses = parameters.make_address_record(own)
-        return cls(addresses.ctypes.data, own | {"addresses": addresses})
+        failures["world"] = NO_WORLD
+        all_arrays = dict(sorted({**arrays, "arena": arena, "failures": failures}.items()))
+        addresses = parameters.make_address_record(all_arrays)
+        return cls(addresses.ctypes.data, all_arrays | {"addresses": addresses})
 
     def write_into(self, outputs: StepArrays) -> Lane:
         """Return a copy of this lane that writes into the arrays of `outputs`."""
@@ -105,19 +109,20 @@ class CompiledBatch(Backend):
         arrays = self._make_arrays(num_worlds)
         # a world may run the rules of any member, one after the other
         self.checked |= not scenario.runs_engine_rules_only
-        passed = Lane.over(arrays).arrays
-        del passed["addresses"]
+        passed_arrays = Lane.over_arrays(arrays).arrays
+        del passed_arrays["addresses"]
         self.program, records = batch_program.get_batch_program(
-            scenario, passed, self.masks, self.checked
+            scenario, passed_arrays, self.masks, self.checked
         )
-        self._lanes = [Lane.over(arrays | records) for _ in range(num_threads)]
+        self._lanes = [Lane.over_arrays(arrays | records) for _ in range(num_threads)]
+        # keeps the outputs alive, so that their ids stay unique
         self._lanes_by_outputs = {id(self.outputs): (self.outputs, self._lanes)}
-        self._mirror: Simulation | None = None
+        self._render_simulation: Simulation | None = None
         # several chunks per thread, so that fast threads take over work
         num_chunks = _CHUNKS_PER_THREAD * num_threads if num_threads > 1 else 1
-        self._chunk = max(_MIN_CHUNK, -(-num_worlds // num_chunks))
-        self._is_single_chunk = num_threads == 1 or num_worlds <= self._chunk
-        self.can_run_loop = num_threads == self._seats == 1
+        self._chunk_size = max(_MIN_CHUNK, -(-num_worlds // num_chunks))
+        self._is_single_chunk = num_threads == 1 or num_worlds <= self._chunk_size
+        self.can_run_loop = num_threads == self._num_agents == 1
 
     def _make_arrays(self, num_worlds: int) -> dict[str, NDArray[Any]]:
         """Allocate the records of `num_worlds` worlds; return them and the other arrays that the
@@ -136,22 +141,24 @@ class CompiledBatch(Backend):
         derived fields."""
         scenario = self.scenario
         # one spare row, as views read past the end of the last grid row
-        whole = np.zeros(num_worlds + 1, scenario.layout.looks_dtype)[:-1]
-        self.rows = np.ndarray(num_worlds, scenario.layout.dtype, whole, strides=whole.strides)
+        derived = np.zeros(num_worlds + 1, scenario.layout.looks_dtype)[:-1]
+        # views of the same memory without the derived fields, as records and as 64-bit words
+        self.rows = np.ndarray(num_worlds, scenario.layout.dtype, derived, strides=derived.strides)
         self._words = np.ndarray(
-            (num_worlds, self.rows.itemsize // 8), np.uint64, whole, strides=(*whole.strides, 8)
+            (num_worlds, self.rows.itemsize // 8), np.uint64, derived, strides=(*derived.strides, 8)
         )
         self.rows[:] = scenario.layout.defaults()
-        self.derived_rows, self.looks, self._stale = whole, whole["looks"], whole["stale"]
-        self._damaged = whole["damaged"]
+        self.derived_rows, self.looks = derived, derived["looks"]
+        # 1 for worlds whose derived fields must be computed again, and whose record may be invalid
+        self._stale, self._damaged = derived["stale"], derived["damaged"]
         for name in scenario.layout.look_arrays:
-            whole[name] = FLOOR
+            derived[name] = FLOOR
         # a state of zeros would sample the same number for ever
         generator_to_row(np.random.default_rng(0), self.rows["rng"])
-        self._seats = scenario.layout.agents
-        self._actions = np.full(num_worlds * self._seats, KEEP)
-        self._first_actions = self._actions[:: self._seats]  # (N,) actions of the first agents
-        return whole
+        self._num_agents = scenario.layout.agents
+        self._actions = np.full(num_worlds * self._num_agents, KEEP)
+        self._first_actions = self._actions[:: self._num_agents]  # (N,) actions of the first agents
+        return derived
 
     def write_into(self, outputs: StepArrays) -> None:
         """Write the results of later steps into `outputs`; see `Backend.write_into`."""
@@ -180,11 +187,11 @@ class CompiledBatch(Backend):
         See `Backend.step`."""
         self._actions[:] = actions
         if self._is_single_chunk:
-            failed = self._run_program(self._lanes[0], 0, len(self.rows), mode)
+            num_failed = self._run_program(self._lanes[0], 0, len(self.rows), mode)
         else:
-            failed = self._run_in_chunks(mode)
-        if failed:
-            self._raise_error(np.flatnonzero(actions[:: self._seats] != KEEP))
+            num_failed = self._run_in_chunks(mode)
+        if num_failed:
+            self._raise_error(np.flatnonzero(actions[:: self._num_agents] != KEEP))
 
     def reset(self, mask: NDArray[np.bool_]) -> None:
         """Start a new episode in each world that `mask` marks; see `Backend.reset`."""
@@ -204,23 +211,23 @@ class CompiledBatch(Backend):
             RuleError: as for `step`.
         """
         address = self.program.address
-        failed, start, stop = play(address, self._lanes[0].address, self._actions)
-        if failed:
+        num_failed, start, stop = play(address, self._lanes[0].address, self._actions)
+        if num_failed:
             self._raise_error(np.arange(start, stop))
 
     def show_worlds(self, worlds: WorldIndex) -> None:
         """Write the observations and action masks of `worlds` into `outputs` without a step: one
         call of the program per world if they are few, else one call for all."""
-        chosen = np.atleast_1d(worlds)
-        if chosen.size > _MAX_SINGLE_WORLDS:
+        indices = np.atleast_1d(worlds)
+        if indices.size > _MAX_SINGLE_WORLDS:
             super().show_worlds(worlds)
             return
-        self._first_actions[chosen] = LOOK
-        failed = 0
-        for i in chosen.tolist():
-            failed += self._run_program(self._lanes[0], i, i + 1, NEXT_STEP)
-        if failed:
-            self._raise_error(np.sort(chosen))
+        self._first_actions[indices] = LOOK
+        num_failed = 0
+        for i in indices.tolist():
+            num_failed += self._run_program(self._lanes[0], i, i + 1, NEXT_STEP)
+        if num_failed:
+            self._raise_error(np.sort(indices))
 
     def _run_program(self, lane: Lane, start: int, stop: int, mode: int) -> int:
         return int(self.program.run(lane.address, start, stop, mode))
@@ -228,43 +235,41 @@ class CompiledBatch(Backend):
     def _run_in_chunks(self, mode: int) -> int:
         """Run all worlds in autoreset `mode`, with several threads that take chunks
         of worlds; return how many worlds failed."""
-        num_worlds, chunk = len(self.rows), self._chunk
-        starts = count(0, chunk)
+        num_worlds, chunk_size = len(self.rows), self._chunk_size
+        starts = count(0, chunk_size)
 
-        def work(thread: int) -> int:
-            failed = 0
+        def run_chunks(thread: int) -> int:
+            num_failed = 0
             while (start := next(starts)) < num_worlds:
-                stop = min(start + chunk, num_worlds)
-                failed += self._run_program(self._lanes[thread], start, stop, mode)
-            return failed
+                stop = min(start + chunk_size, num_worlds)
+                num_failed += self._run_program(self._lanes[thread], start, stop, mode)
+            return num_failed
 
-        size = min(self.num_threads, -(-num_worlds // chunk))
-        others = [
-            _get_thread_pool(self.num_threads - 1, os.getpid()).submit(work, thread)
-            for thread in range(1, size)
+        num_chunks = -(-num_worlds // chunk_size)
+        futures = [
+            _get_thread_pool(self.num_threads - 1, os.getpid()).submit(run_chunks, thread)
+            for thread in range(1, min(self.num_threads, num_chunks))
         ]
         try:
-            failed = work(0)
+            num_failed = run_chunks(0)
         finally:
-            wait(others)  # no thread may write after an exception here
-        return failed + sum(other.result() for other in others)
+            wait(futures)  # no thread may write after an exception here
+        return num_failed + sum(future.result() for future in futures)
 
     def _raise_error(self, acted: NDArray[np.int64]) -> None:
         """Raise the error of the first world that failed in this step, with a list of all failed
-        worlds; `acted` has the indices of the worlds that ran.
-
-        Args:
-            acted: (n,) indices of the worlds that ran.
-        """
+        worlds; `acted`, (n,), has the indices of the worlds that ran."""
         failed = acted[self.rows["error"][acted] != 0].tolist()
         self._damaged[failed] = 1
         row = self.rows[failed[0]]
         failures = [lane.arrays["failures"][0] for lane in self._lanes]
-        unknown: Any = np.zeros((), failures[0].dtype)  # if Ctrl-C has interrupted an earlier error
-        first: Any = next((each for each in failures if each["world"] == failed[0]), unknown[()])
-        error = self.program.make_error(int(row["error"]), first, int(row["member"]))
-        for each in failures:
-            each["world"] = -1
+        # no lane has it if Ctrl-C has interrupted an earlier error
+        first_failure: Any = np.zeros((), failures[0].dtype)[()]
+        for failure in failures:
+            if failure["world"] == failed[0]:
+                first_failure = failure.copy()
+            failure["world"] = NO_WORLD
+        error = self.program.make_error(int(row["error"]), first_failure, int(row["member"]))
         rule_error = error if isinstance(error, RuleError) else make_system_error(error)
         raise RuleError.in_worlds(failed, rule_error) from error
 
@@ -288,8 +293,8 @@ class CompiledBatch(Backend):
     def render(self, i: int, show: Callable[[Frame], None]) -> None:
         """Draw world number `i` with the scenario's rendering systems; the finished frame is passed
         to `show`."""
-        scenario, seat = self.scenario, i * self._seats
-        shown, terms = self.outputs.grid[seat], self.outputs.terms[seat].tolist()
+        scenario, line = self.scenario, i * self._num_agents  # of the first agent
+        shown, terms = self.outputs.grid[line], self.outputs.terms[line].tolist()
         calls = scenario.members[int(self.rows["member"][i])].calls(RENDERING)
         if all(call.system.rows for call in calls):
             world = RowWorld(scenario.layout, self.rows[i : i + 1].reshape(()))
@@ -297,8 +302,7 @@ class CompiledBatch(Backend):
             for call in calls:
                 call.system.function(world, canvas.agent, canvas, *call.bind_arguments())
         else:  # a rendering system may read any part of a world
-            if self._mirror is None:
-                self._mirror = Simulation(scenario)
-            self._mirror.world.restore(self.snapshot(i))
-            self._mirror.set_terms(1, terms)
-            self._mirror.render(show, shown)
+            simulation = self._render_simulation = self._render_simulation or Simulation(scenario)
+            simulation.world.restore(self.snapshot(i))
+            simulation.set_terms(1, terms)
+            simulation.render(show, shown)

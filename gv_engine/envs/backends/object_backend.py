@@ -41,23 +41,24 @@ class ObjectBatch(Backend):
     def make_worlds(self, num_worlds: int) -> None:
         """Make `num_worlds` simulations, each of which holds one world of Python objects."""
         self.simulations = [Simulation(self.scenario) for _ in range(num_worlds)]
-        self._agents = self.scenario.layout.agents
-        # (agent, line in the arrays) for each agent of each world
-        self._seats = [
-            [(k + 1, i * self._agents + k) for k in range(self._agents)] for i in range(num_worlds)
+        agents = self._num_agents = self.scenario.layout.agents
+        # for each world, (number from 1, line in `outputs`) of each of its agents
+        self._agent_lines = [
+            [(k + 1, i * agents + k) for k in range(agents)] for i in range(num_worlds)
         ]
-        self._action_number = (*self.scenario.actions, WAIT).__getitem__  # as compiled
+        # an index behind the last action means to wait, as in compiled worlds
+        self._get_action = (*self.scenario.actions, WAIT).__getitem__
         out = self.outputs
-        # NumPy takes two to five times as long for a few numbers
-        self._lines: Any = copy(out)
+        # the arrays as memory views, which take a half to a fifth of the time for a few numbers
+        self._output_views: Any = copy(out)
         for name, array in vars(out).items():
-            setattr(self._lines, name, array.data)
+            setattr(self._output_views, name, array.data)
         self._write_terms = Struct(f"{len(self.scenario.reward_names)}d").pack_into
-        self._lines_of_terms = [line.data for line in out.terms]
+        self._term_views = [line.data for line in out.terms]
         # views of each world's arrays, made once because slicing at every step is slow
-        masks, final_masks = ([line.data for line in m] for m in (out.mask, out.final_mask))
-        self._shown = list(zip(masks, *out.observed))
-        self._last_shown = list(zip(final_masks, *out.final_observed))
+        self._observed_views = list(zip((line.data for line in out.mask), *out.observed))
+        final_masks = (line.data for line in out.final_mask)
+        self._final_views = list(zip(final_masks, *out.final_observed))
 
     def __len__(self) -> int:
         """Return the number of worlds."""
@@ -66,39 +67,40 @@ class ObjectBatch(Backend):
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
         """Apply the actions to the worlds one by one; `mode` is the autoreset mode. See
         `Backend.step`."""
-        failed: dict[int, Exception] = {}
-        one_by_one = iter(actions.tolist())
-        for i, chosen in enumerate(zip(*(one_by_one,) * self._agents)):
-            if chosen[0] != KEEP:
+        errors: dict[int, Exception] = {}
+        remaining = iter(actions.tolist())
+        actions_of_worlds = zip(*(remaining,) * self._num_agents)
+        for i, world_actions in enumerate(actions_of_worlds):
+            if world_actions[0] != KEEP:
                 try:
-                    self._step_world(i, chosen, mode)
+                    self._step_world(i, world_actions, mode)
                 except Exception as error:  # any exception of a rule
-                    failed[i] = error
-        if failed:
-            first = next(iter(failed.values()))
+                    errors[i] = error
+        if errors:
+            first = next(iter(errors.values()))
             rule_error = first if isinstance(first, RuleError) else make_system_error(first)
-            raise RuleError.in_worlds(failed, rule_error) from first
+            raise RuleError.in_worlds(errors, rule_error) from first
 
     def _step_world(self, i: int, actions: tuple[int, ...], mode: int) -> None:
         """Step, reset or only observe world number `i`, by its agents' `actions` and the autoreset
         `mode`, and write the results into `outputs`."""
-        out, lines, simulation = self.outputs, self._lines, self.simulations[i]
-        world, seats, first = simulation.world, self._seats[i], actions[0]
-        if starts_episode(first, mode, world.terminated or world.truncated):
-            for _, seat in seats:
-                clear_outputs(lines, seat)
+        out, views, simulation = self.outputs, self._output_views, self.simulations[i]
+        world, agent_lines, first_action = simulation.world, self._agent_lines[i], actions[0]
+        if starts_episode(first_action, mode, world.terminated or world.truncated):
+            for _, line in agent_lines:
+                clear_outputs(views, line)
             self._begin_episode(i)
-        elif first >= 0:
-            simulation.step(*map(self._action_number, actions))
-            for agent, seat in seats:
-                write_outputs(lines, seat, world, agent)
-                self._write_terms(self._lines_of_terms[seat], 0, *simulation.terms_of(agent))
+        elif first_action >= 0:  # else the world is only observed
+            simulation.step(*map(self._get_action, actions))
+            for agent, line in agent_lines:
+                write_outputs(views, line, world, agent)
+                self._write_terms(self._term_views[line], 0, *simulation.terms_of(agent))
             if resets_in_step(mode, world.terminated or world.truncated):
-                self._write_shown(i, self._last_shown, lines.final_member, lines.final_facing)
-                for _, seat in seats:
-                    out.final_terms[seat] = out.terms[seat]
+                self._write_shown(i, self._final_views, views.final_member, views.final_facing)
+                for _, line in agent_lines:
+                    out.final_terms[line] = out.terms[line]
                 self._begin_episode(i)
-        self._write_shown(i, self._shown, lines.member, lines.facing)
+        self._write_shown(i, self._observed_views, views.member, views.facing)
 
     def _begin_episode(self, i: int) -> None:
         """Start an episode in world number `i`, with one of the listed levels if the backend has
@@ -106,15 +108,16 @@ class ObjectBatch(Backend):
         simulation = self.simulations[i]
         if len(self.levels):
             world_rng = simulation.world.rng
-            simulation.reset(generator_from_row(self.levels[self._next_level(i, world_rng), ...]))
+            simulation.reset(generator_from_row(self.levels[self._pick_level(i, world_rng), ...]))
             simulation.world.rng = world_rng
         else:
             simulation.reset()
-        for _, seat in self._seats[i]:
-            self.outputs.terms[seat] = 0.0
+        for _, line in self._agent_lines[i]:
+            self.outputs.terms[line] = 0.0
 
-    def _next_level(self, i: int, rng: np.random.Generator) -> int:
-        level, self.requested_levels[i] = int(self.requested_levels[i]), RANDOM_LEVEL
+    def _pick_level(self, i: int, rng: np.random.Generator) -> int:
+        level = int(self.requested_levels[i])
+        self.requested_levels[i] = RANDOM_LEVEL
         return level if level != RANDOM_LEVEL else int(rng.random() * len(self.levels))
 
     def _write_shown(
@@ -125,33 +128,34 @@ class ObjectBatch(Backend):
         `member`, and the agents' directions into `facing`.
 
         Args:
-            shown: for each agent of each world its mask and observation arrays.
+            shown: for each line its mask and observation arrays.
         """
         simulation = self.simulations[i]
         world = simulation.world
-        for agent, seat in self._seats[i]:
-            mask, grid, item, *more = shown[seat]
+        for agent, line in self._agent_lines[i]:
+            mask, grid, item, *extra_arrays = shown[line]
             simulation.observe(grid, item, agent)
-            if more:
-                self._write_extra_arrays(simulation, agent, grid, iter(more))
+            if extra_arrays:
+                self._write_extra_arrays(simulation, agent, grid, iter(extra_arrays))
             if self.masks:
                 simulation.valid_actions(mask, agent)
-            member[seat] = world.member
-            facing[seat] = world.agent.facing[agent]
+            member[line] = world.member
+            facing[line] = world.agent.facing[agent]
 
     def _write_extra_arrays(
-        self, simulation: Simulation, agent: int, grid: NDArray[Any], more: Iterator[NDArray[Any]]
+        self, simulation: Simulation, agent: int, grid: NDArray[Any], out: Iterator[NDArray[Any]]
     ) -> None:
-        """Write an agent's observations besides `grid` into the arrays `more`: ground, whole grid,
-        mission and state, those that are in use, in this order."""
-        if "ground" in self.more:
-            simulation.view.show_ground(simulation.world, agent, grid, next(more))
-        if "whole" in self.more:
-            write_object_cells(simulation.world, agent, next(more))
+        """Write what an agent observes besides `grid` into the arrays that `out` yields: ground,
+        whole grid, mission and state, those that are in use, in this order."""
+        world = simulation.world
+        if "ground" in self.extra_names:
+            simulation.view.show_ground(world, agent, grid, next(out))
+        if "whole" in self.extra_names:
+            write_object_cells(world, agent, next(out))
         if missions := self.scenario.missions:
-            next(more)[...] = missions.encode(simulation.world, agent)
+            next(out)[...] = missions.encode(world, agent)
         if state := self.scenario.observed_state:
-            next(more)[...] = state.encode(simulation.world, agent)
+            next(out)[...] = state.encode(world, agent)
 
     def snapshot(self, worlds: WorldIndex) -> NDArray[Any]:
         """Return a record (row) of the state of each of `worlds`; shape () for one world number,
@@ -186,6 +190,6 @@ class ObjectBatch(Backend):
 
     def render(self, i: int, show: Callable[[Frame], None]) -> None:
         """Run the rendering systems on world number `i`; the finished frame is passed to `show`."""
-        seat = i * self.scenario.layout.agents
-        self.simulations[i].set_terms(1, self.outputs.terms[seat].tolist())
-        self.simulations[i].render(show, self.outputs.grid[seat])
+        line = i * self._num_agents  # of the first agent
+        self.simulations[i].set_terms(1, self.outputs.terms[line].tolist())
+        self.simulations[i].render(show, self.outputs.grid[line])

@@ -82,9 +82,15 @@ class GridPufferEnv(pufferlib.PufferEnv):
                 f"array, such as 'flat' and 'pixels'"
             )
         check_at_least(1, num_envs=num_envs)
-        settings = check_at_least(1, num_threads=num_threads), action_masks
-        more = {"more": self._encoder.source_arrays, "levels": level_rngs}
-        self._backend = make_batch(self.scenario, num_envs, world, *settings, **more)
+        self._backend = make_batch(
+            self.scenario,
+            num_envs,
+            world,
+            num_threads=check_at_least(1, num_threads=num_threads),
+            masks=action_masks,
+            extra_names=self._encoder.source_arrays,
+            levels=level_rngs,
+        )
         self._encoder.bind_backend(self._backend)
         self.single_observation_space = space
         self.single_action_space = Discrete(len(self.scenario.actions))
