@@ -274,7 +274,7 @@ def _make_plan(options: argparse.Namespace) -> _Plan:
     if options.levels is not None:
         grid = cli.require_grid(scenario, "only grids have level sets")
         if options.policy != SOLVER:  # an unknown one fails before the level set compiles
-            load_policies(options.policy, grid, 1, len(grid.actions), more=[SOLVER])
+            load_policies(options.policy, grid, 1, len(grid.actions), more_names=[SOLVER])
         levels = env_options["levels"] = level_set(grid, options.levels)
     episodes = options.episodes or (len(levels.seeds) if levels else _EPISODES)
     sequences: tuple[ActionSequence, ...] = ()

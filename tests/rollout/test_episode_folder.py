@@ -485,7 +485,7 @@ def test_a_failed_write_leaves_arrays_of_equal_lengths(env, episodes, tmp_path: 
 
 
 def test_bounds_of_a_number_are_its_least_and_greatest_values():
-    assert episode_folder._space_bounds(Discrete(4, start=2)) == {"low": 2, "high": 5}
+    assert episode_folder._describe_bounds(Discrete(4, start=2)) == {"low": 2, "high": 5}
 
 
 MADE_WITH = {"policy": "./a.py:act", "policy_digest": "1", "levels": "a.json", "level_seeds": [3]}

@@ -177,7 +177,7 @@ def test_names_of_no_policy_are_told(own, name, message):
     (own / "run" / POLICY_FILE).touch()
     (own / "own.txt").touch()
     with pytest.raises(PolicyError, match=message):
-        load_policy(name, 2, 8, more=["solver"])
+        load_policy(name, 2, 8, more_names=["solver"])
 
 
 def test_chances_of_what_comes_with_the_engine():

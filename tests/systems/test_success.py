@@ -284,7 +284,7 @@ def test_vector_environments_of_algebra_tell_it_in_every_mode(mode):
 def test_rollouts_hold_it(made):
     env = get_plugin(made).make_vector_env(made, 4, autoreset_mode="Disabled")
     num_actions = int(env.single_action_space.n)
-    episodes = list(rollout(env, RandomPolicy(4, num_actions, valid=True), 16, 0))
+    episodes = list(rollout(env, RandomPolicy(4, num_actions, use_action_mask=True), 16, 0))
     won = [episode.success for episode in episodes]
     assert set(won) == {True, False}
     assert won == [episode.terminated and episode.total > 0 for episode in episodes]

@@ -14,16 +14,16 @@ worlds stay in the CPU cache."""
 
 
 def play_random_steps(
-    program: Any, steps: int, draws: Any, results: Any, playing: Any, sums: Any, recorded: Any
+    program: Any, steps: int, sampling: Any, results: Any, is_playing: Any, sums: Any, recorded: Any
 ) -> tuple[int, int, int]:
-    """Take up to `steps` random steps in each world where `playing`, (N,), is True, and set it to
-    False when the world's episode ends. Add the reward terms to `sums`, and copy each step into the
-    columns `recorded`. Runs as compiled code.
+    """Take up to `steps` random steps in each world where `is_playing`, (N,), is True, and set it
+    to False when the world's episode ends. Add the reward terms to `sums`, and copy each step into
+    the columns `recorded`. Runs as compiled code.
 
     Args:
         program: (address of the program's loop, address of its arrays, (N,) actions to fill), see
             `CompiledBatch.run_loop`.
-        draws: (N,) states of random number generators, the number of actions, and action masks:
+        sampling: (N,) states of random number generators, the number of actions, and action masks:
             (N, actions), updated by the program, or (0, actions) to allow all.
         results: terminated, truncated (N,) and reward terms (N, F) of a step.
         sums: (N, F), to which the reward terms are added.
@@ -34,39 +34,39 @@ def play_random_steps(
         (0, start, stop) of the last group of worlds, or (error code, start, stop) of a failed one.
     """
     loop, address, actions = program
-    records, num_actions, allowed = draws
+    generators, num_actions, allowed = sampling
     terminated, truncated, terms = results
     before, after = recorded
     start = stop = 0
     for start in range(0, len(actions), _GROUP):
         stop = min(start + _GROUP, len(actions))
         for row in range(steps):
-            count = 0
+            num_playing = 0
             for i in range(start, stop):
-                if playing[i]:
-                    count += 1
+                if is_playing[i]:
+                    num_playing += 1
                     if len(allowed) == 0:
-                        actions[i] = int(random(records[i]) * num_actions)
+                        actions[i] = int(random(generators[i]) * num_actions)
                     else:
-                        actions[i] = sample_allowed_action(records[i], allowed[i])
+                        actions[i] = sample_allowed_action(generators[i], allowed[i])
                     copy_row(before, i, row)
-            if count == 0:
+            if num_playing == 0:
                 break
             failed = call_program(loop, address, start, stop, DISABLED)  # no autoreset
             if failed != 0:
                 return failed, start, stop
             for i in range(start, stop):
-                if playing[i]:
+                if is_playing[i]:
                     copy_row(after, i, row)
                     for k in range(terms.shape[1]):
                         sums[i, k] += terms[i, k]
-                    playing[i] = not (terminated[i] or truncated[i])
+                    is_playing[i] = not (terminated[i] or truncated[i])
     return 0, start, stop
 
 
 def copy_row(columns: Any, world: int, row: int) -> None:
-    """Copy the present values of a world into row `row` of its recorded steps, without checks.
-    Runs as compiled code.
+    """Copy the current values of a world into row `row` of its recorded steps, without bounds
+    checks. Runs as compiled code.
 
     Args:
         columns: (C, 5) int64, for each column: address of the value of world 0; bytes from the
@@ -86,24 +86,26 @@ def copy_row(columns: Any, world: int, row: int) -> None:
             copy_bytes(target, source, size)
 
 
-def sample_allowed_actions(records: Any, allowed: Any, chosen: Any) -> None:
-    """Write a random action for each of N worlds into `chosen`, sampled with the generators in
-    `records`: an action that is not 0 in `allowed`, (N, actions), or any action in a world where
-    all are 0. Runs as compiled code."""
-    for i in range(len(records)):
-        chosen[i] = sample_allowed_action(records[i], allowed[i])
+def sample_allowed_actions(generators: Any, allowed: Any, actions: Any) -> None:
+    """Write a random action for each of N worlds into `actions`, sampled with the states of random
+    number `generators`: an action that is not 0 in `allowed`, (N, actions), or any action in a
+    world where all are 0. Runs as compiled code."""
+    for i in range(len(generators)):
+        actions[i] = sample_allowed_action(generators[i], allowed[i])
 
 
-def sample_allowed_action(record: Any, allowed: Any) -> int:
+def sample_allowed_action(generator: Any, allowed: Any) -> int:
     """Return a random action of one world, see `sample_allowed_actions`."""
-    count = 0
+    num_allowed = 0
     for is_allowed in allowed:
-        count += is_allowed != 0
-    count = count or len(allowed)
-    chosen = rank = int(random(record) * count)
-    for k in range(len(allowed) if count < len(allowed) else 0):
-        if allowed[k] != 0:
+        num_allowed += is_allowed != 0
+    num_allowed = num_allowed or len(allowed)
+    rank = int(random(generator) * num_allowed)  # among the allowed actions
+    if num_allowed == len(allowed):
+        return rank
+    for action in range(len(allowed)):
+        if allowed[action] != 0:
             if rank == 0:
-                chosen = k
+                return action
             rank -= 1
-    return chosen
+    return 0  # never reached

@@ -50,7 +50,7 @@ from gv_engine.envs.multi_agent import AgentsVectorEnv
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.rollout.policy import remove_file_names
 from gv_engine.envs.rollout.rollout import FinishedEpisode, describe_step_arrays
-from gv_engine.envs.rollout.step_history import RowKind
+from gv_engine.envs.rollout.step_history import RowSpec
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv
 from gv_engine.rules.errors import GVEngineError, error_text, shorten
 from gv_engine.scenario.documents.loading import check_reference, make_reference
@@ -84,15 +84,15 @@ class GrowingArray:
         """Create the file `path` for rows of this dtype and shape. With `state`, the array's entry
         in `rollout.json` and its number of rows, open the existing file to append to it."""
         self._dtype, self._shape = np.dtype(dtype), shape
-        self._row = self._dtype.itemsize * int(np.prod(shape))
+        self._row_bytes = self._dtype.itemsize * int(np.prod(shape))
         self.about = describe_row(dtype, shape)
-        about, number = state or ({"crc32": 0}, 0)
-        self._sums = {number: int(about["crc32"])}  # by number of rows
+        about, num_rows = state or ({"crc32": 0}, 0)
+        self._checksums = {num_rows: int(about["crc32"])}  # by number of rows
         mode = "r+b" if state else "xb"
         self._file = open(path, mode, opener=files.open_regular_file)  # noqa: SIM115  # closed by `close`
-        self.set_count(number)
-        self._begin = self._file.tell()
-        self._file.truncate(self._begin + number * self._row)
+        self.set_count(num_rows)
+        self._data_start = self._file.tell()
+        self._file.truncate(self._data_start + num_rows * self._row_bytes)
         self._buffer = np.empty((0, *shape), dtype)
 
     def write(self, start: int, pieces: Sequence[NDArray[Any]]) -> None:
@@ -102,24 +102,27 @@ class GrowingArray:
         if count > len(self._buffer):  # reused, as new memory is slow
             self._buffer = np.empty((count, *self._shape), self._dtype)
         data = np.concatenate(pieces, out=self._buffer[:count])
-        self._file.seek(self._begin + start * self._row)
+        self._file.seek(self._data_start + start * self._row_bytes)
         self._file.write(data.data)
-        self._sums[start + count] = zlib.crc32(data.data, self._sums[start])
+        self._checksums[start + count] = zlib.crc32(data.data, self._checksums[start])
 
-    def set_count(self, number: int) -> None:
-        """Write into the file's header that the array has `number` rows."""
+    def set_count(self, num_rows: int) -> None:
+        """Write into the file's header that the array has `num_rows` rows."""
         self._file.flush()
         self._file.seek(0)
-        kind, shape = np.lib.format.dtype_to_descr(self._dtype), (number, *self._shape)
-        head = {"descr": kind, "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(self._file, head)
+        header = {
+            "descr": np.lib.format.dtype_to_descr(self._dtype),
+            "fortran_order": False,
+            "shape": (num_rows, *self._shape),
+        }
+        np.lib.format.write_array_header_1_0(self._file, header)
         self._file.flush()
 
-    def describe(self, number: int) -> dict[str, Any]:
-        """Return the entry in `rollout.json` for the first `number` rows of the array: dtype, shape
-        and checksum. The next `write` must begin after these rows."""
-        self._sums = {number: self._sums[number]}
-        return {**self.about, "crc32": self._sums[number]}
+    def describe(self, num_rows: int) -> dict[str, Any]:
+        """Return the entry in `rollout.json` for the first `num_rows` rows of the array: dtype,
+        shape and checksum. The next `write` must begin after these rows."""
+        self._checksums = {num_rows: self._checksums[num_rows]}
+        return {**self.about, "crc32": self._checksums[num_rows]}
 
     def close(self) -> None:
         """Close the file and ignore errors; what was not written yet is lost if the disk is
@@ -188,48 +191,49 @@ class EpisodeFolder:
         else:
             check_new_folder(path)
         self._path = path
-        state: dict[str, Any] = _read_listing(path) if go_on else {"episodes": 0, "steps": 0}
-        self.episodes, self.steps = state["episodes"], state["steps"]
-        self._written = self.steps, self.episodes
+        old: dict[str, Any] | None = _read_listing(path) if go_on else None
+        self.episodes: int = old["episodes"] if old else 0
+        self.steps: int = old["steps"] if old else 0
+        self._written = self.steps, self.episodes  # those that are counted, and later ones
         with self._writing():
             path.mkdir(exist_ok=True)
-        self._pending: list[FinishedEpisode] = []
-        self._num_pending = 0
+        self._pending: list[FinishedEpisode] = []  # of the next chunk
+        self._num_pending_steps = 0
         self._chunks: deque[list[FinishedEpisode]] = deque()  # for the thread that writes
         self._tasks: deque[Future[None]] = deque()
         self._executor = ThreadPoolExecutor(1, "gv-engine-writer")
-        scenario, shown = env.scenario, cast(Any, env.single_observation_space)
-        step_kinds = describe_step_arrays(env, masks)
-        step_bytes = sum(np.dtype(kind).itemsize for kind in step_kinds.values())
+        scenario, space = env.scenario, cast(Any, env.single_observation_space)
+        step_specs = describe_step_arrays(env, masks)
+        step_bytes = sum(np.dtype(spec).itemsize for spec in step_specs.values())
         self._chunk_steps = max(1, min(_CHUNK, _MAX_CHUNK_BYTES // step_bytes))
         self._max_waiting = max(1, _MAX_WAITING_BYTES // (self._chunk_steps * step_bytes))
-        self._bounds = {name: _space_bounds(shown[name]) for name in env.recorded}
+        self._bounds = {name: _describe_bounds(space[name]) for name in env.recorded}
         names = "episode_start", "episode_seed", "episode_member"
-        episode_kinds: dict[str, RowKind] = dict.fromkeys(names, (np.int64, ()))
+        episode_specs: dict[str, RowSpec] = dict.fromkeys(names, (np.int64, ()))
         if scenario.tells_success:
-            episode_kinds["episode_success"] = np.bool_, ()
-        episode_kinds |= {f"last_{name}": step_kinds[name] for name in env.recorded}
+            episode_specs["episode_success"] = np.bool_, ()
+        episode_specs |= {f"last_{name}": step_specs[name] for name in env.recorded}
         about = {"format": 1, "scenario": make_reference(scenario), **env.labels}
         about |= {"reward_names": list(scenario.reward_names), **more}
-        if go_on:
-            kinds = {n: describe_row(*kind) for n, kind in {**step_kinds, **episode_kinds}.items()}
-            _check_same_rollout(path, {**about, "arrays": kinds}, state)
-            files.check_regular_file(path / LISTING)
-            for name in kinds:  # all of them before the first one is written
-                _map_array(path, name, state)
-                os.close(files.open_regular_file(path / f"{name}.npy", os.O_RDWR))
-        self._fixed = _json_lines(about)
-
-        def open_array(name: str, kind: RowKind, rows: int) -> GrowingArray:
-            array_state = (state["arrays"][name], rows) if go_on else None
-            return GrowingArray(path / f"{name}.npy", *kind, array_state)
-
+        if old:
+            _check_continued_folder(path, old, about, step_specs | episode_specs)
+        self._constant_lines = _format_json_entries(about)
         with self._writing():
-            self._step_arrays = {n: open_array(n, k, self.steps) for n, k in step_kinds.items()}
-            self._episode_arrays = {
-                name: open_array(name, kind, self.episodes) for name, kind in episode_kinds.items()
-            }
+            self._step_arrays = self._open_arrays(step_specs, self.steps, old)
+            self._episode_arrays = self._open_arrays(episode_specs, self.episodes, old)
             self._write_listing(complete=False)
+
+    def _open_arrays(
+        self, specs: dict[str, RowSpec], num_rows: int, old: dict[str, Any] | None
+    ) -> dict[str, GrowingArray]:
+        """Create the files of the arrays in `specs`, or open those with `num_rows` rows that `old`,
+        the content of `rollout.json`, describes."""
+        return {
+            name: GrowingArray(
+                self._path / f"{name}.npy", *spec, (old["arrays"][name], num_rows) if old else None
+            )
+            for name, spec in specs.items()
+        }
 
     def append(self, episode: FinishedEpisode) -> None:
         """Add a finished episode to the folder; a thread writes many episodes at once.
@@ -238,24 +242,24 @@ class EpisodeFolder:
             OSError: as for `flush`, also about earlier episodes.
         """
         self._pending.append(episode)
-        self._num_pending += episode.length
-        if self._num_pending >= self._chunk_steps:
+        self._num_pending_steps += episode.length
+        if self._num_pending_steps >= self._chunk_steps:
             self._start_chunk()
             self._tasks.append(self._executor.submit(self._write_chunk))
-            self._wait_for_writer(self._max_waiting)
+            self._wait_for_writer(max_tasks=self._max_waiting)
 
     def _start_chunk(self) -> None:
         self._chunks.append(self._pending)
-        self._pending, self._num_pending = [], 0
+        self._pending, self._num_pending_steps = [], 0
 
-    def _wait_for_writer(self, waiting: int) -> None:
-        """Wait until the thread that writes has at most `waiting` tasks left. If a chunk cannot be
-        written, it stays the first one, for the next task.
+    def _wait_for_writer(self, max_tasks: int) -> None:
+        """Wait until the thread that writes has at most `max_tasks` tasks left. If a chunk cannot
+        be written, it stays the first one, for the next task.
 
         Raises:
             OSError: an episode could not be written.
         """
-        while self._tasks and (len(self._tasks) > waiting or self._tasks[0].done()):
+        while self._tasks and (len(self._tasks) > max_tasks or self._tasks[0].done()):
             wait([self._tasks[0]])
             with self._writing():
                 self._tasks.popleft().result()
@@ -267,7 +271,7 @@ class EpisodeFolder:
         Raises:
             OSError: an episode cannot be written; earlier ones are safe.
         """
-        self._wait_for_writer(0)
+        self._wait_for_writer(max_tasks=0)
         if self._pending:
             self._start_chunk()
         with self._writing():
@@ -303,16 +307,17 @@ class EpisodeFolder:
         for arrays, start in ((self._step_arrays, steps), (self._episode_arrays, episodes)):
             for name, array in arrays.items():
                 array.write(start, pieces[name])
-        new_steps, new_episodes = (sum(map(len, pieces[n])) for n in ("action", "episode_seed"))
-        self._written = steps + new_steps, episodes + new_episodes
+        num_steps = sum(map(len, pieces["action"]))
+        num_episodes = sum(map(len, pieces["episode_seed"]))
+        self._written = steps + num_steps, episodes + num_episodes
 
     def _update_counts(self) -> None:
         """Write the numbers of the steps and episodes that were written so far into the headers of
         all arrays and into `rollout.json`."""
         steps, episodes = self._written
-        for arrays, end in ((self._step_arrays, steps), (self._episode_arrays, episodes)):
+        for arrays, num_rows in ((self._step_arrays, steps), (self._episode_arrays, episodes)):
             for array in arrays.values():
-                array.set_count(end)
+                array.set_count(num_rows)
         self.steps, self.episodes = steps, episodes
         self._write_listing(complete=False)
 
@@ -365,9 +370,10 @@ class EpisodeFolder:
         for name, array in self._episode_arrays.items():
             arrays[name] = array.describe(self.episodes)
         # by hand, as an indented json.dumps is slower than the steps of a chunk
-        lines = (f"    {json.dumps(name)}: {json.dumps(about)}" for name, about in arrays.items())
-        parts = _json_lines(counts), self._fixed, '  "arrays": {\n' + ",\n".join(lines) + "\n  }"
-        text = "{\n" + ",\n".join(parts) + "\n}\n"
+        lines = (f"    {json.dumps(name)}: {json.dumps(entry)}" for name, entry in arrays.items())
+        array_lines = '  "arrays": {\n' + ",\n".join(lines) + "\n  }"
+        entries = _format_json_entries(counts), self._constant_lines, array_lines
+        text = "{\n" + ",\n".join(entries) + "\n}\n"
         files.write_file(self._path / LISTING, text, follow_links=False)
 
 
@@ -377,7 +383,7 @@ def check_new_folder(path: Path) -> None:
     files.remove_stale_drafts(path)
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise FileExistsError(
-            f"{path} is there already{_unfinished_note(path)}; give the name of a new folder"
+            f"{path} is there already{_describe_unfinished(path)}; give the name of a new folder"
         )
 
 
@@ -401,7 +407,7 @@ def _collect_pieces(episodes: Sequence[FinishedEpisode]) -> dict[str, list[NDArr
     return pieces
 
 
-def _space_bounds(space: Any) -> dict[str, Any]:
+def _describe_bounds(space: Any) -> dict[str, Any]:
     """Return the least and the greatest values of a Gymnasium space in the form of `rollout.json`,
     without leading axes along which all bounds are equal."""
     if isinstance(space, Discrete):
@@ -412,40 +418,57 @@ def _space_bounds(space: Any) -> dict[str, Any]:
     return {"low": low.tolist(), "high": high.tolist()}
 
 
-def _check_same_rollout(path: Path, about: dict[str, Any], state: dict[str, Any]) -> None:
-    """Raise an error unless `state`, the content of `rollout.json` in the folder, is of the same
-    rollout as `about`.
+def _check_continued_folder(
+    path: Path, old: dict[str, Any], about: dict[str, Any], specs: dict[str, RowSpec]
+) -> None:
+    """Raise an error unless the folder, whose `rollout.json` has the content `old`, is of the
+    rollout that `about` describes, and has all arrays in `specs`, which can be written.
 
     Raises:
-        RolloutError: an entry of `rollout.json` differs.
+        RolloutError: the folder is of another rollout, or damaged.
+        OSError: a file cannot be written.
     """
-    old, new = state.copy(), json.loads(json.dumps(about))
+    arrays = {name: describe_row(*spec) for name, spec in specs.items()}
+    _check_same_rollout(path, old, {**about, "arrays": arrays})
+    files.check_regular_file(path / LISTING)
+    for name in arrays:  # all of them before the first one is written
+        _map_array(path, name, old)
+        os.close(files.open_regular_file(path / f"{name}.npy", os.O_RDWR))
+
+
+def _check_same_rollout(path: Path, old: dict[str, Any], new: dict[str, Any]) -> None:
+    """Raise a RolloutError if entries of `rollout.json` differ in two rollouts, `old` in the folder
+    `path`, and `new`."""
+    old, new = old.copy(), json.loads(json.dumps(new))
     for listing in (old, new):
-        for name, kind in listing.pop("arrays").items():
-            listing[f"{name}.npy"] = {key: kind[key] for key in ("dtype", "shape")}
+        for name, entry in listing.pop("arrays").items():
+            listing[f"{name}.npy"] = {key: entry[key] for key in ("dtype", "shape")}
     for name in dict.fromkeys((*new, *old)):
-        if name not in _COUNTS and _comparable(name, old) != _comparable(name, new):
-            texts = (json.dumps(entries.get(name), ensure_ascii=False) for entries in (old, new))
-            shown = (shorten(value, 60) for value in texts)
+        if name not in _COUNTS and _get_comparable(old, name) != _get_comparable(new, name):
+            texts = (json.dumps(listing.get(name), ensure_ascii=False) for listing in (old, new))
+            shown = (shorten(text, 60) for text in texts)
             raise RolloutError(
                 f"{path} is of another rollout: its {name} is {', not '.join(shown)}; go on with "
                 "the options that it was made with"
             )
 
 
-def _comparable(name: str, about: dict[str, Any]) -> Any:
-    """Return the entry `name` of `about`, the content of a `rollout.json`, without paths of files,
-    so that it can be compared."""
-    value: Any = about.get(name)
+def _get_comparable(listing: dict[str, Any], name: str) -> Any:
+    """Return the entry `name` of a `rollout.json` without paths of files, so that it can be
+    compared."""
+    value: Any = listing.get(name)
     if name == "scenario":
         return value["digest"]
     if name == "levels":
-        return about.get("level_seeds")
-    return remove_file_names(str(value)) if name == "policy" and "policy_digest" in about else value
+        return listing.get("level_seeds")
+    if name == "policy" and "policy_digest" in listing:
+        return remove_file_names(str(value))
+    return value
 
 
-def _json_lines(about: dict[str, Any]) -> str:
-    return json.dumps(about, indent=2)[2:-2]
+def _format_json_entries(entries: dict[str, Any]) -> str:
+    text = json.dumps(entries, indent=2)
+    return text.removeprefix("{\n").removesuffix("\n}")
 
 
 def read(path: str | Path, check: bool = True) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -466,8 +489,8 @@ def read(path: str | Path, check: bool = True) -> tuple[dict[str, NDArray[Any]],
     path = Path(path)
     about = _read_listing(path)
     arrays = {name: _map_array(path, name, about) for name in sorted(about["arrays"])}
-    for name, array in arrays.items() if check else ():
-        if zlib.crc32(array.data) != about["arrays"][name]["crc32"]:
+    for name, array in arrays.items():
+        if check and zlib.crc32(array.data) != about["arrays"][name]["crc32"]:
             raise RolloutError(f"{path / name}.npy is damaged: its checksum is another one")
     starts = arrays["episode_start"]
     if starts.dtype != np.int64 or starts.ndim != 1:
@@ -490,16 +513,8 @@ def _read_listing(path: Path) -> dict[str, Any]:
         for name in ("steps", "episodes"):
             if type(about[name]) is not int or not 0 <= about[name] < 2**62:
                 raise ValueError(f"{name} is {about[name]!r}")
-        for name, kind in about["arrays"].items():
-            if not files.is_file_name(name) or len(name) > _MAX_NAME:
-                raise ValueError(f"{shorten(name, 100)!r} is no name of an array")
-            if type(kind.get("crc32")) is not int:
-                raise ValueError(f"the crc32 of {name} is {kind.get('crc32')!r}")
-            if len(kind["shape"]) > _MAX_AXES:
-                raise ValueError(f"a row of {name} has {len(kind['shape'])} axes")
-            row = np.dtype((kind["dtype"], tuple(kind["shape"])))
-            if row.base.kind in "iuf":
-                read_bounds(kind)
+        for name, entry in about["arrays"].items():
+            _check_array_entry(name, entry)
         if missing := _REQUIRED - about["arrays"].keys():
             raise ValueError(f"{min(missing)} is missing among its arrays")
         check_reference(about["scenario"])
@@ -513,21 +528,38 @@ def _read_listing(path: Path) -> dict[str, Any]:
     return dict(about)
 
 
-def read_bounds(kind: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def _check_array_entry(name: str, entry: dict[str, Any]) -> None:
+    """Raise an error of any kind unless `entry` is a valid entry of the array `name` in
+    `rollout.json`."""
+    if not files.is_file_name(name) or len(name) > _MAX_NAME:
+        raise ValueError(f"{shorten(name, 100)!r} is no name of an array")
+    if type(entry.get("crc32")) is not int:
+        raise ValueError(f"the crc32 of {name} is {entry.get('crc32')!r}")
+    if len(entry["shape"]) > _MAX_AXES:
+        raise ValueError(f"a row of {name} has {len(entry['shape'])} axes")
+    if _get_row_dtype(entry).base.kind in "iuf":
+        read_bounds(entry)
+
+
+def _get_row_dtype(entry: dict[str, Any]) -> np.dtype[Any]:
+    return np.dtype((entry["dtype"], tuple(entry["shape"])))
+
+
+def read_bounds(entry: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the least and the greatest values of the elements of a row, two arrays of the shape of
     a row.
 
     Args:
-        kind: entry of the array in `rollout.json`; without bounds, those of the dtype.
+        entry: entry of the array in `rollout.json`; without bounds, those of the dtype.
 
     Raises:
         ValueError: the bounds are invalid, or of another shape.
     """
-    row = np.dtype((kind["dtype"], tuple(kind["shape"])))
-    most: Any = np.finfo(row.base) if row.base.kind == "f" else np.iinfo(row.base)
-    low = np.array(kind.get("low", most.min), row.base)
-    high = np.array(kind.get("high", most.max), row.base)
-    # broadcasting could need too much memory
+    row = _get_row_dtype(entry)
+    limits: Any = np.finfo(row.base) if row.base.kind == "f" else np.iinfo(row.base)
+    low = np.array(entry.get("low", limits.min), row.base)
+    high = np.array(entry.get("high", limits.max), row.base)
+    # comparing arrays of two shapes could need too much memory
     if low.ndim and high.ndim and low.shape != high.shape:
         raise ValueError(f"bounds of two shapes: {low.shape} and {high.shape}")
     if not (low <= high).all():
@@ -543,27 +575,29 @@ def _map_array(path: Path, name: str, about: dict[str, Any]) -> NDArray[Any]:
         RolloutError: the file is missing, cut, or of another kind.
     """
     file = path / f"{name}.npy"
-    number = about["episodes" if name.startswith(("episode_", "last_")) else "steps"]
-    row = np.dtype((about["arrays"][name]["dtype"], tuple(about["arrays"][name]["shape"])))
+    num_rows = about["episodes" if name.startswith(("episode_", "last_")) else "steps"]
+    row = _get_row_dtype(about["arrays"][name])
     try:
-        size = files.check_file_size(file, sys.maxsize, "arrays")
-        with file.open("rb") as opened:
-            head = read_npy_header(opened)
-            begin = opened.tell()
+        num_bytes = files.check_file_size(file, sys.maxsize, "arrays")
+        with file.open("rb") as stream:
+            header = read_npy_header(stream)
+            data_start = stream.tell()
     except OSError as error:
         raise RolloutError(error_text(error)) from None
     except ArrayError as error:
         raise RolloutError(f"{file} is damaged: {error}") from None
-    if (head.dtype, head.shape[1:]) != (row.base, row.shape) or not head.shape:
+    if (header.dtype, header.shape[1:]) != (row.base, row.shape) or not header.shape:
         raise RolloutError(f"{file} is no array of {row}, as {LISTING} says")
-    if min(head.shape[0], (size - begin) // max(1, row.itemsize)) < number:
-        raise RolloutError(f"{file} is cut: {LISTING} counts {number} rows")
-    if not number or not row.itemsize:  # an empty file cannot be mapped
-        return np.zeros((number, *row.shape), row.base)
-    return np.memmap(file, row.base, "r", begin, (number, *row.shape))
+    num_stored_rows = (num_bytes - data_start) // max(1, row.itemsize)
+    if min(header.shape[0], num_stored_rows) < num_rows:
+        raise RolloutError(f"{file} is cut: {LISTING} counts {num_rows} rows")
+    shape = num_rows, *row.shape
+    if not num_rows or not row.itemsize:  # an empty file cannot be mapped
+        return np.zeros(shape, row.base)
+    return np.memmap(file, row.base, "r", data_start, shape)
 
 
-def _unfinished_note(path: Path) -> str:
+def _describe_unfinished(path: Path) -> str:
     """Return the end of an error message that says the folder holds an unfinished rollout; "" if it
     does not."""
     try:

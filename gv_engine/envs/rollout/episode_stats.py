@@ -78,10 +78,11 @@ class EpisodeStats:
         self.steps += int(lengths.sum())
         for name, number in ends.items():
             self.ends[name] = self.ends.get(name, 0) + number
-        before = np.zeros((1, sums.shape[1])) + self.sums
-        self.sums = np.add.accumulate(np.concatenate([before, sums]))[-1]
-        self.returns = _extend(self.returns, sums[:, 0])
-        self.lengths = _extend(self.lengths, lengths)
+        # adds one episode after the other, where `sum` would add in another order
+        sums_before = np.broadcast_to(self.sums, (1, sums.shape[1]))
+        self.sums = np.add.accumulate(np.concatenate([sums_before, sums]))[-1]
+        self.returns = _extend_limits(self.returns, sums[:, 0])
+        self.lengths = _extend_limits(self.lengths, lengths)
 
     def add_folder(self, scenario: AnyScenario, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Add all episodes of a saved rollout, given by its `arrays`, to the statistics.
@@ -100,9 +101,10 @@ class EpisodeStats:
             reward, terms = arrays["reward"][steps], arrays["reward_terms"][steps]
             if reward.ndim > 1:  # of several agents
                 reward, terms = reward.sum(axis=1), terms.sum(axis=1)
-            last, member = arrays["terminated"][starts[1:] - 1], arrays["episode_member"][episodes]
+            member = arrays["episode_member"][episodes]
+            last_flags = arrays["terminated"][starts[1:] - 1]
             try:
-                terminated = find_ended(scenario, member, last)
+                terminated = find_ended(scenario, member, last_flags)
             except IndexError:
                 raise RolloutError("the rollout is damaged: its members are not there") from None
             ends = {"terminated": int(terminated.sum()), "truncated": int((~terminated).sum())}
@@ -115,32 +117,36 @@ class EpisodeStats:
             self.add(EpisodeValues(np.column_stack(sums), lengths, ends))
 
     def rows(
-        self, reward_names: tuple[str, ...], seconds: float, old: tuple[int, int] = (0, 0)
+        self, reward_names: tuple[str, ...], seconds: float, old_counts: tuple[int, int] = (0, 0)
     ) -> list[tuple[str, str]]:
         """Return the statistics as (label, value) texts, one for each line of a table.
 
         Args:
             reward_names: reward functions of the scenario.
             seconds: duration of the rollout.
-            old: numbers of episodes and steps that were there before.
+            old_counts: numbers of episodes and steps that were there before.
         """
+        old_episodes, old_steps = old_counts
         rows = [("episodes", f"{self.episodes:,}")]
-        if old[0]:
-            rows.append(("new episodes", f"{self.episodes - old[0]:,}"))
-        speed = f"{(self.steps - old[1]) / seconds:,.0f}"
+        if old_episodes:
+            rows.append(("new episodes", f"{self.episodes - old_episodes:,}"))
+        speed = f"{(self.steps - old_steps) / seconds:,.0f}"
         rows += [("steps", f"{self.steps:,}"), ("steps per second", speed)]
         if not self.episodes:
             return rows
-        mean_return, *means = self.sums / self.episodes
-        mean_length = self.steps / self.episodes
-        for name, *values in (
-            ("return", mean_return, *self.returns),
-            ("length", mean_length, *self.lengths),
-        ):
-            texts = map(_number, values)
-            rows += [(f"{name}, {of}", text) for of, text in zip(("mean", "least", "most"), texts)]
-        rows += [(name, f"{ends / self.episodes:.1%}") for name, ends in self.ends.items()]
-        return rows + [(f"{n}, mean sum", _number(m)) for n, m in zip(reward_names, means)]
+        mean_return, *mean_terms = self.sums / self.episodes
+        values = {
+            "return": (mean_return, *self.returns),
+            "length": (self.steps / self.episodes, *self.lengths),
+        }
+        for name, (mean, least, most) in values.items():
+            rows.append((f"{name}, mean", _format_number(mean)))
+            rows.append((f"{name}, least", _format_number(least)))
+            rows.append((f"{name}, most", _format_number(most)))
+        rows += [(name, f"{number / self.episodes:.1%}") for name, number in self.ends.items()]
+        for name, mean in zip(reward_names, mean_terms, strict=True):
+            rows.append((f"{name}, mean sum", _format_number(mean)))
+        return rows
 
 
 def estimate_success(successes: int, episodes: int) -> Estimate:
@@ -152,10 +158,10 @@ def estimate_success(successes: int, episodes: int) -> Estimate:
     return Estimate(rate, low, high)
 
 
-def _extend(limits: tuple[float, float], values: NDArray[Any]) -> tuple[float, float]:
+def _extend_limits(limits: tuple[float, float], values: NDArray[Any]) -> tuple[float, float]:
     low, high = limits
     return min([low, *values.tolist()]), max([high, *values.tolist()])
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     return f"{round(value, 12) + 0.0:.6g}"  # no noise of sums that are 0, and no -0

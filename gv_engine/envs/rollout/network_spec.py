@@ -96,22 +96,28 @@ class ScenarioSpec(NamedTuple):
             Exception: of any kind, if the document is something else.
         """
         height, width = document["view"]
-        view, agents = (int(height), int(width)), int(document["agents"])
-        actions, texts = (tuple(map(str, document[key])) for key in ("actions", "mission_texts"))
-        items = document["types"].items()
-        types = {int(index): (str(name), *map(str, states)) for index, (name, *states) in items}
-        fields = tuple((str(name), int(size)) for name, size in document["mission_fields"])
-        state = tuple(
-            NumberSpec(
-                str(name),
-                None if low is None else float(low),
-                None if high is None else float(high),
-                bool(is_float),
-            )
-            for name, low, high, is_float in document["state"]
-        )
         return cls(
-            actions, view, agents, types, fields, texts, state, bool(document.get("turns", True))
+            actions=tuple(map(str, document["actions"])),
+            view=(int(height), int(width)),
+            agents=int(document["agents"]),
+            types={
+                int(index): (str(name), *map(str, states))
+                for index, (name, *states) in document["types"].items()
+            },
+            mission_fields=tuple(
+                (str(name), int(size)) for name, size in document["mission_fields"]
+            ),
+            mission_texts=tuple(map(str, document["mission_texts"])),
+            state=tuple(
+                NumberSpec(
+                    str(name),
+                    None if low is None else float(low),
+                    None if high is None else float(high),
+                    bool(is_float),
+                )
+                for name, low, high, is_float in document["state"]
+            ),
+            turns=bool(document["turns"]),
         )
 
     def describe_cell(self, kind: int, state: int, color: int) -> str:
@@ -128,9 +134,9 @@ class ScenarioSpec(NamedTuple):
         """
         if self.actions != other.actions:
             return _describe_actions(self.actions), _describe_actions(other.actions)
-        views = (self.view, self.turns), (other.view, other.turns)
-        if views[0] != views[1]:
-            return _describe_view(*views[0]), _describe_view(*views[1])
+        view, other_view = (self.view, self.turns), (other.view, other.turns)
+        if view != other_view:
+            return _describe_view(*view), _describe_view(*other_view)
         if self.agents != other.agents:
             return _describe_agents(self.agents), _describe_agents(other.agents)
         for index, names in self.types.items():
@@ -140,8 +146,8 @@ class ScenarioSpec(NamedTuple):
         if bool(self.mission_texts) != bool(other.mission_texts) or texts != other.mission_texts:
             return _describe_texts(self.mission_texts), _describe_texts(other.mission_texts)
         sizes, other_sizes = dict(self.mission_fields), dict(other.mission_fields)
-        fits = [*sizes] == [*other_sizes] and all(other_sizes[n] <= sizes[n] for n in sizes)
-        if not fits:
+        has_same_fields = [*sizes] == [*other_sizes]
+        if not has_same_fields or any(other_sizes[name] > sizes[name] for name in sizes):
             return _describe_fields(self.mission_fields), _describe_fields(other.mission_fields)
         if self.state != other.state:
             return _describe_state(self.state), _describe_state(other.state)
@@ -266,15 +272,14 @@ class NetworkSpec(NamedTuple):
     ) -> None:
         """Write into `out` (N, inputs) the rows of `ActorCritic.first_layer_table` that encode N
         observations. `agents` (N,) has the index of each agent in its world."""
-        cells, number = self.cells, len(out)
-        out[:, :cells] = observation["grid"].reshape(number, cells)
-        out[:, cells] = observation["item"].reshape(number)
+        cells, num_rows = self.cells, len(out)
+        out[:, :cells] = observation["grid"].reshape(num_rows, cells)
+        out[:, cells] = observation["item"].reshape(num_rows)
+        first_mission, first_state = cells + 1, cells + 1 + len(self.mission)
         if self.mission:
-            mission = slice(cells + 1, cells + 1 + len(self.mission))
-            out[:, mission] = observation[MISSION] % self.mission
-        first = cells + 1 + len(self.mission)
-        for slot, codes in enumerate(self.state, first):
-            out[:, slot] = codes.encode(observation[STATE][:, slot - first])
+            out[:, first_mission:first_state] = observation[MISSION] % self.mission
+        for index, codes in enumerate(self.state):
+            out[:, first_state + index] = codes.encode(observation[STATE][:, index])
         if self.agents > 1:
             out[:, -1] = agents
         out += self.first_rows

@@ -48,17 +48,18 @@ class NumpyNet:
         layer_norm: bool = False,
         epsilon: float | None = None,
     ) -> None:
-        self._normalise = _layer_norm if layer_norm else _same
-        self._epsilon = epsilon
+        self._has_layer_norm, self._epsilon = layer_norm, epsilon
         arrays = {name: array.astype(np.float64) for name, array in weights.items()}
         self.hidden_size = len(arrays["first_bias"])
         self._spec, self._first_bias = spec, arrays["first_bias"]
-        self._table = first_layer_table(spec, arrays)
+        self._table = first_layer_table(spec, arrays)  # (codes of all slots, hidden)
         self._picture: _Linear | None = None
         if "picture.weight" in arrays:  # encoder "cnn"
             self._picture = _Linear(arrays, "picture.weight", "picture.bias")
-            names = "convolution_1", "convolution_2"
-            self._convolutions = [_Convolution(arrays, name) for name in names]
+            self._convolutions = [
+                _Convolution(arrays, "convolution_1"),
+                _Convolution(arrays, "convolution_2"),
+            ]
             self._embedding = arrays["embedding"]
         self._has_match = bool(spec.mission) and "embedding" in arrays
         if self._has_match:
@@ -88,40 +89,43 @@ class NumpyNet:
             (N, actions) probabilities; (N,) values, None if the critic reads the observations of
                 all agents; and (N, hidden) state.
         """
-        features = self._features(rows)
+        features = self._compute_features(rows)
         if self._gru is not None:
             memory = self._gru(features, memory)
             features = features + memory
-        logits = self._actor(features)
-        logits[(masks == 0) & (masks != 0).any(1, keepdims=True)] = -np.inf
-        if self._epsilon is not None:
-            random = self._epsilon * np.isfinite(logits)
-            probabilities: Floats = random / np.isfinite(logits).sum(1, keepdims=True)
-            probabilities[range(len(logits)), logits.argmax(1)] += 1 - self._epsilon
-            return probabilities, logits.max(1), memory
-        exponentials: Floats = np.exp(logits - logits.max(1, keepdims=True))
+        outputs = self._actor(features)
+        outputs[(masks == 0) & (masks != 0).any(1, keepdims=True)] = -np.inf
+        if self._epsilon is not None:  # the outputs are action values
+            is_allowed = np.isfinite(outputs)
+            probabilities: Floats = self._epsilon * is_allowed / is_allowed.sum(1, keepdims=True)
+            probabilities[range(len(outputs)), outputs.argmax(1)] += 1 - self._epsilon
+            return probabilities, outputs.max(1), memory
+        exponentials: Floats = np.exp(outputs - outputs.max(1, keepdims=True))
         values = self._critic(features)[:, 0] if self._critic else None
         return exponentials / exponentials.sum(1, keepdims=True), values, memory
 
-    def _features(self, rows: NDArray[np.int32]) -> Floats:
+    def _compute_features(self, rows: NDArray[np.int32]) -> Floats:
         """Return the (N, hidden) output of the first two layers for N encoded observations."""
         sums, summand = np.zeros((2, len(rows), self.hidden_size))
-        cells, codes, own = self._spec.cells, self._spec.codes, rows
+        cells, codes, table_rows = self._spec.cells, self._spec.codes, rows
         if self._picture:
             picture = self._embedding[rows[:, :cells] % codes]
             picture = picture.reshape(len(rows), self._spec.height, -1, picture.shape[-1])
             for convolution in self._convolutions:
                 picture = _relu(convolution(picture))
             sums += self._picture(np.moveaxis(picture, -1, 1).reshape(len(rows), -1))
-            own = rows[:, cells:] - cells * codes
-        for column in own.T.astype(np.intp):
+            table_rows = rows[:, cells:] - cells * codes  # the table has no rows of these cells
+        for column in table_rows.T.astype(np.intp):
             sums += np.take(self._table, column, axis=0, out=summand, mode="clip")
         if self._has_match:
-            sums += self._match(self._scores(rows))
-        hidden = _relu(self._normalise(sums + self._first_bias))
-        return _relu(self._normalise(self._second(hidden)))
+            sums += self._match(self._score_cells(rows))
+        hidden = self._activate(sums + self._first_bias)
+        return self._activate(self._second(hidden))
 
-    def _scores(self, rows: NDArray[np.int32]) -> Floats:
+    def _activate(self, sums: Floats) -> Floats:
+        return _relu(_normalise(sums) if self._has_layer_norm else sums)
+
+    def _score_cells(self, rows: NDArray[np.int32]) -> Floats:
         """Return how well each cell matches the mission, as (N, heads * cells), for N encoded
         observations."""
         cells, mission = self._spec.split_rows(rows)
@@ -136,38 +140,43 @@ def first_layer_table(spec: NetworkSpec, weights: Mapping[str, NDArray[Any]]) ->
     if "table" in weights:  # encoder "mlp"
         return weights["table"].reshape(sum(spec.sizes), -1)
     embedding, first = weights["embedding"], weights["first"]
-    cells = 1 if "picture.weight" in weights else spec.cells + 1  # that share the embeddings
+    # slots of cells, and of the carried item, share the embeddings
+    num_shared = 1 if "picture.weight" in weights else spec.cells + 1
     ends = np.cumsum((spec.codes, *spec.extra_sizes))
-    found, expected = (len(first), len(embedding)), (cells + len(spec.extra_sizes), ends[-1])
+    found, expected = (len(first), len(embedding)), (num_shared + len(spec.extra_sizes), ends[-1])
     if found != expected:
         raise ValueError(f"the network has {found} slots and codes, expected {expected}")
     shared, *extra = np.split(embedding, ends[:-1])
-    parts = [codes @ layer for codes, layer in zip(extra, first[cells:])]
-    return np.concatenate([(shared @ first[:cells]).reshape(-1, first.shape[2]), *parts])
+    shared_rows = (shared @ first[:num_shared]).reshape(-1, first.shape[2])
+    extra_rows = [codes @ layer for codes, layer in zip(extra, first[num_shared:])]
+    return np.concatenate([shared_rows, *extra_rows])
 
 
 class _Linear:
     """Linear layer, or K layers of equal size; products are computed in blocks, see
     `_MAX_BLOCK`."""
 
-    def __init__(self, weights: Mapping[str, Floats], weight: str, bias: str, k: int = 1) -> None:
-        """Take the arrays called `weight` and `bias` from `weights`; they hold `k` layers of equal
-        size."""
+    def __init__(
+        self, weights: Mapping[str, Floats], weight: str, bias: str, num_layers: int = 1
+    ) -> None:
+        """Take the arrays called `weight` and `bias` from `weights`; they hold `num_layers` layers
+        of equal size."""
         matrix = weights[weight]
-        self.outputs, inputs = len(matrix) // k, matrix.shape[1]
-        transposed = matrix.reshape(k, 1, self.outputs, inputs).transpose(0, 1, 3, 2)
+        self.outputs, inputs = len(matrix) // num_layers, matrix.shape[1]
+        transposed = matrix.reshape(num_layers, 1, self.outputs, inputs).transpose(0, 1, 3, 2)
         self._weight = np.ascontiguousarray(transposed)
-        self._bias = weights[bias].reshape(k, 1, self.outputs)
-        self._block = max(1, _MAX_BLOCK // (self.outputs * inputs))
+        self._bias = weights[bias].reshape(num_layers, 1, self.outputs)
+        self._block_size = max(1, _MAX_BLOCK // (self.outputs * inputs))
 
     def all_layers(self, inputs: Floats) -> Floats:
         """Return the outputs of K stacked linear layers for the same (N, inputs) array, as (K, N,
         outputs)."""
-        number, width = inputs.shape
-        blocks = np.zeros((-(-number // self._block), self._block, width))
-        blocks.reshape(-1, width)[:number] = inputs
+        num_rows, width = inputs.shape
+        num_blocks = -(-num_rows // self._block_size)  # rounded up
+        blocks = np.zeros((num_blocks, self._block_size, width))
+        blocks.reshape(-1, width)[:num_rows] = inputs
         products = (blocks @ self._weight).reshape(len(self._bias), -1, self.outputs)
-        outputs: Floats = products[:, :number] + self._bias
+        outputs: Floats = products[:, :num_rows] + self._bias
         return outputs
 
     def __call__(self, inputs: Floats) -> Floats:
@@ -215,11 +224,7 @@ def _relu(numbers: Floats) -> Floats:
     return np.maximum(numbers, 0.0)
 
 
-def _same(numbers: Floats) -> Floats:
-    return numbers
-
-
-def _layer_norm(numbers: Floats) -> Floats:
+def _normalise(numbers: Floats) -> Floats:
     centered = numbers - numbers.mean(1, keepdims=True)
     normalised: Floats = centered / np.sqrt(centered.var(1, keepdims=True) + 1e-5)
     return normalised

@@ -31,7 +31,7 @@ from gv_engine.scenario.storage.resources import ASSETS
 POLICIES = ASSETS / "policies"
 """Folder of the trained policies that come with scenarios: a run folder for each scenario name."""
 _BLOCK_SIZE = 256
-"""Episodes whose generators are seeded at once."""
+"""Consecutive episodes whose generators are seeded at once, which is faster than one by one."""
 
 # ---- policy --------------------------------------------------------------------------------------
 
@@ -73,14 +73,14 @@ class RandomPolicy:
     Args:
         num_envs: N.
         num_actions: number of the scenario's actions.
-        valid: if True, sample only actions that the action mask allows; a mask of zeros allows all
+        use_action_mask: sample only actions that the action mask allows; a mask of zeros allows all
             actions.
     """
 
     values = None
 
-    def __init__(self, num_envs: int, num_actions: int, valid: bool) -> None:
-        self._valid = valid
+    def __init__(self, num_envs: int, num_actions: int, use_action_mask: bool) -> None:
+        self._use_action_mask = use_action_mask
         self._allowed = np.ones((num_envs, num_actions), np.int8)
         self._rngs: Any = [np.random.default_rng(0)] * num_envs
 
@@ -91,19 +91,18 @@ class RandomPolicy:
             self._rngs[world] = make_rng(seed, POLICY, number)
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
-        """Return a random action for each of N worlds, one that the action mask allows if the
-        policy was created with `valid`."""
-        if self._valid:
+        """Return a random action for each of N worlds."""
+        if self._use_action_mask:
             self._allowed = info["action_mask"]
-        return self._sample()
+        return self._sample_actions()
 
-    def _sample(self) -> NDArray[np.int64]:
+    def _sample_actions(self) -> NDArray[np.int64]:
         """Return a random action for each of N worlds: an allowed action, or any action in worlds
         that allow none."""
-        draws = np.array([rng.random() for rng in self._rngs])
+        random_numbers = np.array([rng.random() for rng in self._rngs])
         is_allowed = self._allowed.astype(bool)
         is_allowed[~is_allowed.any(axis=1)] = True
-        ranks = (draws * is_allowed.sum(axis=1)).astype(np.int64)
+        ranks = (random_numbers * is_allowed.sum(axis=1)).astype(np.int64)  # among the allowed ones
         actions: NDArray[np.int64] = (is_allowed.cumsum(axis=1) > ranks[:, None]).argmax(axis=1)
         return actions
 
@@ -119,44 +118,45 @@ class RandomPolicy:
 class CompiledRandomPolicy(RandomPolicy):
     """`RandomPolicy` that samples in compiled code, with the same results."""
 
-    def __init__(self, num_envs: int, num_actions: int, valid: bool) -> None:
-        """Make a policy for `num_envs` worlds; with `valid` it samples actions that the mask
-        allows."""
+    def __init__(self, num_envs: int, num_actions: int, use_action_mask: bool) -> None:
+        """Compile the functions of the policy; `RandomPolicy` says what each argument means."""
+        # imported here, as they import llvmlite
         from gv_engine.compiler.compiled_function import compile_function
         from gv_engine.envs.rollout.compiled_play import play_random_steps, sample_allowed_actions
 
-        super().__init__(num_envs, num_actions, valid)
-        self._rngs, self._chosen = np.zeros(num_envs, RNG), np.zeros(num_envs, np.int64)
-        self._choose = compile_function(sample_allowed_actions)
-        self._play = compile_function(play_random_steps)
+        super().__init__(num_envs, num_actions, use_action_mask)
+        self._rngs = np.zeros(num_envs, RNG)
+        self._actions = np.zeros(num_envs, np.int64)  # overwritten by each step
+        self._sample = compile_function(sample_allowed_actions)
+        self._play_steps = compile_function(play_random_steps)
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
         """Give each of `worlds` a new random number generator, made from `seed` and the world's
         episode number in `numbers`, as `RandomPolicy` does."""
         for world, number in zip(worlds, numbers, strict=True):
-            block, k = divmod(number, _BLOCK_SIZE)
-            self._rngs[world] = _make_generator_block(seed, block)[k]
+            block, index = divmod(number, _BLOCK_SIZE)
+            self._rngs[world] = _make_generator_block(seed, block)[index]
 
     def play(
         self,
         batch: Any,
         steps: int,
-        playing: NDArray[np.bool_],
+        is_playing: NDArray[np.bool_],
         terms: NDArray[np.float64],
         recorded: CopiedColumns = NO_COLUMNS,
     ) -> None:
-        """Take up to `steps` steps in each world of `batch`, a `CompiledBatch`, where `playing`,
+        """Take up to `steps` steps in each world of `batch`, a `CompiledBatch`, where `is_playing`,
         (N,), is True, and set it to False when the world's episode ends; add the reward terms to
         `terms`, (N, F), and copy the columns `recorded` in each step."""
-        out, allowed = batch.outputs, self._allowed[:0]
-        draws = self._rngs, allowed.shape[1], out.mask if self._valid else allowed
+        out, no_masks = batch.outputs, self._allowed[:0]
+        sampling = self._rngs, no_masks.shape[1], out.mask if self._use_action_mask else no_masks
         results = out.terminated, out.truncated, out.terms
-        work = steps, draws, results, playing, terms, recorded
-        batch.run_loop(lambda *program: self._play(program, *work))
+        arguments = steps, sampling, results, is_playing, terms, recorded
+        batch.run_loop(lambda *program: self._play_steps(program, *arguments))
 
-    def _sample(self) -> NDArray[np.int64]:
-        self._choose(self._rngs, self._allowed, self._chosen)
-        return self._chosen
+    def _sample_actions(self) -> NDArray[np.int64]:
+        self._sample(self._rngs, self._allowed, self._actions)
+        return self._actions
 
 
 @lru_cache(maxsize=4)
@@ -191,29 +191,29 @@ class CallablePolicy:
     def __init__(
         self, function: Callable[..., Any], num_envs: int, num_actions: int, name: str
     ) -> None:
-        self._function, self._on_begin = function, None
         if isinstance(function, type):
-            if missing := [method for method in ("act", "begin") if not hasattr(function, method)]:
-                raise PolicyError(f"{name}: the class lacks `{missing[0]}`, which policies have")
+            for method in ("act", "begin"):
+                if not hasattr(function, method):
+                    raise PolicyError(f"{name}: the class lacks `{method}`, which policies have")
             _check_signature(name, function, "num_envs", "num_actions")
             function = function(num_envs, num_actions)
-        if hasattr(function, "act"):
+        self._name, self._num_actions = name, num_actions
+        self._act, self._begin = function, None
+        self.has_state = hasattr(function, "act")
+        if self.has_state:
             instance: Any = function
-            self._function, self._on_begin = instance.act, instance.begin
-            _check_signature(f"{name}.begin", self._on_begin, "worlds")
-        act_name = f"{name}.act" if self._on_begin else name
-        _check_signature(act_name, self._function, "observation", "info", "rngs")
-        self.has_state = self._on_begin is not None
-        self._num_actions = num_actions
-        self._name = name
+            self._act, self._begin = instance.act, instance.begin
+            _check_signature(f"{name}.begin", self._begin, "worlds")
+        act_name = f"{name}.act" if self.has_state else name
+        _check_signature(act_name, self._act, "observation", "info", "rngs")
         self.probabilities: NDArray[np.float64] | None = None
         self._rngs = [np.random.default_rng(0) for _ in range(num_envs)]
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
         """Give each of `worlds` a new random number generator, seeded by `seed` and the world's
         episode number in `numbers`, and call the method `begin` of the author's class."""
-        if self._on_begin:
-            self._on_begin([*worlds])
+        if self._begin:
+            self._begin([*worlds])
         for world, number in zip(worlds, numbers, strict=True):
             self._rngs[world] = make_rng(seed, POLICY, number)
 
@@ -224,9 +224,11 @@ class CallablePolicy:
         Raises:
             PolicyError: the function returned something else.
         """
-        result, self.probabilities = self._function(observation, info, self._rngs), None
+        result = self._act(observation, info, self._rngs)
+        self.probabilities = None
         if isinstance(result, tuple) and len(result) == 2:
-            result, self.probabilities = result[0], self._check_probabilities(result[1])
+            result, probabilities = result
+            self.probabilities = self._check_probabilities(probabilities)
         actions = np.asarray(result)
         shape = (len(self._rngs),)
         if actions.shape != shape or actions.dtype.kind not in "iu":
@@ -284,10 +286,10 @@ class BotPolicy:
         mission = getattr(getattr(scenario, "layout", None), "mission", None)
         module = getattr(mission, BOT, "")
         if not module:
-            name = f"the scenario {scenario.name}" if scenario else "no scenario"
+            subject = f"the scenario {scenario.name}" if scenario else "no scenario"
             raise PolicyError(
                 f"--policy {BOT} plays scenarios whose missions have a bot, as BabyAI's levels do, "
-                f"and {name} has none: choose random, valid, a run, or ./file.py:function"
+                f"and {subject} has none: choose random, valid, a run, or ./file.py:function"
             )
         compile_bot: Callable[..., Any] = _unchanged
         if compiled:
@@ -333,10 +335,10 @@ def load_policy(
     num_actions: int,
     compiled: bool = False,
     scenario: AnyScenario | None = None,
-    more: Sequence[str] = (),
+    more_names: Sequence[str] = (),
 ) -> Policy:
     """Return the policy called `name`: a built-in one, a trained one in a run folder, or a Python
-    function. `more` lists further names for the message about an unknown one.
+    function.
 
     Args:
         name: `random`, `valid`, `bot`, see `BotPolicy`, `./file.py:function`, see `CallablePolicy`,
@@ -345,7 +347,7 @@ def load_policy(
         num_envs, num_actions: sizes of the environment.
         compiled: whether built-in policies may sample in compiled code.
         scenario: scenario of the environment; needed for `bot`, `trained` and runs.
-        more: further names, for messages.
+        more_names: names that the caller handles, for the message about an unknown name.
 
     Raises:
         PolicyError: there is no such policy, or the scenario has no bot.
@@ -357,26 +359,36 @@ def load_policy(
         return BotPolicy(num_envs, scenario, compiled)
     if name in RANDOM:
         policy_class = CompiledRandomPolicy if compiled else RandomPolicy
-        return policy_class(num_envs, num_actions, name == "valid")
+        return policy_class(num_envs, num_actions, use_action_mask=name == "valid")
     if run := find_run(name, scenario):
         return CheckpointPolicy(run, num_envs, scenario, greedy=name.endswith(f":{GREEDY}"))
-    where, colon, attribute = name.rpartition(":")
+    path, colon, attribute = name.rpartition(":")
     if Path(name).is_file() and (Path(name).parent / POLICY_FILE).is_file():
         raise PolicyError(f"{name} is of a run; name its folder, {Path(name).parent}")
-    if colon and (Path(where) / POLICY_FILE).is_file():
-        raise PolicyError(f"{name}: behind the run {where} may stand :{GREEDY} alone")
-    if not colon or not where.endswith(".py"):
-        names = (*BUILT_IN, *more, "./file.py:function", "the folder of a run")
+    if colon and (Path(path) / POLICY_FILE).is_file():
+        raise PolicyError(f"{name}: behind the run {path} may stand :{GREEDY} alone")
+    if not colon or not path.endswith(".py"):
+        names = (*BUILT_IN, *more_names, "./file.py:function", "the folder of a run")
         raise PolicyError(f"no policy {name!r}{describe_allowed(name, names)}")
+    function = _load_function(path, attribute)
+    return CallablePolicy(function, num_envs, num_actions, name)
+
+
+def _load_function(path: str, attribute: str) -> Callable[..., Any]:
+    """Return a function or class of a Python file.
+
+    Raises:
+        PolicyError: the file cannot be loaded, or does not define it.
+    """
     try:
-        module = rule_files.load_rule_file(Path(where))
+        module = rule_files.load_rule_file(Path(path))
     except rule_files.RuleFileError as error:
-        raise PolicyError(f"{where} cannot be loaded: {error}") from None
-    function = getattr(module, attribute, None)
+        raise PolicyError(f"{path} cannot be loaded: {error}") from None
+    function: Callable[..., Any] | None = getattr(module, attribute, None)
     if function is None:
         defined = describe_allowed(attribute, rule_files.list_defined_names(module))
-        raise PolicyError(f"{where} has no function {attribute!r}{defined}")
-    return CallablePolicy(function, num_envs, num_actions, name)
+        raise PolicyError(f"{path} has no function {attribute!r}{defined}")
+    return function
 
 
 def _check_signature(name: str, function: Any, *arguments: str) -> None:
@@ -406,9 +418,9 @@ def policy_digest(text: str) -> str:
         Digest of the named files, without the files that they import; empty if no file is named.
     """
     digests = b""
-    for name in _policy_names(text):
-        run, file = find_run(name), Path(name.rpartition(":")[0])
-        file = run / POLICY_FILE if run else file
+    for name in _list_policy_names(text):
+        run = find_run(name)
+        file = run / POLICY_FILE if run else Path(name.rpartition(":")[0])
         if name not in BUILT_IN and file.is_file():
             digests += sha256(file.read_bytes()).digest()
     return sha256(digests).hexdigest() if digests else ""
@@ -432,8 +444,8 @@ def _remove_file_name(part: str) -> str:
 def policies_needing_default(text: str) -> list[str]:
     """Return the names of the policies in `text`, as for `policies_by_agent`, that need
     observations in the representation `default`: runs, trained policies of scenarios, the bot."""
-    default = {*BUILT_IN} - {*RANDOM}
-    return [name for name in _policy_names(text) if name in default or find_run(name)]
+    built_in = {*BUILT_IN} - {*RANDOM}
+    return [name for name in _list_policy_names(text) if name in built_in or find_run(name)]
 
 
 def find_run(name: str, scenario: AnyScenario | None = None) -> Path | None:
@@ -466,7 +478,7 @@ def find_trained_run(scenario: AnyScenario) -> Path:
     )
 
 
-def _policy_names(text: str) -> list[str]:
+def _list_policy_names(text: str) -> list[str]:
     return [part.partition("=")[2] for part in text.split(",")] if "=" in text else [text]
 
 
@@ -546,7 +558,7 @@ def load_policies(
     num_envs: int,
     num_actions: int,
     compiled: bool = False,
-    more: Sequence[str] = (),
+    more_names: Sequence[str] = (),
 ) -> Policy:
     """Return a policy that acts for all agents of the scenario; agents to which `text` gives no
     policy act randomly.
@@ -554,17 +566,21 @@ def load_policies(
     Args:
         text: as for `policies_by_agent`.
         scenario: scenario of the environment.
-        num_envs, num_actions, compiled, more: as for `load_policy`.
+        num_envs, num_actions, compiled, more_names: as for `load_policy`.
     """
-    group, acting = scenario.agent_group, (num_envs, num_actions, compiled, scenario)
+    group = scenario.agent_group
     if len(group.names) == 1:
-        return load_policy(text, *acting, more)
+        return load_policy(text, num_envs, num_actions, compiled, scenario, more_names)
     named = policies_by_agent(text, group)
-    each = (named.get(name, "random") for name in group.names)
-    return MultiAgentPolicy([load_policy(name, *acting) for name in each])
+    return MultiAgentPolicy(
+        [
+            load_policy(named.get(name, "random"), num_envs, num_actions, compiled, scenario)
+            for name in group.names
+        ]
+    )
 
 
-# ---- following -----------------------------------------------------------------------------------
+# ---- scripted policies ---------------------------------------------------------------------------
 
 
 class ActionSequence(NamedTuple):
@@ -592,12 +608,13 @@ class ScriptedPolicy:
 
     def __init__(self, sequences: Sequence[ActionSequence], num_envs: int) -> None:
         self._sequences = sequences
-        self._number, self._step = np.zeros(num_envs, np.int64), np.zeros(num_envs, np.int64)
+        # by world: number of the episode, and of the next step
+        self._numbers, self._steps = np.zeros((2, num_envs), np.int64)
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
         """Start in each of `worlds` the action sequence of its episode number in `numbers`."""
-        self._number[list(worlds)] = numbers
-        self._step[list(worlds)] = 0
+        self._numbers[list(worlds)] = numbers
+        self._steps[list(worlds)] = 0
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
         """Return the next action of the given sequence for each of N worlds; (N, A) actions for A
@@ -606,12 +623,11 @@ class ScriptedPolicy:
         Raises:
             PolicyError: a sequence is too short for its episode.
         """
-        actions = np.zeros((len(self._step), *np.shape(self._sequences[0].actions[0])), np.int64)
-        states = zip(self._number.tolist(), self._step.tolist(), strict=True)
-        for world, (number, step) in enumerate(states):
+        actions = []
+        for number, step in zip(self._numbers.tolist(), self._steps.tolist(), strict=True):
             sequence = self._sequences[number].actions
             if step >= len(sequence):
                 raise PolicyError(f"way {number} ends after {step} steps, and its episode does not")
-            actions[world] = sequence[step]
-        self._step += 1
-        return actions
+            actions.append(sequence[step])
+        self._steps += 1
+        return np.array(actions, np.int64)

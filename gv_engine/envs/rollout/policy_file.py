@@ -109,33 +109,10 @@ class PolicyFile(NamedTuple):
         """
         path = run / POLICY_FILE
         if not path.exists():
-            if several := sorted(run.glob(f"*/{POLICY_FILE}")):
-                raise RunError(f"{run} holds several runs: name one, as {several[0].parent}")
-            if not run.exists():
-                runs = [each.parent.name for each in run.parent.glob(f"*/{POLICY_FILE}")]
-                hint = describe_allowed(run.name, runs, "runs beside it")
-                raise RunError(f"there is no folder {run}{hint}")
-            raise RunError(
-                f"{run} holds no run that is a policy: there is no {POLICY_FILE}, which gv-engine "
-                f"train writes, and gv-engine train --resume where it is gone"
-            )
+            raise _missing_file_error(run)
         try:
             with NpzArchive(path, _MAX_BYTES, "policies") as file:
-                about = parse_json(file.read_text("about", _MAX_ABOUT))
-                weights = {
-                    name.removeprefix(_NET): _check_weights(file.read_array(name))
-                    for name in file.array_names
-                    if name.startswith(_NET)
-                }
-                policy = cls(
-                    str(about["scenario"]),
-                    ScenarioSpec.from_json(about["scenario_spec"]),
-                    bool(about["mask_actions"]),
-                    _check_array(file.read_array("cells"), np.uint8).reshape(-1, 3),
-                    weights,
-                    bool(about.get("layer_norm")),
-                    None if (epsilon := about.get("epsilon")) is None else float(epsilon),
-                )
+                policy = cls._read_archive(file)
             spec = policy.network_spec
             sizes = spec.cells, spec.codes, *spec.extra_sizes, spec.actions, spec.agents
             if not all(0 < size < _MAX_SIZE for size in sizes):
@@ -145,6 +122,39 @@ class PolicyFile(NamedTuple):
             raise RunError(error_text(error)) from None
         except Exception as error:  # values from a file may be anything
             raise damaged_file_error(path, error) from None
+
+    @classmethod
+    def _read_archive(cls, file: NpzArchive) -> PolicyFile:
+        """Return the contents of a policy file; raise an error of any kind if it is damaged."""
+        about = parse_json(file.read_text("about", _MAX_ABOUT))
+        epsilon = about["epsilon"]
+        return cls(
+            scenario=str(about["scenario"]),
+            scenario_spec=ScenarioSpec.from_json(about["scenario_spec"]),
+            mask_actions=bool(about["mask_actions"]),
+            cells=_check_array(file.read_array("cells"), np.uint8).reshape(-1, 3),
+            weights={
+                name.removeprefix(_NET): _check_weights(file.read_array(name))
+                for name in file.array_names
+                if name.startswith(_NET)
+            },
+            layer_norm=bool(about["layer_norm"]),
+            epsilon=None if epsilon is None else float(epsilon),
+        )
+
+
+def _missing_file_error(run: Path) -> RunError:
+    """Return the error for the folder `run`, which has no policy file."""
+    if files := sorted(run.glob(f"*/{POLICY_FILE}")):
+        return RunError(f"{run} holds several runs: name one, as {files[0].parent}")
+    if not run.exists():
+        names = [file.parent.name for file in run.parent.glob(f"*/{POLICY_FILE}")]
+        hint = describe_allowed(run.name, names, "runs beside it")
+        return RunError(f"there is no folder {run}{hint}")
+    return RunError(
+        f"{run} holds no run that is a policy: there is no {POLICY_FILE}, which gv-engine "
+        f"train writes, and gv-engine train --resume where it is gone"
+    )
 
 
 def _check_weights(array: NDArray[Any]) -> NDArray[np.float32]:
@@ -192,13 +202,17 @@ class TrainedPolicy:
         scenario: AnyScenario | None = None,
         greedy: bool = False,
     ) -> None:
-        file = path if isinstance(path, PolicyFile) else PolicyFile.read(to_path(path, "path"))
-        self._path = Path(file.scenario if isinstance(path, PolicyFile) else path)
+        if isinstance(path, PolicyFile):
+            file, self._path = path, Path(path.scenario)
+        else:
+            self._path = to_path(path, "path")
+            file = PolicyFile.read(self._path)
         self._file, self._greedy = file, greedy
         self._spec = spec = file.network_spec
         try:
             self._net = NumpyNet(spec, file.weights, file.layer_norm, file.epsilon)
             self.memory = np.zeros((1, self._net.hidden_size))
+            # fails if weights do not fit together
             self._net.forward(spec.first_rows[None], self.memory, np.ones((1, spec.actions)))
             self._codes = codes_by_cell(file.cells)
         except Exception as error:  # weights from a file may be anything
@@ -216,7 +230,17 @@ class TrainedPolicy:
         Raises:
             RunError: the policy does not fit the scenario, or there is none.
         """
-        self._scenario_spec = _check_scenario(self._path, self._file, scenario)
+        path, file = self._path, self._file
+        if not isinstance(scenario, Scenario):
+            raise RunError(f"{path} was trained on {file.scenario}, and acts in grids alone")
+        spec = ScenarioSpec.of_scenario(scenario)
+        if mismatch := file.scenario_spec.find_mismatch(spec):
+            expected, found = mismatch
+            raise RunError(
+                f"{path} was trained on {file.scenario} with {expected}, and {scenario.name} has "
+                f"{found}: let it act where that is the same, or train a run on {scenario.name}"
+            )
+        self._scenario_spec = spec
 
     def allocate(self, num_envs: int) -> None:
         """Prepare to act in `num_envs` worlds, each at the start of an episode; do nothing if the
@@ -248,42 +272,46 @@ class TrainedPolicy:
             ValueError: there are not N generators, or the observation or `info` has another form.
         """
         self._check_observation(observation, info)
-        number = len(observation["grid"])
-        self.allocate(number)
-        rows = np.zeros((number, len(self._spec.sizes)), np.int32)
+        num_envs = len(observation["grid"])
+        self.allocate(num_envs)
+        rows = np.zeros((num_envs, len(self._spec.sizes)), np.int32)
         self._spec.encode(self._to_codes(observation), self.agents, rows)
         if self._file.mask_actions:
             masks = info["action_mask"]
         else:
-            masks = np.ones((number, self._spec.actions), np.int8)
+            masks = np.ones((num_envs, self._spec.actions), np.int8)
         probabilities, self.values, self.memory = self._net.forward(rows, self.memory, masks)
         self.probabilities = probabilities
         if self._greedy:
             actions: NDArray[np.int64] = probabilities.argmax(1)
             return actions
-        if len(rngs) != number:
-            raise ValueError(f"found {len(rngs)} generators, expected {number}, one for each world")
+        if len(rngs) != num_envs:
+            raise ValueError(
+                f"found {len(rngs)} generators, expected {num_envs}, one for each world"
+            )
         samples = np.array([rng.random() for rng in rngs])
-        below = probabilities.cumsum(1) <= samples[:, None]
+        is_below = probabilities.cumsum(1) <= samples[:, None]
         # rounding may leave the sum of all below a sample: take the last possible action then
-        last = probabilities.shape[1] - 1 - (probabilities[:, ::-1] > 0).argmax(1)
-        actions = np.minimum(below.sum(1), last)
+        last_possible = probabilities.shape[1] - 1 - (probabilities[:, ::-1] > 0).argmax(1)
+        actions = np.minimum(is_below.sum(1), last_possible)
         return actions
 
     def _check_observation(self, observation: Any, info: Mapping[str, Any]) -> None:
         """Raise ValueError unless an observation has the arrays and the shape that the policy
         reads, and `info` has the masks that it needs."""
         spec = self._scenario_spec
-        names = ["grid", "item", *([MISSION] if spec.mission_fields else [])]
-        names += [STATE] if spec.state else []
-        found = [*observation] if isinstance(observation, Mapping) else []
-        if missing := [name for name in names if name not in found]:
+        needed = ["grid", "item"]
+        needed += [MISSION] if spec.mission_fields else []
+        needed += [STATE] if spec.state else []
+        names = [*observation] if isinstance(observation, Mapping) else []
+        if missing := [name for name in needed if name not in names]:
             raise ValueError(
-                f"the observation has {', '.join(found) or 'no arrays by name'}, and no "
+                f"the observation has {', '.join(names) or 'no arrays by name'}, and no "
                 f'{missing[0]}: make the environment with observation_representation="default"'
             )
-        shape, expected = np.shape(observation["grid"]), ", ".join(map(str, (*spec.view, 3)))
-        if str(shape[1:]) != f"({expected})":
+        shape, cell_shape = np.shape(observation["grid"]), (*spec.view, 3)
+        if shape[1:] != cell_shape:
+            expected = ", ".join(map(str, cell_shape))
             raise ValueError(
                 f"grid has shape {shape}: expected (N, {expected}), of a vector environment of N "
                 f"worlds"
@@ -301,9 +329,9 @@ class TrainedPolicy:
         for name in ("grid", "item"):
             cells = observation[name]
             encoded[name] = cells_to_codes(cells, self._codes)
-            unknown = encoded[name] == UNKNOWN_CODE
-            if unknown.any():
-                cell = self._scenario_spec.describe_cell(*cells[unknown][0].tolist())
+            is_unknown = encoded[name] == UNKNOWN_CODE
+            if is_unknown.any():
+                cell = self._scenario_spec.describe_cell(*cells[is_unknown][0].tolist())
                 trained_on = self._file.scenario
                 raise RunError(
                     f"{self._path} was trained on {trained_on} and has never seen {cell}, which is "
@@ -357,22 +385,3 @@ class CheckpointPolicy(TrainedPolicy):
         """Return an action for each of N worlds as (N,) int64, see `TrainedPolicy.act`; each world
         has its own generator if there are no `rngs`."""
         return super().act(observation, info, rngs or self._rngs)
-
-
-def _check_scenario(path: Path, file: PolicyFile, scenario: AnyScenario | None) -> ScenarioSpec:
-    """Return the specification of a scenario; raise RunError if the policy in `file` cannot act
-    there.
-
-    Raises:
-        RunError: the policy does not fit the scenario.
-    """
-    if not isinstance(scenario, Scenario):
-        raise RunError(f"{path} was trained on {file.scenario}, and acts in grids alone")
-    spec = ScenarioSpec.of_scenario(scenario)
-    if mismatch := file.scenario_spec.find_mismatch(spec):
-        trained_with, found = mismatch
-        raise RunError(
-            f"{path} was trained on {file.scenario} with {trained_with}, and {scenario.name} has "
-            f"{found}: let it act where that is the same, or train a run on {scenario.name}"
-        )
-    return spec

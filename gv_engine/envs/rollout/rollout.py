@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from gv_engine.envs.multi_agent import AgentsVectorEnv
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.rollout.policy import CompiledRandomPolicy, Policy
-from gv_engine.envs.rollout.step_history import RowKind, StepHistory, Steps
+from gv_engine.envs.rollout.step_history import RowSpec, StepHistory, Steps
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv
 from gv_engine.rules.turns import ANY
 
@@ -85,10 +84,10 @@ def rollout(
         PolicyError: the policy returned an invalid action.
         RuleError: a rule failed in a world.
     """
-    row_kinds = describe_step_arrays(env, masks)  # raises before anything is played
+    row_specs = describe_step_arrays(env, masks)  # raises before anything is played
     seeds = seeds or range(seed, seed + first + episodes)
     numbers = range(first, first + episodes)
-    yield from _Rollout(env, policy, numbers, seed, seeds, row_kinds if keep else {}).play()
+    yield from _Rollout(env, policy, numbers, seed, seeds, row_specs if keep else {}).play()
 
 
 class _Rollout:
@@ -98,7 +97,7 @@ class _Rollout:
         env, policy, seed: as for `rollout`.
         numbers: numbers of the episodes.
         seeds: seeds of all episodes by number.
-        row_kinds: see `StepHistory`; empty if steps are not kept.
+        row_specs: see `StepHistory`; empty if steps are not kept.
     """
 
     def __init__(
@@ -108,37 +107,48 @@ class _Rollout:
         numbers: range,
         seed: int,
         seeds: Sequence[int],
-        row_kinds: dict[str, RowKind],
+        row_specs: dict[str, RowSpec],
     ) -> None:
         n = env.num_envs
         self._env, self._policy = cast(Any, env), cast(Any, policy)
         self._seed, self._seeds = seed, seeds
-        self._is_idle = np.arange(n) >= len(numbers)  # an idle world plays one again, for nothing
+        # a world without an episode of its own plays the last one again, without results
+        self._is_idle = np.arange(n) >= len(numbers)
         self._numbers = np.array([numbers[min(i, len(numbers) - 1)] for i in range(n)])  # by world
         self._later_numbers = iter(numbers[n:])
-        self._expected, self._finished = numbers.start, dict[int, FinishedEpisode]()
+        self._next_number = numbers.start  # of the episode to yield
+        self._finished: dict[int, FinishedEpisode] = {}  # that wait for earlier ones
+        # of the running episode of each world
         self._length, self._total = np.zeros(n, np.int64), np.zeros(n)
         self._terms = np.zeros((len(env.scenario.reward_names), n)).T  # (N, F), by columns
-        self._history = StepHistory(row_kinds, n) if row_kinds else None
-        self._sources: Arrays = {}
-        self._is_compiled = False
-        self._row_names = row_kinds.keys()
+        self._history = StepHistory(row_specs, n) if row_specs else None
+        self._row_names = row_specs.keys()
+        self._sources: Arrays | None = None  # that compiled code records, if it plays by itself
+
+    def _find_compiled_sources(self) -> Arrays | None:
+        """Return the arrays that compiled code records, by name, if it can play the episodes by
+        itself; else None. Call it after a reset, which changes the arrays."""
+        can_run_loop = getattr(getattr(self._env, "batch", None), "can_run_loop", False)
+        if not can_run_loop or not isinstance(self._policy, CompiledRandomPolicy):
+            return None
+        sources: Arrays = self._env.step_arrays if self._history else {}
+        return sources if self._row_names <= sources.keys() else None
 
     def play(self) -> Iterator[FinishedEpisode]:
         """Play all episodes, and yield them in order of their numbers."""
         self._begin_episodes(np.ones(len(self._numbers), np.bool_))
-        batch = getattr(self._env, "batch", None)
-        if isinstance(self._policy, CompiledRandomPolicy) and getattr(batch, "can_run_loop", False):
-            self._sources = self._env.step_arrays if self._history else {}
-            self._is_compiled = self._row_names <= self._sources.keys()
+        self._sources = self._find_compiled_sources()
         while not self._is_idle.all():
-            has_ended = self._play_compiled() if self._is_compiled else self._step()
+            if self._sources is None:
+                has_ended = self._step()
+            else:
+                has_ended = self._play_compiled(self._sources)
             if has_ended.any():
                 self._finish_episodes(np.flatnonzero(has_ended & ~self._is_idle))
                 self._begin_episodes(has_ended)
-                while self._expected in self._finished:
-                    yield self._finished.pop(self._expected)
-                    self._expected += 1
+                while self._next_number in self._finished:
+                    yield self._finished.pop(self._next_number)
+                    self._next_number += 1
 
     def _begin_episodes(self, mask: NDArray[np.bool_]) -> None:
         """Start the episode of each world that `mask` marks."""
@@ -149,13 +159,13 @@ class _Rollout:
         seeds = {world: self._seeds[number] for world, number in zip(worlds, numbers, strict=True)}
         self._observation, self._info = self._env.reset(seed=seeds, options={"reset_mask": mask})
 
-    def _play_compiled(self) -> NDArray[np.bool_]:
-        """Let compiled code take several random steps; return an (N,) mask of the worlds whose
-        episode has ended, which have stopped there."""
+    def _play_compiled(self, sources: Arrays) -> NDArray[np.bool_]:
+        """Let compiled code take several random steps, and record the arrays `sources`; return an
+        (N,) mask of the worlds whose episode has ended, which have stopped there."""
         is_playing, batch, history = ~self._is_idle, self._env.batch, self._history
         if history:
             history.start_block(int(self._length[is_playing].max()))
-            columns = history.make_columns(self._sources)
+            columns = history.make_columns(sources)
             self._policy.play(batch, history.block_steps, is_playing, self._terms, columns)
         else:
             self._policy.play(batch, _STEPS_AT_ONCE, is_playing, self._terms)
@@ -175,9 +185,9 @@ class _Rollout:
         self._observation, reward, terminated, truncated, self._info = self._env.step(action)
         terms = [self._info["reward_terms"][name] for name in self._env.scenario.reward_names]
         if self._history:
-            by_line = np.moveaxis(np.array(terms), 0, -1)  # (N, F), or (N, A, F)
+            term_lines = np.moveaxis(np.array(terms), 0, -1)  # (N, F), or (N, A, F)
             flags = {"terminated": terminated, "truncated": truncated}
-            self._history.record({"reward": reward, "reward_terms": by_line, **flags})
+            self._history.record({"reward": reward, "reward_terms": term_lines, **flags})
         self._terminated, has_ended = terminated, terminated | truncated
         if self._env.agent_shape:  # sums over the agents
             reward, terms = reward.sum(axis=1), [term.sum(axis=1) for term in terms]
@@ -191,42 +201,39 @@ class _Rollout:
     def _finish_episodes(self, worlds: NDArray[np.int64]) -> None:
         """Keep the episodes that have just ended in `worlds`, and give these worlds the next
         numbers, or let them idle."""
-        info, count = self._info, len(self._numbers)
-        member = info.get("member", np.zeros(count, np.int64))
-        member = member.max(axis=1) if member.ndim > 1 else member
-        find_ends = partial(find_ended, self._env.scenario, member)
-        terminated = find_ends(self._terminated)
-        success = find_ends(info["success"]) if "success" in info else np.full(count, None)
+        info, scenario = self._info, self._env.scenario
+        member = info.get("member", np.zeros(len(self._numbers), np.int64))
+        member = member.max(axis=1) if member.ndim > 1 else member  # equal for all agents
+        terminated = find_ended(scenario, member, self._terminated)
+        success = find_ended(scenario, member, info["success"]) if "success" in info else None
         terms = self._terms[worlds]
         last = {name: array[worlds] for name, array in self._observation.items()}
-        columns = self._numbers, self._length, self._total, member, terminated, success
-        lists = (column[worlds].tolist() for column in columns)
-        for k, (world, number, length, total, index, is_end, is_success) in enumerate(
-            zip(worlds.tolist(), *lists, strict=True)
-        ):
+        for k, world in enumerate(worlds.tolist()):
+            number, length = int(self._numbers[world]), int(self._length[world])
+            is_terminated = bool(terminated[world])
             self._finished[number] = FinishedEpisode(
                 number=number,
                 seed=self._seeds[number],
-                member=index,
+                member=int(member[world]),
                 length=length,
-                total=total,
+                total=float(self._total[world]),
                 terms=terms[k],
-                terminated=is_end,
-                truncated=not is_end,
-                success=is_success,
+                terminated=is_terminated,
+                truncated=not is_terminated,
+                success=None if success is None else bool(success[world]),
                 last={name: array[k] for name, array in last.items()},
-                steps=self._steps_of(world, length),
+                steps=self._get_steps(world, length),
             )
             self._numbers[world] = next(self._later_numbers, number)
             self._is_idle[world] = self._numbers[world] == number
 
-    def _steps_of(self, world: int, length: int) -> Steps | None:
+    def _get_steps(self, world: int, length: int) -> Steps | None:
         """Return the recorded steps of an episode of `length` steps that has just ended in
         `world`; None if steps are not kept."""
         history = self._history
         if history is None:
             return None
-        if self._is_compiled:  # the episode began with a new block
+        if self._sources is not None:  # compiled: the episode began with a new block
             return history.steps_of(world, length, (length - 1) % history.block_steps + 1)
         return history.steps_of(world, length, history.stop)
 
@@ -240,13 +247,14 @@ def find_ended(
     if flags.ndim == 1:
         return flags
     is_present = scenario.present_agents(member)
-    suffices = np.array([each.agent_group.ends == ANY for each in scenario.members])[member]
-    return (flags | ~is_present).all(axis=1) | suffices & (flags & is_present).any(axis=1)  # type: ignore[no-any-return]  # numpy's
+    any_suffices = np.array([each.agent_group.ends == ANY for each in scenario.members])[member]
+    has_any, has_all = (flags & is_present).any(axis=1), (flags | ~is_present).all(axis=1)
+    return has_all | any_suffices & has_any  # type: ignore[no-any-return]  # numpy's
 
 
 def describe_step_arrays(
     env: ScenarioVectorEnv[Arrays] | AgentsVectorEnv, masks: bool = False
-) -> dict[str, RowKind]:
+) -> dict[str, RowSpec]:
     """Return (dtype, shape) of one step in each array that a rollout records, by name of the array.
 
     Args:
@@ -264,14 +272,14 @@ def describe_step_arrays(
             f"{' and '.join(available) or f'a {type(space).__name__}'} alone: leave "
             f"observation_representation to its default, and draw or write what is kept"
         )
-    mask = {"action_mask": (np.int8, (env.num_actions,))} if masks else {}
-    rows = {
-        **{name: (space[name].dtype, space[name].shape) for name in env.recorded},
-        **mask,
+    specs = {name: (space[name].dtype, space[name].shape) for name in env.recorded}
+    if masks:
+        specs["action_mask"] = (np.int8, (env.num_actions,))
+    specs |= {
         "action": (np.min_scalar_type(env.num_actions - 1), ()),
         "reward": (np.float64, ()),
         "reward_terms": (np.float64, (len(env.scenario.reward_names),)),
         "terminated": (np.bool_, ()),
         "truncated": (np.bool_, ()),
     }
-    return {name: (dtype, (*env.agent_shape, *shape)) for name, (dtype, shape) in rows.items()}
+    return {name: (dtype, (*env.agent_shape, *shape)) for name, (dtype, shape) in specs.items()}

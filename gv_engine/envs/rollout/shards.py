@@ -62,13 +62,20 @@ class Job:
         if self.sequences:
             return policies.ScriptedPolicy(self.sequences, env.num_envs)
         representation = self.options.get("observation_representation", "default")
-        if representation != "default" and (own := policies.policies_needing_default(self.policy)):
+        names = policies.policies_needing_default(self.policy)
+        if names and representation != "default":
             raise policies.PolicyError(
-                f"{own[0]} acts by what the representation default shows, and not by "
+                f"{names[0]} acts by what the representation default shows, and not by "
                 f"{representation}; keep default, and turn what was kept into another one"
             )
-        sizes = env.num_envs, env.num_actions, env.world == "compiled"
-        return policies.load_policies(self.policy, self.scenario, *sizes, [policies.SOLVER])
+        return policies.load_policies(
+            self.policy,
+            self.scenario,
+            env.num_envs,
+            env.num_actions,
+            compiled=env.world == "compiled",
+            more_names=[policies.SOLVER],
+        )
 
     def play(
         self, env: Any, policy: policies.Policy, first: int, episodes: int
@@ -106,10 +113,10 @@ class ShardPlayer:
     def play(self, first: int, episodes: int) -> Shard:
         """Play `episodes` episodes from episode number `first` on, at least one; return their
         results, and their steps if the job records steps."""
-        began = process_time()
+        start = process_time()
         played = [*self.job.play(*self._env_and_policy, first, episodes)]
         rows = episode_rows(played) if self.job.keep else {}
-        return Shard(EpisodeValues.of_episodes(played), rows, process_time() - began)
+        return Shard(EpisodeValues.of_episodes(played), rows, process_time() - start)
 
     @cached_property
     def _env_and_policy(self) -> tuple[Any, policies.Policy]:

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from gv_engine.envs.representations import Arrays
 
-RowKind = tuple[Any, tuple[int, ...]]
+RowSpec = tuple[Any, tuple[int, ...]]
 """Dtype and shape of one step, or one episode, in a recorded array."""
 
 CopiedColumns = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""Columns that compiled code records before a step and after it, see `compiled_play.copy_row`."""
+"""(C, 5) columns that compiled code records before a step, and others after it, see
+`compiled_play.copy_row`."""
 
 NO_COLUMNS: CopiedColumns = np.zeros((0, 5), np.int64), np.zeros((0, 5), np.int64)
 
@@ -66,7 +67,7 @@ class StepHistory:
     """Latest steps of all worlds, in blocks back to the first step of the longest running episode.
 
     Args:
-        kinds: dtype and shape of the recorded values, by name.
+        row_specs: dtype and shape of the recorded values, by name.
         num_envs: N.
 
     Attributes:
@@ -74,12 +75,12 @@ class StepHistory:
         stop: number of steps in the last block so far.
     """
 
-    def __init__(self, kinds: Mapping[str, RowKind], num_envs: int) -> None:
+    def __init__(self, row_specs: Mapping[str, RowSpec], num_envs: int) -> None:
         """Make an empty history; the class says what each argument means."""
-        self._kinds, self._num_envs = kinds, num_envs
-        step_bytes = num_envs * sum(np.dtype(kind).itemsize for kind in kinds.values())
-        fitting = max(1, _MAX_BLOCK_BYTES // step_bytes)
-        self.stop = self.block_steps = min(_MAX_BLOCK_STEPS, fitting)
+        self._row_specs, self._num_envs = row_specs, num_envs
+        step_bytes = num_envs * sum(np.dtype(spec).itemsize for spec in row_specs.values())
+        self.block_steps = min(_MAX_BLOCK_STEPS, max(1, _MAX_BLOCK_BYTES // step_bytes))
+        self.stop = self.block_steps  # as if a block were full, so that the first step starts one
         self._blocks: list[_Block] = []
         self._old_blocks: list[_Block] = []  # that finished episodes may still use
 
@@ -95,15 +96,15 @@ class StepHistory:
     def _find_unused_block(self) -> _Block | None:
         """Return an old block that no episode uses, to be written again, as new memory is slower;
         None if there is none."""
-        for number, block in enumerate(self._old_blocks):
+        for index, block in enumerate(self._old_blocks):
             if not block.users:
-                return self._old_blocks.pop(number)
+                return self._old_blocks.pop(index)
         return None
 
     def _make_block(self) -> _Block:
         size = self._num_envs, self.block_steps
-        kinds = self._kinds.items()
-        return _Block({name: np.empty((*size, *shape), dtype) for name, (dtype, shape) in kinds})
+        specs = self._row_specs.items()
+        return _Block({name: np.empty((*size, *shape), dtype) for name, (dtype, shape) in specs})
 
     def start_step(self, longest: int) -> None:
         """Go on to the next step of all worlds; `longest` as for `start_block`."""
@@ -121,12 +122,13 @@ class StepHistory:
     def make_columns(self, sources: Mapping[str, NDArray[Any]]) -> CopiedColumns:
         """Return the columns by which compiled code copies values from `sources`, (N, …) arrays by
         name, into the last block."""
-        tables: tuple[list[Any], ...] = [], []
+        before: list[Any] = []
+        after: list[Any] = []
         for name, target in self._blocks[-1].arrays.items():
             source = sources[name].ctypes.data, sources[name].strides[0]
-            tables[name in _AFTER_STEP].append((*source, target.ctypes.data, *target.strides[:2]))
-        before, after = (np.array(table, np.int64) for table in tables)
-        return before, after
+            columns = after if name in _AFTER_STEP else before
+            columns.append((*source, target.ctypes.data, *target.strides[:2]))
+        return np.array(before, np.int64), np.array(after, np.int64)
 
     def steps_of(self, world: int, length: int, stop: int) -> Steps:
         """Return `length` steps of world number `world`: the steps before index `stop` of the last

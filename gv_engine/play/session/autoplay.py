@@ -159,7 +159,9 @@ class PolicyAutoplayer:
     def __init__(self, session: Game, name: str) -> None:
         self.name = name
         self._num_actions = session.observe()[1]["action_mask"].shape[-1]
-        self._policy = load_policies(name, session.scenario, 1, self._num_actions, more=[SOLVER])
+        self._policy = load_policies(
+            name, session.scenario, 1, self._num_actions, more_names=[SOLVER]
+        )
         self._digests: list[str] = []
         self._inputs: list[PolicyInput] = []
         self._choices: list[ActionChoice] = []
@@ -476,7 +478,7 @@ class SolverPolicy(RandomPolicy):
     """
 
     def __init__(self, session: Game, agent: str) -> None:
-        super().__init__(1, len(session.actions), valid=True)
+        super().__init__(1, len(session.actions), use_action_mask=True)
         self._session, self._agent, self.note = session, agent, ""
         self._solver = SolverAutoplayer(agent=session.agents.index(agent) + 1)
         self._actions: list[str] = []  # remaining actions of the last path
