@@ -1,8 +1,8 @@
 from .envs.environment import GridEnv
 from .envs.multi_agent import AgentsVectorEnv, EachAgentVectorEnv
-from .envs.registration import parallel_env
 from .envs.text_actions import TextActions
 from .envs.vector_environment import GridVectorEnv
+from .plugins.adapters import parallel_env
 from .plugins.gridverse import (
     State,
     observation_function_registry,

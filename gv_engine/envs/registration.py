@@ -13,19 +13,6 @@ from gv_engine.scenario import library
 from gv_engine.scenario.plugin import DOMAINS, get_plugin
 
 
-def parallel_env(scenario: Any, **options: Any) -> Any:
-    """Return a PettingZoo environment (`ParallelGridEnv`) for a scenario with several agents.
-
-    Args:
-        scenario, options: as for `ParallelGridEnv`.
-
-    Raises:
-        MissingExtraError: PettingZoo is not installed.
-    """
-    # imported when needed, because PettingZoo is optional
-    return resolve_name("gv_engine.envs.parallel:ParallelGridEnv")(scenario, **options)
-
-
 def make_env(scenario: Any = None, **options: Any) -> gymnasium.Env[Any, Any]:
     """Return a Gymnasium environment with one world of a scenario of any domain.
 

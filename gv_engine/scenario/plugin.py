@@ -82,7 +82,6 @@ class Extra(NamedTuple):
         return extra or [self.library]
 
 
-PARALLEL = Extra("A parallel environment", "pettingzoo", "pettingzoo")
 RAY = Extra("Work on a cluster", "ray", "ray")
 
 

@@ -16,6 +16,7 @@ from gv_engine.envs.backends.backend import make_batch
 from gv_engine.envs.environment import GridEnv, resolve_grid_scenario
 from gv_engine.envs.observations import RepresentationSpec, make_encoder
 from gv_engine.envs.render_modes import RenderedEnv, check_render_mode, with_usable_modes
+from gv_engine.plugins.adapters.extras import PETTINGZOO
 from gv_engine.rules.errors import (
     STEP_AFTER_CLOSE,
     STEP_AFTER_END,
@@ -24,17 +25,16 @@ from gv_engine.rules.errors import (
 )
 from gv_engine.scenario.library import gym_id, list_multi_agent_grids
 from gv_engine.scenario.memory.row_checks import tag_rows
-from gv_engine.scenario.plugin import PARALLEL
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.world.columns import RowWorld
 from gv_engine.world.simulation import DISABLED, RESTART
 
-if PARALLEL.missing_message:
-    raise MissingExtraError(PARALLEL.missing_message)
+if PETTINGZOO.missing_message:
+    raise MissingExtraError(PETTINGZOO.missing_message)
 from pettingzoo import ParallelEnv
 
 
-class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it has no types
+class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):
     """PettingZoo environment with one world of a scenario, in which all agents act in every step;
     actions and results are dictionaries by agent name.
 
@@ -115,8 +115,8 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
         for agent in layout.agent_entities:
             y, x = (int(row["position"][axis][agent]) for axis in ("y", "x"))
             if y >= 0:
-                kind, facing = row["kind"]["value"][agent], row["agent"]["facing"][agent]
-                state[y, x] = kind, facing, row["color"]["value"][agent], agent
+                agent_type, facing = row["kind"]["value"][agent], row["agent"]["facing"][agent]
+                state[y, x] = agent_type, facing, row["color"]["value"][agent], agent
         return state
 
     def _check_agent(self, agent: Any) -> None:
@@ -138,8 +138,8 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
             self._batch.set_generator(0, seeding.np_random(seed)[0])
         self._started, self._is_closed = True, False
         self._batch.step(np.full(len(self._agent_indices), RESTART), DISABLED)
-        self.agents = self._present_agents()
-        return self._observations(self.agents), self._infos(self.agents)
+        self.agents = self._list_present_agents()
+        return self._encode_observations(self.agents), self._make_infos(self.agents)
 
     def step(self, actions: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
         """Apply one action of each agent whose episode goes on, and return the results of the same
@@ -157,24 +157,24 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
             RuleError: a rule is not defined on this world.
         """
         acting, out = self.agents, self._batch.outputs
-        numbers = self._check_actions(actions)
+        action_indices = self._check_actions(actions)
         if self._is_closed:
             self._warn_once(STEP_AFTER_CLOSE)
         if not acting:
             self._warn_once(STEP_AFTER_END)
             return {}, {}, {}, {}, {}
-        self._batch.step(numbers, DISABLED)
-        ended = {
-            name: (bool(out.terminated[index]), bool(out.truncated[index]))
-            for name, index in self._agent_indices.items()
-        }
-        self.agents = [name for name in acting if not any(ended[name])]
+        self._batch.step(action_indices, DISABLED)
+        lines = {name: self._agent_indices[name] for name in acting}
+        terminated = {name: bool(out.terminated[line]) for name, line in lines.items()}
+        truncated = {name: bool(out.truncated[line]) for name, line in lines.items()}
+        rewards = {name: float(out.rewards[line]) for name, line in lines.items()}
+        self.agents = [name for name in acting if not terminated[name] and not truncated[name]]
         return (
-            self._observations(acting),
-            {name: float(out.rewards[self._agent_indices[name]]) for name in acting},
-            {name: ended[name][0] for name in acting},
-            {name: ended[name][1] for name in acting},
-            self._infos(acting),
+            self._encode_observations(acting),
+            rewards,
+            terminated,
+            truncated,
+            self._make_infos(acting),
         )
 
     def _check_actions(self, actions: Mapping[str, Any]) -> NDArray[np.int64]:
@@ -189,7 +189,7 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
             )
         for name in actions:
             self._check_agent(name)
-        numbers = np.zeros(len(self._agent_indices), np.int64)
+        action_indices = np.zeros(len(self._agent_indices), np.int64)
         for name in self.agents:
             if name not in actions:
                 raise ValueError(f"no action for {name}, whose episode is not over")
@@ -199,10 +199,10 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
                     f"action {actions[name]!r} of {name}: allowed are 0 to {last}, for "
                     f"{', '.join(self.scenario.action_names)}"
                 )
-            numbers[self._agent_indices[name]] = actions[name]
-        return numbers
+            action_indices[self._agent_indices[name]] = actions[name]
+        return action_indices
 
-    def _observations(self, names: list[str]) -> dict[str, Any]:
+    def _encode_observations(self, names: list[str]) -> dict[str, Any]:
         """Return the observation of each of the agents called `names`."""
         arrays = self._batch.outputs.get_arrays(self._encoder.source_arrays)
         return {
@@ -210,10 +210,10 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
             for name in names
         }
 
-    def _infos(self, names: list[str]) -> dict[str, Any]:
-        return {name: self._info(self._agent_indices[name]) for name in names}
+    def _make_infos(self, names: list[str]) -> dict[str, Any]:
+        return {name: self._make_info(self._agent_indices[name]) for name in names}
 
-    def _info(self, index: int) -> dict[str, Any]:
+    def _make_info(self, index: int) -> dict[str, Any]:
         """Return the dictionary `info` about the agent number `index`, counted from 0."""
         out, scenario = self._batch.outputs, self.scenario
         terms = zip(scenario.reward_names, out.terms[index].tolist(), strict=True)
@@ -246,14 +246,18 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
         """
         self._batch.restore(0, row)
         self._started = True
-        over = row["terminated"] or row["truncated"]
-        names, present = enumerate(self.possible_agents, 1), self._present_agents()
-        self.agents = [name for number, name in names if not (over or row["done"][number])]
-        return self._observations(present), self._infos(present)
+        is_over = row["terminated"] or row["truncated"]
+        self.agents = [
+            name
+            for number, name in enumerate(self.possible_agents, 1)
+            if not is_over and not row["done"][number]
+        ]
+        present = self._list_present_agents()
+        return self._encode_observations(present), self._make_infos(present)
 
-    def _present_agents(self) -> list[str]:
-        present = self.scenario.present_agents(int(self._batch.outputs.member[0])).tolist()
-        return list(compress(self.possible_agents, present))
+    def _list_present_agents(self) -> list[str]:
+        is_present = self.scenario.present_agents(int(self._batch.outputs.member[0])).tolist()
+        return list(compress(self.possible_agents, is_present))
 
     def render(self) -> Any:
         """Return a picture of the world as `GridEnv.render` does; it shows the view of the first

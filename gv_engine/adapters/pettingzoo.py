@@ -1,0 +1,1 @@
+from gv_engine.plugins.adapters.pettingzoo import ParallelGridEnv as ParallelGridEnv
