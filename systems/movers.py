@@ -6,12 +6,13 @@ from numpy.typing import NDArray
 from components.core import FLOOR
 from components.objects import WALL
 from gv_engine.rules.component import NOTHING
-from gv_engine.rules.geometry import BACKWARD, MOVE_RIGHT, ORIENTATIONS, rotate
+from gv_engine.rules.geometry import BACKWARD, ORIENTATIONS, rotate
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.rules.system import TRANSITION, system
 from gv_engine.rules.world import World
 from systems.building import put
 from systems.queries import (
+    MOVES,
     all_of,
     any_on_grid,
     beside,
@@ -106,22 +107,22 @@ def spread(w: World, object_type: int, other_type: int = FLOOR, chance: float = 
     objects above it do not stop it, except walls."""
     for thing in all_of(w, object_type):
         for y, x in neighbours(w.position.y[thing], w.position.x[thing]):
-            own = w.on_layer_of(object_type, y, x)
-            other = own if other_type == FLOOR else w.on_layer_of(other_type, y, x)
-            free = own == NOTHING or w.kind.value[own] == other_type
-            fits = w.inside(y, x) and free and w.kind.value[other] == other_type
+            in_the_way = w.on_layer_of(object_type, y, x)
+            replaced = in_the_way if other_type == FLOOR else w.on_layer_of(other_type, y, x)
+            is_free = in_the_way == NOTHING or w.kind.value[in_the_way] == other_type
+            spreads = w.inside(y, x) and is_free and w.kind.value[replaced] == other_type
             if w.on_ground(object_type):
-                fits = fits and w.kind.value[w.at[y, x]] != WALL
-            if fits and (chance == 1 or w.rng.random() < chance):
+                spreads = spreads and w.kind.value[w.at[y, x]] != WALL
+            if spreads and (chance == 1 or w.rng.random() < chance):
                 if other_type != FLOOR:
-                    w.remove(other)
+                    w.remove(replaced)
                 put(w, object_type, y, x, w.color.value[thing])
 
 
 def can_enter_one_way(w: World, agent: int, action: int, object_type: int) -> bool:
     """Return True if the MOVE action leads into an object of this type in the object's own
     direction, which is its state."""
-    if action > MOVE_RIGHT:
+    if action not in MOVES:
         return False
     y, x = towards(w, agent, action)
     if not w.inside(y, x) or w.kind.value[w.at[y, x]] != object_type:
@@ -132,7 +133,7 @@ def can_enter_one_way(w: World, agent: int, action: int, object_type: int) -> bo
 def can_enter_or_leave_one_way(w: World, agent: int, action: int, object_type: int) -> bool:
     """Return True if the MOVE action leads into an object of this type in the object's own
     direction, or the agent stands on one and moves off."""
-    leaves = action <= MOVE_RIGHT and stands_on(w, agent, object_type)
+    leaves = action in MOVES and stands_on(w, agent, object_type)
     return leaves or can_enter_one_way(w, agent, action, object_type)
 
 

@@ -115,9 +115,9 @@ def spawn_random(w: World, thing: int, things: Things, transform: int) -> int:
     """
     looks, weights, _, _, oriented = things
     outer = box = NOTHING
-    while True:
-        look = looks[thing, sample_by_weight(w, weights[thing])]
-        kind, state, color = (resolve(w, look[0]), resolve(w, look[1]), resolve(w, look[2]))
+    while True:  # each turn spawns the content of the box before
+        option = looks[thing, sample_by_weight(w, weights[thing])]
+        kind, state, color = (resolve(w, option[0]), resolve(w, option[1]), resolve(w, option[2]))
         if kind == FLOOR:
             return outer
         entity = w.spawn(kind)
@@ -128,7 +128,7 @@ def spawn_random(w: World, thing: int, things: Things, transform: int) -> int:
             outer = entity
         else:
             w.box.content[box] = entity
-        box, thing = entity, look[3]
+        box, thing = entity, option[3]
         if thing == 0:
             return outer
 
@@ -254,51 +254,52 @@ def ground_of_maps(
     build_map(w, transform, cells[number], (looks, weights, facings, holds, oriented))
 
 
-def is_beside_any(w: World, y: int, x: int, kinds: Table) -> bool:
-    """Return True if a neighbouring cell has an object of one of the types `kinds`, or the agent if
+def is_beside_any(w: World, y: int, x: int, types: Table) -> bool:
+    """Return True if a neighbouring cell has an object of one of the types `types`, or the agent if
     THE_AGENT is among them."""
     for near_y, near_x in neighbours(y, x):
         agent = w.agent_at(near_y, near_x) != NOTHING
-        if (agent and THE_AGENT in kinds) or w.kind.value[w.at[near_y, near_x]] in kinds:
+        if (agent and THE_AGENT in types) or w.kind.value[w.at[near_y, near_x]] in types:
             return True
         below = w.ground[near_y, near_x]
-        if below != NOTHING and w.kind.value[below] in kinds:
+        if below != NOTHING and w.kind.value[below] in types:
             return True
     return False
 
 
-def is_in_region(y: int, x: int, boxes: Table, marks: Table, rooms: Table) -> bool:
-    """Return True if the map cell (y, x) is in one of `boxes` (first and last row and column) or in
-    a room whose number is in `marks`; `rooms` are the room numbers by cell."""
+Region = tuple[Table, Table, Table]
+"""Part of a map: boxes (first and last row, first and last column), numbers of rooms that belong to
+it, and (rows, columns) the number of each cell's room."""
+
+
+def is_in_region(y: int, x: int, region: Region) -> bool:
+    """Return True if the map cell (y, x) is in a box or a room of the region."""
+    boxes, room_numbers, rooms = region
     for box in boxes:
         if box[0] <= y <= box[1] and box[2] <= x <= box[3]:
             return True
-    return y < rooms.shape[0] and x < rooms.shape[1] and rooms[y, x] in marks
+    return y < rooms.shape[0] and x < rooms.shape[1] and rooms[y, x] in room_numbers
 
 
 def find_free_cells(
     w: World,
     transform: int,
-    boxes: Table,
-    marks: Table,
-    rooms: Table,
-    apart: Table,
-    agent: bool,
-    bare: bool,
+    region: Region,
+    keep_apart_from: Table,
+    is_for_agent: bool,
+    without_terrain: bool,
 ) -> Table:
-    """Return the free cells of a region as numbers y * width + x, in row order: cells in one of
-    `boxes` or of a room that `marks` lists, after the map's rotation or reflection `transform`.
+    """Return the free cells of a region as numbers y * width + x, in row order.
 
-    A free cell has no object on either layer, except terrain that agents can enter; it has no other
-    agent, and no object of a type in `apart` in a neighbouring cell.
+    A free cell has no object on either layer, except terrain that agents can enter; it has no
+    agent, and no object of a type in `keep_apart_from` in a neighbouring cell.
 
     Args:
         transform: number of the rotation or reflection that turned the map into the level.
-        boxes, marks: boxes of the region, and numbers of the rooms that belong to it.
-        rooms: (rows, columns) room number of each map cell.
-        apart: types that may not be in a neighbouring cell.
-        agent: if True, find cells for the next agent; its current cell counts as free.
-        bare: if True, only cells without terrain are free, as for an object of the ground layer.
+        region: region of the map before it was rotated or mirrored.
+        keep_apart_from: types that may not be in a neighbouring cell.
+        is_for_agent: if True, the cell of the next agent counts as free, too.
+        without_terrain: if True, cells with terrain are not free, as for a ground object.
     """
     cells = np.empty(w.height * w.width, np.int64)
     count = 0
@@ -307,15 +308,13 @@ def find_free_cells(
             below = w.ground[y, x]
             if w.at[y, x] != NOTHING or (below != NOTHING and not w.is_terrain(below)):
                 continue
-            if below != NOTHING and (bare or not can_enter(w, y, x)):
+            if below != NOTHING and (without_terrain or not can_enter(w, y, x)):
                 continue
             other = w.agent_at(y, x)
-            if other != NOTHING and not (agent and other == next_agent(w)):
+            if other != NOTHING and not (is_for_agent and other == next_agent(w)):
                 continue
             map_y, map_x = to_map_cell(w, transform, y, x)
-            if is_in_region(map_y, map_x, boxes, marks, rooms) and not is_beside_any(
-                w, y, x, apart
-            ):
+            if is_in_region(map_y, map_x, region) and not is_beside_any(w, y, x, keep_apart_from):
                 cells[count] = y * w.width + x
                 count += 1
     return cells[:count]
@@ -360,23 +359,22 @@ def place_things(
         count = w.rng.integers(low, high + 1)
         if count == 0:
             continue
-        agent = facings[k] != NOBODY
-        bare = may_lie_on_ground(w, looks[k], weights[k])
-        cells = find_free_cells(w, transform, boxes[k], marks[k], rooms_here, apart[k], agent, bare)
-        left = len(cells)
+        has_agent = facings[k] != NOBODY
+        is_ground = may_lie_on_ground(w, looks[k], weights[k])
+        region = boxes[k], marks[k], rooms_here
+        cells = find_free_cells(w, transform, region, apart[k], has_agent, is_ground)
+        num_free = len(cells)
         for _ in range(count):
-            if left == 0:
+            if num_free == 0:
                 raise NoRoomError(k, lines[k])
-            picked = w.rng.choice(left)
+            picked = w.rng.choice(num_free)
             y, x = cell_of(w, cells[picked])
             place_random(w, y, x, k, things, transform)
-            left -= 1
-            cells[picked] = cells[left]
+            num_free -= 1
+            cells[picked] = cells[num_free]
             if apart[k, 0] >= 0:  # the new object may be one of these types
-                cells = find_free_cells(
-                    w, transform, boxes[k], marks[k], rooms_here, apart[k], agent, bare
-                )
-                left = len(cells)
+                cells = find_free_cells(w, transform, region, apart[k], has_agent, is_ground)
+                num_free = len(cells)
 
 
 def may_lie_on_ground(w: World, looks: Table, weights: Table) -> bool:
@@ -410,36 +408,44 @@ def all_reachable(w: World, things: Table, through: Table) -> bool:
     """
     if things[0] < 0:
         return True
-    width = w.width
-    reached = np.zeros((w.height, w.width), np.uint8)
-    cells = np.empty(w.height * w.width, np.int64)
-    count = next_cell = 0
-    for number in range(w.height * w.width):
-        if count == 0 and is_type_at(w, number // width, number % width, things[0]):
-            reached[number // width, number % width] = 1
-            cells[0] = number
-            count = 1
-    while next_cell < count:
-        near_cells = neighbours(cells[next_cell] // width, cells[next_cell] % width)
-        next_cell += 1
-        for y, x in near_cells:
-            if w.inside(y, x) and not reached[y, x]:
-                # a blocking cell is reached, but not the cells behind it
-                reached[y, x] = 1
-                if can_pass(w, w.at[y, x], through) and can_pass(w, w.ground[y, x], through):
-                    cells[count] = y * width + x
-                    count += 1
+    is_reached = find_reached_cells(w, things[0], through)
     for kind in things:
-        is_found = kind < 0
+        is_on_grid = kind < 0
         for y in range(w.height):
             for x in range(w.width):
                 if kind >= 0 and is_type_at(w, y, x, kind):
-                    is_found = True
-                    if not reached[y, x]:
+                    is_on_grid = True
+                    if not is_reached[y, x]:
                         return False
-        if not is_found:
+        if not is_on_grid:
             return False
     return True
+
+
+def find_reached_cells(w: World, start_type: int, through: Table) -> NDArray[np.uint8]:
+    """Return (height, width) 1 for each cell to which a path leads from the first object of type
+    `start_type`, or from the agent for THE_AGENT. Objects block paths unless their type is in
+    `through`."""
+    width = w.width
+    is_reached = np.zeros((w.height, w.width), np.uint8)
+    queue = np.empty(w.height * w.width, np.int64)
+    queue_length = num_visited = 0
+    for number in range(w.height * w.width):
+        if queue_length == 0 and is_type_at(w, number // width, number % width, start_type):
+            is_reached[number // width, number % width] = 1
+            queue[0] = number
+            queue_length = 1
+    while num_visited < queue_length:
+        near_cells = neighbours(queue[num_visited] // width, queue[num_visited] % width)
+        num_visited += 1
+        for y, x in near_cells:
+            if w.inside(y, x) and not is_reached[y, x]:
+                # a blocking cell is reached, but not the cells behind it
+                is_reached[y, x] = 1
+                if can_pass(w, w.at[y, x], through) and can_pass(w, w.ground[y, x], through):
+                    queue[queue_length] = y * width + x
+                    queue_length += 1
+    return is_reached
 
 
 def is_level_accepted(w: World, tried: int, things: Table, through: Table, tries: int) -> bool:

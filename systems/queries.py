@@ -13,6 +13,9 @@ from gv_engine.rules.geometry import (
     BACKWARD,
     FORWARD,
     LEFT,
+    MOVE_BACKWARD,
+    MOVE_FORWARD,
+    MOVE_LEFT,
     MOVE_RIGHT,
     RIGHT,
     rotate,
@@ -21,6 +24,9 @@ from gv_engine.rules.geometry import (
 )
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.rules.world import Columns, World, verb
+
+MOVES = MOVE_FORWARD, MOVE_BACKWARD, MOVE_LEFT, MOVE_RIGHT
+"""MOVE actions. Each has the number of its direction, relative to the agent's orientation."""
 
 
 def here(w: World, agent: int) -> int:
@@ -189,21 +195,21 @@ def walk_from(
         steps: (at least H, at least W) array to fill; -1 where no path leads.
         object_type, waits: see `can_pass`.
     """
-    cells = np.empty(w.height * w.width, np.int64)
+    queue = np.empty(w.height * w.width, np.int64)
     steps[: w.height, : w.width] = -1
     steps[y, x] = 0
-    cells[0] = y * w.width + x
-    count = 1
-    next_cell = 0
-    while next_cell < count:
-        near_y, near_x = cells[next_cell] // w.width, cells[next_cell] % w.width
-        next_cell += 1
+    queue[0] = y * w.width + x
+    queue_length, num_visited = 1, 0
+    while num_visited < queue_length:
+        cell = queue[num_visited]
+        near_y, near_x = cell // w.width, cell % w.width
+        num_visited += 1
         for direction in range(4):
             to_y, to_x = beside(near_y, near_x, direction)
             if can_pass(w, object_type, to_y, to_x, waits) and steps[to_y, to_x] < 0:
                 steps[to_y, to_x] = steps[near_y, near_x] + 1
-                cells[count] = to_y * w.width + to_x
-                count += 1
+                queue[queue_length] = to_y * w.width + to_x
+                queue_length += 1
 
 
 def can_pass(w: World, object_type: int, y: int, x: int, waits: bool) -> bool:
@@ -282,7 +288,7 @@ def would_hit_wall(w: World, agent: int, action: int) -> bool:
     """Return True if `action` moves the agent into a wall, or if it is no move and the agent stands
     in a wall."""
     y, x = w.position.y[agent], w.position.x[agent]
-    if action <= MOVE_RIGHT:
+    if action in MOVES:
         y, x = towards(w, agent, action)
     return w.inside(y, x) and w.kind.value[w.at[y, x]] == WALL
 

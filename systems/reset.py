@@ -193,19 +193,20 @@ def memory(w: World, shape: Sequence[int], colors: Sequence[int]) -> None:
     height, width = shape[0], shape[1]
     w.set_shape(height, width)
     middle = width // 2
-    good_bad = w.rng.choice(len(colors), size=2, replace=False)
+    picked = w.rng.choice(len(colors), size=2, replace=False)
+    good_color, bad_color = colors[picked[0]], colors[picked[1]]
     sides = w.rng.choice(2, size=2, replace=False)
     for y in range(height):
         for x in range(width):
-            hall = (y == 1 or y == height - 2) and 2 <= x <= width - 3
-            corridor = x == middle and 2 <= y <= height - 3
+            is_hall = (y == 1 or y == height - 2) and 2 <= x <= width - 3
+            is_corridor = x == middle and 2 <= y <= height - 3
             in_corner = x == 1 or x == width - 2
             if y == height - 2 and in_corner:
-                put(w, BEACON, y, x, colors[good_bad[0]])
+                put(w, BEACON, y, x, good_color)
             elif y == 1 and in_corner:
-                good = x == (1 if sides[0] == 0 else width - 2)
-                put(w, EXIT, y, x, colors[good_bad[0 if good else 1]])
-            elif not hall and not corridor:
+                is_good = x == (1 if sides[0] == 0 else width - 2)
+                put(w, EXIT, y, x, good_color if is_good else bad_color)
+            elif not is_hall and not is_corridor:
                 put(w, WALL, y, x)
     put_agent(w, AGENT, height // 2, middle, FORWARD)
 

@@ -11,28 +11,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.rules.component import NOTHING
-from gv_engine.rules.geometry import MOVE_RIGHT, NOOP
+from gv_engine.rules.geometry import NOOP
 from gv_engine.rules.system import TRANSITION, system
 from gv_engine.rules.world import World
-from systems.queries import can_enter, neighbours, towards
+from systems.queries import MOVES, can_enter, neighbours, towards
 
 
-def can_aim(w: World, agent: int, action: int) -> bool:
+def can_move_or_wait(w: World, agent: int, action: int) -> bool:
     """Return True if the action is NOOP, or a MOVE to a cell that no object blocks."""
-    if action > MOVE_RIGHT:
+    if action not in MOVES:
         return action == NOOP
     y, x = towards(w, agent, action)
     return can_enter(w, y, x)
 
 
-@system(TRANSITION, when=can_aim)
+@system(TRANSITION, when=can_move_or_wait)
 def aim_move(w: World, agent: int) -> None:
     """Aim at the cell that a MOVE action leads to; one of the other rules then moves all agents."""
-    if w.action[agent] <= MOVE_RIGHT:
+    if w.action[agent] in MOVES:
         w.aim.y[agent], w.aim.x[agent] = towards(w, agent, w.action[agent])
 
 
-def wanted_cell(w: World, agent: int) -> tuple[int, int]:
+def target_cell(w: World, agent: int) -> tuple[int, int]:
     """Return the target cell (y, x) of an agent, or its current cell if it has no target."""
     if w.aim.y[agent] < 0:
         return w.position.y[agent], w.position.x[agent]
@@ -43,14 +43,14 @@ def wants(w: World, agent: int, y: int, x: int) -> bool:
     """Return True if `agent` is not NOTHING, and wants to be in the cell (y, x) after this step."""
     if agent == NOTHING:
         return False
-    own_y, own_x = wanted_cell(w, agent)
-    return own_y == y and own_x == x
+    target_y, target_x = target_cell(w, agent)
+    return target_y == y and target_x == x
 
 
 def find_rival(w: World, agent: int) -> int:
     """Return another agent that wants to be in the same cell as `agent` after this step; NOTHING if
     there is none. Only agents in that cell and in its four neighbours are checked."""
-    y, x = wanted_cell(w, agent)
+    y, x = target_cell(w, agent)
     other = w.agent_at(y, x)
     if other != agent and wants(w, other, y, x):
         return other
@@ -63,7 +63,7 @@ def find_rival(w: World, agent: int) -> int:
 
 def is_contested(w: World, agent: int) -> bool:
     """Return True if any other agent wants the same cell as an agent."""
-    y, x = wanted_cell(w, agent)
+    y, x = target_cell(w, agent)
     for other in w.agents():
         if other != agent and wants(w, other, y, x):
             return True
@@ -82,10 +82,10 @@ def go(w: World, agent: int) -> None:
     stay(w, agent)
 
 
-def go_where(w: World, allowed: NDArray[np.bool_]) -> None:
-    """Move each agent to the cell that it aims at if `allowed[agent]` is True; the others stay."""
+def go_where(w: World, can_go: NDArray[np.bool_]) -> None:
+    """Move each agent to the cell that it aims at if `can_go[agent]` is True; the others stay."""
     for agent in w.agents():
-        if not allowed[agent]:
+        if not can_go[agent]:
             stay(w, agent)
         go(w, agent)
 
@@ -104,11 +104,11 @@ def move_priority(w: World) -> None:
 def move_block_both(w: World) -> None:
     """Move each agent into the cell it aims at unless an agent was there before the step, even one
     that leaves, or another agent aims at the same cell."""
-    goes = np.zeros(len(w.agents()) + 1, np.bool_)
+    can_go = np.zeros(len(w.agents()) + 1, np.bool_)
     for agent in w.agents():
         if w.aim.y[agent] >= 0 and w.agent_at(w.aim.y[agent], w.aim.x[agent]) == NOTHING:
-            goes[agent] = find_rival(w, agent) == NOTHING
-    go_where(w, goes)
+            can_go[agent] = find_rival(w, agent) == NOTHING
+    go_where(w, can_go)
 
 
 @system(TRANSITION)
@@ -122,9 +122,9 @@ def move_soft(w: World) -> None:
             if wants(w, other, w.position.y[agent], w.position.x[agent]):
                 stay(w, agent)  # so that the other finds a rival
     for number in range(len(w.agents())):
-        stopped = len(w.agents()) - number
+        stopped = len(w.agents()) - number  # from the last agent on, as the first has priority
         if w.position.y[stopped] >= 0 and find_rival(w, stopped) != NOTHING:
-            while stopped != NOTHING:
+            while stopped != NOTHING:  # an agent that stays may stop another one
                 stay(w, stopped)
                 stopped = find_rival(w, stopped)
     for agent in w.agents():
@@ -136,26 +136,26 @@ def move_unless_contested(w: World) -> None:
     """Move each agent into the cell it aims at unless another agent wants to be there. Two agents
     can change places, and an agent can enter the cell of another agent that was kept from
     moving."""
-    goes = np.zeros(len(w.agents()) + 1, np.bool_)
+    can_go = np.zeros(len(w.agents()) + 1, np.bool_)
     for agent in w.agents():
-        goes[agent] = not is_contested(w, agent)
-    go_where(w, goes)
+        can_go[agent] = not is_contested(w, agent)
+    go_where(w, can_go)
 
 
 @system(TRANSITION)
 def move_all_or_none(w: World) -> None:
     """Move all agents into the cells they aim at, or none if any two want the same cell or would
     change places."""
-    clear = True
+    can_all_go = True
     for agent in w.agents():
-        y, x = wanted_cell(w, agent)
+        y, x = target_cell(w, agent)
         is_on_grid = w.position.y[agent] >= 0
-        clear = clear and not (is_on_grid and is_contested(w, agent))
+        can_all_go = can_all_go and not (is_on_grid and is_contested(w, agent))
         for other in range(1, agent):
-            swaps = wants(w, other, w.position.y[agent], w.position.x[agent])
-            there = w.position.y[other] == y and w.position.x[other] == x
-            clear = clear and not (is_on_grid and swaps and there)
+            is_there = w.position.y[other] == y and w.position.x[other] == x
+            swaps = is_there and wants(w, other, w.position.y[agent], w.position.x[agent])
+            can_all_go = can_all_go and not (is_on_grid and swaps)
     for agent in w.agents():
-        if not clear:
+        if not can_all_go:
             stay(w, agent)
         go(w, agent)

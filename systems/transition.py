@@ -8,7 +8,6 @@ from gv_engine.rules.component import NOTHING
 from gv_engine.rules.geometry import (
     FORWARD,
     LEFT,
-    MOVE_RIGHT,
     RIGHT,
     TURN_LEFT,
     TURN_RIGHT,
@@ -20,6 +19,7 @@ from gv_engine.rules.system import TRANSITION, system
 from gv_engine.rules.world import World
 from systems.building import random_free_of
 from systems.queries import (
+    MOVES,
     ahead,
     all_of,
     all_with,
@@ -39,7 +39,7 @@ from systems.queries import (
 
 def can_move(w: World, agent: int, action: int) -> bool:
     """Return True if a MOVE action leads to a cell that the agent can enter."""
-    if action > MOVE_RIGHT:
+    if action not in MOVES:
         return False
     y, x = towards(w, agent, action)
     # checked first for branch prediction: most cells have no agent
@@ -62,8 +62,8 @@ def can_turn(w: World, agent: int, action: int) -> bool:
 @system(TRANSITION, when=can_turn)
 def turn_agent(w: World, agent: int) -> None:
     """Turn left or right by a quarter."""
-    way = LEFT if w.action[agent] == TURN_LEFT else RIGHT
-    w.agent.facing[agent] = rotate(w.agent.facing[agent], way)
+    side = LEFT if w.action[agent] == TURN_LEFT else RIGHT
+    w.agent.facing[agent] = rotate(w.agent.facing[agent], side)
 
 
 def can_open(w: World, agent: int, action: int, on_action: Action = Action.ACTUATE) -> bool:
@@ -194,16 +194,16 @@ def is_on_telepod(w: World, agent: int) -> bool:
 def teleport(w: World, agent: int) -> None:
     """An agent on a telepod goes to another free telepod of the same colour, if there is one."""
     telepod = here_with(w, agent, w.telepod)
-    others = [
+    targets = [
         other
         for other in all_with(w, w.telepod)
         if other != telepod
         and same_color(w, other, telepod)
         and not w.is_taken(w.position.y[other], w.position.x[other])
     ]
-    if len(others) > 0:
-        other = others[w.rng.choice(len(others))]
-        w.stand(agent, w.position.y[other], w.position.x[other])
+    if len(targets) > 0:
+        target = targets[w.rng.choice(len(targets))]
+        w.stand(agent, w.position.y[target], w.position.x[target])
 
 
 def _check_has_states(types: ObjectTypes, object_type: int, other_type: int = FLOOR) -> str:
@@ -256,14 +256,19 @@ def follow(w: World, object_type: int, other_type: int, every: bool = False) -> 
     others = all_of(w, other_type)
     last = w.num_states(object_type) - 1
     for thing in all_of(w, object_type):
-        state = -1
+        new_state = -1  # none yet
         for other in others:
             if same_color(w, other, thing):
-                candidate = min(w.state_of(other), last)
-                if state < 0 or (candidate < state) == every:
-                    state = candidate
-        if state >= 0 and state != w.state_of(thing):
-            w.set_state(thing, state)
+                state = min(w.state_of(other), last)
+                is_lower = state < new_state
+                if new_state < 0 or is_lower == every:
+                    new_state = state
+        if new_state >= 0 and new_state != w.state_of(thing):
+            w.set_state(thing, new_state)
+
+
+RELEASED, PRESSED = range(2)
+"""States of an object that `hold_down` changes."""
 
 
 @system(TRANSITION, when=any_on_grid, check=_check_has_states)
@@ -272,12 +277,12 @@ def hold_down(w: World, object_type: int) -> None:
     the ground, while another object is on it, else in its first state. Objects in later states stay
     in their state."""
     for thing in all_of(w, object_type):
-        if w.state_of(thing) < 2:
+        if w.state_of(thing) in (RELEASED, PRESSED):
             y, x = w.position.y[thing], w.position.x[thing]
             is_pressed = w.agent_at(y, x) != NOTHING
             if w.on_ground(object_type):
                 is_pressed |= w.at[y, x] != NOTHING
-            w.set_state(thing, 1 if is_pressed else 0)
+            w.set_state(thing, PRESSED if is_pressed else RELEASED)
 
 
 def cell_behind(w: World, agent: int, action: int) -> tuple[int, int]:
@@ -290,7 +295,7 @@ def cell_behind(w: World, agent: int, action: int) -> tuple[int, int]:
 def can_push(w: World, agent: int, action: int, object_type: int, other_type: int = FLOOR) -> bool:
     """Return True if the MOVE action leads into an object of this type that can be pushed: the cell
     behind it is free or has an object of `other_type` to receive it."""
-    if action > MOVE_RIGHT:
+    if action not in MOVES:
         return False
     y, x = towards(w, agent, action)
     if not w.inside(y, x) or w.kind.value[w.at[y, x]] != object_type:

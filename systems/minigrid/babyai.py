@@ -37,21 +37,32 @@ from systems.minigrid.babyai_rooms import (
 )
 from systems.minigrid.grammar import (
     ANYWHERE,
+    COLOR,
     GO_TO,
+    KIND,
     MAX_CLAUSES,
     OPEN_DOOR,
+    OTHER_KIND,
     PICK_UP_OBJECT,
+    PLACE,
     PUT_NEXT,
+    VERB,
     number_wording,
 )
 from systems.minigrid.instructions import Clauses, instruct, is_described, verb_of
 from systems.minigrid.placing import COLORS, MOST_ATTEMPTS, set_cell
-from systems.minigrid.room_grid import Doors, add_door, remove_wall, room_area
+from systems.minigrid.room_grid import Doors, add_door, has_neighbour, remove_wall, room_area
 
 _MOST_DESCRIPTIONS = 101
 """Descriptions that are sampled before a level is rejected."""
 _KINDS = PARCEL, BALL, KEY, DOOR
 """Types in the order in which descriptions are sampled."""
+_ALL_KINDS, _PORTABLE_KINDS, _DOORS = (0, 4), (0, 3), (3, 4)
+"""Ranges of indices in `_KINDS`."""
+_VERBS = GO_TO, PICK_UP_OBJECT, OPEN_DOOR, PUT_NEXT
+"""Verbs in the order in which they are sampled."""
+_WALKS = 0, 1, 1, 1, 2
+"""Number of walks to objects that a clause needs, by its verb."""
 
 
 # ---- all levels ----------------------------------------------------------------------------------
@@ -77,7 +88,7 @@ def sample_until_accepted(
         w.fail("BabyAI: no level can be completed; make rooms larger or objects fewer")
     walks = 0
     for k in range(MAX_CLAUSES):
-        walks += (0, 1, 1, 1, 2)[verb_of(w, AGENT, k)]
+        walks += _WALKS[verb_of(w, AGENT, k)]
     w.mission.max_steps[AGENT] = max_steps if max_steps > 0 else walks * steps_per_walk
 
 
@@ -148,9 +159,9 @@ def pick_up_by_feature(
     set_clause(w, clauses, 0, PICK_UP_OBJECT, things[sample(w, num_things)])
     feature = sample(w, 3)
     if feature == 0:
-        clauses[0, 2] = NONE
+        clauses[0, COLOR] = NONE
     elif feature == 1:
-        clauses[0, 1] = NONE_GRID_OBJECT
+        clauses[0, KIND] = NONE_GRID_OBJECT
     instruct(w, clauses, room_size, strict=int(strict))
 
 
@@ -200,7 +211,7 @@ def doors_of_rooms(w: World, doors: Doors) -> Entities:
         for row in range(len(doors)):
             for side in range(4):
                 y, x = doors[row, column, side]
-                if y >= 0 and w.door.has[w.at[y, x]]:
+                if has_neighbour(doors, row, column, side) and w.door.has[w.at[y, x]]:
                     entities[count] = w.at[y, x]
                     count += 1
     return entities[: max(1, count)]  # none in a rejected level
@@ -341,11 +352,11 @@ def open_door(
     if feature == ANY_FEATURE:
         feature = 1 + sample(w, 2)
     clauses = no_clauses()
-    clauses[0, 0], clauses[0, 1] = OPEN_DOOR, DOOR
+    clauses[0, VERB], clauses[0, KIND] = OPEN_DOOR, DOOR
     if feature == BY_COLOR:
-        clauses[0, 2] = colors[0]
+        clauses[0, COLOR] = colors[0]
     else:
-        clauses[0, 3] = 1 + sample(w, 4)
+        clauses[0, PLACE] = 1 + sample(w, 4)
     put_agent_in_room(w, doors, 1, 1)
     instruct(w, clauses, room_size, strict=int(strict))
 
@@ -489,6 +500,10 @@ def put_next(
 
 # ---- random instructions -------------------------------------------------------------------------
 
+_TWO_SIDES = 2
+"""Structure of an instruction with one or two clauses on each side of ", then" or "after you"; 0
+and 1 stand for one clause, and for two that are joined by "and"."""
+
 
 def count_described(
     w: World, doors: Doors, kind: int, color: int, place: int, outside: tuple[int, int]
@@ -551,25 +566,25 @@ def sample_clauses(
     all with the verb `verb`, or with random verbs if it is 0. `places` and `outside` are as for
     `sample_description`."""
     for k in range(first, first + count):
-        clauses[k, 0] = (
-            verb if verb > 0 else (GO_TO, PICK_UP_OBJECT, OPEN_DOOR, PUT_NEXT)[sample(w, 4)]
-        )
-        kinds = (0, 3)
-        if clauses[k, 0] == GO_TO:
-            kinds = (0, 4)
-        elif clauses[k, 0] == OPEN_DOOR:
-            kinds = (3, 4)
-        sample_description(w, doors, clauses[k], 1, kinds, places, outside)
-        if clauses[k, 0] == PUT_NEXT:
-            sample_description(w, doors, clauses[k], 5, (0, 4), places, outside)
+        clause = clauses[k]
+        clause[VERB] = verb if verb > 0 else _VERBS[sample(w, len(_VERBS))]
+        kinds = _PORTABLE_KINDS
+        if clause[VERB] == GO_TO:
+            kinds = _ALL_KINDS
+        elif clause[VERB] == OPEN_DOOR:
+            kinds = _DOORS
+        sample_description(w, doors, clause, KIND, kinds, places, outside)
+        if clause[VERB] == PUT_NEXT:
+            sample_description(w, doors, clause, OTHER_KIND, _ALL_KINDS, places, outside)
 
 
 def add_locked_room(w: World, doors: Doors) -> tuple[int, int]:
     """Add a locked door to a random side of a random room, place its key into another room, and
     return the locked room as (row, column)."""
     rows, columns = len(doors), len(doors[0])
+    # columns are sampled before rows, as in the reference
     column, row, side = sample(w, columns), sample(w, rows), sample(w, 4)
-    while doors[row, column, side, 0] < 0:
+    while not has_neighbour(doors, row, column, side):
         column, row, side = sample(w, columns), sample(w, rows), sample(w, 4)
     color = sample_color(w)
     add_door(w, doors, (row, column), side, color)
@@ -615,11 +630,12 @@ def random_instruction(
     clauses = no_clauses()
     outside = NOWHERE if implicit_unlock else locked
     structure = sample(w, 3 if sequences else 1)
+    has_two_sides = structure == _TWO_SIDES
     count, other_count, after = 1 + structure, 0, False
-    if structure == 2:
+    if has_two_sides:
         count = 1 + sample(w, 2)
     sample_clauses(w, doors, clauses, 0, count, verb, places, outside)
-    if structure == 2:
+    if has_two_sides:
         other_count = 1 + sample(w, 2)
         sample_clauses(w, doors, clauses, count, other_count, verb, places, outside)
         after = sample(w, 2) == 1

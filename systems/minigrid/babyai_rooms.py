@@ -16,7 +16,14 @@ from gv_engine.rules.component import AGENT, NOTHING
 from gv_engine.rules.geometry import RIGHT
 from gv_engine.rules.world import World
 from systems.building import put, put_agent
-from systems.minigrid.grammar import CLAUSE_LENGTH, MAX_CLAUSES
+from systems.minigrid.grammar import (
+    CLAUSE_LENGTH,
+    COLOR,
+    DESCRIPTION_LENGTH,
+    KIND,
+    MAX_CLAUSES,
+    VERB,
+)
 from systems.minigrid.instructions import REJECTED, Clauses, instruct
 from systems.minigrid.placing import (
     COLORS,
@@ -31,6 +38,7 @@ from systems.minigrid.room_grid import (
     add_door,
     build_room_grid,
     connect_all_rooms,
+    has_neighbour,
     is_side_open,
     room_area,
 )
@@ -163,7 +171,7 @@ def add_random_door(
     """
     side = sample(w, 4)
     while not is_rejected(w) and (
-        doors[row, column, side, 0] < 0 or is_side_open(w, doors, row, column, side)
+        not has_neighbour(doors, row, column, side) or is_side_open(w, doors, row, column, side)
     ):
         side = sample(w, 4)
     color = sample_color(w) if color == NONE else color
@@ -217,19 +225,20 @@ def all_objects_reachable(w: World) -> bool:
     """Return True if the agent can reach all objects without moving any of them; doors of any
     status count as passable."""
     reached = np.zeros((w.height, w.width), np.bool_)
-    cells = np.empty((w.height * w.width, 2), np.int64)
-    cells[0] = w.position.y[AGENT], w.position.x[AGENT]
-    reached[cells[0, 0], cells[0, 1]] = True
-    count, k = 1, 0
-    while k < count:
-        thing = w.at[cells[k, 0], cells[k, 1]]
+    queue = np.empty((w.height * w.width, 2), np.int64)
+    queue[0] = w.position.y[AGENT], w.position.x[AGENT]
+    reached[queue[0, 0], queue[0, 1]] = True
+    queue_length, num_read = 1, 0
+    while num_read < queue_length:
+        cell_y, cell_x = queue[num_read, 0], queue[num_read, 1]
+        num_read += 1
+        thing = w.at[cell_y, cell_x]
         if thing == NOTHING or w.door.has[thing]:
-            for y, x in neighbours(cells[k, 0], cells[k, 1]):
+            for y, x in neighbours(cell_y, cell_x):
                 if w.inside(y, x) and not reached[y, x]:
                     reached[y, x] = True
-                    cells[count] = y, x
-                    count += 1
-        k += 1
+                    queue[queue_length] = y, x
+                    queue_length += 1
     for e in w.having(w.color):
         if not reached[w.position.y[e], w.position.x[e]]:
             return False
@@ -256,10 +265,11 @@ def set_clause(
 ) -> None:
     """Write into clause `k` the verb, and the types and colours of the object `thing` and, unless
     it is NOTHING, of the second object `other`."""
-    for e, start in ((thing, 1), (other, 5)):
-        clauses[k, start] = w.kind.value[e] if e != NOTHING else NONE_GRID_OBJECT
-        clauses[k, start + 1] = w.color.value[e]
-    clauses[k, 0] = verb
+    clauses[k, VERB] = verb
+    for i in range(2):
+        e, start = (thing, other)[i], i * DESCRIPTION_LENGTH
+        clauses[k, start + KIND] = w.kind.value[e] if e != NOTHING else NONE_GRID_OBJECT
+        clauses[k, start + COLOR] = w.color.value[e]
 
 
 def finish_with_object(
@@ -269,5 +279,5 @@ def finish_with_object(
     clauses = no_clauses()
     set_clause(w, clauses, 0, verb, thing)
     if not has_color:
-        clauses[0, 2] = NONE
+        clauses[0, COLOR] = NONE
     instruct(w, clauses, size_of_rooms(w, doors))

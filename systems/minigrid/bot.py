@@ -61,7 +61,9 @@ from systems.minigrid.bot_search import (
 from systems.minigrid.grammar import (
     FIELDS,
     KIND,
+    MAX_CLAUSES,
     ORDINALS,
+    OTHER_KIND,
     PICK_UP_OBJECT,
     PUT_NEXT,
     VERB,
@@ -73,10 +75,12 @@ NO_WAY = -1
 """Result instead of an action if there is no path."""
 VERB_ACTIONS = NO_WAY, DONE, PICK_UP, TOGGLE, PICK_UP
 """Action that the agent takes when it faces a clause's first object, by the verb of the clause."""
-_MOST_TASKS, _MOST_IDLE, _PATIENCE = 8, 120, 8
-"""Maximum number of tasks that must come before a task (such as fetching a key), steps without
-progress before a random walk, and steps of a random walk between two searches if no path was
-found."""
+_MOST_TASKS = 8
+"""Maximum number of tasks that must come before a task, such as fetching a key."""
+_MOST_IDLE = 120
+"""Steps without progress before a random walk."""
+_PATIENCE = 8
+"""Steps of a random walk between two searches if no path was found."""
 
 
 # ---- aims ----------------------------------------------------------------------------------------
@@ -100,15 +104,15 @@ def aim_at_described(m: Memory, s: Scratch, k: int) -> int:
     return count
 
 
-def aim_beside_described(m: Memory, s: Scratch, k: int, but: int) -> int:
+def aim_beside_described(m: Memory, s: Scratch, k: int, excluded: int) -> int:
     """Mark the floor cells next to objects that match the second description of clause `k` as
-    targets in `s.aims`, and return the number of these objects; the object in cell `but` does not
-    count. If there are no such floor cells, mark portable objects next to them, which the bot must
-    then move away."""
+    targets in `s.aims`, and return the number of these objects; the object in the cell `excluded`
+    does not count. If there are no such floor cells, mark portable objects next to them, which the
+    bot must then move away."""
     count, is_free = 0, False
     s.aims[:] = 0
     for cell in list_objects(s):
-        if cell != but and is_described(m, cell, k, 1):
+        if cell != excluded and is_described(m, cell, k, 1):
             count += 1
             for way in range(4):
                 beside = s.neighbours[way, cell]
@@ -116,13 +120,13 @@ def aim_beside_described(m: Memory, s: Scratch, k: int, but: int) -> int:
                     s.aims[beside] = 1
                     is_free = True
     for thing in list_objects(s):
-        if not is_free and thing != but and m.kind[thing] != DOOR:
+        if not is_free and thing != excluded and m.kind[thing] != DOOR:
             for way in range(4):
                 s.aims[thing] |= is_described(m, s.neighbours[way, thing], k, 1)
     return count
 
 
-def is_spare(m: Memory, s: Scratch, cell: int) -> bool:
+def can_drop_in(m: Memory, s: Scratch, cell: int) -> bool:
     """Return True if a cell is free floor off the path, and an object dropped there would neither
     separate the cells around it nor block a door or another object."""
     if m.kind[cell] != FLOOR or s.path[cell]:
@@ -199,7 +203,7 @@ def drop_held(m: Memory, s: Scratch) -> int:
                     m.kind[cell] == FLOOR
                     and cell != m.cell
                     and s.path[cell] == 0
-                    and (not is_strict or is_spare(m, s, cell))
+                    and (not is_strict or can_drop_in(m, s, cell))
                 )
             goal = search(m, s, get_agent_pose(m), False)
     estimate_entries(m, s)
@@ -246,7 +250,7 @@ def follow_path(m: Memory, s: Scratch, action: int, target: int) -> int:
     if picks_up:
         s.found[LENGTH] = 0  # drop it as soon as that costs least
         ahead = s.neighbours[m.facing, m.cell]
-        if step in (TURN_LEFT, TURN_RIGHT) and is_spare(m, s, ahead):
+        if step in (TURN_LEFT, TURN_RIGHT) and can_drop_in(m, s, ahead):
             return DROP
     return step
 
@@ -396,7 +400,7 @@ def keep_plan(m: Memory, s: Scratch) -> None:
 
 def choose_action(m: Memory, s: Scratch) -> int:
     """Return the next action: the next one of the plan if no seen cell has changed, else the first
-    of a new plan."""
+    of a new plan, or of a random walk after a long time without progress."""
     if not m.changed:
         if m.plan_index < m.plan_length:
             m.plan_index += 1
@@ -404,25 +408,55 @@ def choose_action(m: Memory, s: Scratch) -> int:
         if m.plan_length == NO_WAY and m.idle % _PATIENCE:
             return stroll(m, s)
     first, count = find_side(m)
-    todo = ~m.done & ((1 << count) - 1) << first
+    todo = ~m.done & ((1 << count) - 1) << first  # bit k: clause k must still be done
     if todo == 0 or (m.idle > _MOST_IDLE and m.idle % 40 < 10):
         m.plan_length = 0
         return stroll(m, s)
+    return make_plan(m, s, todo)
+
+
+def make_plan(m: Memory, s: Scratch, todo: int) -> int:
+    """Return the first action of a new plan for one of the clauses whose bits are set in `todo`,
+    and keep the plan in the memory."""
     estimate_entries(m, s)
+    action = continue_drop(m, s)
+    if action == NO_WAY:
+        action = follow_cheapest_clause(m, s, todo)
+    for attempt in range(3):
+        if action == NO_WAY:
+            begin_plan(s)
+            action = open_box(m, s) if attempt == 2 else explore_more(m, s, attempt == 1)
+            keep_plan(m, s)
+    if action == NO_WAY:
+        m.plan_length = NO_WAY
+        return stroll(m, s)
+    return action
+
+
+def continue_drop(m: Memory, s: Scratch) -> int:
+    """Return the next action for dropping the object in hand into the cell that an earlier plan has
+    chosen; NO_WAY if there is no such cell, or no path to it."""
     begin_plan(s)
     target = m.dropping - 1
-    if target >= 0 and m.kind[target] == FLOOR:
-        goal = reach(m, s, target)
-        if goal != NOWHERE:
-            action = drop_ahead(m, s, goal)
-            if action != NO_WAY:
-                keep_plan(m, s)
-                return action
+    if target < 0 or m.kind[target] != FLOOR:
+        return NO_WAY
+    goal = reach(m, s, target)
+    if goal == NOWHERE:
+        return NO_WAY
+    action = drop_ahead(m, s, goal)
+    if action != NO_WAY:
+        keep_plan(m, s)
+    return action
+
+
+def follow_cheapest_clause(m: Memory, s: Scratch, todo: int) -> int:
+    """Return the next action for the clause with the least estimated cost among those whose bits
+    are set in `todo`; NO_WAY if none can be followed now."""
     best, least, s.found[SEEKS_DOOR] = NO_WAY, 0, 0
-    for k in range(first, first + count):
-        if todo >> k & 1 and DOOR in (m.clauses[k, KIND], m.clauses[k, 4 + KIND]):
+    for k in range(MAX_CLAUSES):
+        if todo >> k & 1 and DOOR in (m.clauses[k, KIND], m.clauses[k, OTHER_KIND]):
             s.found[SEEKS_DOOR] = 1
-    for k in range(first, first + count):
+    for k in range(MAX_CLAUSES):
         if todo >> k & 1:
             begin_plan(s)
             action = follow_clause(m, s, k)
@@ -430,14 +464,6 @@ def choose_action(m: Memory, s: Scratch) -> int:
             if action != NO_WAY and (best == NO_WAY or cost < least):
                 best, least = action, cost
                 keep_plan(m, s)
-    for tries in range(3):
-        if best == NO_WAY:
-            begin_plan(s)
-            best = explore_more(m, s, tries > 0) if tries < 2 else open_box(m, s)
-            keep_plan(m, s)
-    if best == NO_WAY:
-        m.plan_length = NO_WAY
-        return stroll(m, s)
     return best
 
 

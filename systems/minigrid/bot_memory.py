@@ -20,6 +20,7 @@ from systems.minigrid.grammar import (
     BEHIND,
     CLAUSE_LENGTH,
     COLOR,
+    DESCRIPTION_LENGTH,
     GO_TO,
     IN_FRONT,
     KIND,
@@ -148,7 +149,7 @@ def matches(m: Memory, k: int, second: int, kind: int, color: int, origin: int) 
     description `second` of clause `k` at the reset: 0 for the first, 1 for the second. A
     description with a place matches only objects in the room where the agent started, or in its
     walls."""
-    clause, start = m.clauses[k], 4 * second
+    clause, start = m.clauses[k], second * DESCRIPTION_LENGTH
     place = clause[start + PLACE]
     is_there = place == ANYWHERE or origin >> place & m.room[origin >> BEHIND + 1] != 0
     return bool(
@@ -176,17 +177,17 @@ def find_room(m: Memory, neighbours: Any, queue: Any) -> None:
     m.room[:] = 0
     m.room[START] = 1
     queue[0] = START
-    read, end = 0, 1
-    while read < end:
+    num_read, queue_length = 0, 1
+    while num_read < queue_length:
         for way in range(4):
-            cell = neighbours[way, queue[read]]
+            cell = neighbours[way, queue[num_read]]
             kind = m.kind[cell]
             if m.room[cell] == 0 and kind != UNSEEN:
                 m.room[cell] = 1
                 if kind not in (WALL, DOOR):
-                    queue[end] = cell
-                    end += 1
-        read += 1
+                    queue[queue_length] = cell
+                    queue_length += 1
+        num_read += 1
 
 
 # ---- observing -----------------------------------------------------------------------------------
@@ -331,7 +332,8 @@ def observe(m: Memory, grid: Any, item: Any, neighbours: Any, queue: Any) -> Non
         apply_action(m, item, neighbours)
     m.idle += 1
     merge_view(m, grid)
-    if m.changed and (m.clauses[:, PLACE].any() or m.clauses[:, 4 + PLACE].any()):
+    places, other_places = m.clauses[:, PLACE], m.clauses[:, DESCRIPTION_LENGTH + PLACE]
+    if m.changed and (places.any() or other_places.any()):
         find_room(m, neighbours, queue)
     # an action that completes the first side may complete the second one at once
     if m.action >= 0 and verify_side(m, held_before, neighbours):

@@ -37,7 +37,7 @@ steps to fetch a key."""
 
 
 BASE_COST, MOST_NEW = 1, 15
-"""Exploring takes the pose with the least `(cost + BASE_COST) / min(new cells, MOST_NEW)`."""
+"""Exploring takes the pose with the least `score_pose`."""
 
 
 Scratch = Any
@@ -149,14 +149,20 @@ def is_obstacle(m: Memory, cell: int) -> bool:
 # ---- search --------------------------------------------------------------------------------------
 
 
+def score_pose(cost: int, new: int) -> int:
+    """Return the score of a pose for exploring, in hundredths: its cost per unseen cell. `new` is
+    the number of unseen cells that the agent would see there."""
+    return 100 * (cost + BASE_COST) // min(new, MOST_NEW)
+
+
 def search(m: Memory, s: Scratch, start: int, explores: bool) -> int:
     """Return the cheapest pose (4 * cell + direction) to reach from `start` in which the agent
     faces a cell of `s.aims`, and write its cost into `s.found[COST]`; NOWHERE if there is none. If
     `explores`, return instead the pose with the least cost per unseen cell that the agent would see
     there.
 
-    A pose is 4 * cell + direction. This is Dijkstra's algorithm with a bucket queue: a linked list
-    of poses for each cost modulo `_NUM_LISTS`; every single move costs less than `_NUM_LISTS`.
+    This is Dijkstra's algorithm with a bucket queue: a linked list of poses for each cost modulo
+    `_NUM_LISTS`. Every single move costs less than `_NUM_LISTS`.
     """
     neighbours, entry, costs, parents = s.neighbours, s.entry, s.cost, s.parent
     firsts, poses, nexts, aims, news = s.first, s.pose, s.next, s.aims, s.new
@@ -167,7 +173,7 @@ def search(m: Memory, s: Scratch, start: int, explores: bool) -> int:
     firsts[0], poses[0], nexts[0] = 0, start, NOWHERE
     count, visited, cost = 1, 0, 0
     # exploring ends where no later pose can have a better score
-    while visited < count and (not explores or 100 * (cost + BASE_COST) // MOST_NEW < best_score):
+    while visited < count and (not explores or score_pose(cost, MOST_NEW) < best_score):
         k = firsts[cost % _NUM_LISTS]
         firsts[cost % _NUM_LISTS] = NOWHERE
         while k != NOWHERE:
@@ -183,8 +189,7 @@ def search(m: Memory, s: Scratch, start: int, explores: bool) -> int:
                 extra = entry[ahead] - 1 if opens else 0
                 news[pose] = count_new(m, s, pose, opens) if extra >= 0 else 0
                 if news[pose] > 0:
-                    new = min(news[pose], MOST_NEW)
-                    score = 100 * (cost + extra + BASE_COST) // new
+                    score = score_pose(cost + extra, news[pose])
                     if score < best_score:
                         best, best_score = pose, score
             elif aims[ahead]:

@@ -26,7 +26,9 @@ from gv_engine.rules.objects import COLORS
 
 MAX_CLAUSES, CLAUSE_LENGTH, DESCRIPTION_LENGTH = 4, 9, 4
 VERB, KIND, COLOR, PLACE, PLURAL = range(5)
-"""Indices in a clause."""
+OTHER_KIND = KIND + DESCRIPTION_LENGTH
+"""Indices in a clause: the verb, the description of an object, and the type of a second object,
+which is described in the same order."""
 GO_TO, PICK_UP_OBJECT, OPEN_DOOR, PUT_NEXT = range(1, 5)
 ANYWHERE, ON_LEFT, ON_RIGHT, IN_FRONT, BEHIND = range(5)
 
@@ -64,6 +66,14 @@ _PLACES = {
 }
 _PORTABLE = {name: kind for name, kind in _KINDS.items() if kind != DOOR}
 _NEXT_TO = "next to"
+
+
+def count_descriptions(verb: int) -> int:
+    """Return the number of objects that a clause with this verb describes; 0 for the verb 0, which
+    stands for no clause."""
+    if verb == PUT_NEXT:
+        return 2
+    return 1 if verb > 0 else 0
 
 
 def list_kinds(verb: int) -> Mapping[str, int]:

@@ -41,6 +41,7 @@ from systems.minigrid.grammar import (
     BEHIND,
     CLAUSE_LENGTH,
     CLAUSES,
+    COLOR,
     DESCRIPTION_LENGTH,
     FIELDS,
     GO_TO,
@@ -51,9 +52,12 @@ from systems.minigrid.grammar import (
     OPEN_DOOR,
     ORDINALS,
     PICK_UP_OBJECT,
+    PLACE,
+    PLURAL,
     PUT_NEXT,
     VERB,
     count_clauses,
+    count_descriptions,
     is_reversed,
     render_description,
 )
@@ -178,6 +182,11 @@ def is_described(w: World, e: int, kind: int, color: int, place: int, room_size:
     )
 
 
+def description_bit(k: int, i: int) -> int:
+    """Return the bit of description `i`, 0 or 1, of clause `k` in `target.descriptions`."""
+    return 1 << 2 * k + i
+
+
 def mark_described(w: World, bit: int, kind: int, color: int, place: int, room_size: int) -> int:
     """Set the mask `bit` in `target.descriptions` of every object with this type, colour and
     place, and return the number of these objects and of the walls that match.
@@ -246,16 +255,17 @@ def instruct(
     if w.progress.status[AGENT] == REJECTED:
         return
     for k in range(MAX_CLAUSES):
-        verb = clauses[k, VERB]
-        for i in range(1 + (verb == PUT_NEXT)) if verb > 0 else range(0):
-            start = KIND + i * DESCRIPTION_LENGTH
-            kind, color, place = clauses[k, start], clauses[k, start + 1], clauses[k, start + 2]
-            count = mark_described(w, 1 << 2 * k + i, kind, color, place, room_size)
+        for i in range(count_descriptions(clauses[k, VERB])):
+            start = i * DESCRIPTION_LENGTH
+            kind, color = clauses[k, start + KIND], clauses[k, start + COLOR]
+            place = clauses[k, start + PLACE]
+            count = mark_described(w, description_bit(k, i), kind, color, place, room_size)
             if not has_articles:
-                clauses[k, start + 3] = count > 1
+                clauses[k, start + PLURAL] = count > 1
             if keeps_keys and opens_a_door(w, kind, color):
                 w.progress.status[AGENT] = REJECTED
-        if verb == PUT_NEXT and not can_put_next(w, 1 << 2 * k, 2 << 2 * k):
+        bits = description_bit(k, 0), description_bit(k, 1)
+        if clauses[k, VERB] == PUT_NEXT and not can_put_next(w, bits[0], bits[1]):
             w.progress.status[AGENT] = REJECTED
     w.mission.wording[AGENT] = wording
     w.progress.strict[AGENT] = strict
@@ -318,11 +328,12 @@ def list_unmatched(w: World) -> dict[int, str]:
     unmatched = {}
     for k, ordinal in enumerate(ORDINALS):
         verb, *numbers = (int(getattr(w.mission, ordinal + name)[AGENT]) for name in FIELDS)
-        for i in range(1 + (verb == PUT_NEXT)) if verb else ():
-            if not matched & (1 << 2 * k + i):
+        for i in range(count_descriptions(verb)):
+            bit = description_bit(k, i)
+            if not matched & bit:
                 start = i * DESCRIPTION_LENGTH
                 description = numbers[start : start + DESCRIPTION_LENGTH]
-                unmatched[1 << 2 * k + i] = render_description(*description)
+                unmatched[bit] = render_description(*description)
     return unmatched
 
 
@@ -370,24 +381,24 @@ def verify_clause(w: World, agent: int, k: int) -> int:
     """Return the status of clause `k` after the agent's action, and store the object in hand for
     the next step."""
     p, verb = w.progress, verb_of(w, agent, k)
-    noted = (p.held, p.second_held, p.third_held, p.fourth_held)[k]
-    action, strict = w.action[agent], p.strict[agent] >> k & 1
-    held, was_held = w.agent.holding[agent], noted[agent]
-    noted[agent] = held
-    bit = 1 << 2 * k
+    held_before = (p.held, p.second_held, p.third_held, p.fourth_held)[k]
+    action, is_strict = w.action[agent], p.strict[agent] >> k & 1
+    held, was_held = w.agent.holding[agent], held_before[agent]
+    held_before[agent] = held
+    bit = description_bit(k, 0)
     if verb == GO_TO:
         return SUCCEEDED if faces_target(w, agent, bit) else CONTINUES
     if verb == OPEN_DOOR and action in (TOGGLE, ACTUATE):
         door = ahead(w, agent)
         if is_target(w, door, bit) and w.door.status[door] == OPEN:
             return SUCCEEDED
-        return FAILED if strict and w.door.has[door] else CONTINUES
+        return FAILED if is_strict and w.door.has[door] else CONTINUES
     if verb == PICK_UP_OBJECT and action in (PICK_UP, PICK_N_DROP):
         if was_held != held and is_target(w, held, bit):
             return SUCCEEDED
-        return FAILED if strict and held != NOTHING else CONTINUES
-    drops = verb == PUT_NEXT and action in (DROP, PICK_N_DROP)
-    was_put = drops and is_target(w, was_held, bit) and is_beside_target(w, was_held, bit << 1)
+        return FAILED if is_strict and held != NOTHING else CONTINUES
+    drops = verb == PUT_NEXT and action in (DROP, PICK_N_DROP) and is_target(w, was_held, bit)
+    was_put = drops and is_beside_target(w, was_held, description_bit(k, 1))
     return SUCCEEDED if was_put else CONTINUES
 
 
@@ -484,7 +495,7 @@ def start_carrying(w: World, reset_function: None, is_active: bool = True) -> No
     if not is_active:
         return
     for e in w.having(w.target):
-        if is_target(w, e, 1):
+        if is_target(w, e, description_bit(0, 0)):
             w.target.y[e], w.target.x[e] = w.position.y[e], w.position.x[e]
             w.lift(e)
             w.agent.holding[AGENT] = e

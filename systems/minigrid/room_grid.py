@@ -70,6 +70,11 @@ def room_area(row: int, column: int, room_size: int) -> Area:
     return row * (room_size - 1), column * (room_size - 1), room_size, room_size
 
 
+def has_neighbour(doors: Doors, row: int, column: int, side: int) -> bool:
+    """Return True if there is another room on a side of the room (row, column)."""
+    return bool(doors[row, column, side, 0] >= 0)
+
+
 def add_object(w: World, kind: int, color: int, room: Area) -> int:
     """Place a new object into a random free cell of a room, but not next to the agent, and return
     its entity."""
@@ -161,7 +166,7 @@ def key_corridor(w: World, shape: Sequence[int], room_size: int) -> None:
 def is_side_open(w: World, doors: Doors, row: int, column: int, side: int) -> bool:
     """Return True if a side of the room (row, column) has a door or no wall."""
     y, x = doors[row, column, side]
-    return y >= 0 and w.kind.value[w.at[y, x]] != WALL
+    return has_neighbour(doors, row, column, side) and w.kind.value[w.at[y, x]] != WALL
 
 
 def all_connected(w: World, doors: Doors, row: int, column: int) -> bool:
@@ -169,16 +174,16 @@ def all_connected(w: World, doors: Doors, row: int, column: int) -> bool:
     passable, also locked ones."""
     rows, columns = len(doors), len(doors[0])
     reached = np.zeros((rows, columns), np.bool_)
-    reached[row, column] = grown = True
-    while grown:
-        grown = False
+    reached[row, column] = has_grown = True
+    while has_grown:
+        has_grown = False
         for y in range(rows):
             for x in range(columns):
                 for side in range(4):
                     if reached[y, x] and is_side_open(w, doors, y, x, side):
-                        beyond = beside(y, x, DIRECTIONS[side])
-                        grown |= not reached[beyond]
-                        reached[beyond] = True
+                        next_room = beside(y, x, DIRECTIONS[side])
+                        has_grown |= not reached[next_room]
+                        reached[next_room] = True
     return bool(reached.all())
 
 
@@ -197,8 +202,8 @@ def connect_all_rooms(
         x = w.rng.integers(0, len(doors[0]))
         y = w.rng.integers(0, len(doors))
         side = w.rng.integers(0, 4)
-        closed = doors[y, x, side, 0] >= 0 and not is_side_open(w, doors, y, x, side)
-        if closed and (y, x) != locked and beside(y, x, DIRECTIONS[side]) != locked:
+        is_closed = has_neighbour(doors, y, x, side) and not is_side_open(w, doors, y, x, side)
+        if is_closed and (y, x) != locked and beside(y, x, DIRECTIONS[side]) != locked:
             add_door(w, doors, (y, x), side, random_color(w, without), CLOSED)
             connected = all_connected(w, doors, row, column)
     return False
