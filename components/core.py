@@ -82,16 +82,18 @@ def list_longest_phrases(phrases: Sequence[Phrase]) -> list[str]:
         if phrase.field in choices:
             choices[phrase.field].update(phrase.words)
 
-    def join_longest(fields: Mapping[str, int]) -> str:
-        return " ".join(
-            phrase.words.get(fields[phrase.field], "")
-            if phrase.field in fields
-            else max(phrase.words.values(), key=lambda words: len(words.split()), default="")
-            for phrase in phrases
-            if phrase.applies(fields)
-        )
+    def choose_words(phrase: Phrase, fields: Mapping[str, int]) -> str:
+        if phrase.field in fields:
+            return phrase.words.get(fields[phrase.field], "")
+        return max(phrase.words.values(), key=lambda words: len(words.split()), default="")
 
-    return [join_longest(dict(zip(choices, values))) for values in product(*choices.values())]
+    texts = []
+    for values in product(*choices.values()):
+        fields = dict(zip(choices, values))
+        texts.append(
+            " ".join(choose_words(each, fields) for each in phrases if each.applies(fields))
+        )
+    return texts
 
 
 @component

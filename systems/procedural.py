@@ -43,7 +43,7 @@ Things = tuple[Table, Table, Table, Table, Table]
 """Tables of random objects: looks, weights, facings, holds, oriented; see `from_maps`."""
 
 
-def resolve(w: World, value: int) -> int:
+def resolve_value(w: World, value: int) -> int:
     """Return the value of a table entry: the entry itself, or, if it is negative (-1 - k), the
     sampled value `w.drawn[k]`."""
     return value if value >= 0 else w.drawn[-1 - value]
@@ -77,7 +77,7 @@ def sample_values(w: World, options: Table, weights: Table, unlike: Table) -> No
         if remaining.sum() > 0:
             w.drawn[k] = options[k, sample_by_weight(w, remaining)]
         else:
-            low, high = resolve(w, options[k, 0]), resolve(w, options[k, 1])
+            low, high = resolve_value(w, options[k, 0]), resolve_value(w, options[k, 1])
             w.drawn[k] = w.rng.integers(low, high + 1)
 
 
@@ -117,7 +117,8 @@ def spawn_random(w: World, thing: int, things: Things, transform: int) -> int:
     outer = box = NOTHING
     while True:  # each turn spawns the content of the box before
         option = looks[thing, sample_by_weight(w, weights[thing])]
-        kind, state, color = (resolve(w, option[0]), resolve(w, option[1]), resolve(w, option[2]))
+        kind, state = resolve_value(w, option[0]), resolve_value(w, option[1])
+        color = resolve_value(w, option[2])
         if kind == FLOOR:
             return outer
         entity = w.spawn(kind)
@@ -140,7 +141,7 @@ def place_random(w: World, y: int, x: int, thing: int, things: Things, transform
     entity = spawn_random(w, thing, things, transform)
     if entity != NOTHING:
         w.place(entity, y, x)
-    facing, agent = resolve(w, facings[thing]), next_agent(w)
+    facing, agent = resolve_value(w, facings[thing]), next_agent(w)
     if facing == ANY:
         put_agent(w, agent, y, x, w.rng.choice(4))
     elif facing != NOBODY:
@@ -183,7 +184,7 @@ def from_maps(
         facings, holds: (objects,) facing and held object of the agent.
         oriented: (types,) 1 for types whose states are orientations.
     """
-    number, transform = resolve(w, which), resolve(w, way)
+    number, transform = resolve_value(w, which), resolve_value(w, way)
     w.set_shape(shapes[number, transform % 2, 0], shapes[number, transform % 2, 1])
     build_map(w, transform, cells[number], (looks, weights, facings, holds, oriented))
 
@@ -214,7 +215,7 @@ def from_level_files(
             -1 for none.
         looks, weights, facings, holds, oriented: as for `from_maps`.
     """
-    number, transform = resolve(w, which), resolve(w, way)
+    number, transform = resolve_value(w, which), resolve_value(w, way)
     sides = shapes[min(number, len(shapes) - 1), transform % 2]
     w.set_shape(int(sides[0]), int(sides[1]))
     things = looks, weights, facings, holds, oriented
@@ -250,7 +251,7 @@ def ground_of_maps(
         which, way, looks, weights, facings, holds, oriented: as for `from_maps`.
         cells: (maps, at least height, at least width) random object of each cell; -1 for none.
     """
-    number, transform = resolve(w, which), resolve(w, way)
+    number, transform = resolve_value(w, which), resolve_value(w, way)
     build_map(w, transform, cells[number], (looks, weights, facings, holds, oriented))
 
 
@@ -351,11 +352,11 @@ def place_things(
         looks, weights, facings, holds, oriented: as for `from_maps`, one random object per
             placement.
     """
-    number, transform = resolve(w, which), resolve(w, way)
+    number, transform = resolve_value(w, which), resolve_value(w, way)
     rooms_here = rooms[min(number, len(rooms) - 1)]
     things = looks, weights, facings, holds, oriented
     for k in range(len(counts)):
-        low, high = resolve(w, counts[k, 0]), resolve(w, counts[k, 1])
+        low, high = resolve_value(w, counts[k, 0]), resolve_value(w, counts[k, 1])
         count = w.rng.integers(low, high + 1)
         if count == 0:
             continue
@@ -381,7 +382,7 @@ def may_lie_on_ground(w: World, looks: Table, weights: Table) -> bool:
     """Return True if a random object may lie on the ground layer; `looks`, (options, 4), and
     `weights`, (options,), are its options."""
     for option in range(len(weights)):
-        if weights[option] > 0 and w.on_ground(resolve(w, looks[option, 0])):
+        if weights[option] > 0 and w.on_ground(resolve_value(w, looks[option, 0])):
             return True
     return False
 
@@ -490,7 +491,7 @@ def set_mission(
         if wordings > 0:
             w.mission.wording[agent] = w.rng.choice(wordings)
         for k in range(len(resolved)):
-            resolved[k] = resolve(w, values[k])
+            resolved[k] = resolve_value(w, values[k])
         write(w, agent, resolved)
 
 

@@ -279,18 +279,30 @@ def maze(w: World, shape: Sequence[int], loops: float = 0.0) -> None:
         for x in range(width):
             if y % 2 == 0 or x % 2 == 0:
                 put(w, WALL, y, x)
-    visited = np.zeros((height, width), np.bool_)
+    carve_passages(w)
+    for y in range(1, height - 1):
+        for x in range(1 + y % 2, width - 1, 2):
+            if loops > 0 and w.at[y, x] != NOTHING and w.rng.random() < loops:
+                w.remove(w.at[y, x])
+    put(w, EXIT, height - 2, width - 2)
+    put_agent(w, AGENT, 1, 1, RIGHT)
+
+
+def carve_passages(w: World) -> None:
+    """Remove walls between cells with odd coordinates, two steps apart, by a random depth-first
+    search, until paths lead from the cell (1, 1) to all of them."""
+    visited = np.zeros((w.height, w.width), np.bool_)
     visited[1, 1] = True
-    path = np.empty((height // 2) * (width // 2), np.int64)
-    path[0] = width + 1
+    path = np.empty((w.height // 2) * (w.width // 2), np.int64)
+    path[0] = w.width + 1
     length = 1
-    while length > 0:  # depth-first: continue from the last cell with an unvisited neighbour
+    while length > 0:  # continue from the last cell of the path with an unvisited neighbour
         y, x = cell_of(w, path[length - 1])
         next_cells = [
             (2 * near_y - y, 2 * near_x - x)
             for near_y, near_x in neighbours(y, x)
-            if 0 < near_y < height - 1
-            and 0 < near_x < width - 1
+            if 0 < near_y < w.height - 1
+            and 0 < near_x < w.width - 1
             and not visited[2 * near_y - y, 2 * near_x - x]
         ]
         if len(next_cells) == 0:
@@ -299,11 +311,5 @@ def maze(w: World, shape: Sequence[int], loops: float = 0.0) -> None:
             to_y, to_x = next_cells[w.rng.choice(len(next_cells))]
             w.remove(w.at[(y + to_y) // 2, (x + to_x) // 2])
             visited[to_y, to_x] = True
-            path[length] = to_y * width + to_x
+            path[length] = to_y * w.width + to_x
             length += 1
-    for y in range(1, height - 1):
-        for x in range(1 + y % 2, width - 1, 2):
-            if loops > 0 and w.at[y, x] != NOTHING and w.rng.random() < loops:
-                w.remove(w.at[y, x])
-    put(w, EXIT, height - 2, width - 2)
-    put_agent(w, AGENT, 1, 1, RIGHT)

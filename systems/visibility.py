@@ -72,7 +72,7 @@ def trace_rays(area: Area) -> NDArray[np.int32]:
     if max(height, width) > WIDEST:
         raise ValueError(f"rays take views of up to {WIDEST} rows and columns")
     y, x = area.observer
-    step = 0.01
+    step = 0.01  # cells between two points of a ray, as in the reference
     angles = sorted(
         math.atan2(i - 0.5 - y, j - 0.5 - x) for i in range(height + 1) for j in range(width + 1)
     )

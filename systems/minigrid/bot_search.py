@@ -53,8 +53,8 @@ def scratch_dtype(most: int) -> np.dtype[Any]:
         entry: estimated steps to enter each cell from the next cell; 0 if that is impossible.
         cost, parent: least cost to each pose, and the pose before it.
         new: unseen cells that the agent would see at each pose.
-        first: first entry of the list of poses with each cost.
-        pose, next: pose of each entry, and the next entry.
+        first: first node of the list of poses with each cost.
+        pose, next: pose of each node, and the next node of its list.
         aims: 1 for target cells, one of which the agent should face.
         path: 1 for cells of the last paths.
         things: number of cells with objects, followed by these cells.
@@ -155,6 +155,17 @@ def score_pose(cost: int, new: int) -> int:
     return 100 * (cost + BASE_COST) // min(new, MOST_NEW)
 
 
+def rate_view(m: Memory, s: Scratch, pose: int, cost: int) -> int:
+    """Return the score, for exploring, of a pose that costs `cost` to reach; NEVER if the agent
+    would see nothing new there. Write the number of unseen cells that it would see into `s.new`."""
+    ahead = cell_ahead(s, pose)
+    opens = m.kind[ahead] == DOOR and m.state[ahead] != OPEN
+    extra_cost = s.entry[ahead] - 1 if opens else 0
+    is_possible = extra_cost >= 0  # doors that cannot be opened have no cost
+    s.new[pose] = count_new(m, s, pose, opens) if is_possible else 0
+    return score_pose(cost + extra_cost, s.new[pose]) if s.new[pose] > 0 else NEVER
+
+
 def search(m: Memory, s: Scratch, start: int, explores: bool) -> int:
     """Return the cheapest pose (4 * cell + direction) to reach from `start` in which the agent
     faces a cell of `s.aims`, and write its cost into `s.found[COST]`; NOWHERE if there is none. If
@@ -164,50 +175,48 @@ def search(m: Memory, s: Scratch, start: int, explores: bool) -> int:
     This is Dijkstra's algorithm with a bucket queue: a linked list of poses for each cost modulo
     `_NUM_LISTS`. Every single move costs less than `_NUM_LISTS`.
     """
-    neighbours, entry, costs, parents = s.neighbours, s.entry, s.cost, s.parent
-    firsts, poses, nexts, aims, news = s.first, s.pose, s.next, s.aims, s.new
+    neighbours, entry_costs, costs, parents = s.neighbours, s.entry, s.cost, s.parent
+    first_nodes, node_poses, next_nodes = s.first, s.pose, s.next
     best, best_score = NOWHERE, NEVER
     costs[: 4 * m.size * m.size] = NEVER
-    firsts[:] = NOWHERE
+    first_nodes[:] = NOWHERE
     costs[start], parents[start] = 0, NOWHERE
-    firsts[0], poses[0], nexts[0] = 0, start, NOWHERE
-    count, visited, cost = 1, 0, 0
+    first_nodes[0], node_poses[0], next_nodes[0] = 0, start, NOWHERE
+    num_nodes, num_visited, cost = 1, 0, 0
     # exploring ends where no later pose can have a better score
-    while visited < count and (not explores or score_pose(cost, MOST_NEW) < best_score):
-        k = firsts[cost % _NUM_LISTS]
-        firsts[cost % _NUM_LISTS] = NOWHERE
-        while k != NOWHERE:
-            pose = poses[k]
-            k = nexts[k]
-            visited += 1
-            if costs[pose] != cost:
+    while num_visited < num_nodes and (not explores or score_pose(cost, MOST_NEW) < best_score):
+        node = first_nodes[cost % _NUM_LISTS]
+        first_nodes[cost % _NUM_LISTS] = NOWHERE
+        while node != NOWHERE:
+            pose = node_poses[node]
+            node = next_nodes[node]
+            num_visited += 1
+            if costs[pose] != cost:  # a cheaper way has been found since
                 continue
             cell, facing = pose // 4, pose % 4
             ahead = neighbours[facing, cell]
             if explores:
-                opens = m.kind[ahead] == DOOR and m.state[ahead] != OPEN
-                extra = entry[ahead] - 1 if opens else 0
-                news[pose] = count_new(m, s, pose, opens) if extra >= 0 else 0
-                if news[pose] > 0:
-                    score = score_pose(cost + extra, news[pose])
-                    if score < best_score:
-                        best, best_score = pose, score
-            elif aims[ahead]:
+                score = rate_view(m, s, pose, cost)
+                if score < best_score:
+                    best, best_score = pose, score
+            elif s.aims[ahead]:
                 s.found[COST] = cost
                 return int(pose)
-            for way in range(3):  # turn left, turn right, move forward
-                after, later = 4 * cell + (facing + 1 + 2 * way) % 4, cost + 1
+            for way in range(3):  # turn right, turn left, move forward
+                next_pose, next_cost = 4 * cell + (facing + 1 + 2 * way) % 4, cost + 1
                 if way == 2:
-                    if entry[ahead] == 0:
+                    if entry_costs[ahead] == 0:
                         break
-                    after, later = 4 * ahead + facing, cost + entry[ahead]
-                if later < costs[after]:
-                    costs[after], parents[after] = later, pose
-                    poses[count], nexts[count] = after, firsts[later % _NUM_LISTS]
-                    firsts[later % _NUM_LISTS] = count
-                    count += 1
-                elif explores and later == costs[after] and news[pose] > news[parents[after]]:
-                    parents[after] = pose  # it sees more on the way
+                    next_pose, next_cost = 4 * ahead + facing, cost + entry_costs[ahead]
+                parent = parents[next_pose]
+                if next_cost < costs[next_pose]:
+                    costs[next_pose], parents[next_pose] = next_cost, pose
+                    bucket = next_cost % _NUM_LISTS
+                    node_poses[num_nodes], next_nodes[num_nodes] = next_pose, first_nodes[bucket]
+                    first_nodes[bucket] = num_nodes
+                    num_nodes += 1
+                elif explores and next_cost == costs[next_pose] and s.new[pose] > s.new[parent]:
+                    parents[next_pose] = pose  # it sees more on the way
         cost += 1
     return best
 
@@ -265,29 +274,29 @@ def count_new(m: Memory, s: Scratch, pose: int, opens: bool) -> int:
         line, first = first, line
     first = wrap(first - width // 2, size)
     full, middle = (1 << width) - 1, 1 << width // 2
-    lit, before, new = middle, 0, 0
-    side = 0 if m.kind[cell] == DOOR else full  # the walls beside the agent, none in a door
+    lit, before, count = middle, 0, 0
+    side_walls = 0 if m.kind[cell] == DOOR else full  # beside the agent; none in a door
     for ahead in range(s.view_shape[0]):
         hidden = window(unseen[line], first, width, size)
         closed = window(opaque[line], first, width, size)
         walls = 0
         if ahead > 0:
-            walls = hidden if before & closed else hidden & side
+            walls = hidden if before & closed else hidden & side_walls
         closed |= walls
-        side &= closed
+        side_walls &= closed
         clear = ~closed & full
         if ahead == 1 and opens:
             clear |= middle
         through = flood_row(lit, clear, width)
         beyond = (through | through << 1 | through >> 1) & full
-        bits = hidden & (lit | beyond)
+        newly_seen = hidden & (lit | beyond)
         if not s.found[WALLS]:
-            bits &= ~walls
-        while bits:
-            bits &= bits - 1
-            new += 1
+            newly_seen &= ~walls
+        while newly_seen:
+            newly_seen &= newly_seen - 1  # clears the lowest bit
+            count += 1
         if beyond == 0:
             break
         lit, before = beyond, through & ~hidden
         line = wrap(line + step, size)
-    return new
+    return count

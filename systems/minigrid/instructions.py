@@ -62,7 +62,7 @@ from systems.minigrid.grammar import (
     render_description,
 )
 from systems.minigrid.steps import success_reward
-from systems.procedural import resolve
+from systems.procedural import resolve_value
 from systems.queries import ahead, towards
 from systems.transition import can_pick_up, can_toggle, pick_up, toggle
 
@@ -295,7 +295,7 @@ def set_instruction(
     resolved = clauses.copy()
     for k in range(MAX_CLAUSES):
         for i in range(CLAUSE_LENGTH):
-            resolved[k, i] = resolve(w, clauses[k, i])
+            resolved[k, i] = resolve_value(w, clauses[k, i])
     # a room that is larger than the grid, so that places are about all of it
     instruct(w, resolved, w.height + w.width, wording, has_articles=has_articles)
     w.progress.status[AGENT] = CONTINUES

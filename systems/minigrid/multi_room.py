@@ -26,6 +26,11 @@ _MOST_CHAINS = 10_000
 Rooms = NDArray[np.int64]
 
 
+def is_vertical(side: int) -> bool:
+    """Return True for the right and the left side of a room."""
+    return side % 2 == 0
+
+
 def room_area(rooms: Rooms, k: int) -> Area:
     """Return the area (top, left, height, width) of room `k`, walls included."""
     return rooms[k, 0], rooms[k, 1], rooms[k, 2], rooms[k, 3]
@@ -52,9 +57,9 @@ def try_room(
     it as `rooms[count]`; return True if it fits on the grid without overlapping earlier rooms."""
     width = w.rng.integers(_LEAST_SIDE, max_room_size + 1)
     height = w.rng.integers(_LEAST_SIDE, max_room_size + 1)
-    top, left = y, x
+    top, left = y, x  # of the first room, which has no entrance
     if count > 0:
-        if side % 2 == 0:
+        if is_vertical(side):
             top = w.rng.integers(y - height + 2, y)
             left = x - width + 1 if side == 0 else x
         else:
@@ -72,7 +77,7 @@ def try_room(
 def random_side_cell(w: World, room: Area, side: int) -> tuple[int, int]:
     """Return a random cell (y, x) on one side of a room, corners excluded."""
     top, left, height, width = room
-    if side % 2 == 0:
+    if is_vertical(side):
         y = top + w.rng.integers(1, height - 1)
         return y, left + width - 1 if side == 0 else left
     x = left + w.rng.integers(1, width - 1)

@@ -271,7 +271,7 @@ CODE = """\
 import esper
 
 from gv_engine.rules.system import REWARD, TRANSITION, system
-from systems.procedural import resolve
+from systems.procedural import resolve_value
 
 SECOND = 1
 
@@ -302,7 +302,7 @@ def within(w):
 
 
 def table(w):
-    return resolve(w, -2)
+    return resolve_value(w, -2)
 
 
 @system(REWARD)
