@@ -55,20 +55,20 @@ def chase(w: World, object_type: int) -> None:
     coins and open doors. If these leave no path, the objects come as near as they can."""
     last = w.num_states(object_type) - 1
     things = [thing for thing in all_of(w, object_type) if w.state_of(thing) == last]
-    for waits in (False, True):
+    for can_wait in (False, True):
         if len(things) > 0:
-            paths = measure_paths(w, object_type, waits)
+            paths = measure_paths(w, object_type, can_wait)
             things = [thing for thing in things if not move_closer(w, thing, paths)]
 
 
-def measure_paths(w: World, object_type: int, waits: bool) -> NDArray[np.int64]:
+def measure_paths(w: World, object_type: int, can_wait: bool) -> NDArray[np.int64]:
     """Return (A + 1, H, W) path lengths of objects of a type to each agent, by
     `object_steps_from`; -1 everywhere for an agent that is done or out of play."""
     paths = np.full((len(w.agents()) + 1, w.height, w.width), -1)
     for agent in w.agents():
         y, x = w.position.y[agent], w.position.x[agent]
         if not w.done[agent] and y >= 0:
-            paths[agent] = object_steps_from(w, object_type, y, x, waits)
+            paths[agent] = object_steps_from(w, object_type, y, x, can_wait)
     return paths
 
 

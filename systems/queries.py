@@ -180,24 +180,24 @@ def blocks_vision(w: World, entity: int) -> bool:
 
 
 @verb
-def walk_from(
+def write_distances(
     w: World,
     y: int,
     x: int,
-    steps: NDArray[np.int64],
+    distances: NDArray[np.int64],
     object_type: int = NONE_GRID_OBJECT,
-    waits: bool = False,
+    can_wait: bool = False,
 ) -> None:
     """Compute the length of the shortest path from cell (y, x) to every other cell by breadth-first
-    search, and write it into `steps`.
+    search, and write it into `distances`.
 
     Args:
-        steps: (at least H, at least W) array to fill; -1 where no path leads.
-        object_type, waits: see `can_pass`.
+        distances: (at least H, at least W) array to fill; -1 where no path leads.
+        object_type, can_wait: see `can_pass`.
     """
     queue = np.empty(w.height * w.width, np.int64)
-    steps[: w.height, : w.width] = -1
-    steps[y, x] = 0
+    distances[: w.height, : w.width] = -1
+    distances[y, x] = 0
     queue[0] = y * w.width + x
     queue_length, num_visited = 1, 0
     while num_visited < queue_length:
@@ -206,19 +206,19 @@ def walk_from(
         num_visited += 1
         for direction in range(4):
             to_y, to_x = beside(near_y, near_x, direction)
-            if can_pass(w, object_type, to_y, to_x, waits) and steps[to_y, to_x] < 0:
-                steps[to_y, to_x] = steps[near_y, near_x] + 1
+            if can_pass(w, object_type, to_y, to_x, can_wait) and distances[to_y, to_x] < 0:
+                distances[to_y, to_x] = distances[near_y, near_x] + 1
                 queue[queue_length] = to_y * w.width + to_x
                 queue_length += 1
 
 
-def can_pass(w: World, object_type: int, y: int, x: int, waits: bool) -> bool:
+def can_pass(w: World, object_type: int, y: int, x: int, can_wait: bool) -> bool:
     """Return True if a path of objects of a type can lead through a cell, or a path of agents for
-    NONE_GRID_OBJECT. `waits`: also through cells that agents can enter, where an object has to wait
-    until another is gone."""
+    NONE_GRID_OBJECT. `can_wait`: also through cells that agents can enter, where an object has to
+    wait until another is gone."""
     if object_type == NONE_GRID_OBJECT:
         return can_enter(w, y, x)
-    if has_space_for(w, object_type, y, x) or (waits and can_enter(w, y, x)):
+    if has_space_for(w, object_type, y, x) or (can_wait and can_enter(w, y, x)):
         return True
     thing = w.on_layer_of(object_type, y, x) if w.inside(y, x) else NOTHING
     is_mover = w.kind.value[thing] == object_type
@@ -226,15 +226,15 @@ def can_pass(w: World, object_type: int, y: int, x: int, waits: bool) -> bool:
 
 
 def object_steps_from(
-    w: World, object_type: int, y: int, x: int, waits: bool = False
+    w: World, object_type: int, y: int, x: int, can_wait: bool = False
 ) -> NDArray[np.int64]:
     """Return (H, W) the shortest path length from the cell (y, x) to each cell for an object of a
     type: over cells that have space for it, and over objects of the type in their last state, which
-    move on themselves; -1 where no path leads. `waits`: also over cells that agents can enter,
+    move on themselves; -1 where no path leads. `can_wait`: also over cells that agents can enter,
     where an object has to wait until another is gone."""
-    steps = np.empty((w.height, w.width), np.int64)
-    walk_from(w, y, x, steps, object_type, waits)
-    return steps
+    distances = np.empty((w.height, w.width), np.int64)
+    write_distances(w, y, x, distances, object_type, can_wait)
+    return distances
 
 
 def stands_on(w: World, agent: int, object_type: int) -> bool:

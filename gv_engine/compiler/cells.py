@@ -378,7 +378,7 @@ def steps_from(w: Any, y: int, x: int) -> Any:
     if w.layout.is_large:
         key = np.uint64(((y << 15 | x) << 15 | w.height) << 15 | w.width)
         if w.ways_from != key:
-            w.walk_from(y, x, w.ways)
+            w.write_distances(y, x, w.ways)
             w.ways_from = key
         if not w.is_checked:
             return w.ways
@@ -387,7 +387,7 @@ def steps_from(w: Any, y: int, x: int) -> Any:
             kept[i] = w.ways[i, : w.width]
         return kept
     steps = np.empty((w.height, w.width), np.int64)
-    w.walk_from(y, x, steps)
+    w.write_distances(y, x, steps)
     return steps
 
 

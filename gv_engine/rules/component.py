@@ -63,7 +63,7 @@ look_everywhere look_of looks member next num_states objects of_type on_ground o
 pave place placed playing present recent remove restore reward rng rng_state run_out set_rng_state
 set_shape set_state snapshot spawn spot stale stand state_of steps steps_from success tables take
 terminated terrain_of total truncated turn unique unlist update_look update_looks update_looks_of
-use_up walk_from ways ways_from who width wipe world
+use_up ways ways_from who width wipe world write_distances
 """
 """Names of world attributes other than component columns, separated by blanks; no component may
 have one of these names."""

@@ -381,7 +381,7 @@ class ObjectWorld(Verbs, World):
         """Return an (H, W) array with the length of the shortest path from cell (y, x) to each
         cell, around obstacles; -1 for cells that cannot be reached."""
         steps = np.empty((self.height, self.width), object)
-        self.walk_from(y, x, steps)
+        self.write_distances(y, x, steps)
         return steps
 
     def agents(self) -> range:

@@ -83,7 +83,7 @@ def compare(w, agent):
     y, x = w.position.y[agent], w.position.x[agent]
     kept = w.steps_from(y, x)
     steps = np.empty((w.height, w.width), np.int64)
-    w.walk_from(y, x, steps)
+    w.write_distances(y, x, steps)
     for i in range(w.height):
         for j in range(w.width):
             if steps[i, j] != kept[i, j]:
