@@ -234,10 +234,10 @@ def locked_room(
     color = w.color.value[door]
     key_column = sample(w, columns)
     add_object(w, doors, sample(w, rows), key_column, KEY, color)
-    without = NONE
+    excluded_color = NONE
     if not inside and sample(w, 2) == 0:
-        without = color
-    connect_rooms(w, doors, (row, column), without)
+        excluded_color = color
+    connect_rooms(w, doors, (row, column), excluded_color)
     for other_column in range(columns):
         for other_row in range(rows):
             add_objects(w, doors, num_things, other_row, other_column)
@@ -631,13 +631,13 @@ def random_instruction(
     outside = NOWHERE if implicit_unlock else locked
     structure = sample(w, 3 if sequences else 1)
     has_two_sides = structure == _TWO_SIDES
-    count, other_count, after = 1 + structure, 0, False
+    count, other_count, has_after_you = 1 + structure, 0, False
     if has_two_sides:
         count = 1 + sample(w, 2)
     sample_clauses(w, doors, clauses, 0, count, verb, places, outside)
     if has_two_sides:
         other_count = 1 + sample(w, 2)
         sample_clauses(w, doors, clauses, count, other_count, verb, places, outside)
-        after = sample(w, 2) == 1
-    wording = number_wording(count, other_count, after)
+        has_after_you = sample(w, 2) == 1
+    wording = number_wording(count, other_count, has_after_you)
     instruct(w, clauses, room_size, wording, keeps_keys=unblocking)

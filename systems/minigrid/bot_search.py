@@ -233,11 +233,11 @@ def trace(m: Memory, s: Scratch, goal: int) -> None:
     s.found[LENGTH] = min(length, PLAN_LENGTH)
     pose = goal
     for n in range(length - 1, -1, -1):
-        before, cell = s.parent[pose], pose // 4
+        previous_pose, cell = s.parent[pose], pose // 4
         s.path[cell] = 1
         action = MOVE_FORWARD
-        if before // 4 == cell:
-            action = TURN_RIGHT if pose % 4 == (before + 1) % 4 else TURN_LEFT
+        if previous_pose // 4 == cell:
+            action = TURN_RIGHT if pose % 4 == (previous_pose + 1) % 4 else TURN_LEFT
         else:
             if is_obstacle(m, cell):
                 s.found[OBSTACLE] = cell
@@ -246,7 +246,7 @@ def trace(m: Memory, s: Scratch, goal: int) -> None:
         if n < PLAN_LENGTH:
             s.plan[n] = action
         s.found[FIRST_POSE] = pose
-        pose = before
+        pose = previous_pose
 
 
 # ---- exploring -----------------------------------------------------------------------------------

@@ -85,10 +85,13 @@ def list_kinds(verb: int) -> Mapping[str, int]:
 # ---- wordings ------------------------------------------------------------------------------------
 
 
-def number_wording(count: int, other_count: int, after: bool) -> int:
-    """Return the index in `WORDINGS` of the text with `count` clauses, then "after you" if `after`,
-    else ", then", and `other_count` clauses; an `other_count` of 0 means neither."""
-    return count - 1 if other_count == 0 else 4 * after + 2 * count + other_count - 1
+def number_wording(count: int, other_count: int, has_after_you: bool) -> int:
+    """Return the index in `WORDINGS` of the text with `count` clauses, then "after you" if
+    `has_after_you`, else ", then", and `other_count` clauses; an `other_count` of 0 means
+    neither."""
+    if other_count == 0:
+        return count - 1
+    return 4 * has_after_you + 2 * count + other_count - 1
 
 
 def count_clauses(wording: int) -> tuple[int, int]:
@@ -170,14 +173,14 @@ class _Parser:
     def parse(self) -> tuple[int, NDArray[np.int64]]:
         """Return the wording (an index in `WORDINGS`) and the (4, 9) clauses of the whole text."""
         count, other_count = self._read_side(), 0
-        after = self._accepts("after you")
-        if after or self._accepts(", then"):
+        has_after_you = self._accepts("after you")
+        if has_after_you or self._accepts(", then"):
             other_count = self._read_side()
         if self._position < len(self._words):
             self._fail()
         clauses = np.zeros((MAX_CLAUSES, CLAUSE_LENGTH), np.int64)
         clauses[: len(self._clauses)] = self._clauses
-        return number_wording(count, other_count, after), clauses
+        return number_wording(count, other_count, has_after_you), clauses
 
     def _read_side(self) -> int:
         """Read one clause, or two joined by "and", and return their number."""
@@ -226,9 +229,8 @@ class _Parser:
 
     def _fail(self) -> NoReturn:
         """Raise a ValueError that says what was found and what may follow."""
-        found = (
-            repr(self._words[self._position]) if self._position < len(self._words) else "the end"
-        )
-        *others, last = sorted(repr(phrase) for phrase in set(self._rejected))
-        expected = f"{', '.join(others)} or {last}" if others else last
+        is_end = self._position == len(self._words)
+        found = "the end" if is_end else repr(self._words[self._position])
+        *first, last = sorted(repr(phrase) for phrase in set(self._rejected))
+        expected = f"{', '.join(first)} or {last}" if first else last
         raise ValueError(f"word {self._position + 1}: found {found}, expected {expected}")

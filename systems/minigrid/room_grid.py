@@ -118,16 +118,16 @@ def unlock(
 ) -> None:
     """Build two rooms with a locked door between them, agent and key on one side."""
     doors = build_room_grid(w, shape, room_size)
-    here, there = room_area(0, 0, room_size), room_area(0, 1, room_size)
+    agent_room, other_room = room_area(0, 0, room_size), room_area(0, 1, room_size)
     if with_box:
-        set_target(w, add_object(w, PARCEL, random_color(w), there))
+        set_target(w, add_object(w, PARCEL, random_color(w), other_room))
     color = random_color(w)
     add_door(w, doors, (0, 0), 0, color)
     if blocked:
         y, x = doors[0, 0, 0]
         set_cell(w, BALL, y, x - 1, random_color(w))
-    add_object(w, KEY, color, here)
-    place_agent_in_room(w, here)
+    add_object(w, KEY, color, agent_room)
+    place_agent_in_room(w, agent_room)
 
 
 @system(REWARD)
@@ -237,14 +237,14 @@ def short_maze(
 ) -> None:
     """Build two rooms: a blue ball behind a locked door, and the key, which may be in a box."""
     doors = build_room_grid(w, shape, room_size)
-    here, there = room_area(0, 0, room_size), room_area(0, 1, room_size)
+    agent_room, other_room = room_area(0, 0, room_size), room_area(0, 1, room_size)
     color = shuffled_colors(w)[0]
     add_door(w, doors, (0, 0), 0, color)
     if blocked:
         obstruct(w, doors, (0, 0), 0)
-    hide_key(w, color, here, boxed)
-    set_target(w, add_object(w, BALL, BLUE, there))
-    place_agent_in_room(w, here)
+    hide_key(w, color, agent_room, boxed)
+    set_target(w, add_object(w, BALL, BLUE, other_room))
+    place_agent_in_room(w, agent_room)
 
 
 @system(RESET)
