@@ -212,10 +212,11 @@ def random_free_of(
         count += has_space_for(w, object_type, y, x)
     found_y = found_x = -1
     if count > 0:
-        left = w.rng.choice(count)
+        num_skipped = w.rng.choice(count)
         for y, x in cells:
-            free = has_space_for(w, object_type, y, x)
+            has_space = has_space_for(w, object_type, y, x)
             # no early exit: branch prediction would fail
-            found_y, found_x = (y, x) if free & (left == 0) else (found_y, found_x)
-            left -= free
+            is_picked = has_space & (num_skipped == 0)
+            found_y, found_x = (y, x) if is_picked else (found_y, found_x)
+            num_skipped -= has_space
     return found_y, found_x

@@ -256,11 +256,11 @@ def ground_of_maps(
 
 
 def is_beside_any(w: World, y: int, x: int, types: Table) -> bool:
-    """Return True if a neighbouring cell has an object of one of the types `types`, or the agent if
+    """Return True if a neighbouring cell has an object of one of the `types`, or an agent if
     THE_AGENT is among them."""
     for near_y, near_x in neighbours(y, x):
-        agent = w.agent_at(near_y, near_x) != NOTHING
-        if (agent and THE_AGENT in types) or w.kind.value[w.at[near_y, near_x]] in types:
+        has_agent = w.agent_at(near_y, near_x) != NOTHING
+        if (has_agent and THE_AGENT in types) or w.kind.value[w.at[near_y, near_x]] in types:
             return True
         below = w.ground[near_y, near_x]
         if below != NOTHING and w.kind.value[below] in types:

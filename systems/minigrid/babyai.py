@@ -50,7 +50,14 @@ from systems.minigrid.grammar import (
     number_wording,
 )
 from systems.minigrid.instructions import Clauses, instruct, is_described, verb_of
-from systems.minigrid.placing import COLORS, MOST_ATTEMPTS, set_cell
+from systems.minigrid.placing import (
+    COLORS,
+    LEFT_SIDE,
+    MOST_ATTEMPTS,
+    RIGHT_SIDE,
+    TOP_SIDE,
+    set_cell,
+)
 from systems.minigrid.room_grid import Doors, add_door, has_neighbour, remove_wall, room_area
 
 _MOST_DESCRIPTIONS = 101
@@ -272,7 +279,7 @@ def pick_up_above(w: World, shape: Sequence[int], room_size: int) -> None:
     thing = add_object(w, doors, 0, 1, kind, sample_color(w))
     color = sample_color(w)
     if not is_rejected(w):
-        add_door(w, doors, (1, 1), 3, color, CLOSED)
+        add_door(w, doors, (1, 1), TOP_SIDE, color, CLOSED)
     put_agent_in_room(w, doors, 1, 1)
     connect_rooms(w, doors)
     finish_with_object(w, doors, PICK_UP_OBJECT, thing)
@@ -284,10 +291,10 @@ def corridor(w: World, shape: Sequence[int], room_size: int) -> None:
     doors = begin_level(w, shape, room_size)
     rows = len(doors)
     for row in range(1, rows):
-        remove_wall(w, area_of_room(w, doors, row, 1), 3)
+        remove_wall(w, area_of_room(w, doors, row, 1), TOP_SIDE)
     row = sample(w, rows)
     color = sample_color(w)
-    add_door(w, doors, (row, 2), 2, color)
+    add_door(w, doors, (row, 2), LEFT_SIDE, color)
     ball = add_object(w, doors, row, 2, BALL, sample_color(w))
     add_object(w, doors, sample(w, rows), 0, KEY, color)
     put_agent_in_room(w, doors, rows // 2, 1)
@@ -371,8 +378,8 @@ def open_two_doors(
     colors = sample_subset(w, np.array(COLORS), 2)
     if red_and_blue:
         colors[0], colors[1] = RED, BLUE
-    first = add_door(w, doors, (1, 1), 2, colors[0], CLOSED)
-    second = add_door(w, doors, (1, 1), 0, colors[1], CLOSED)
+    first = add_door(w, doors, (1, 1), LEFT_SIDE, colors[0], CLOSED)
+    second = add_door(w, doors, (1, 1), RIGHT_SIDE, colors[1], CLOSED)
     put_agent_in_room(w, doors, 1, 1)
     clauses = no_clauses()
     set_clause(w, clauses, 0, OPEN_DOOR, first)
@@ -430,7 +437,7 @@ def unlock_local(
 def open_red_door(w: World, shape: Sequence[int], room_size: int) -> None:
     """Build two rooms with a red door between them, which the agent must open."""
     doors = begin_level(w, shape, room_size)
-    door = add_door(w, doors, (0, 0), 0, RED, CLOSED)
+    door = add_door(w, doors, (0, 0), RIGHT_SIDE, RED, CLOSED)
     put_agent_in_room(w, doors, 0, 0)
     finish_with_object(w, doors, OPEN_DOOR, door)
 
@@ -444,9 +451,9 @@ def unlock_and_pick_up(
     doors = begin_level(w, shape, room_size)
     box = add_object(w, doors, 0, 1, PARCEL, sample_color(w))
     color = sample_color(w)
-    add_door(w, doors, (0, 0), 0, color)
+    add_door(w, doors, (0, 0), RIGHT_SIDE, color)
     if blocked:
-        y, x = doors[0, 0, 0]
+        y, x = doors[0, 0, RIGHT_SIDE]
         set_cell(w, BALL, y, x - 1, sample_color(w))
     add_object(w, doors, 0, 0, KEY, color)
     add_objects(w, doors, num_things, unique=True)
@@ -461,9 +468,9 @@ def unlock_to_unlock(w: World, shape: Sequence[int], room_size: int) -> None:
     to pick up is behind the first one."""
     doors = begin_level(w, shape, room_size)
     colors = sample_subset(w, np.array(COLORS), 2)
-    add_door(w, doors, (0, 0), 0, colors[0])
+    add_door(w, doors, (0, 0), RIGHT_SIDE, colors[0])
     add_object(w, doors, 0, 2, KEY, colors[0])
-    add_door(w, doors, (0, 1), 0, colors[1])
+    add_door(w, doors, (0, 1), RIGHT_SIDE, colors[1])
     add_object(w, doors, 0, 1, KEY, colors[1])
     ball = add_object(w, doors, 0, 0, BALL, sample_color(w))
     put_agent_in_room(w, doors, 0, 1)
@@ -481,7 +488,7 @@ def put_next(
     put_agent_in_room(w, doors, 0, 0)
     left = add_objects(w, doors, num_things, 0, 0, unique=True)
     right = add_objects(w, doors, num_things, 0, 1, unique=True)
-    remove_wall(w, area_of_room(w, doors, 0, 0), 0)
+    remove_wall(w, area_of_room(w, doors, 0, 0), RIGHT_SIDE)
     clauses = no_clauses()
     if both_ways:
         left = sample_subset(w, left, 2)

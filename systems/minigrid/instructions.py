@@ -380,11 +380,11 @@ def verb_of(w: World, agent: int, k: int) -> int:
 def verify_clause(w: World, agent: int, k: int) -> int:
     """Return the status of clause `k` after the agent's action, and store the object in hand for
     the next step."""
-    p, verb = w.progress, verb_of(w, agent, k)
-    held_before = (p.held, p.second_held, p.third_held, p.fourth_held)[k]
-    action, is_strict = w.action[agent], p.strict[agent] >> k & 1
-    held, was_held = w.agent.holding[agent], held_before[agent]
-    held_before[agent] = held
+    p = w.progress
+    held_column = (p.held, p.second_held, p.third_held, p.fourth_held)[k]
+    held, was_held = w.agent.holding[agent], held_column[agent]
+    held_column[agent] = held
+    verb, action, is_strict = verb_of(w, agent, k), w.action[agent], p.strict[agent] >> k & 1
     bit = description_bit(k, 0)
     if verb == GO_TO:
         return SUCCEEDED if faces_target(w, agent, bit) else CONTINUES

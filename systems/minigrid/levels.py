@@ -118,7 +118,7 @@ def door_key(w: World, shape: Sequence[int]) -> None:
     put_goal(w, w.height - 2, w.width - 2)
     x = w.rng.integers(2, w.width - 2)
     set_column(w, WALL, x, 0, w.height)
-    left = 0, 0, w.height, x
-    place_agent(w, left)
+    left_room = 0, 0, w.height, x
+    place_agent(w, left_room)
     put_door(w, w.rng.integers(1, w.height - 2), x, YELLOW, LOCKED)
-    place(w, KEY, YELLOW, left)
+    place(w, KEY, YELLOW, left_room)

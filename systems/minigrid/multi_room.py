@@ -1,7 +1,7 @@
 """MiniGrid's MultiRoom: a chain of rooms, each behind a door of the previous one.
 
 A room is a row of numbers: y, x, height, width, and the y and x of its entrance. Sides are numbered
-like DIRECTIONS in `placing`.
+as in `placing`.
 """
 
 from collections.abc import Sequence
@@ -13,13 +13,22 @@ from components.core import GREEN
 from components.objects import EXIT
 from gv_engine.rules.system import RESET, system
 from gv_engine.rules.world import World
-from systems.minigrid.placing import COLORS, Area, place, place_agent, put_door, wall_in
+from systems.minigrid.placing import (
+    BOTTOM_SIDE,
+    COLORS,
+    LEFT_SIDE,
+    RIGHT_SIDE,
+    Area,
+    place,
+    place_agent,
+    put_door,
+    wall_in,
+)
 
 _LEAST_SIDE = 4
 """Minimum number of rows and of columns of a room, walls included."""
 _MOST_EXITS = 8
 """Maximum number of exits that are tried for a room."""
-_LEFT_SIDE = 2
 _MOST_CHAINS = 10_000
 """Maximum number of chains that are tried; the reference would go on forever."""
 
@@ -28,7 +37,7 @@ Rooms = NDArray[np.int64]
 
 def is_vertical(side: int) -> bool:
     """Return True for the right and the left side of a room."""
-    return side % 2 == 0
+    return side in (RIGHT_SIDE, LEFT_SIDE)
 
 
 def room_area(rooms: Rooms, k: int) -> Area:
@@ -61,10 +70,10 @@ def try_room(
     if count > 0:
         if is_vertical(side):
             top = w.rng.integers(y - height + 2, y)
-            left = x - width + 1 if side == 0 else x
+            left = x - width + 1 if side == RIGHT_SIDE else x
         else:
             left = w.rng.integers(x - width + 2, x)
-            top = y - height + 1 if side == 1 else y
+            top = y - height + 1 if side == BOTTOM_SIDE else y
     rooms[count] = (top, left, height, width, y, x)
     if left < 0 or top < 0 or left + width > w.width or top + height >= w.height:
         return False
@@ -79,9 +88,9 @@ def random_side_cell(w: World, room: Area, side: int) -> tuple[int, int]:
     top, left, height, width = room
     if is_vertical(side):
         y = top + w.rng.integers(1, height - 1)
-        return y, left + width - 1 if side == 0 else left
+        return y, left + width - 1 if side == RIGHT_SIDE else left
     x = left + w.rng.integers(1, width - 1)
-    return top + height - 1 if side == 1 else top, x
+    return top + height - 1 if side == BOTTOM_SIDE else top, x
 
 
 def try_chain(w: World, rooms: Rooms, max_room_size: int) -> int:
@@ -90,7 +99,7 @@ def try_chain(w: World, rooms: Rooms, max_room_size: int) -> int:
     # both from the width, as in the reference
     x = w.rng.integers(0, w.width - 2)
     y = w.rng.integers(0, w.width - 2)
-    side = _LEFT_SIDE
+    side = LEFT_SIDE
     if not try_room(w, rooms, 0, side, y, x, max_room_size):
         return 0
     for count in range(1, len(rooms)):
@@ -99,10 +108,10 @@ def try_chain(w: World, rooms: Rooms, max_room_size: int) -> int:
         for _ in range(_MOST_EXITS):
             if fits:
                 break
-            exit_side = w.rng.integers(0, 3)
+            exit_side = w.rng.integers(0, 3)  # one of the other sides
             exit_side += exit_side >= entrance
             y, x = random_side_cell(w, room_area(rooms, count - 1), exit_side)
-            side = (exit_side + 2) % 4
+            side = (exit_side + 2) % 4  # the opposite one
             fits = try_room(w, rooms, count, side, y, x, max_room_size)
         if not fits:
             return count

@@ -21,7 +21,10 @@ Area = tuple[int, int, int, int]
 COLORS = BLUE, GREEN, GREY, PURPLE, RED, YELLOW
 """Colours in the order of their names, from which they are sampled."""
 DIRECTIONS = RIGHT, BACKWARD, LEFT, FORWARD
-"""Orientations of the agent, and sides of a room, in the order of MiniGrid's numbers."""
+"""Orientations of the agent, and directions to the sides of a room, in the order of MiniGrid's
+numbers."""
+RIGHT_SIDE, BOTTOM_SIDE, LEFT_SIDE, TOP_SIDE = range(4)
+"""Sides of a room, in the same order."""
 PORTABLE_TYPES = KEY, BALL, PARCEL
 """Types of portable objects; some levels only sample the first two."""
 

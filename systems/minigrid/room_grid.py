@@ -19,7 +19,12 @@ from gv_engine.rules.world import World
 from systems.building import put_agent
 from systems.minigrid.missions import set_target
 from systems.minigrid.placing import (
+    BOTTOM_SIDE,
+    COLORS,
     DIRECTIONS,
+    LEFT_SIDE,
+    RIGHT_SIDE,
+    TOP_SIDE,
     Area,
     place,
     place_agent,
@@ -56,10 +61,10 @@ def build_room_grid(w: World, shape: Sequence[int], room_size: int) -> Doors:
             top, left = row * step, column * step
             if column < columns - 1:
                 y, x = w.rng.integers(top + 1, top + step), left + step
-                doors[row, column, 0] = doors[row, column + 1, 2] = (y, x)
+                doors[row, column, RIGHT_SIDE] = doors[row, column + 1, LEFT_SIDE] = (y, x)
             if row < rows - 1:
                 y, x = top + step, w.rng.integers(left + 1, left + step)
-                doors[row, column, 1] = doors[row + 1, column, 3] = (y, x)
+                doors[row, column, BOTTOM_SIDE] = doors[row + 1, column, TOP_SIDE] = (y, x)
     middle = room_size // 2
     put_agent(w, AGENT, rows // 2 * step + middle, columns // 2 * step + middle, RIGHT)
     return doors
@@ -91,10 +96,9 @@ def add_door(
 
 
 def remove_wall(w: World, room: Area, side: int) -> None:
-    """Remove the wall, except its corners, on the right side of a room if `side` is 0, or on its
-    upper side if `side` is 3."""
+    """Remove the wall on a side of a room, except its corners; `side` is RIGHT_SIDE or TOP_SIDE."""
     top, left, height, width = room
-    if side == 0:
+    if side == RIGHT_SIDE:
         set_column(w, FLOOR, left + width - 1, top + 1, top + height - 1)
     else:
         set_row(w, FLOOR, top, left + 1, left + width - 1)
@@ -122,9 +126,9 @@ def unlock(
     if with_box:
         set_target(w, add_object(w, PARCEL, random_color(w), other_room))
     color = random_color(w)
-    add_door(w, doors, (0, 0), 0, color)
+    add_door(w, doors, (0, 0), RIGHT_SIDE, color)
     if blocked:
-        y, x = doors[0, 0, 0]
+        y, x = doors[0, 0, RIGHT_SIDE]
         set_cell(w, BALL, y, x - 1, random_color(w))
     add_object(w, KEY, color, agent_room)
     place_agent_in_room(w, agent_room)
@@ -152,10 +156,10 @@ def key_corridor(w: World, shape: Sequence[int], room_size: int) -> None:
     doors = build_room_grid(w, shape, room_size)
     rows = len(doors)
     for row in range(1, rows):
-        remove_wall(w, room_area(row, 1, room_size), 3)
+        remove_wall(w, room_area(row, 1, room_size), TOP_SIDE)
     locked = w.rng.integers(0, rows)
     color = random_color(w)
-    add_door(w, doors, (locked, 2), 2, color)
+    add_door(w, doors, (locked, 2), LEFT_SIDE, color)
     set_target(w, add_object(w, BALL, random_color(w), room_area(locked, 2, room_size)))
     add_object(w, KEY, color, room_area(w.rng.integers(0, rows), 0, room_size))
     place_agent_in_room(w, room_area(rows // 2, 1, room_size))
@@ -239,9 +243,9 @@ def short_maze(
     doors = build_room_grid(w, shape, room_size)
     agent_room, other_room = room_area(0, 0, room_size), room_area(0, 1, room_size)
     color = shuffled_colors(w)[0]
-    add_door(w, doors, (0, 0), 0, color)
+    add_door(w, doors, (0, 0), RIGHT_SIDE, color)
     if blocked:
-        obstruct(w, doors, (0, 0), 0)
+        obstruct(w, doors, (0, 0), RIGHT_SIDE)
     hide_key(w, color, agent_room, boxed)
     set_target(w, add_object(w, BALL, BLUE, other_room))
     place_agent_in_room(w, agent_room)
@@ -262,19 +266,20 @@ def maze(
     there to the corner rooms; a blue ball is in one of the first `quarters` corner rooms."""
     doors = build_room_grid(w, shape, room_size)
     colors = shuffled_colors(w)
-    for quarter in range(quarters):
-        add_door(w, doors, (1, 1), quarter, colors[quarter], CLOSED)
-        side_room = beside(1, 1, DIRECTIONS[quarter])
+    for side in range(quarters):
+        add_door(w, doors, (1, 1), side, colors[side], CLOSED)
+        side_room = beside(1, 1, DIRECTIONS[side])
         area = room_area(side_room[0], side_room[1], room_size)
-        for way in (quarter - 1, quarter + 1):
-            add_door(w, doors, side_room, way % 4, colors[way % 6])
+        for corner_side in (side - 1, side + 1):  # two corner rooms adjoin the side room
+            color = colors[corner_side % len(COLORS)]
+            add_door(w, doors, side_room, corner_side % 4, color)
             if blocked:
-                obstruct(w, doors, side_room, way % 4)
+                obstruct(w, doors, side_room, corner_side % 4)
             if not keys_last:
-                hide_key(w, colors[way % 6], area, boxed)
+                hide_key(w, color, area, boxed)
         if keys_last:
-            for way in (quarter - 1, quarter + 1):
-                hide_key(w, colors[way % 6], area, boxed)
+            for corner_side in (side - 1, side + 1):
+                hide_key(w, colors[corner_side % len(COLORS)], area, boxed)
     corner = w.rng.integers(0, quarters)
     row, column = (0, 2, 2, 0)[corner], (2, 2, 0, 0)[corner]
     set_target(w, add_object(w, BALL, BLUE, room_area(row, column, room_size)))
