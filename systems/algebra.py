@@ -229,30 +229,30 @@ def spend_time(w: Rewriting, agent: int) -> None:
 def draw_expression(w: Rewriting, agent: int, canvas: ExpressionCanvas) -> None:
     """Show the tree: each node above its place in the written expression, at the height of its
     depth."""
-    parts: dict[int, tuple[str, object]] = {}
+    labels: dict[int, tuple[str, object]] = {}
     parents: dict[int, int] = {}
-    places = {e: place.index for e, place in esper.get_component(InOrder)}
+    columns = {e: in_order.index for e, in_order in esper.get_component(InOrder)}
     for e, constant in esper.get_component(Constant):
-        parts[e] = "constant", constant.value
+        labels[e] = "constant", constant.value
     for e, variable in esper.get_component(Variable):
-        parts[e] = "variable", variable.name
+        labels[e] = "variable", variable.name
     for e, operator in esper.get_component(Operator):
-        parts[e] = "operator", operator.symbol
-        parents |= dict.fromkeys((operator.left, operator.right), places[e])
+        labels[e] = "operator", operator.symbol
+        parents |= dict.fromkeys((operator.left, operator.right), columns[e])
     nodes = []
-    for e, index in sorted(places.items(), key=lambda place: place[1]):
-        kind, text = parts[e]
-        span, whole = canvas.spans(index)
+    for e, x in sorted(columns.items(), key=lambda item: item[1]):
+        kind, text = labels[e]
+        span, whole = canvas.spans(x)
         nodes.append(
             TreeNode(
                 identity=esper.component_for_entity(e, Identity).number,
                 kind=kind,
                 text=str(text),
-                x=index,
+                x=x,
                 y=esper.component_for_entity(e, Depth).value,
                 parent=parents.get(e, -1),
                 changed=esper.has_component(e, Changed),
-                rules=canvas.rules_at(index),
+                rules=canvas.rules_at(x),
                 span=span,
                 whole=whole,
             )

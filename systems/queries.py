@@ -159,11 +159,11 @@ def are_all_covered(w: World, agent: int, object_type: int, other_type: int) -> 
 def check_layers_differ(types: ObjectTypes, object_type: int, other_type: int) -> str:
     """Return an error message if objects of two types can never share a cell, because the types
     have the same layer; else ""."""
-    kinds = types[object_type], types[other_type]
-    if kinds[0].layer != kinds[1].layer:
+    first, second = types[object_type], types[other_type]
+    if first.layer != second.layer:
         return ""
-    names = " and ".join(kind.name for kind in kinds)
-    return f"{names} have the same layer, {kinds[0].layer}, and a cell holds one of each"
+    names = f"{first.name} and {second.name}"
+    return f"{names} have the same layer, {first.layer}, and a cell holds one of each"
 
 
 @verb

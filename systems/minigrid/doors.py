@@ -28,6 +28,10 @@ from systems.minigrid.steps import success_reward
 # ---- LockedRoom ----------------------------------------------------------------------------------
 
 
+_ROWS_PER_ROOM, _COLUMNS_PER_ROOM = 6, 7
+"""Distance between the walls above and below a room, and between those on its sides."""
+
+
 def _check_shape(shape: tuple[int, int]) -> str:
     return "" if shape == (19, 19) else f"found shape {list(shape)}: it is always [19, 19]"
 
@@ -39,7 +43,7 @@ def locked_room(w: World, shape: Sequence[int]) -> None:
     left, right = w.width // 2 - 2, w.width // 2 + 2
     set_column(w, WALL, left, 0, w.height)
     set_column(w, WALL, right, 0, w.height)
-    for y in (0, 6, 12):
+    for y in range(0, 3 * _ROWS_PER_ROOM, _ROWS_PER_ROOM):
         set_row(w, WALL, y, 0, left)
         set_row(w, WALL, y, right, w.width)
     locked = w.rng.integers(0, 6)
@@ -50,7 +54,8 @@ def locked_room(w: World, shape: Sequence[int]) -> None:
     for room in range(6):
         status = LOCKED if room == locked else CLOSED
         x = left if room % 2 == 0 else right
-        doors[room] = put_door(w, room // 2 * 6 + 3, x, colors[room], status)
+        y = room // 2 * _ROWS_PER_ROOM + _ROWS_PER_ROOM // 2
+        doors[room] = put_door(w, y, x, colors[room], status)
     other = w.rng.integers(0, 6)
     while other == locked:
         other = w.rng.integers(0, 6)
@@ -64,9 +69,9 @@ def locked_room(w: World, shape: Sequence[int]) -> None:
 def random_cell_in_room(w: World, room: int, right: int) -> tuple[int, int]:
     """Return a random inner cell (y, x) of one of six rooms, numbered row by row; `right` is the
     column where the right-hand rooms begin."""
-    left, top = (0 if room % 2 == 0 else right), room // 2 * 6
-    x = w.rng.integers(left + 1, left + 7)
-    y = w.rng.integers(top + 1, top + 6)
+    left, top = (0 if room % 2 == 0 else right), room // 2 * _ROWS_PER_ROOM
+    x = w.rng.integers(left + 1, left + _COLUMNS_PER_ROOM)
+    y = w.rng.integers(top + 1, top + _ROWS_PER_ROOM)
     return y, x
 
 
