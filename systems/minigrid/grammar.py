@@ -110,9 +110,8 @@ def is_reversed(wording: int) -> bool:
 
 
 def _list_description_phrases(prefix: str, verb: str, verbs: Sequence[int]) -> tuple[Phrase, ...]:
-    """Return the phrases of a description, such as "a red ball on your left". Its mission fields
-    begin with `prefix`. The phrases are used only in clauses whose mission field `verb` has one of
-    the values `verbs`."""
+    """Return the phrases of a description, such as "a red ball on your left", from mission fields
+    that begin with `prefix`, for clauses whose field `verb` has one of the values `verbs`."""
     tables = {"plural": _ARTICLES, "color": _COLORS, "kind": _KINDS, "place": _PLACES}
     return tuple(
         Phrase(prefix + name, {number: words for words, number in table.items()}, (verb, verbs))

@@ -171,8 +171,7 @@ def _compute_reference_scores(
 
 
 def _list_observations(array_names: Iterable[str]) -> list[str]:
-    """Return the names of a rollout's observations: for each, a second array named `last_…` holds
-    the observations at the ends of episodes."""
+    # for each observation, an array `last_…` holds those at the ends of episodes
     return [name.removeprefix("last_") for name in array_names if name.startswith("last_")]
 
 
@@ -289,7 +288,7 @@ def _list_seeds(name: str, dataset: Any) -> list[int]:
 @contextmanager
 def _new_folder(path: Path) -> Iterator[Path]:
     """Context manager that yields the path of a folder to create and fill, which becomes `path` at
-    the end of the block. An error removes it."""
+    the end of the block, or is removed after an error."""
     try:
         with TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as parent:
             draft = Path(parent, path.name)
@@ -391,19 +390,8 @@ def _load_scenario(
     override: str | None,
     consent: Consent,
 ) -> AnyScenario:
-    """Return the scenario that the dataset `name` was recorded in; with `override`, load it from
-    this name or file instead.
-
-    Args:
-        name: name of the dataset.
-        env_options: arguments of the environment, of which some are the scenario's settings.
-        rollout: description of the rollout, {} if the dataset has none.
-        override: name or file of the scenario.
-        consent: as for `load_scenario`.
-
-    Raises:
-        ValueError: the scenario `override` differs from the recorded one.
-    """
+    """Return the scenario in which the dataset `name` was recorded, loaded from `override`, a name
+    or file, if it is given; raise ValueError if `override` differs from the recorded scenario."""
     if rollout and not override:
         return load_reference(rollout["scenario"], name, **consent)
     no_settings = {"scenario", "max_steps", "levels", _REPRESENTATION}

@@ -476,7 +476,7 @@ def _run_reward(
     call: Call, state: State | None, action: int, next_state: State | None, rng: Rng
 ) -> float | bool:
     """Return the value of the reward or terminating function `call` for the step from `state` by
-    `action` to `next_state`. A state that the function does not look at may be None."""
+    `action` to `next_state`; a state that the function does not read may be None."""
     bound = BoundCall(call)
     if isinstance(state, State):
         store = get_store(state.world)

@@ -159,9 +159,9 @@ def _declare_states(
     declared: Mapping[str, Any],
     parts: dict[type, tuple[float, ...]],
 ) -> tuple[Any, ComponentNumber | None]:
-    """Return the states of a class, as `declare_type` takes them, and the field that holds an
-    object's state, None for a class with one state. They come from its `Status`, its method
-    `num_states` or else the type `base`. Change the components `parts` so that they fit."""
+    """Return the states of a class, from its `Status`, its method `num_states` or else the type
+    `base`, and the field that holds an object's state, None for one state; change the components
+    `parts` so that they fit."""
     states: Any = base.states if base else ()
     state: ComponentNumber | None = state_field(base) if base else None
     if base and base.state_components:
@@ -401,8 +401,7 @@ def _list_compatible_types(wanted: Iterable[ObjectType]) -> tuple[ObjectType, ..
 
 @cache
 def _make_layout(height: int, width: int, types: tuple[ObjectType, ...]) -> Layout:
-    """Return the memory layout of a world of this size and these object types. Layouts are
-    cached."""
+    """Return the cached memory layout of a world of this size and these object types."""
     added = {column_name(cls): cls for kind in types for cls in kind.component_classes}
     for cls in (Kind, *built_in_components()):
         added.pop(column_name(cls), None)
@@ -505,7 +504,6 @@ class GridObject(Value):
             self._update_derived()
 
     def _update_derived(self) -> None:
-        """Write the values of the class's properties `_derived` into the object's components."""
         for name in self._derived:
             inspect.getattr_static(GridObject, name).__set__(self, getattr(self, name))
 

@@ -112,8 +112,8 @@ class _GridSpace:
     def _find_unlisted(
         self, indices: NDArray[Any], allowed: Iterable[int], noun: str, location: str
     ) -> str:
-        """Return a sentence on the first of `indices` that is not `allowed`; "" if all are. In the
-        sentence, `noun` is "type" or "colour", and `location` says where the index is."""
+        """Return a sentence on the first of `indices` that is not `allowed`, with the `noun` "type"
+        or "colour" for it and its `location`; "" if all are allowed."""
         unlisted = np.setdiff1d(indices, [int(index) for index in allowed]).tolist()
         if not unlisted:
             return ""

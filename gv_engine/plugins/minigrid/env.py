@@ -333,7 +333,7 @@ class MiniGridEnv(GridEnv):
     @contextmanager
     def _edit_world(self) -> Iterator[ObjectWorld]:
         """Context manager that yields an object world with the current state, and makes its state
-        the current one at the end of the block. An episode that has ended goes on."""
+        the current one at the end of the block, so that an episode that has ended goes on."""
         if not self._started:
             raise ValueError("call reset() before the level is changed")
         self._sync_rng()
@@ -348,8 +348,8 @@ class MiniGridEnv(GridEnv):
     def _get_object(
         self, world: RowWorld, entity: int, cell: tuple[int, int] = (-1, -1)
     ) -> GridObject | None:
-        """Return the entity number `entity` in `world` as a MiniGrid object, with the object inside
-        it; None for NOTHING. `cell` is x and y of its cell."""
+        """Return the entity number `entity` in `world` as a MiniGrid object in the cell (x, y),
+        with the object inside it; None for NOTHING."""
         if entity == NOTHING:
             return None
         new = make_object(encode_minigrid(np.array(world.appearance(entity))), cell)

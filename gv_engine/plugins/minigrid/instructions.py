@@ -57,6 +57,5 @@ def _make_clause(clause: Sequence[int], strict: bool) -> Any:
 
 
 def _describe_object(numbers: Sequence[int]) -> tuple[str | None, str | None, str | None]:
-    """Return MiniGrid's names of the type, colour and place in a description; None for any."""
     object_type, color, place, _ = numbers
     return TYPE_NAME_BY_INDEX.get(object_type), COLOR_NAME_BY_INDEX.get(color), _PLACES[place]

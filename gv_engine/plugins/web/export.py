@@ -157,7 +157,6 @@ def _write_net(options: argparse.Namespace) -> int:
 
 
 def _iter_names(title: str) -> Iterator[str]:
-    """Yield names for a file, without end: `title`, `title-2`, `title-3` and so on."""
     yield title
     yield from (f"{title}-{number}" for number in itertools.count(2))
 
@@ -206,11 +205,8 @@ def _parse_range(text: str) -> tuple[int, int]:
 
 def _select_levels(count: int, level_range: tuple[int, int], source: str) -> list[str]:
     """Return the names of the levels in `level_range`, (first, last) inclusive, of the pack
-    `source`. `count` is the pack's number of levels, 0 if `source` is no pack.
-
-    Raises:
-        UsageError: there are no such levels, or they are too many for a page.
-    """
+    `source` with `count` levels, 0 for no pack; raise UsageError if there are no such levels, or
+    too many for a page."""
     first, last = level_range
     if not 1 <= first <= last <= max(count, 1):
         found = first if first == last else f"{first}:{last}"

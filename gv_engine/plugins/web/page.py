@@ -259,8 +259,7 @@ def lay_out(arrays: Mapping[str, NDArray[Any]]) -> tuple[bytes, NDArray[Any]]:
 
 
 def _pad(size: int) -> int:
-    """Return `size` rounded up to a multiple of the alignment."""
-    return size + -size % _ALIGNMENT
+    return size + -size % _ALIGNMENT  # the next multiple
 
 
 def _pack(data: bytes) -> str:
@@ -355,8 +354,8 @@ def _describe_pack_level(level: Scenario) -> dict[str, Any]:
 
 
 def _describe_failures(failures: Mapping[int, Failure]) -> dict[int, str]:
-    """Return the messages for players by error code. In a message, {rule} stands for the name of
-    the rule, and {0} for the first number that the program reports with the error."""
+    """Return the messages for players by error code, with {rule} for the name of the rule and {0}
+    for the first number that the program reports with the error."""
     messages = {}
     for code, failure in sorted(failures.items()):
         error_name, _, message = failure.text.partition(": ")
