@@ -168,7 +168,9 @@ def _matching_schema(schema: JsonSchema, value: Any) -> JsonSchema:
     resolved = _resolve(schema)
     if "anyOf" not in resolved or "properties" in resolved:
         return schema if _allowed_rules(schema) else resolved
-    json_type = {dict: "object", list: "array"}.get(type(value), "")
+    if not isinstance(value, dict | list):
+        return schema
+    json_type = "object" if isinstance(value, dict) else "array"
     matches = (part for part in _alternatives(schema) if part.get("type") == json_type)
     return next(matches, schema)
 

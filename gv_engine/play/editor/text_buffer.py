@@ -59,7 +59,7 @@ class _Entry(NamedTuple):
     node: yaml.Node
     collection: yaml.CollectionNode
     key: yaml.Node | None
-    index: int
+    position: int
 
     @property
     def column(self) -> int:
@@ -154,7 +154,7 @@ def remove(text: str, path: KeyPath) -> str:
         EditError: there is none, or it is the last key of the file.
     """
     entry = _require_entry(text, path)
-    collection, index = entry.collection, entry.index
+    collection, index = entry.collection, entry.position
     items = collection.value
     if len(items) == 1:
         if not collection.start_mark:  # the only key of a file
