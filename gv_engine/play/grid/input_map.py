@@ -22,7 +22,9 @@ from gv_engine.scenario.plugin import KeyCommand
 # ---- steering ------------------------------------------------------------------------------------
 
 _SIDE_STEPS = {"TURN_LEFT": "MOVE_LEFT", "TURN_RIGHT": "MOVE_RIGHT"}
-_MOVES = {name: way for way, name in enumerate(ACTIONS[: geometry.MOVE_RIGHT + 1])}
+# Direction of each move, relative to the agent's
+_MOVES = {name: direction for direction, name in enumerate(ACTIONS[: geometry.MOVE_RIGHT + 1])}
+_TURN_DIRECTIONS = {"TURN_LEFT": LEFT, "TURN_RIGHT": RIGHT}
 _TURNS = {LEFT: ("TURN_LEFT",), RIGHT: ("TURN_RIGHT",), BACKWARD: ("TURN_RIGHT", "TURN_RIGHT")}
 _KEYS = {command.name: command.keys for command in DOMAIN.keys}
 _DIRECTIONS = {
@@ -46,8 +48,8 @@ def resolve_action(name: str, actions: Collection[str]) -> str:
     >>> resolve_action("TURN_LEFT", ["MOVE_FORWARD", "MOVE_LEFT"])
     'MOVE_LEFT'
     """
-    aside = _SIDE_STEPS.get(name, name)
-    return aside if name not in actions and aside in actions else name
+    side_step = _SIDE_STEPS.get(name, name)
+    return side_step if name not in actions and side_step in actions else name
 
 
 def has_relative_moves(actions: Collection[str], game: Any) -> bool:
@@ -74,27 +76,24 @@ class Steering:
     def __init__(
         self, actions: Sequence[str], others: Sequence[KeyCommand], is_relative: bool = True
     ) -> None:
-        """Create steering commands for a level with these `actions`; keys of `others`, the level's
-        other commands, are not used."""
         self._actions, self._is_relative = actions, is_relative
-        taken = {key for command in others for key in command.keys}
+        used_keys = {key for command in others for key in command.keys}
         turns = {name: entry for name, entry in _TURN_COMMANDS.items() if entry[0] in actions}
-        entries = {**_DIRECTIONS, **turns}
-        self.commands = tuple(
-            KeyCommand(name, says, tuple(key for key in _KEYS[like] if key not in taken), True)
-            for name, (_, says, like) in entries.items()
-        )
+        commands = []
+        for name, (_, description, keyed_action) in {**_DIRECTIONS, **turns}.items():
+            keys = tuple(key for key in _KEYS[keyed_action] if key not in used_keys)
+            commands.append(KeyCommand(name, description, keys, repeats=True))
+        self.commands = tuple(commands)
         self.replaces = frozenset((*_MOVES, *_SIDE_STEPS))
 
     def direction_of(self, action: str, facing: int) -> str:
         """Return the description of the steering command that begins with `action` for an agent
         that looks in the direction `facing`, such as "go up"; "" if there is none."""
-        turns = {turn: way for way, (turn, *_) in _TURNS.items() if way != BACKWARD}
-        way = _MOVES.get(action, turns.get(action))
-        if way is None:
+        relative_direction = (_MOVES | _TURN_DIRECTIONS).get(action)
+        if relative_direction is None:
             return ""
-        direction = rotate(facing, way)
-        return next(says for other, says, _ in _DIRECTIONS.values() if other == direction)
+        direction = rotate(facing, relative_direction)
+        return next(text for other, text, _ in _DIRECTIONS.values() if other == direction)
 
     def steer(
         self, name: str, frame: Callable[[], Frame], game: Any, look_first: bool
@@ -118,18 +117,19 @@ class Steering:
             return
         direction = _DIRECTIONS[name][0]
         facing = frame().agent[2] if self._is_relative else geometry.FORWARD
-        plain = next(move for move, way in _MOVES.items() if rotate(facing, way) == direction)
-        turns = [turn for turn in _TURNS.get(_MOVES[plain], ()) if turn in self._actions]
-        goes = plain in self._actions and (not turns or (not look_first and game.mask()[plain]))
-        if goes or not turns:
-            yield from [plain] if plain in self._actions else []
+        move = next(move for move in _MOVES if rotate(facing, _MOVES[move]) == direction)
+        turns = [turn for turn in _TURNS.get(_MOVES[move], ()) if turn in self._actions]
+        if move in self._actions and (not turns or (not look_first and game.mask()[move])):
+            yield move
+            return
+        if not turns:
             return
         yield from turns
-        current = frame()
-        y, x, facing = current.agent
-        ahead = y + step_y(facing), x + step_x(facing)
-        goes = facing == direction and game.mask().get("MOVE_FORWARD", False)
-        if goes and (not look_first or is_safe(current, ahead)):
+        turned = frame()
+        y, x, facing = turned.agent
+        can_move = facing == direction and game.mask().get("MOVE_FORWARD", False)
+        cell_ahead = y + step_y(facing), x + step_x(facing)
+        if can_move and (not look_first or is_safe(turned, cell_ahead)):
             yield "MOVE_FORWARD"
 
 
@@ -138,7 +138,6 @@ class Steering:
 Pose = tuple[int, int, int]
 """(y, x, facing)."""
 
-_TURN_DIRECTIONS = {"TURN_LEFT": LEFT, "TURN_RIGHT": RIGHT}
 _USE_ACTIONS = ("ACTUATE", "TOGGLE", "PICK_UP", "PICK_N_DROP")
 """Actions on an object ahead, in order of preference."""
 DROPS = ("DROP", "PICK_N_DROP")
@@ -161,13 +160,11 @@ class Walk:
     def __init__(
         self, goal: Cell, actions: Collection[str], puts: bool = False, is_relative: bool = True
     ) -> None:
-        """Plan a walk to the cell `goal` with these `actions`; `puts` means that the held object is
-        put down there."""
         self._goal, self._actions, self._puts = goal, actions, puts
         self._is_relative = is_relative
-        self._moves = {name: way for name, way in _MOVES.items() if name in actions}
-        self._turns = {name: way for name, way in _TURN_DIRECTIONS.items() if name in actions}
-        self._expected: Pose | None = None
+        self._moves = {name: _MOVES[name] for name in _MOVES if name in actions}
+        self._turns = {name: _TURN_DIRECTIONS[name] for name in _TURN_DIRECTIONS if name in actions}
+        self._expected: Pose | None = None  # pose after the last action; None if the walk ends
 
     def next_action(self, frame: Frame, mask: Mapping[str, bool]) -> str:
         """Return the next action of the walk to the goal; an empty text if the walk is over or no
@@ -182,8 +179,8 @@ class Walk:
         from_outside = self._puts or _is_used_from_outside(frame, self._goal, self._actions)
         if from_outside and self._is_at_goal(frame.agent, from_outside):
             self._expected = None
-            return self._goal_action(frame.agent, mask)
-        action, pose = self._first_step(frame, from_outside)
+            return self._choose_goal_action(frame.agent, mask)
+        action, pose = self._find_first_action(frame, from_outside)
         self._expected = pose if pose[:2] != self._goal else None
         return action
 
@@ -192,39 +189,43 @@ class Walk:
         object has moved, and only floor and walls came into view."""
         if self._expected is None or after.outcome or after.message:
             return False
-        parts = 3 if self._is_relative else 2  # other moves may turn the agent
-        if after.agent[:parts] != self._expected[:parts]:
+        length = 3 if self._is_relative else 2  # other moves may turn the agent
+        if after.agent[:length] != self._expected[:length]:
             return False
-        changed = (before.grid != after.grid).any(-1)
-        new = changed & (before.grid[..., 0] == HIDDEN)
-        kinds = set(after.grid[new][:, 0].tolist())
-        return not (changed & ~new).any() and kinds <= {FLOOR, WALL}
+        is_changed = (before.grid != after.grid).any(-1)
+        is_new = is_changed & (before.grid[..., 0] == HIDDEN)
+        new_types = set(after.grid[is_new][:, 0].tolist())
+        return not (is_changed & ~is_new).any() and new_types <= {FLOOR, WALL}
 
-    def _goal_action(self, pose: Pose, mask: Mapping[str, bool]) -> str:
+    def _choose_goal_action(self, pose: Pose, mask: Mapping[str, bool]) -> str:
         """Return the last action of a walk that ends in front of the goal: put down the held
         object, use the object ahead, or bump into it. Return an empty text if none has an
         effect."""
         if self._puts:
             return next((name for name in DROPS if mask.get(name)), "")
-        own = (name for name in mask if name not in ACTIONS)
-        against = (name for name, other in self._moved_poses(pose) if other[:2] == self._goal)
-        return next((name for name in (*_USE_ACTIONS, *own, *against) if mask.get(name)), "")
+        level_actions = (name for name in mask if name not in ACTIONS)
+        moves = (name for name, other in self._moved_poses(pose) if other[:2] == self._goal)
+        names = (*_USE_ACTIONS, *level_actions, *moves)
+        return next((name for name in names if mask.get(name)), "")
 
-    def _first_step(self, frame: Frame, from_outside: bool) -> tuple[str, Pose]:
+    def _find_first_action(self, frame: Frame, from_outside: bool) -> tuple[str, Pose]:
         """Return the first action of a shortest path to the goal, and the agent's (y, x, facing)
         after it; an empty action if there is no path. `from_outside` is as in `_is_at_goal`."""
         start: Pose = frame.agent
-        firsts: dict[Pose, tuple[str, Pose]] = {start: ("", start)}
-        poses = deque([start])
-        while poses:
-            pose = poses.popleft()
+        first_actions: dict[Pose, tuple[str, Pose]] = {start: ("", start)}
+        queue = deque([start])
+        while queue:
+            pose = queue.popleft()
             if self._is_at_goal(pose, from_outside):
-                return firsts[pose]
+                return first_actions[pose]
             for name, other in self._next_poses(pose):
-                goes = other[:2] == pose[:2] or is_safe(frame, other[:2])
-                if other not in firsts and (goes or (other[:2] == self._goal and not from_outside)):
-                    firsts[other] = firsts[pose] if firsts[pose][0] else (name, other)
-                    poses.append(other)
+                cell = other[:2]
+                is_free = cell == pose[:2] or is_safe(frame, cell)
+                can_enter = is_free or (cell == self._goal and not from_outside)
+                if can_enter and other not in first_actions:
+                    is_first = pose == start
+                    first_actions[other] = (name, other) if is_first else first_actions[pose]
+                    queue.append(other)
         return "", start
 
     def _is_at_goal(self, pose: Pose, from_outside: bool) -> bool:
@@ -233,8 +234,8 @@ class Walk:
         if not from_outside:
             return pose[:2] == self._goal
         y, x, facing = pose
-        ways = (facing,) if self._turns else [*self._directions(facing).values()]
-        return any((y + step_y(way), x + step_x(way)) == self._goal for way in ways)
+        directions = [facing] if self._turns else self._directions(facing).values()
+        return any((y + step_y(k), x + step_x(k)) == self._goal for k in directions)
 
     def _next_poses(self, pose: Pose) -> Iterator[tuple[str, Pose]]:
         yield from self._moved_poses(pose)
@@ -243,10 +244,11 @@ class Walk:
 
     def _moved_poses(self, pose: Pose) -> Iterator[tuple[str, Pose]]:
         y, x, facing = pose
-        for name, way in self._directions(facing).items():
-            yield name, (y + step_y(way), x + step_x(way), facing)
+        for name, direction in self._directions(facing).items():
+            yield name, (y + step_y(direction), x + step_x(direction), facing)
 
     def _directions(self, facing: int) -> dict[str, int]:
+        """Return the direction on the screen of each move, by name."""
         ahead = facing if self._is_relative else geometry.FORWARD
         return {name: rotate(ahead, move) for name, move in self._moves.items()}
 
@@ -270,9 +272,11 @@ def is_safe(frame: Frame, cell: Cell) -> bool:
     if frame.beneath is not None and frame.beneath[cell][0] > FLOOR:
         return False
     kind, state, _ = frame.grid[cell].tolist()
+    if kind == FLOOR:
+        return True
     object_type = frame.types[kind]
-    can_open = any(is_blocking(object_type, other) for other in range(object_type.num_states))
-    return kind == FLOOR or (can_open and not is_blocking(object_type, state))
+    can_block = any(is_blocking(object_type, other) for other in range(object_type.num_states))
+    return can_block and not is_blocking(object_type, state)
 
 
 def is_blocking(kind: ObjectType, state: int) -> bool:

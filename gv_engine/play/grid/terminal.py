@@ -75,37 +75,36 @@ class GridTerminalView(TerminalPicture):
         if self._hint.cell:
             marks[self._hint.cell] = f"bold {theme.background} on {theme.gain}"
         seen_marks = ((cell, style) for cell, style in marks.items() if frame.seen[cell])
-        viewed = {frame.to_view_cell(*cell): style for cell, style in seen_marks}
+        view_marks = {frame.to_view_cell(*cell): style for cell, style in seen_marks}
         cells = frame.observation, frame.observer, seen, frame.visible_ground
-        observation = _grid_lines(frame.types, *cells, height, width, theme, viewed)
+        observation = _grid_lines(frame.types, *cells, height, width, theme, view_marks)
         if view == "observation":
             return observation
-        room = width - len(observation[0]) - GAP if view == "both" else width
-        if view == "both" and room < CELL_WIDTH * min(frame.grid.shape[1], MIN_COLUMNS):
+        state_width = width - len(observation[0]) - GAP if view == "both" else width
+        if view == "both" and state_width < CELL_WIDTH * min(frame.grid.shape[1], MIN_COLUMNS):
             return self.draw(frame, "state", width, height)
         cells = frame.grid, frame.agent, frame.seen, frame.beneath
-        state = _grid_lines(frame.types, *cells, height, room, theme, marks)
+        state = _grid_lines(frame.types, *cells, height, state_width, theme, marks)
         if view == "state":
             return state
-        across = len(state[0]) + GAP
+        left_width = len(state[0]) + GAP
         return [
-            Text.assemble(left, " " * (across - len(left)), right)
+            Text.assemble(left, " " * (left_width - len(left)), right)
             for left, right in zip_longest(state, observation, fillvalue=Text())
         ]
 
     def facts(self, frame: Frame) -> list[str]:
         """Return lines of text with the mission, the state vector and the held object; a number
         with limits has a line with a bar."""
-        mission = [format_mission(frame.mission)] if frame.mission else []
+        lines = [format_mission(frame.mission)] if frame.mission else []
+        for number in frame.numbers:
+            if number.share is not None:
+                bar = f"{number.label} {_format_bar(number.share)} {number.text}"
+                lines.append(escape_unprintable(bar))
+        if others := format_numbers(number for number in frame.numbers if number.share is None):
+            lines.append(others)
         item = describe_object(frame.types, *frame.item) if frame.item[0] else "nothing"
-        bars = [
-            f"{number.label} {_format_bar(number.share)} {number.text}"
-            for number in frame.numbers
-            if number.share is not None
-        ]
-        others = format_numbers(number for number in frame.numbers if number.share is None)
-        texts = map(escape_unprintable, bars)
-        return [*mission, *texts, *filter(None, [others]), f"holding {item}"]
+        return [*lines, f"holding {item}"]
 
     def legend(self, frame: Frame) -> list[Text]:
         """Return a line of text for each kind of object on the screen, with its character and
@@ -115,11 +114,12 @@ class GridTerminalView(TerminalPicture):
         cells = np.unique(both, axis=0)
         lines: dict[str, Text] = {}
         letters = grid_to_text(cells[None], frame.types)
-        for letter, look in zip(letters, cells.tolist(), strict=True):
+        for letter, (kind, state, color) in zip(letters, cells.tolist(), strict=True):
             if letter not in "#.?":
                 text = Text(no_wrap=True)
-                text.append(*_cell_text(frame.types, letter, look[::2], True, self._theme))
-                text.append(f" {describe_object(frame.types, *look)}", self._theme.muted)
+                text.append(*_cell_text(frame.types, letter, (kind, color), True, self._theme))
+                description = describe_object(frame.types, kind, state, color)
+                text.append(f" {description}", self._theme.muted)
                 lines.setdefault(text.plain, text)
         return list(lines.values())
 
@@ -182,29 +182,26 @@ def _grid_lines(
     """Return a grid as lines of text; if it does not fit into `height` lines of `width` characters,
     the part around the agent. `seen` are the bright cells, `beneath` the ground objects, and
     `marks` the Rich styles of marked cells (y, x)."""
-    y, x, _ = agent
-    rows = _visible_range(y, grid.shape[0], height)
-    columns = _visible_range(x, grid.shape[1], max(1, width // CELL_WIDTH))
+    agent_y, agent_x, _ = agent
+    columns = _visible_range(agent_x, grid.shape[1], max(1, width // CELL_WIDTH))
     letters = grid_to_text(grid, types, agent).split("\n")
-    below = None if beneath is None else grid_to_text(beneath, types).lower().split("\n")
+    is_covered = np.zeros(grid.shape[:2], np.bool_)  # cells with an object on a ground object
+    if beneath is not None:
+        is_covered = (beneath != grid).any(-1) & (beneath[..., 0] > FLOOR)
+        ground_letters = grid_to_text(beneath, types).lower().split("\n")
     lines = []
-    for i in rows:
-        cells = [
-            _cell_text(types, letters[i][j], grid[i, j, ::2].tolist(), bool(seen[i, j]), theme)
-            if (i, j) != (y, x)
-            else (letters[i][j] + " ", f"bold {theme.on_accent} on {theme.accent}")
-            for j in columns
-        ]
-        for number, j in enumerate(columns):
-            if (i, j) in marks and (i, j) != (y, x):
-                cells[number] = cells[number][0], marks[i, j]
-        if below is not None and beneath is not None:  # underline objects on the ground
-            covered = (beneath[i] != grid[i]).any(-1) & (beneath[i, :, 0] > FLOOR)
-            for number, j in enumerate(columns):
-                if covered[j]:
-                    text, style = cells[number]
-                    text = text[0] + below[i][j] if text[1] == " " else text
-                    cells[number] = text, f"{style} underline"
+    for y in _visible_range(agent_y, grid.shape[0], height):
+        cells = []
+        for x in columns:
+            letter, look = letters[y][x], grid[y, x, ::2].tolist()
+            text, style = _cell_text(types, letter, look, bool(seen[y, x]), theme)
+            style = marks.get((y, x), style)
+            if (y, x) == (agent_y, agent_x):
+                text, style = f"{letter} ", f"bold {theme.on_accent} on {theme.accent}"
+            if is_covered[y, x]:
+                text = text[0] + ground_letters[y][x] if text[1] == " " else text
+                style = f"{style} underline"
+            cells.append((text, style))
         line = Text(no_wrap=True)
         for style, alike in groupby(cells, itemgetter(1)):
             line.append("".join(text for text, _ in alike), style)
@@ -213,17 +210,12 @@ def _grid_lines(
 
 
 def _cell_text(
-    types: ObjectTypes, letter: str, look: Sequence[int], lit: bool, theme: Theme
+    types: ObjectTypes, letter: str, look: Sequence[int], is_lit: bool, theme: Theme
 ) -> tuple[str, str]:
     """Return (characters, Rich style) for a cell; `look` is (type, colour) of its object, `letter`
-    stands for the type, and `lit` cells are bright.
-
-    Args:
-        look: type and colour of the object.
-        lit: the cell is drawn bright.
-    """
+    stands for the type, and `is_lit` cells are bright."""
     kind, color = look
-    ground = theme.card if lit else theme.background
+    ground = theme.card if is_lit else theme.background
     if kind == HIDDEN:
         return letter * CELL_WIDTH, f"dim {theme.muted} on {theme.background}"
     if not color and Opaque in dict(types[kind].components):
@@ -234,21 +226,23 @@ def _cell_text(
         ink = shades.light if is_dark else shades.dark
         return letter + COLOR_LETTERS[color], f"bold {ink} on {ground}"
     if letter == ".":
-        return (letter if lit else " ") + " ", f"{theme.muted} on {ground}"
-    return letter + " ", f"{'bold ' if lit else ''}{theme.text} on {ground}"
+        return (letter if is_lit else " ") + " ", f"{theme.muted} on {ground}"
+    return letter + " ", f"{'bold ' if is_lit else ''}{theme.text} on {ground}"
 
 
-def _color_letters() -> Iterator[str]:
-    """Yield for each colour the first letter of its name that no earlier colour uses."""
-    used = ""
+def _choose_color_letters() -> str:
+    """Return for each colour the first letter of its name that no earlier colour uses."""
+    letters = ""
     for name in COLORS:
-        used += next(letter for letter in name.lower() if letter not in used)
-        yield used[-1]
+        letters += next(letter for letter in name.lower() if letter not in letters)
+    return letters
 
 
-COLOR_LETTERS = tuple(_color_letters())
+COLOR_LETTERS = _choose_color_letters()
 
 
-def _visible_range(middle: int, size: int, room: int) -> range:
-    first = min(max(0, middle - room // 2), max(0, size - room))
-    return range(first, min(size, first + room))
+def _visible_range(middle: int, size: int, max_length: int) -> range:
+    """Return at most `max_length` indices below `size`, with `middle` as near to the middle as
+    possible."""
+    first = min(max(0, middle - max_length // 2), max(0, size - max_length))
+    return range(first, min(size, first + max_length))
