@@ -81,8 +81,8 @@ def find_level_number(name: str, levels: Sequence[Any]) -> int:
 
 MAX_FILE_BYTES = 2**24
 """Maximum size of a file in bytes; Boxoban's files have 120 KB."""
-_MAX_TEXT_BYTES = 2**22
-"""Maximum size of a file that is read level by level."""
+_MAX_TEXT_BYTES = 2**22  # maximum size of a file that is read level by level
+_MAX_READ_CELLS = 4 * _MAX_TEXT_BYTES  # of such a file, whose rows may have run lengths
 _MAX_CELLS = 2**28
 """Maximum number of cells, of one byte each, in all levels, where each level counts as large as the
 largest one."""
@@ -111,36 +111,38 @@ class LevelFiles(Sequence[PackLevel]):
         self.files = files
         self.characters = np.zeros((0, 0, 0), np.uint8)
         self._ends: list[int] = []  # for each file, the number of levels up to its end
-        self._texts: dict[int, tuple[str, str, str]] = {}
-        shapes, lines, count = [], [], 0
+        self._texts: dict[int, tuple[str, str, str]] = {}  # title, author and solution by index
+        shapes, lines = [], []
         for file in files:
-            parts = _TextLevels(file)
-            self._texts |= {count + number: texts for number, texts in enumerate(parts.texts)}
-            count += len(parts.shapes)
-            self._ends.append(count)
-            self._make_room(count, parts.shapes)
-            parts.write(self.characters[count - len(parts.shapes) : count])
-            shapes.append(parts.shapes)
-            lines.append(parts.lines)
+            levels = _TextLevels(file)
+            before = self._ends[-1] if self._ends else 0
+            self._texts |= {before + index: texts for index, texts in enumerate(levels.texts)}
+            self._make_room(before, levels.shapes)
+            self._ends.append(before + len(levels.shapes))
+            levels.write(self.characters[before : self._ends[-1]])
+            shapes.append(levels.shapes)
+            lines.append(levels.lines)
         self.shapes = np.concatenate(shapes)
         self._lines = np.concatenate(lines)
 
-    def _make_room(self, count: int, shapes: NDArray[np.int16]) -> None:
-        """Enlarge `self.characters` for `count` levels, the last of which have these `shapes`."""
+    def _make_room(self, num_levels: int, shapes: NDArray[np.int16]) -> None:
+        """Enlarge `self.characters`, which has `num_levels` levels, for further ones of these
+        `shapes`."""
         before = self.characters
         height, width = np.maximum(before.shape[1:], shapes.max(0, initial=1)).tolist()
-        room = max(len(before), 1 << (count - 1).bit_length())
-        if room * height * width > _MAX_CELLS:
+        power_of_two = 1 << (num_levels + len(shapes) - 1).bit_length()
+        length = max(len(before), power_of_two)
+        if length * height * width > _MAX_CELLS:
             raise ValueError(
                 f"with it there are more than {_MAX_CELLS // (height * width):,} levels of up to "
                 f"{height}x{width} cells; name fewer files"
             )
-        if before.shape != (room, height, width):
+        if before.shape != (length, height, width):
             # the system provides zeros when they are written
-            self.characters = np.zeros((room, height, width), np.uint8)
-            filled = self.characters[: self._ends[-2] if len(self._ends) > 1 else 0]
-            filled[...] = _BLANK
-            filled[:, : before.shape[1], : before.shape[2]] = before[: len(filled)]
+            self.characters = np.zeros((length, height, width), np.uint8)
+            self.characters[:num_levels] = _BLANK
+            _, old_height, old_width = before.shape
+            self.characters[:num_levels, :old_height, :old_width] = before[:num_levels]
 
     @cached_property
     def digest(self) -> str:
@@ -157,15 +159,15 @@ class LevelFiles(Sequence[PackLevel]):
     def __getitem__(self, index: int | slice) -> PackLevel | Sequence[PackLevel]:
         if isinstance(index, slice):
             return [self[k] for k in range(len(self))[index]]
-        index = range(len(self))[index]
+        index = range(len(self))[index]  # from 0, also for a negative index
         height, width = self.shapes[index]
         cells = self.characters[index, :height, :width]
         rows = [row.tobytes().decode("ascii", "replace") for row in cells]
         file = self.file_of(index)
         node = rows_to_node(file, rows, self.line_of(index))
-        texts = self._texts.get(index) or (self._read_comment(index), "", "")
-        title = f"{texts[0] or index + 1} of {file.parent.name}/{file.name}"
-        return PackLevel(node, title, author=texts[1], solution=texts[2])
+        title, author, solution = self._texts.get(index) or (self._read_comment(index), "", "")
+        title = f"{title or index + 1} of {file.parent.name}/{file.name}"
+        return PackLevel(node, title, author, solution)
 
     def line_of(self, index: int) -> int:
         """Return the line in its file, from 1 on, of the first row of a level."""
@@ -181,8 +183,8 @@ class LevelFiles(Sequence[PackLevel]):
             raw = read_bytes(self.file_of(index), MAX_FILE_BYTES, "files of levels")
         except OSError:
             return ""
-        above = filter(bytes.strip, reversed(raw.splitlines()[: self.line_of(index) - 1]))
-        line = next(above, b"")
+        lines_above = filter(bytes.strip, reversed(raw.splitlines()[: self.line_of(index) - 1]))
+        line = next(lines_above, b"")
         return line.decode("ascii", "replace").strip("; \t") if line.startswith(b";") else ""
 
 
@@ -196,73 +198,83 @@ class _TextLevels:
             a comment above the rows is the title.
     """
 
+    # characters of all rows; for each row, its start in these, its length, and its level's index
+    _text: NDArray[np.uint8]
+    _starts: NDArray[np.integer[Any]]
+    _lengths: NDArray[np.int32]
+    _level: NDArray[np.integer[Any]]
+
     def __init__(self, file: Path) -> None:
         data = read_bytes(file, MAX_FILE_BYTES, "files of levels")
+        self.texts: list[tuple[str, str, str]] = []
+        first_lines = self._locate_boxoban_rows(data)
+        if first_lines is None:
+            first_lines = self._read_levels(file, data)
+        heights = np.bincount(self._level, minlength=len(first_lines))
+        widths = np.zeros(len(first_lines), np.int32)
+        np.maximum.at(widths, self._level, self._lengths)
+        for label, sides in (("rows", heights), ("columns", widths)):
+            for index in np.flatnonzero(sides > MAX_SIDE)[:1].tolist():
+                raise ValueError(
+                    f"{file}:{first_lines[index] + 1}: level {index + 1} of the file has "
+                    f"{sides[index]:,} {label}, allowed are 1 to {MAX_SIDE}"
+                )
+        self.shapes = np.stack([heights, widths], 1).astype(np.int16)
+        self.lines = (first_lines + 1).astype(np.int32)
+
+    def _locate_boxoban_rows(self, data: bytes) -> NDArray[np.integer[Any]] | None:
+        """Locate the rows in `data`, the content of a file, by whole-array operations, and return
+        the first line of each level, from 0 on; None if the file is not in Boxoban's format."""
         text = np.frombuffer(data if data.endswith(b"\n") else data + b"\n", np.uint8)
         ends = np.flatnonzero(text == _NEWLINE).astype(np.int32)
         starts = np.concatenate([np.zeros(1, np.int32), ends[:-1] + np.int32(1)])
         lengths = _trim_blanks(text, starts, ends) - starts
         is_comment = (lengths > 0) & (text[starts] == _SEMICOLON)
         is_row = (lengths > 0) & ~is_comment
-        self.texts: list[tuple[str, str, str]] = []
-        if _is_boxobans(text, starts, is_row, is_comment):
-            rows, begins = np.flatnonzero(is_row), is_row.copy()
-            begins[1:] &= ~is_row[:-1]
-            first = np.flatnonzero(begins)
-            self._text, self._starts, self._lengths = text, starts[rows], lengths[rows]
-            self._level = np.cumsum(begins[rows]) - 1
-            self._y = rows - first[self._level]
-        else:
-            first = self._read_levels(file, data)
-        heights = np.bincount(self._level, minlength=len(first))
-        widths = np.zeros(len(first), np.int32)
-        np.maximum.at(widths, self._level, self._lengths)
-        for side, sides in (("rows", heights), ("columns", widths)):
-            if len(wide := np.flatnonzero(sides > MAX_SIDE)):
-                number = int(wide[0])
-                raise ValueError(
-                    f"{file}:{first[number] + 1}: level {number + 1} of the file has "
-                    f"{sides[number]:,} {side}, allowed are 1 to {MAX_SIDE}"
-                )
-        self.shapes = np.stack([heights, widths], 1).astype(np.int16)
-        self.lines = (first + 1).astype(np.int32)
+        if not _is_boxoban_format(text, starts, is_row, is_comment):
+            return None
+        is_first_row = is_row.copy()
+        is_first_row[1:] &= ~is_row[:-1]
+        self._text, self._starts, self._lengths = text, starts[is_row], lengths[is_row]
+        self._level = np.cumsum(is_first_row[is_row]) - 1
+        return np.flatnonzero(is_first_row)
 
-    def _read_levels(self, file: Path, data: bytes) -> NDArray[np.int64]:
+    def _read_levels(self, file: Path, data: bytes) -> NDArray[np.integer[Any]]:
         """Read the levels in `data`, the content of `file` in any format of Sokoban levels, one by
-        one. Return the lines of their first rows, from 0 on."""
-        first, rows, heights, cells = list[int](), list[bytes](), list[int](), 0
+        one. Return the first line of each, from 0 on."""
         if len(data) > _MAX_TEXT_BYTES:
             raise ValueError(
                 f"{file} is {format_bytes(len(data))}; files of more than "
                 f"{format_bytes(_MAX_TEXT_BYTES)} have plain rows, and comments right above levels"
             )
+        first_lines, rows, heights, num_cells = list[int](), list[bytes](), list[int](), 0
         try:
             for level in read_sokoban(decode_levels(data)):
-                first.append(level.line - 1)
+                first_lines.append(level.line - 1)
                 heights.append(len(level.rows))
                 rows += [row.encode("latin-1", "replace") for row in level.rows]
                 self.texts.append((level.title, level.author, level.solution))
-                cells += sum(map(len, level.rows))
-                if cells > 4 * _MAX_TEXT_BYTES:
-                    raise ValueError(f"its rows have more than {4 * _MAX_TEXT_BYTES:,} cells")
+                num_cells += sum(map(len, level.rows))
+                if num_cells > _MAX_READ_CELLS:
+                    raise ValueError(f"its rows have more than {_MAX_READ_CELLS:,} cells")
         except ValueError as error:
             raise ValueError(f"{file}: {error}") from None
-        counts = np.array(heights, np.int64)
         self._text = np.frombuffer(b"".join([*rows, b" "]), np.uint8)
         self._lengths = np.array([len(row) for row in rows], np.int32)
         self._starts = np.cumsum(self._lengths) - self._lengths
-        self._level = np.repeat(np.arange(len(counts)), counts)
-        self._y = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return np.array(first, np.int64)
+        self._level = np.repeat(np.arange(len(heights)), np.array(heights, np.int64))
+        return np.array(first_lines, np.int64)
 
     def write(self, characters: NDArray[np.uint8]) -> None:
         """Write the levels into `characters`, (n, H, W) ASCII codes."""
+        characters[...] = _BLANK
         _, height, width = characters.shape
+        heights = self.shapes[:, 0].astype(np.int64)
+        y = np.arange(len(self._level)) - (np.cumsum(heights) - heights)[self._level]
         lengths = self._lengths.astype(np.int64)
         ends = np.cumsum(lengths)
         x = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
-        characters[...] = _BLANK
-        targets = np.repeat((self._level * height + self._y) * width, lengths) + x
+        targets = np.repeat((self._level * height + y) * width, lengths) + x
         characters.reshape(-1)[targets] = self._text[np.repeat(self._starts, lengths) + x]
 
 
@@ -274,16 +286,17 @@ def _trim_blanks(
         ends = ends - ((ends > starts) & (text[ends - 1] <= _BLANK))
     if not ((ends > starts) & (text[ends - 1] <= _BLANK)).any():
         return ends
-    visible = np.where(text > _BLANK, np.arange(1, len(text) + 1, dtype=np.int32), np.int32(0))
-    return np.maximum(np.maximum.reduceat(visible, starts), starts)
+    end_if_visible = np.arange(1, len(text) + 1, dtype=np.int32)
+    visible_ends = np.where(text > _BLANK, end_if_visible, np.int32(0))
+    return np.maximum(np.maximum.reduceat(visible_ends, starts), starts)
 
 
-_OTHER_SIGNS = np.ones(256, np.bool_)
-_OTHER_SIGNS[[*b" \r\n#@$.*+-_"]] = False
+_IS_FOREIGN = np.ones(256, np.bool_)
+_IS_FOREIGN[[*b" \r\n#@$.*+-_"]] = False
 """True for characters that no row of Boxoban's format has."""
 
 
-def _is_boxobans(
+def _is_boxoban_format(
     text: NDArray[np.uint8],
     starts: NDArray[np.int32],
     is_row: NDArray[np.bool_],
@@ -291,8 +304,8 @@ def _is_boxobans(
 ) -> bool:
     """Return True if `text`, whose lines begin at `starts`, has Boxoban's format: rows with a wall
     each, and single comments right above levels, above the first one too or nowhere."""
-    others = np.flatnonzero(_OTHER_SIGNS.take(text))
-    if not is_comment[np.searchsorted(starts, others, "right") - 1].all():
+    foreign = np.flatnonzero(_IS_FOREIGN.take(text))
+    if not is_comment[np.searchsorted(starts, foreign, "right") - 1].all():
         return False
     begin_with_wall = (text[starts][is_row] == _WALL).all()
     if not (begin_with_wall or np.logical_or.reduceat(text == _WALL, starts)[is_row].all()):

@@ -16,8 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from itertools import chain, count, starmap
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -48,15 +47,13 @@ from gv_engine.scenario.syntax.json_schema import Key, KeyTable
 from gv_engine.scenario.syntax.yaml_parser import NodeBuilder
 
 LEVELS = "levels"
-_SOKOBAN = (".xsb", ".sok", ".slc")
-"""Suffixes of files that are scenarios by themselves."""
+_SOKOBAN = (".xsb", ".sok", ".slc")  # suffixes of files that are scenarios by themselves
 _BOARD = re.compile(rb"^[ \t]*#[#@$.*+_ -]*#[ \t]*\r?$", re.MULTILINE)
 """Pattern of a board's row in a file."""
 _SCENARIO = re.compile(rb"^(extends|levels|maps?|transition_functions)[ \t]*:", re.MULTILINE)
 """Pattern of a key of a scenario."""
 _KEY = re.compile(rb"^\w+[ \t]*:", re.MULTILINE)
-_MAX_FILE_BYTES = 2**20
-"""Maximum size of a file that is read level by level, or of a tileset."""
+_MAX_FILE_BYTES = 2**20  # maximum size of a file that is read level by level, or of a tileset
 _MAX_PACK_BYTES = 8 * _MAX_FILE_BYTES
 """Maximum size of all files of a pack that are read level by level."""
 _MAX_LEVELS = 1000
@@ -99,9 +96,10 @@ def is_pack(file: Path, raw: bytes = b"") -> bool:
         file: path; most formats are recognized by suffix.
         raw: contents of a `.txt` file, which is a pack if it has a board and no key of a scenario.
     """
-    if (kind := file.suffix.lower()) == ".txt":
+    suffix = file.suffix.lower()
+    if suffix == ".txt":
         return bool(_BOARD.search(raw) and not _SCENARIO.search(raw))
-    return kind in _SOKOBAN
+    return suffix in _SOKOBAN
 
 
 def check_text_file(document: YamlNode, file: Path, raw: bytes) -> None:
@@ -126,8 +124,8 @@ _SOK_LETTERS = {
 def wrap_in_scenario(file: Path, problems: ErrorCollector) -> YamlNode:
     """Return the scenario for a file that holds only levels: it extends the built-in scenario
     `sokoban`."""
-    text = {"extends": "sokoban", "legend": _SOK_LETTERS, LEVELS: file.name}
-    return NodeBuilder(problems).from_python(text, YamlNode(None, line=1))
+    entries = {"extends": "sokoban", "legend": _SOK_LETTERS, LEVELS: file.name}
+    return NodeBuilder(problems).from_python(entries, YamlNode(None, line=1))
 
 
 def expand_pack(
@@ -152,31 +150,35 @@ def expand_pack(
         raise entries[library.VARIANTS].error("a scenario has either `levels` or `variants`")
     files = _PackFiles()
     levels = _read_levels(node, _list_sources(node, folder), files)
-    number = find_level_number(wanted, levels)
-    if wanted and not number:
+    if wanted and not find_level_number(wanted, levels):
         raise YamlNode(None, line=root.line).error(_no_level_message(wanted, levels))
     if files.legend:
-        own = fields.mapping(entries["legend"]) if "legend" in entries else {}
-        entries["legend"] = replace(node, value={**files.legend, **own})
+        own_legend = fields.mapping(entries["legend"]) if "legend" in entries else {}
+        entries["legend"] = replace(node, value={**files.legend, **own_legend})
     if isinstance(levels, LevelFiles):
         # of the files' names nothing is left, so that the scenario is the same in any folder
         entries[LEVELS] = replace(node, value=len(levels))
-        numbers = [number] if wanted else []
+        names = [wanted] if wanted else []
     else:
         entries["maps"] = replace(node, value=[level.map for level in levels], path=LEVELS)
-        numbers = [*range(1, len(levels) + 1)]
-    shared = fields.optional_text(entries["description"]) if "description" in entries else ""
-    variants = {}
-    for number in numbers:
-        level = levels[number - 1]
-        description = "\n".join(filter(None, (f"{level.credit}.", shared)))
-        says = YamlNode(description, "description", node.line, description, file=node.file)
-        own = {"map": level.map, "description": says}
-        own |= {"view": level.view} if level.view else {}
-        variants[str(number)] = replace(node, value=own)
+        names = [str(number) for number in range(1, len(levels) + 1)]
+    description = fields.optional_text(entries["description"]) if "description" in entries else ""
+    variants = {name: _make_variant(node, levels[int(name) - 1], description) for name in names}
     if variants:
         entries[library.VARIANTS] = replace(node, value=variants)
     return replace(root, value=entries), levels
+
+
+def _make_variant(node: YamlNode, level: PackLevel, description: str) -> YamlNode:
+    """Return the variant, at `node`, that plays `level` of a scenario with this `description`."""
+    text = "\n".join(filter(None, (f"{level.credit}.", description)))
+    entries = {
+        "map": level.map,
+        "description": YamlNode(text, "description", node.line, text, file=node.file),
+    }
+    if level.view:
+        entries["view"] = level.view
+    return replace(node, value=entries)
 
 
 def no_file_message(name: str) -> str:
@@ -202,16 +204,16 @@ def _list_sources(node: YamlNode, folder: Path | None) -> list[tuple[YamlNode, P
         folder: folder of the scenario's files; None if it may name only files of built-in
             scenarios.
     """
-    home = Path(node.file).parent.resolve() if node.file else folder
+    base = Path(node.file).parent.resolve() if node.file else folder
     sources: list[tuple[YamlNode, Path | None]] = []
     for item in node.value if isinstance(node.value, list) else [node]:
         if isinstance(item.value, dict) and item is not node:
             sources.append((item, None))
             continue
         name = fields.text(item)
-        if home is None or (folder is None and not (home / name).resolve().is_relative_to(home)):
+        if base is None or (folder is None and not (base / name).resolve().is_relative_to(base)):
             raise item.error(no_file_message(name))
-        sources += [(item, file) for file in _list_level_files(item, home / name)]
+        sources += [(item, file) for file in _list_level_files(item, base / name)]
     return sources
 
 
@@ -221,27 +223,36 @@ def _read_levels(
     """Return the levels of `sources`, see `_list_sources`: a tuple, or `LevelFiles` where these are
     too many and all in text files. `files` reads the others; errors are reported at `node`."""
     texts = [file for _, file in sources if file and _FORMATS[file.suffix.lower()] is _read_text]
-    are_texts = len(texts) == len(sources)
-    levels, cells = list[PackLevel](), 0
-    if not (are_texts and _are_too_large(texts)):
-        for level in chain.from_iterable(starmap(partial(_read_source, files), sources)):
-            levels.append(level)
-            cells += len(level.map.text)
-            if len(levels) > _MAX_LEVELS or cells > fields.MAX_CELLS:
-                break
-        else:
-            if not levels:
-                raise node.error(
-                    f"found 0 levels, expected 1 to {_MAX_LEVELS}, with rows such as #@ $.#"
-                )
+    are_all_texts = len(texts) == len(sources)
+    if not (are_all_texts and _are_too_large(texts)):
+        levels = _read_limited(sources, files)
+        if levels:
             return tuple(levels)
-    if not are_texts:
+        if levels is not None:
+            raise node.error(
+                f"found 0 levels, expected 1 to {_MAX_LEVELS}, with rows such as #@ $.#"
+            )
+    if not are_all_texts:
         raise node.error(
             f"found more than {_MAX_LEVELS} levels, or more than {fields.MAX_CELLS:,} cells; "
             f"larger sets are text files only"
         )
     with node.report(OSError, ValueError):
         return open_level_files(texts)
+
+
+def _read_limited(
+    sources: list[tuple[YamlNode, Path | None]], files: _PackFiles
+) -> list[PackLevel] | None:
+    """Return the levels of `sources`, read one by one by `files`; None if there are too many."""
+    levels, num_cells = list[PackLevel](), 0
+    for item, file in sources:
+        for level in _read_source(files, item, file):
+            levels.append(level)
+            num_cells += len(level.map.text)
+            if len(levels) > _MAX_LEVELS or num_cells > fields.MAX_CELLS:
+                return None
+    return levels
 
 
 def _are_too_large(texts: list[Path]) -> bool:
@@ -284,23 +295,23 @@ def _read_level(node: YamlNode, values: Mapping[str, YamlNode]) -> PackLevel:
     return PackLevel(entries["map"], par=par, view=entries.get("view"), **texts)
 
 
-def _list_level_files(node: YamlNode, place: Path) -> list[Path]:
-    """Return the level files at the path `place`: the file itself, or all files of a known format
-    in the folder; errors are reported at `node`."""
+def _list_level_files(node: YamlNode, path: Path) -> list[Path]:
+    """Return the level files at `path`: the file itself, or all files of a known format in the
+    folder; errors are reported at `node`."""
     try:
-        paths = sorted(place.iterdir()) if place.is_dir() else [place]
-        files = [path for path in paths if path.suffix.lower() in _FORMATS]
+        candidates = sorted(path.iterdir()) if path.is_dir() else [path]
+        files = [file for file in candidates if file.suffix.lower() in _FORMATS]
     except OSError as error:
-        raise node.error(f"{place}: {error.strerror}") from None
+        raise node.error(f"{path}: {error.strerror}") from None
     if not files:
-        ends = ", ".join(_FORMATS)
-        folders = [path.name for path in paths if path.is_dir()]
-        if message := library.find_other_file(place):
+        if message := library.find_other_file(path):
             raise node.error(message)
-        reason = "there is none in it" if place.is_dir() else "found another one"
-        if place.is_dir() and folders:
-            reason += f", only folders; name one of them: {shorten(', '.join(folders), 60)}"
-        raise node.error(f"{place}: expected a file of levels, named {ends}; {reason}")
+        reason = "there is none in it" if path.is_dir() else "found another one"
+        folders = ", ".join(file.name for file in candidates if file.is_dir())
+        if path.is_dir() and folders:
+            reason += f", only folders; name one of them: {shorten(folders, 60)}"
+        suffixes = ", ".join(_FORMATS)
+        raise node.error(f"{path}: expected a file of levels, named {suffixes}; {reason}")
     return files
 
 
@@ -358,8 +369,7 @@ class _PackFiles:
         return self._characters[key]
 
 
-_SYMBOL = "object", "state", "color", "agent", "room"
-"""Properties of a tile that are used; its class is the object if there is no property `object`."""
+_TILE_PROPERTIES = "object", "state", "color", "agent", "room"
 
 
 def _read_tiled_level(file: Path, files: _PackFiles) -> Iterator[PackLevel]:
@@ -372,36 +382,43 @@ def _read_tiled_level(file: Path, files: _PackFiles) -> Iterator[PackLevel]:
         raise
     except Exception as error:  # damaged bytes may raise anything
         raise ValueError(f"cannot be read as a map of Tiled: {error}") from None
-    title, author, moves = (level.properties.get(k, "") for k in ("title", "author", "solution"))
-    yield PackLevel(rows_to_node(file, rows), title, author, moves)
+    node, texts = rows_to_node(file, rows), level.properties
+    title, author = texts.get("title", ""), texts.get("author", "")
+    yield PackLevel(node, title, author, texts.get("solution", ""))
 
 
 def _tiles_to_rows(level: TiledMap, files: _PackFiles, node: YamlNode) -> list[str]:
     """Return the rows of characters of `level`, a Tiled map, where the topmost tile of a cell
     counts; `files` assigns the characters, errors are reported at `node`."""
     rows = np.full(level.shape, ".")
-    for name, tiles in level.layers():
-        numbers, first, where = np.unique(tiles, return_index=True, return_inverse=True)
+    for layer_name, tiles in level.layers():
+        numbers, first_cells, inverse = np.unique(tiles, return_index=True, return_inverse=True)
         characters = []
-        for number, place in zip(numbers.tolist(), first.tolist(), strict=True):
-            if not number:
+        for number, cell in zip(numbers.tolist(), first_cells.tolist(), strict=True):
+            if number == 0:
                 characters.append(".")
                 continue
-            tile = level.read_tile(number)
-            symbol = {key: tile[key] for key in _SYMBOL if tile.get(key)}
-            kind = tile.get("type") or tile.get("class")
-            if kind and "object" not in symbol and "agent" not in symbol:
-                symbol["object"] = kind
+            symbol = _read_tile_symbol(level.read_tile(number))
             if not symbol:
-                y, x = divmod(place, tiles.shape[1])
+                y, x = divmod(cell, tiles.shape[1])
                 raise ValueError(
-                    f"{name}, {format_cell(y, x)}: "
+                    f"{layer_name}, {format_cell(y, x)}: "
                     f"this tile says nothing; give it a class, the name of an object"
                 )
             characters.append(files.character_for(symbol, node))
-        shown = np.array(characters)[where.reshape(tiles.shape)]
-        rows = np.where(tiles > 0, shown, rows)
+        layer_rows = np.array(characters)[inverse.reshape(tiles.shape)]
+        rows = np.where(tiles > 0, layer_rows, rows)
     return ["".join(row) for row in rows.tolist()]
+
+
+def _read_tile_symbol(tile: dict[str, str]) -> dict[str, str]:
+    """Return the legend entry that attributes and properties of a tile describe; its class is the
+    object if there is no property `object`."""
+    symbol = {key: tile[key] for key in _TILE_PROPERTIES if tile.get(key)}
+    class_name = tile.get("type") or tile.get("class")
+    if class_name and "object" not in symbol and "agent" not in symbol:
+        symbol["object"] = class_name
+    return symbol
 
 
 _FORMATS: dict[str, Callable[[Path, _PackFiles], Iterator[PackLevel]]] = {

@@ -63,53 +63,59 @@ def decode_levels(raw: bytes) -> str:
         return raw.decode("utf-16" if is_wide else "cp1252", "replace")
 
 
-def read_sokoban(text: str, most: int | None = None) -> Iterator[SokobanLevel]:
+def read_sokoban(text: str, max_levels: int | None = None) -> Iterator[SokobanLevel]:
     """Yield the levels in `text`, the content of a Sokoban level file, in order. The whole file
     tells if its titles are above or below their boards.
 
     Args:
         text: the content.
-        most: number of levels after which the rest is not read; None for all.
+        max_levels: number of levels after which the rest is not read; None for all.
 
     Raises:
         ValueError: a row is too long, or a level has too many rows.
     """
     lines = text.splitlines()
     kinds = _classify_lines(lines)
-    spans = (found.span() for found in _BOARD.finditer(kinds) if _WALLS in found[0])
-    boards = list(islice(spans, most))
-    end = len(lines) if len(boards) != most else boards[-1][1]
+    spans = (match.span() for match in _BOARD.finditer(kinds) if _WALLS in match[0])
+    boards = list(islice(spans, max_levels))
+    end = len(lines) if len(boards) != max_levels else boards[-1][1]
     edges = [0, *chain.from_iterable(boards), end]
     gaps = [_read_gap(lines, kinds, *edge) for edge in zip(edges[::2], edges[1::2], strict=True)]
-    keys, solutions = (
-        gaps[:-1] if _is_above(gaps, part) else gaps[1:] for part in (_KEYS, _SOLUTION)
-    )
+    # gap k is above board k, and gap k + 1 below it
+    keys = gaps[:-1] if _is_above(gaps, _KEYS) else gaps[1:]
+    solutions = gaps[:-1] if _is_above(gaps, _SOLUTION) else gaps[1:]
     titles = _choose_titles(gaps, [gap.texts.get("title", "") for gap in keys])
-    for number, (start, stop) in enumerate(boards):
-        author = keys[number].texts.get("author") or gaps[0].texts.get("author", "")
-        level = SokobanLevel(start + 1, titles[number], author)
-        level.solution = solutions[number].texts.get(_SOLUTION, "")
-        for line in range(start, stop):
-            level.rows += _expand_row(lines[line], line + 1)
+    for index, (start, stop) in enumerate(boards):
+        author = keys[index].texts.get("author") or gaps[0].texts.get("author", "")
+        level = SokobanLevel(start + 1, titles[index], author)
+        level.solution = solutions[index].texts.get(_SOLUTION, "")
+        for number in range(start, stop):
+            level.rows += _expand_row(lines[number], number + 1)
             if len(level.rows) > MAX_SIDE:
-                raise ValueError(f"line {line + 1} belongs to a level of more than {MAX_SIDE} rows")
+                raise ValueError(
+                    f"line {number + 1} belongs to a level of more than {MAX_SIDE} rows"
+                )
         yield level
 
 
 def _classify_lines(lines: Sequence[str]) -> str:
     """Return the kinds of all lines, one character each. No line of a comment block is a row."""
-    stripped = map(str.strip, lines)
-    kinds, opened = [_classify_line(line) if line else _BLANK for line in stripped], -1
+    kinds = [_classify_line(line.strip()) for line in lines]
+    block_start = None
     for number, line in enumerate(lines):
-        if kinds[number] == _TEXT and (found := _COMMENT.fullmatch(line)):
-            if found[1] and opened >= 0:
-                kinds[opened : number + 1] = _COMMENTED * (number + 1 - opened)
-            opened = -1 if found[1] else number
-    return re.sub(r"(?<=#)\?+(?=#)", lambda found: _WALLS * len(found[0]), "".join(kinds))
+        if kinds[number] == _TEXT and (comment := _COMMENT.fullmatch(line)):
+            is_end = bool(comment[1])
+            if is_end and block_start is not None:
+                kinds[block_start : number + 1] = _COMMENTED * (number + 1 - block_start)
+            block_start = None if is_end else number
+    # unclear lines between rows are rows
+    return re.sub(r"(?<=#)\?+(?=#)", lambda match: _WALLS * len(match[0]), "".join(kinds))
 
 
 def _classify_line(line: str) -> str:
     """Return the kind of a line without blanks at its ends, outside of comment blocks."""
+    if not line:
+        return _BLANK
     has_walls = "#" in line
     if not line.strip(_SIGNS):
         return _WALLS if has_walls else _OBJECTS if line.strip("-_ .") else _FLOOR
@@ -129,14 +135,14 @@ class _Gap(NamedTuple):
     Attributes:
         texts: title, author and solution, by key.
         remarks: comments behind `;`.
-        last: last line if it stands alone, such as `#1` or `Level 1`, else "".
+        heading: last line if it stands alone, such as `#1` or `Level 1`, else "".
         leans: by part that the text has, 1 if it touches only the next board, -1 if only the board
             before, else 0.
     """
 
     texts: dict[str, str]
     remarks: list[str]
-    last: str
+    heading: str
     leans: dict[str, int]
 
 
@@ -147,22 +153,23 @@ def _read_gap(lines: Sequence[str], kinds: str, start: int, stop: int) -> _Gap:
     """Return the text in `lines[start:stop]`; `kinds` are those of all lines."""
     if not kinds[start:stop].strip(_BLANK + _COMMENTED):
         return _NO_TEXT
-    texts, remarks, last = dict[str, str](), list[str](), ""
-    solutions, is_solving, places = list[str](), False, dict[str, list[int]]()
+    texts, remarks, heading = dict[str, str](), list[str](), ""
+    solutions, is_in_solution = list[str](), False
+    numbers_by_part: dict[str, list[int]] = {}  # of lines
     for number in range(start, stop):
         line, part = lines[number].strip(), ""
         if kinds[number] == _BLANK:
-            is_solving = is_solving and not solutions[-1]  # blank lines end moves
+            is_in_solution = is_in_solution and not solutions[-1]  # blank lines end moves
             continue
-        last = ""
+        heading = ""
         if kinds[number] == _COMMENTED:
             continue
-        if found := _METADATA.fullmatch(line):
-            part, texts[found[1].lower()] = _KEYS, found[2]
-        elif found := _SOLVED.fullmatch(line):
+        if metadata := _METADATA.fullmatch(line):
+            part, texts[metadata[1].lower()] = _KEYS, metadata[2]
+        elif solution := _SOLVED.fullmatch(line):
             part = _SOLUTION
-            solutions.append(found[1] or "")
-        elif is_solving and _MOVES.fullmatch(line):
+            solutions.append(solution[1] or "")
+        elif is_in_solution and _MOVES.fullmatch(line):
             solutions[-1] += line
             continue
         elif re.search(r"\w", line):
@@ -170,18 +177,18 @@ def _read_gap(lines: Sequence[str], kinds: str, start: int, stop: int) -> _Gap:
                 part = _REMARK
                 remarks.append(line.strip("; \t"))
             elif ":" not in line and (number == 0 or kinds[number - 1] == _BLANK):
-                last = line.strip("# \t")
-        is_solving = part == _SOLUTION
+                heading = line.strip("# \t")
+        is_in_solution = part == _SOLUTION
         if part:
-            places.setdefault(part, []).append(number)
+            numbers_by_part.setdefault(part, []).append(number)
     readable = filter(_MOVES.fullmatch, solutions)
-    texts["solution"] = next(readable, next(filter(None, solutions), ""))
+    texts[_SOLUTION] = next(readable, next(filter(None, solutions), ""))
     leans = {}
-    for part, numbers in places.items():
+    for part, numbers in numbers_by_part.items():
         touches_next = stop < len(lines) and _BLANK not in kinds[numbers[-1] : stop]
-        touches_before = start > 0 and _BLANK not in kinds[start : numbers[0]]
-        leans[part] = touches_next - touches_before
-    return _Gap(texts, remarks, last, leans)
+        touches_previous = start > 0 and _BLANK not in kinds[start : numbers[0]]
+        leans[part] = touches_next - touches_previous
+    return _Gap(texts, remarks, heading, leans)
 
 
 def _is_above(gaps: Sequence[_Gap], part: str) -> bool:
@@ -189,11 +196,13 @@ def _is_above(gaps: Sequence[_Gap], part: str) -> bool:
     touch that board, or else there is one above the first board and, but for remarks, none below
     the last."""
     leans = [gap.leans.get(part) for gap in gaps]
-    count, votes = len(leans) - leans.count(None), sum(lean or 0 for lean in leans)
-    if part != _REMARK and 2 * sum(lean is not None for lean in leans[:-1]) < len(leans):
+    num_texts = sum(lean is not None for lean in leans)
+    balance = sum(lean or 0 for lean in leans)
+    num_boards, num_texts_above = len(gaps) - 1, num_texts - (leans[-1] is not None)
+    if part != _REMARK and 2 * num_texts_above <= num_boards:
         return False  # such as an author of all levels
-    if 2 * abs(votes) > count:
-        return votes > 0
+    if 2 * abs(balance) > num_texts:
+        return balance > 0
     return leans[0] is not None and (leans[-1] is None or part == _REMARK)
 
 
@@ -201,15 +210,15 @@ def _choose_titles(gaps: Sequence[_Gap], titles: list[str]) -> list[str]:
     """Return the titles of all boards: `titles`, those of keys, and for boards without one the
     remarks or headings beside them, if at least every second has one."""
     if not any(gap.remarks for gap in gaps):
-        beside = [gap.last for gap in gaps[:-1]]
+        substitutes = [gap.heading for gap in gaps[:-1]]
     elif _is_above(gaps, _REMARK):
-        beside = [gap.remarks[-1] if gap.remarks else "" for gap in gaps[:-1]]
+        substitutes = [gap.remarks[-1] if gap.remarks else "" for gap in gaps[:-1]]
     else:
-        beside = [gap.remarks[0] if gap.remarks else "" for gap in gaps[1:]]
-    untitled = [other for title, other in zip(titles, beside, strict=True) if not title]
-    if 2 * untitled.count("") > len(untitled):
+        substitutes = [gap.remarks[0] if gap.remarks else "" for gap in gaps[1:]]
+    needed = [other for title, other in zip(titles, substitutes, strict=True) if not title]
+    if 2 * needed.count("") > len(needed):
         return titles
-    return [title or other for title, other in zip(titles, beside, strict=True)]
+    return [title or other for title, other in zip(titles, substitutes, strict=True)]
 
 
 def _expand_row(line: str, line_number: int) -> list[str]:
@@ -217,8 +226,9 @@ def _expand_row(line: str, line_number: int) -> list[str]:
     run-length encoded. `line_number` is for messages."""
     rows = [line.rstrip()]
     if rows[0].strip(_SIGNS) and _ENCODED.fullmatch(rows[0]):
-        runs = [times for times, _ in _RUN.findall(line)]
-        if sum(int(times) if len(times) < 7 else MAX_SIDE**2 + 1 for times in runs) > MAX_SIDE**2:
+        max_cells = MAX_SIDE**2
+        counts = [count for count, _ in _RUN.findall(line)]
+        if sum(int(count) if len(count) < 7 else max_cells + 1 for count in counts) > max_cells:
             raise ValueError(f"line {line_number} is longer than any level")
         rows = _RUN.sub(lambda run: int(run[1]) * run[2], rows[0]).removesuffix("|").split("|")
     if max(map(len, rows)) > MAX_SIDE:

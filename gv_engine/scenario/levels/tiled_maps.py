@@ -21,17 +21,15 @@ from gv_engine.rules.geometry import ORIENTATIONS, step_x, step_y
 from gv_engine.scenario.storage.files import parse_xml
 from gv_engine.scenario.syntax.fields import MAX_SIDE
 
-_MAX_TILES = 2**20
-"""Maximum number of cells of all layers of a map."""
+_MAX_CELLS = 2**20  # maximum number of cells of all layers of a map
 _MAX_TILESETS = 100
 _FLIPPED_X, _FLIPPED_Y, _TRANSPOSED = 2**31, 2**30, 2**29
 """Flags in the number of a tile; it is transposed first."""
-_FLAGS = 2**28
-"""Lowest flag; it concerns hexagonal maps alone."""
-_OBJECT = 2**33
-"""Factor of an object's own number in the number of its tile."""
-_WINDOW = {"gzip": 31, "zlib": 15}
-"""Window bits that `zlib` needs for each compression format."""
+_FLAGS = 2**28  # lowest flag; it concerns hexagonal maps alone
+_OBJECT_FACTOR = 2**33  # of an object's own number in the number of its tile
+_MAX_TILE_PIXELS = 9999
+_BOTTOM_LEFT = (1.0, 0.0)  # see `_Tileset.anchor`
+_WINDOW = {"gzip": 31, "zlib": 15}  # window bits that `zlib` needs for each compression format
 
 _LAYER = "id name class locked visible offsetx offsety"
 _LAYERS = "layer objectgroup imagelayer group"
@@ -70,8 +68,7 @@ _NEUTRAL = {
 }
 """Values of other attributes that change no picture."""
 
-_Point = tuple[float, float]
-"""(y, x) in pixels, y downwards."""
+_Point = tuple[float, float]  # (y, x) in pixels, y downwards
 
 
 class TiledMap:
@@ -95,18 +92,21 @@ class TiledMap:
         if root.tag != "map":
             raise ValueError(f"found <{root.tag[:20]}>, expected <map>")
         _check_element(root, "the map", " in Tiled: Map, Map Properties")
-        self.shape = _read_side(root, "height"), _read_side(root, "width")
+        self.shape = _read_size(root, "height"), _read_size(root, "width")
         self.properties = _read_properties(root)
-        self._cell = _read_side(root, "tileheight", 9999), _read_side(root, "tilewidth", 9999)
+        self._tile_size = (
+            _read_size(root, "tileheight", _MAX_TILE_PIXELS),
+            _read_size(root, "tilewidth", _MAX_TILE_PIXELS),
+        )
         self._layers = [*_iter_shown_layers(root, (0, 0))]
-        if len(self._layers) * self.shape[0] * self.shape[1] > _MAX_TILES:
-            raise ValueError(f"its layers have more than {_MAX_TILES:,} cells together")
+        if len(self._layers) * self.shape[0] * self.shape[1] > _MAX_CELLS:
+            raise ValueError(f"its layers have more than {_MAX_CELLS:,} cells together")
         nodes = root.findall("tileset")
         if len(nodes) > _MAX_TILESETS:
             raise ValueError(f"it has more than {_MAX_TILESETS} tilesets")
-        tilesets = {each.first: each for each in (_Tileset(file, node, read) for node in nodes)}
-        self._tilesets = dict(sorted(tilesets.items()))
-        self._objects: list[Element] = []
+        tilesets = [_Tileset(file, node, read) for node in nodes]
+        self._tilesets = sorted(tilesets, key=lambda tileset: tileset.first_gid)
+        self._objects: list[Element] = []  # those that `layers` has placed
 
     def layers(self) -> Iterator[tuple[str, NDArray[np.int64]]]:
         """Yield (name, (H, W) numbers for `read_tile`, 0 for no tile) of the visible layers from
@@ -128,40 +128,42 @@ class TiledMap:
         Raises:
             ValueError: the tile does not fill exactly one cell.
         """
-        own, gid = divmod(number, _OBJECT)
-        node = self._objects[own - 1] if own else None
-        tileset, tile = self._find_tileset(gid), dict[str, str]()
-        if tileset:
+        object_number, gid = divmod(number, _OBJECT_FACTOR)
+        node = self._objects[object_number - 1] if object_number else None
+        tile: dict[str, str] = {}
+        if tileset := self._find_tileset(gid):
             is_stretched = node is not None and "width" in node.attrib
-            tile |= tileset.read_tile(gid % _FLAGS, None if is_stretched else self._cell)
+            tile |= tileset.read_tile(gid % _FLAGS, None if is_stretched else self._tile_size)
         if node is not None:
-            if kind := node.get("type") or node.get("class"):
+            if class_name := node.get("type") or node.get("class"):
                 tile.pop("object", None)
-                tile["type"] = kind
+                tile["type"] = class_name
             tile |= _read_properties(node)
         return tile | {key: _turn(tile[key], gid) for key in ("agent", "state") if key in tile}
 
     def _find_tileset(self, gid: int) -> _Tileset | None:
-        firsts = [*self._tilesets]
-        index = bisect_right(firsts, gid % _FLAGS)
-        return self._tilesets[firsts[index - 1]] if index else None
+        index = bisect_right([tileset.first_gid for tileset in self._tilesets], gid % _FLAGS)
+        return self._tilesets[index - 1] if index else None
 
     def _move(self, name: str, tiles: NDArray[np.int64], offset: _Point) -> NDArray[np.int64]:
         """Return the `tiles` of the layer called `name`, moved by its `offset`."""
         if not any(offset):
             return tiles
         down, right = self._to_cell(f"{name} has the offset", offset)
-        y, x = np.nonzero(tiles)
-        for cells, step, side in zip((y, x), (down, right), self.shape, strict=True):
-            if len(cells) and not (cells.min() >= -step and cells.max() < side - step):
-                raise ValueError(f"the offset of {name} moves a tile out of the map")
+        height, width = self.shape
         moved = np.zeros_like(tiles)
+        y, x = np.nonzero(tiles)
         if len(y):
+            has_row = y.min() >= -down and y.max() < height - down
+            has_column = x.min() >= -right and x.max() < width - right
+            if not (has_row and has_column):
+                raise ValueError(f"the offset of {name} moves a tile out of the map")
             moved[y + down, x + right] = tiles[y, x]
         return moved
 
     def _place_objects(self, name: str, layer: Element, offset: _Point) -> NDArray[np.int64]:
-        """Return the tiles of the visible objects in the `layer` called `name`."""
+        """Return the tiles of the visible objects in the `layer` called `name`, which is moved by
+        `offset`."""
         tiles = np.zeros(self.shape, np.int64)
         for node in layer.iterfind("object"):
             if _is_hidden(node):
@@ -171,34 +173,40 @@ class TiledMap:
             if "gid" not in node.attrib:
                 raise ValueError(f"{title} is no tile; insert tiles, or hide the object")
             gid = _read_number(title, node.get("gid", "")) % 2**32
-            sides = zip(("height", "width"), self._cell, strict=True)
-            size = [_read_float(node, name, side) for name, side in sides]
-            if size != [*self._cell]:
-                raise ValueError(
-                    f"{title} is {size[1]:g}x{size[0]:g} pixels, expected the "
-                    f"{self._cell[1]}x{self._cell[0]} of a cell"
-                )
-            tileset = self._find_tileset(gid)
-            anchor = tileset.anchor if tileset else (1, 0)
-            top, left = (
-                _read_float(node, axis) + moved - part * side
-                for axis, moved, part, side in zip("yx", offset, anchor, size, strict=True)
-            )
-            y, x = self._to_cell(f"the upper left corner of {title} is at", (top, left))
-            if not (0 <= y < self.shape[0] and 0 <= x < self.shape[1]):
-                raise ValueError(f"{title} is outside of the map; move it, or hide the object")
+            y, x = self._find_cell(title, node, gid, offset)
             self._objects.append(node)
-            tiles[y, x] = len(self._objects) * _OBJECT + gid
+            tiles[y, x] = len(self._objects) * _OBJECT_FACTOR + gid
         return tiles
 
-    def _to_cell(self, said: str, point: _Point) -> tuple[int, int]:
-        """Return `point` in cells; raise `ValueError`, which begins with `said`, if it is not at
-        the corner of a cell."""
-        y, x = (pixels / side for pixels, side in zip(point, self._cell, strict=True))
+    def _find_cell(self, title: str, node: Element, gid: int, offset: _Point) -> tuple[int, int]:
+        """Return the cell that the object `node`, which shows the tile `gid`, fills in a layer
+        moved by `offset`; raise `ValueError`, which names the object `title`, if it fills none."""
+        tile_height, tile_width = self._tile_size
+        height = _read_float(node, "height", tile_height)
+        width = _read_float(node, "width", tile_width)
+        if height != tile_height or width != tile_width:
+            raise ValueError(
+                f"{title} is {width:g}x{height:g} pixels, expected the {tile_width}x{tile_height} "
+                f"of a cell"
+            )
+        tileset = self._find_tileset(gid)
+        anchor_y, anchor_x = tileset.anchor if tileset else _BOTTOM_LEFT
+        top = _read_float(node, "y") + offset[0] - anchor_y * height
+        left = _read_float(node, "x") + offset[1] - anchor_x * width
+        y, x = self._to_cell(f"the upper left corner of {title} is at", (top, left))
+        if not (0 <= y < self.shape[0] and 0 <= x < self.shape[1]):
+            raise ValueError(f"{title} is outside of the map; move it, or hide the object")
+        return y, x
+
+    def _to_cell(self, start_of_message: str, point: _Point) -> tuple[int, int]:
+        """Return `point` in cells; raise `ValueError`, which begins with `start_of_message`, if it
+        is not at the corner of a cell."""
+        tile_height, tile_width = self._tile_size
+        y, x = point[0] / tile_height, point[1] / tile_width
         if not (y.is_integer() and x.is_integer()):
             raise ValueError(
-                f"{said} x={point[1]:g}, y={point[0]:g}, expected whole cells of "
-                f"{self._cell[1]}x{self._cell[0]} pixels"
+                f"{start_of_message} x={point[1]:g}, y={point[0]:g}, expected whole cells of "
+                f"{tile_width}x{tile_height} pixels"
             )
         return int(y), int(x)
 
@@ -207,26 +215,28 @@ class _Tileset:
     """Tileset of a map.
 
     Attributes:
-        first: number of its first tile in the map.
-        anchor: point of an object, in its heights and widths from its upper left corner, that is at
-            the position of the object.
+        first_gid: number of its first tile in the map.
+        anchor: (y, x) of the point of an object that is at the object's position, in heights and
+            widths from its upper left corner.
     """
 
     def __init__(self, file: Path, node: Element, read: Callable[[Path], bytes]) -> None:
         """Read the tileset that `node` describes in the map `file`; `read` returns a file's
         bytes."""
-        self.first = _read_number("firstgid of a tileset", node.get("firstgid", ""))
+        self.first_gid = _read_number("firstgid of a tileset", node.get("firstgid", ""))
         if source := node.get("source"):
             node = _read_tileset_file(file, source, read)
         self._node, self._name = node, f"tileset {node.get('name', '')[:40]!r}"
         self._tiles: dict[int, Element] = {}
         for tile in node.iterfind("tile"):
             self._tiles[_read_number("id of a tile", tile.get("id", ""))] = tile
-        at = node.get("objectalignment", "unspecified").replace("unspecified", "bottomleft")
-        self.anchor = (
-            0 if at.startswith("top") else 1 if at.startswith("bottom") else 0.5,
-            0 if at.endswith("left") else 1 if at.endswith("right") else 0.5,
-        )
+        alignment = node.get("objectalignment", "unspecified")
+        self.anchor = _BOTTOM_LEFT
+        if alignment != "unspecified":
+            self.anchor = (
+                0 if alignment.startswith("top") else 1 if alignment.startswith("bottom") else 0.5,
+                0 if alignment.endswith("left") else 1 if alignment.endswith("right") else 0.5,
+            )
 
     @cached_property
     def _is_grid_sized(self) -> bool:
@@ -237,19 +247,20 @@ class _Tileset:
             _check_element(node, f"the drawing offset of {self._name}")
         return self._node.get("tilerendersize") == "grid"
 
-    def read_tile(self, gid: int, cell: tuple[int, int] | None) -> dict[str, str]:
+    def read_tile(self, gid: int, tile_size: tuple[int, int] | None) -> dict[str, str]:
         """Return attributes and properties of the tile with the number `gid`. Raise `ValueError` if
-        it is not as large as a `cell`, (height, width) in pixels; None for any size."""
-        node, tile = self._node, self._tiles.get(gid - self.first, Element("tile"))
-        if not self._is_grid_sized and cell:
-            sizes = {"height": node.get("tileheight"), "width": node.get("tilewidth")}
+        it is not as large as `tile_size`, (height, width) in pixels; None for any size."""
+        tile = self._tiles.get(gid - self.first_gid, Element("tile"))
+        if not self._is_grid_sized and tile_size:
+            sizes = {"height": self._node.get("tileheight"), "width": self._node.get("tilewidth")}
             for part in (tile.find("image"), tile):
                 if part is not None:
                     sizes |= {side: part.get(side) for side in sizes if side in part.attrib}
-            if tuple(sizes.values()) != tuple(map(str, cell)):
+            height, width = tile_size
+            if (sizes["height"], sizes["width"]) != (str(height), str(width)):
                 raise ValueError(
                     f"{self._name} has a tile of {sizes['width']}x{sizes['height']} pixels, "
-                    f"expected the {cell[1]}x{cell[0]} of a cell; set its Tile Render Size to Map "
+                    f"expected the {width}x{height} of a cell; set its Tile Render Size to Map "
                     f"Grid Size in Tiled"
                 )
         return {**tile.attrib, **_read_properties(tile)}
@@ -258,14 +269,14 @@ class _Tileset:
 def _read_tileset_file(file: Path, source: str, read: Callable[[Path], bytes]) -> Element:
     """Return the root element of the tileset file `source`, a path beside the map `file`; `read`
     returns a file's bytes."""
-    beside = Path(source)
-    if beside.anchor or ".." in beside.parts:
+    path = Path(source)
+    if path.anchor or ".." in path.parts:
         raise ValueError(
             f"the tileset {source[:80]!r} is outside of the map's folder; put it beside the map"
         )
-    if beside.suffix.lower() in (".tsj", ".json"):
+    if path.suffix.lower() in (".tsj", ".json"):
         raise ValueError(f"the tileset {source[:80]!r} is JSON; save it as .tsx in Tiled")
-    root = parse_xml(read(file.parent / beside))
+    root = parse_xml(read(file.parent / path))
     if root.tag != "tileset":
         raise ValueError(f"{source[:80]!r} has <{root.tag[:20]}>, expected <tileset>")
     return root
@@ -276,15 +287,16 @@ def _iter_shown_layers(parent: Element, offset: _Point) -> Iterator[tuple[str, E
     objects in `parent`, the map or a group of layers, from bottom to top; `offset` is that of
     `parent`."""
     for node in parent:
-        if node.tag in _LAYERS.split() and not _is_hidden(node):
-            name = f"layer {node.get('name', '')[:40]!r}"
-            _check_element(node, name, ", or hide the layer")
-            y, x = (_read_float(node, f"offset{axis}") for axis in "yx")
-            own = offset[0] + y, offset[1] + x
-            if node.tag == "group":
-                yield from _iter_shown_layers(node, own)
-            elif node.tag != "imagelayer":  # one without an image
-                yield name, node, own
+        if node.tag not in _LAYERS.split() or _is_hidden(node):
+            continue
+        name = f"layer {node.get('name', '')[:40]!r}"
+        _check_element(node, name, ", or hide the layer")
+        y = offset[0] + _read_float(node, "offsety")
+        x = offset[1] + _read_float(node, "offsetx")
+        if node.tag == "group":
+            yield from _iter_shown_layers(node, (y, x))
+        elif node.tag != "imagelayer":  # one without an image, which shows nothing
+            yield name, node, (y, x)
 
 
 def _is_hidden(node: Element) -> bool:
@@ -323,30 +335,33 @@ def _turn(orientation: str, gid: int) -> str:
     names stay as they are."""
     if orientation not in ORIENTATIONS:
         return orientation
-    y, x = (step(ORIENTATIONS.index(orientation)) for step in (step_y, step_x))
+    steps = [(step_y(number), step_x(number)) for number in range(len(ORIENTATIONS))]
+    y, x = steps[ORIENTATIONS.index(orientation)]
     if gid & _TRANSPOSED:
         y, x = x, y
-    y, x = (-y if gid & _FLIPPED_Y else y), (-x if gid & _FLIPPED_X else x)
-    steps = [(step_y(number), step_x(number)) for number in range(len(ORIENTATIONS))]
+    if gid & _FLIPPED_Y:
+        y = -y
+    if gid & _FLIPPED_X:
+        x = -x
     return ORIENTATIONS[steps.index((y, x))]
 
 
-def _read_side(root: Element, name: str, most: int = MAX_SIDE) -> int:
+def _read_size(root: Element, name: str, maximum: int = MAX_SIDE) -> int:
     """Return the XML attribute `name` of the root element of a map, such as its height in cells, a
-    number from 1 to `most`."""
+    number from 1 to `maximum`."""
     text = root.get(name, "")
-    if not (text.isdecimal() and len(text) < 5 and 1 <= int(text) <= most):
-        raise ValueError(f"its {name} is {text[:20]!r}, expected 1 to {most}")
+    if not (text.isdecimal() and len(text) < 5 and 1 <= int(text) <= maximum):
+        raise ValueError(f"its {name} is {text[:20]!r}, expected 1 to {maximum}")
     return int(text)
 
 
-def _read_number(place: str, text: str) -> int:
-    """Return `text` as a tile number; raise `ValueError`, which names `place`, if it is no whole
-    number or too large."""
+def _read_number(label: str, text: str) -> int:
+    """Return `text` as a tile number; raise `ValueError`, which begins with `label`, if it is no
+    whole number or too large."""
     number = text.strip()
     if not (number.isdecimal() and len(number) <= 10):
         raise ValueError(
-            f"{place}: found {number[:20]!r}, expected a tile's number, from 0 on and of at most "
+            f"{label}: found {number[:20]!r}, expected a tile's number, from 0 on and of at most "
             f"10 digits; export the map from Tiled again"
         )
     return int(number)
@@ -355,32 +370,40 @@ def _read_number(place: str, text: str) -> int:
 def _read_tiles(name: str, layer: Element, shape: tuple[int, int]) -> NDArray[np.int64]:
     """Return the (H, W) tile numbers, with flags, of the map layer called `name`, which must have
     this `shape`; 0 for no tile."""
-    data, cells = layer.find("data"), shape[0] * shape[1]
+    data, num_cells = layer.find("data"), shape[0] * shape[1]
     if data is None:
         raise ValueError(f"{name} has no data")
-    text, encoding, packed = data.text or "", data.get("encoding"), data.get("compression")
-    if encoding == "csv":
-        numbers = np.array([_read_number(name, number) for number in text.split(",")], np.int64)
-    elif encoding == "base64" and (not packed or packed in _WINDOW):
-        try:
-            raw = b64decode(text)
-            if packed:
-                raw = zlib.decompressobj(_WINDOW[packed]).decompress(raw, 4 * (cells + 1))
-            numbers = np.frombuffer(raw, "<u4").astype(np.int64)
-        except (zlib.error, ValueError) as error:
-            raise ValueError(f"the data of {name} are damaged ({error})") from None
-    else:
-        form = " ".join(filter(None, (encoding, packed))) or "XML"
+    numbers = _decode_tiles(name, data, num_cells)
+    if numbers.size != num_cells:
         raise ValueError(
-            f"{name} has the format {form[:40]!r}; choose CSV or Base64, uncompressed or with "
-            "zlib or gzip, in Tiled: Map, Map Properties, Tile Layer Format"
+            f"{name} has {numbers.size} tiles, expected one for each of {num_cells} cells"
         )
-    if numbers.size != cells:
-        raise ValueError(f"{name} has {numbers.size} tiles, expected one for each of {cells} cells")
     for key, side in zip(("height", "width"), shape, strict=True):
         if layer.get(key, str(side)) != str(side):
             raise ValueError(f"{name} has the {key} {layer.get(key, '')[:20]}, expected the map's")
     return np.where(numbers % _FLAGS, numbers % 2**32, 0).reshape(shape)
+
+
+def _decode_tiles(name: str, data: Element, num_cells: int) -> NDArray[np.int64]:
+    """Return the tile numbers in the element `data` of the layer called `name`, decompressed only
+    as far as needed to see that there are more than `num_cells`."""
+    text, encoding, compression = data.text or "", data.get("encoding"), data.get("compression")
+    if encoding == "csv":
+        return np.array([_read_number(name, number) for number in text.split(",")], np.int64)
+    if encoding == "base64" and (not compression or compression in _WINDOW):
+        try:
+            raw = b64decode(text)
+            if compression:
+                decompressor = zlib.decompressobj(_WINDOW[compression])
+                raw = decompressor.decompress(raw, 4 * (num_cells + 1))
+            return np.frombuffer(raw, "<u4").astype(np.int64)
+        except (zlib.error, ValueError) as error:
+            raise ValueError(f"the data of {name} are damaged ({error})") from None
+    found = " ".join(filter(None, (encoding, compression))) or "XML"
+    raise ValueError(
+        f"{name} has the format {found[:40]!r}; choose CSV or Base64, uncompressed or with "
+        "zlib or gzip, in Tiled: Map, Map Properties, Tile Layer Format"
+    )
 
 
 def _read_properties(node: Element) -> dict[str, str]:

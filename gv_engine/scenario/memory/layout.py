@@ -85,18 +85,16 @@ def _to_plain(parts: Prefab) -> list[tuple[str, tuple[float, ...]]]:
     return [(column_name(cls), values) for cls, values in parts]
 
 
-_SMALL_ROW = 4096
-"""Maximum size in bytes of a row that is fetched as a whole."""
+_SMALL_ROW = 4096  # maximum size in bytes of a row that is fetched as a whole
 
-_STEP = 8
-"""Step to which the lengths of tables are rounded up."""
+_TABLE_STEP = 8  # step to which the lengths of tables are rounded up
 
 _SIZES = (9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385, 513)
 
 
 def round_up_size(size: int) -> int:
     """Return the smallest of the grid sizes `_SIZES` that is at least `size`."""
-    return next((step for step in _SIZES if step >= size), size)
+    return next((allowed for allowed in _SIZES if allowed >= size), size)
 
 
 @dataclass(frozen=True)
@@ -146,8 +144,8 @@ class Layout:
     @cached_property
     def type_table_length(self) -> int:
         """Length of arrays that have one value per type index, rounded up."""
-        longest = max(kind.index for kind in self.types) + 1
-        return max(2 * _STEP, -(-longest // _STEP) * _STEP)
+        length = max(kind.index for kind in self.types) + 1
+        return max(2 * _TABLE_STEP, -(-length // _TABLE_STEP) * _TABLE_STEP)
 
     def _make_type_table(self, default: _T, read: Callable[[ObjectType], _T]) -> tuple[_T, ...]:
         values = {kind.index: read(kind) for kind in self.types}
@@ -192,8 +190,8 @@ class Layout:
     def initial_prefabs(self) -> tuple[Prefab, ...]:
         """Components of the entities that exist at the start of every level, from entity 1 on: the
         agents, then the world's own entity, then the entities of terrain."""
-        own = (self.world_components,) if self.world_components else ()
-        return (*self.agent_prefabs, *own, *map(make_prefab, self.terrain))
+        world = (self.world_components,) if self.world_components else ()
+        return (*self.agent_prefabs, *world, *map(make_prefab, self.terrain))
 
     @cached_property
     def terrain(self) -> tuple[ObjectType, ...]:
@@ -203,9 +201,10 @@ class Layout:
     @cached_property
     def terrain_entities(self) -> tuple[int, ...]:
         """Entity of terrain by type index; NOTHING for FLOOR, -1 for types that are no terrain."""
-        entities = range(self.first_object - len(self.terrain), self.first_object)
-        of_types = {kind.index: e for kind, e in zip(self.terrain, entities)} | {FLOOR: NOTHING}
-        return self._make_type_table(-1, lambda kind: of_types.get(kind.index, -1))
+        first = self.first_object - len(self.terrain)
+        entities = {kind.index: first + k for k, kind in enumerate(self.terrain)}
+        entities[FLOOR] = NOTHING
+        return self._make_type_table(-1, lambda kind: entities.get(kind.index, -1))
 
     @property
     def first_object(self) -> int:
@@ -240,8 +239,8 @@ class Layout:
     @cached_property
     def agent_types(self) -> frozenset[float]:
         """Indices of the object types as which agents appear to each other."""
-        parts = (part for body in self.bodies for part in body)
-        return frozenset(values[0] for cls, values in parts if cls is Kind)
+        components = (component for body in self.bodies for component in body)
+        return frozenset(values[0] for cls, values in components if cls is Kind)
 
     @cached_property
     def successor_types(self) -> tuple[int, ...]:
@@ -268,8 +267,8 @@ class Layout:
     def look_fields(self) -> frozenset[tuple[str, str]]:
         """Set of (component name, field name) of all fields that determine how an object looks, or
         whether it blocks vision."""
-        shown = {("kind", "value"), ("color", "value"), ("door", "status"), *self.states}
-        return frozenset(shown - {(column_name(Agent), "facing")})  # agents are not in `at`
+        all_fields = {("kind", "value"), ("color", "value"), ("door", "status"), *self.states}
+        return frozenset(all_fields - {(column_name(Agent), "facing")})  # agents are not in `at`
 
     @cached_property
     def entity_fields(self) -> frozenset[tuple[str, str]]:
@@ -290,7 +289,7 @@ class Layout:
     @cached_property
     def signature(self) -> str:
         """Text that describes the component columns and the components of new objects; for
-        `signature_field`."""
+        `signature_field`. Parts that few scenarios have are left out of others."""
         contents: list[Any] = [
             [(column_name(cls), fields_of(cls)) for cls in self.components],
             [_to_plain(parts) for parts in self.prefabs],
@@ -301,7 +300,7 @@ class Layout:
             contents.append(
                 [[_to_plain(parts) for parts in kind.state_components] for kind in self.types]
             )
-        if any(left >= 0 for left in self.successor_types):
+        if any(successor >= 0 for successor in self.successor_types):
             contents.append(self.successor_types)
         if self.mission:
             contents.append(_to_plain(self.agent_prefabs[0]))
@@ -321,32 +320,15 @@ class Layout:
         # unsigned, so that compiled code need not handle negative indices
         return np.min_scalar_type(self.capacity - 1)
 
-    @property
-    def count_dtype(self) -> np.dtype[Any]:
-        """Smallest NumPy dtype that can hold the number of objects of a type, or of the cells that
-        terrain covers."""
-        cells = self.height * self.width if self.terrain else 0
-        return np.min_scalar_type(max(self.capacity - 1, cells))
-
-    @cached_property
-    def coordinate_dtype(self) -> np.dtype[Any]:
-        """Smallest NumPy dtype that can hold all rows and columns of the grid, and -1."""
-        return np.min_scalar_type(-max(self.height, self.width))
-
     def dtype_of(self, field: Field) -> np.dtype[Any]:
         """Return the NumPy dtype of a component's field; "entity" and "coordinate" become the
         smallest integer dtypes that suffice."""
-        if isinstance(field.dtype, str):
-            return {"entity": self.entity_dtype, "coordinate": self.coordinate_dtype}[field.dtype]
+        if field.dtype == "entity":
+            return self.entity_dtype
+        if field.dtype == "coordinate":  # rows and columns, and -1
+            return np.min_scalar_type(-max(self.height, self.width))
+        assert isinstance(field.dtype, np.dtype)
         return field.dtype
-
-    @property
-    def _cell_agent_fields(self) -> list[Any]:
-        """dtype fields (name, dtype, shape) of the columns that list the agents in each cell."""
-        each = (self.agents + 1,)
-        shapes = (self.height + 1, self.width + 1), each, each
-        dtypes = self.entity_dtype, self.entity_dtype, np.int32
-        return list(zip(CELL_AGENT_COLUMNS, dtypes, shapes, strict=True))
 
     @cached_property
     def column_lengths(self) -> dict[type, int]:
@@ -357,14 +339,15 @@ class Layout:
         component. Then the columns end with the last of these, and entities beyond read what
         NOTHING reads, the defaults.
         """
-        shown = {column_name(Position), *(name for name, _ in self.look_fields)}
-        of_objects = {cls for cls in self.components if column_name(cls) in shown}
+        columns_of_objects = {column_name(Position), *(name for name, _ in self.look_fields)}
+        of_objects = {cls for cls in self.components if column_name(cls) in columns_of_objects}
         for kind in self.types:
             if kind.in_grid and kind.layer != TERRAIN:
                 of_objects.update(kind.component_classes)
-        last = {cls: e for e, parts in enumerate(self.initial_prefabs, 1) for cls, _ in parts}
-        lengths = {cls: e + 1 for cls, e in last.items() if cls not in of_objects}
-        return {cls: lengths.get(cls, self.capacity) for cls in self.components}
+        lengths = dict.fromkeys(self.components, self.capacity)
+        for entity, prefab in enumerate(self.initial_prefabs, 1):
+            lengths |= {cls: entity + 1 for cls, _ in prefab if cls not in of_objects}
+        return lengths
 
     def extend_column(self, column: NDArray[Any]) -> NDArray[Any]:
         """Return a column of n rows, (n, length, ...), extended to all E entities, (n, E, ...):
@@ -376,31 +359,39 @@ class Layout:
     def dtype(self) -> np.dtype[Any]:
         """Structured dtype of a row, the record that holds one whole world; about 2 KiB for a 9x9
         grid."""
-        columns, cells = [], (self.height + 1, self.width + 1)
+        # one spare row and column: index -1 wraps to them, so neighbours can be read
+        cells = (self.height + 1, self.width + 1)
+        # with a spare entry for NOTHING, so that an agent's number is its index
+        agents = (self.agents + 1,)
+        types = (self.type_table_length,)
+        # of the objects of a type, or of the cells that terrain covers
+        max_count = max(self.capacity - 1, self.height * self.width if self.terrain else 0)
+        row: list[Any] = [
+            *LEADING_FIELDS,
+            *((name, dtype, agents) for name, dtype in AGENT_COLUMNS.items()),
+        ]
+        if self.has_smaller_members:
+            row.append(("present", np.int16))
+        row += [(name, self.entity_dtype, cells) for name in self.layers]
+        if self.agents > 1:
+            dtypes, shapes = (
+                (self.entity_dtype, self.entity_dtype, np.int32),
+                (cells, agents, agents),
+            )
+            row += zip(CELL_AGENT_COLUMNS, dtypes, shapes, strict=True)
+        row.append(("placed", np.min_scalar_type(max_count), types))
+        row.append(("recent", self.entity_dtype, types))
+        if self.drawn:
+            row.append(("drawn", np.int32, (self.drawn,)))
         # columns that every step reads come first, for fewer cache misses
         for cls in sorted(self.components, key=lambda cls: not is_read_often(cls)):
             length = self.column_lengths[cls]
-            parts: list[Any] = [("has", np.uint8, (length,))]
-            parts += [(f.name, self.dtype_of(f), (length, *f.shape)) for f in fields_of(cls)]
-            columns.append((column_name(cls), np.dtype(parts, align=True)))
-        return np.dtype(
-            [
-                *LEADING_FIELDS,
-                # with a spare entry for NOTHING, so that an agent's number is its index
-                *((name, kind, (self.agents + 1,)) for name, kind in AGENT_COLUMNS.items()),
-                *([("present", np.int16)] if self.has_smaller_members else ()),
-                # one spare row and column: index -1 wraps to them, so neighbours can be read
-                *((name, self.entity_dtype, cells) for name in self.layers),
-                *(self._cell_agent_fields if self.agents > 1 else ()),
-                ("placed", self.count_dtype, (self.type_table_length,)),
-                ("recent", self.entity_dtype, (self.type_table_length,)),
-                *([("drawn", np.int32, (self.drawn,))] if self.drawn else ()),
-                *columns,
-                ("alive", np.uint8, (self.capacity,)),
-                (self.signature_field, np.uint8),
-            ],
-            align=True,
-        )
+            column: list[Any] = [("has", np.uint8, (length,))]
+            column += [(f.name, self.dtype_of(f), (length, *f.shape)) for f in fields_of(cls)]
+            row.append((column_name(cls), np.dtype(column, align=True)))
+        row.append(("alive", np.uint8, (self.capacity,)))
+        row.append((self.signature_field, np.uint8))
+        return np.dtype(row, align=True)
 
     @property
     def is_large(self) -> bool:
@@ -433,43 +424,42 @@ class Layout:
         With several agents, `turn` is the acting agent, `order` the turn order of the step, and
         `live` has 1 for agents that are not done when the step begins.
         """
-        row: Any = self.dtype.fields
         cells = (self.height + 1, self.width + 1)
-        words = -(-cells[0] * cells[1] // 64)
-        large: list[Any] = [
-            ("highest", self.entity_dtype),
-            ("ways_from", np.uint64),
-            ("blocked", np.uint64, (words,)),
-            ("filled", np.uint64, (self.type_table_length, -(-words // 64))),
-            ("listed", np.uint64, (self.type_table_length, words)),
-            ("ways", np.min_scalar_type(-cells[0] * cells[1]), cells),
+        derived: list[Any] = [
+            *((name, np.uint32, cells) for name in self.look_arrays),
+            ("changed_types", np.uint32),
+            ("stale", np.uint8),
+            ("damaged", np.uint8),
         ]
-        several: list[Any] = [
-            ("turn", np.int64),
-            ("order", np.int64, (self.agents,)),
-            ("live", np.uint8, (self.agents + 1,)),
-        ]
-        more = np.dtype(
-            [
-                *((name, np.uint32, cells) for name in self.look_arrays),
-                ("changed_types", np.uint32),
-                ("stale", np.uint8),
-                ("damaged", np.uint8),
-                *(large if self.is_large else ()),
-                *(several if self.agents > 1 else ()),
-            ],
-            align=True,
-        )
-        inner: Any = more.fields
-        start = -(-self.dtype.itemsize // 8) * 8
-        places = {name: (kind, offset) for name, (kind, offset) in row.items()}
-        places |= {name: (kind, start + offset) for name, (kind, offset) in inner.items()}
+        if self.is_large:
+            words = -(-cells[0] * cells[1] // 64)
+            derived += [
+                ("highest", self.entity_dtype),
+                ("ways_from", np.uint64),
+                ("blocked", np.uint64, (words,)),
+                ("filled", np.uint64, (self.type_table_length, -(-words // 64))),
+                ("listed", np.uint64, (self.type_table_length, words)),
+                ("ways", np.min_scalar_type(-cells[0] * cells[1]), cells),
+            ]
+        if self.agents > 1:
+            derived += [
+                ("turn", np.int64),
+                ("order", np.int64, (self.agents,)),
+                ("live", np.uint8, (self.agents + 1,)),
+            ]
+        derived_dtype = np.dtype(derived, align=True)
+        row_fields: Any = self.dtype.fields
+        derived_fields: Any = derived_dtype.fields
+        start = -(-self.dtype.itemsize // 8) * 8  # of the derived data, aligned
+        dtypes = [dtype for dtype, _ in (*row_fields.values(), *derived_fields.values())]
+        offsets = [offset for _, offset in row_fields.values()]
+        offsets += [start + offset for _, offset in derived_fields.values()]
         return np.dtype(
             {
-                "names": list(places),
-                "formats": [kind for kind, _ in places.values()],
-                "offsets": [offset for _, offset in places.values()],
-                "itemsize": start + -(-more.itemsize // 8) * 8,
+                "names": [*row_fields, *derived_fields],
+                "formats": dtypes,
+                "offsets": offsets,
+                "itemsize": start + -(-derived_dtype.itemsize // 8) * 8,
             },
             align=True,
         )
