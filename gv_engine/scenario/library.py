@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
@@ -40,8 +40,7 @@ _LEVELS = _MAPS | {"room", "reset_function"}
 """Keys that define the level; a scenario has one of them."""
 _MAP_OPTIONS = {"legend", "symmetries"}
 
-_NAME_KEYS = "name", "object", "scenario"
-"""Keys that name an entry of a list."""
+_NAME_KEYS = "name", "object", "scenario"  # keys that name an entry of a list
 
 
 def merge_over(below: YamlNode, above: YamlNode) -> YamlNode:
@@ -54,8 +53,8 @@ def merge_over(below: YamlNode, above: YamlNode) -> YamlNode:
     entries, overrides = dict(mapping(below)), dict(mapping(above))
     # a level is either a map or built by a function
     for level in _LEVELS & overrides.keys():
-        other = {*_LEVELS, *(() if level in _MAPS else _MAP_OPTIONS)} - {level}
-        entries = {key: node for key, node in entries.items() if key not in other}
+        replaced = {*_LEVELS, *(() if level in _MAPS else _MAP_OPTIONS)} - {level}
+        entries = {key: node for key, node in entries.items() if key not in replaced}
     for part in (entries, overrides):
         if "parameters" in part and isinstance(part["parameters"].value, dict):
             parameters = part["parameters"].value
@@ -104,22 +103,23 @@ def _has_other_name(below: Entries, above: Entries) -> bool:
 def _merge_items(below: list[YamlNode], above: Entries) -> list[YamlNode]:
     """Return the items of the list `below`, changed by the mapping `above` from item names to
     values: a mapping changes or adds the item, a null removes the item."""
-    result = index_by_name(below)
+    items = index_by_name(below)
     for name, node in above.items():
         if node.value is None:
-            if name not in result:
-                raise node.error(f"no {name!r} to take out{describe_allowed(name, result)}")
-            del result[name]
+            if name not in items:
+                raise node.error(f"no {name!r} to take out{describe_allowed(name, items)}")
+            del items[name]
         elif not isinstance(node.value, dict):
             hint = "expected a mapping of what differs, or nothing to take it out"
             raise node.error(f"found {node.summary}, {hint}")
-        elif name in result and node.value:
-            item = _as_mapping(result[name], "name")
-            result[name] = replace(item, value=_merge_entries(mapping(item), node.value))
-        elif name not in result:
-            new = replace(node, value=name, text=name)
-            result[name] = replace(node, value={"name": new, **node.value}) if node.value else new
-    return list(result.values())
+        elif name not in items:
+            name_node = replace(node, value=name, text=name)
+            value = {"name": name_node, **node.value}
+            items[name] = replace(node, value=value) if node.value else name_node
+        elif node.value:
+            item = _as_mapping(items[name], "name")
+            items[name] = replace(item, value=_merge_entries(mapping(item), node.value))
+    return list(items.values())
 
 
 def index_by_name(nodes: list[YamlNode]) -> dict[str, YamlNode]:
@@ -140,19 +140,19 @@ def _as_mapping(node: YamlNode, key: str) -> YamlNode:
 def iter_differences(before: YamlNode, after: YamlNode, path: str = "") -> Iterator[str]:
     """Yield one line of text for each difference between the scenarios `before` and `after`; `path`
     is the key path of the two nodes."""
-    first, second = (
+    old, new = (
         index_by_name(node.value) if isinstance(node.value, list) else node.value
         for node in (before, after)
     )
-    if isinstance(first, dict) and isinstance(second, dict):
-        for key in (*first, *(key for key in second if key not in first)):
-            place = f"{path}.{key}" if path else key
-            if key not in first:
-                yield f"{place}: {second[key].summary} is new"
-            elif key not in second:
-                yield f"{place}: {first[key].summary} is left out"
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in {**old, **new}:
+            inner_path = f"{path}.{key}" if path else key
+            if key not in old:
+                yield f"{inner_path}: {new[key].summary} is new"
+            elif key not in new:
+                yield f"{inner_path}: {old[key].summary} is left out"
             else:
-                yield from iter_differences(first[key], second[key], place)
+                yield from iter_differences(old[key], new[key], inner_path)
     elif before.plain != after.plain:
         yield f"{path}: {before.summary}, now {after.summary}"
 
@@ -233,16 +233,16 @@ def select_variant(
     if not (wanted or plain or _has_complete_variant(mapping(root))):
         wanted = names[0]
     if wanted and wanted not in names:
-        others = describe_allowed(wanted, names) or "; there are none in it"
-        raise YamlNode(None, line=root.line).error(f"no variant {wanted!r}{others}")
+        hint = describe_allowed(wanted, names) or "; there are none in it"
+        raise YamlNode(None, line=root.line).error(f"no variant {wanted!r}{hint}")
     entries = mapping(root).copy()
-    variant = mapping(entries.pop(VARIANTS)).get(wanted, root)
+    variants = mapping(entries.pop(VARIANTS))
     if not wanted:
         return replace(root, value=entries), names, wanted
     if "name" in entries and not plain:
         name = f"{text(entries['name'])}-{wanted}"
         entries["name"] = YamlNode(name, "name", entries["name"].line, name)
-    return merge_over(replace(root, value=entries), variant), names, wanted
+    return merge_over(replace(root, value=entries), variants[wanted]), names, wanted
 
 
 GALLERY = SCENARIOS / "gallery"
@@ -404,8 +404,8 @@ def gym_id(name: str) -> str:
 def find_other_file(path: Path) -> str:
     """Return a message about a file with the suffix of a snapshot, a replay, or a file of another
     editor; "" for other files."""
-    kind = _OTHER_FILES.get(path.suffix.lower(), "")
-    return f"{path} is {kind.format(path)}" if kind else ""
+    description = _OTHER_FILES.get(path.suffix.lower(), "")
+    return f"{path} is {description.format(path)}" if description else ""
 
 
 def find_ref(source: str | Path, refs: Mapping[str, ScenarioRef] | None = None) -> ScenarioRef:
@@ -433,38 +433,44 @@ def find_ref(source: str | Path, refs: Mapping[str, ScenarioRef] | None = None) 
             return ScenarioRef(ref.file, number)
     path, variant = ScenarioRef.parse(Path(source))
     try:
-        is_folder, is_present = path.is_dir(), path.exists()
+        is_folder, exists = path.is_dir(), path.exists()
     except OSError as error:  # the name is too long
         raise ScenarioError([f"{path}: {error.strerror}"]) from None
     if is_folder:
         if not (path / FOLDER_FILE).is_file():
             raise ScenarioError([f"{path}: the folder has no {FOLDER_FILE}{_suggest_file(path)}"])
         return ScenarioRef(path / FOLDER_FILE, variant)
-    if is_present:
+    if exists:
         if message := find_other_file(path):
             raise ScenarioError([message])
         return ScenarioRef(path, variant)
+    if number and not path.is_symlink() and pack in {*refs, *map(gym_id, refs)}:
+        fault = f"no variant {number!r}; {pack} has none, leave out #{number}"
+        raise ScenarioError([f"{source}: {fault}"])
+    raise _missing_file_error(path, refs)
+
+
+def _missing_file_error(path: Path, refs: Iterable[str]) -> ScenarioError:
+    """Return the error that there is no file at `path`, nor a scenario of this name among `refs`,
+    the names of scenarios."""
     if path.is_symlink():
-        raise ScenarioError([f"{path} is a link to {path.readlink()}, which leads nowhere"])
-    if number and pack in {*refs, *map(gym_id, refs)}:
-        raise ScenarioError(
-            [f"{source}: no variant {number!r}; {pack} has none, leave out #{number}"]
-        )
+        fault = f"{path} is a link to {path.readlink()}, which leads nowhere"
+        return ScenarioError([fault])
     if len(path.parts) > 1 or path.suffix in _SUFFIXES:
         if not path.parent.is_dir():
-            raise ScenarioError([f"{path}: there is no folder {path.parent}"])
-        raise ScenarioError([f"{path}: no such file{_suggest_file(path.parent, path.name)}"])
+            return ScenarioError([f"{path}: there is no folder {path.parent}"])
+        return ScenarioError([f"{path}: no such file{_suggest_file(path.parent, path.name)}"])
     names = {name: name for name in refs}
     names |= {file.parent.name: file.parent.name for file in Path().glob(f"*/{FOLDER_FILE}")}
     names |= {file.stem: file.name for file in Path().glob("*") if file.suffix in _SUFFIXES}
-    raise no_scenario_error(path.name, names)
+    return no_scenario_error(path.name, names)
 
 
 def no_scenario_error(name: str, names: Mapping[str, str]) -> ScenarioError:
     """Return an error that there is no scenario called `name`, which suggests the most similar
     names. `names` maps each known name to the text that the error suggests for it."""
-    near = [names[each] for each in get_close_matches(name, names, cutoff=0.5)]
-    hint = f"; did you mean {near[0]!r}? (near: {', '.join(near)})" if near else ""
+    similar = [names[match] for match in get_close_matches(name, names, cutoff=0.5)]
+    hint = f"; did you mean {similar[0]!r}? (near: {', '.join(similar)})" if similar else ""
     return ScenarioError([f"{name}: no scenario of this name{hint}; `gv-engine list` shows all"])
 
 

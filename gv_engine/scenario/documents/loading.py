@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Unpack, cast
 
@@ -131,31 +130,29 @@ def make_reference(scenario: AnyScenario) -> dict[str, Any]:
 
     Returns:
         `domain` and `name`; `source`, a built-in name, the file, or the content if there is no
-            file;
-        `folder`, the folder of the content's rule files; `settings`, the values of its parameters
-            that
-        were set; `changes`, the other changed values; `digest`, the digest of its
-            `ScenarioIdentity`.
+        file; `folder`, the folder of the content's rule files; `settings`, the values of its
+        parameters that were set; `changes`, the other changed values; `digest`, the digest of its
+        `ScenarioIdentity`.
     """
+    document = scenario.document
     return {
         "domain": scenario.domain,
         "name": scenario.name,
-        "source": _reference_source(scenario),
-        "folder": str(scenario.document.folder),
-        "settings": dict(scenario.document.settings),
+        "source": _reference_source(document),
+        "folder": str(document.folder),
+        "settings": dict(document.settings),
         "changes": dict(scenario.changes),
         "digest": scenario.identity.digest,
     }
 
 
-def _reference_source(scenario: AnyScenario) -> Any:
+def _reference_source(document: Document) -> Any:
     """Return the scenario's built-in name, which is valid on every machine; else the path of its
     file; else its content."""
-    ref = scenario.document.ref
-    if ref is None:
-        return scenario.document.root.plain
+    if document.ref is None:
+        return document.root.plain
     built_in = add_whole_files(list_playable_scenarios())
-    return next((name for name, other in built_in.items() if other == ref), str(ref))
+    return next((name for name, ref in built_in.items() if ref == document.ref), str(document.ref))
 
 
 def load_reference(
@@ -183,8 +180,9 @@ def load_reference(
     trust = Trust.from_options(**consent).for_reference(referrer)
     scenario = read_scenario(reference["source"], trust, reference["folder"], reference["settings"])
     changes = reference["changes"]
-    if unknown := [number for number in changes.get("actions", ()) if not is_action(number)]:
-        raise ScenarioError([f"{referrer}: {scenario.name} has no action of number {unknown[0]}"])
+    for action in changes.get("actions", ()):
+        if not is_action(action):
+            raise ScenarioError([f"{referrer}: {scenario.name} has no action of number {action}"])
     if changes:
         scenario = scenario.with_(**changes)
     if scenario.identity.digest != reference["digest"]:
@@ -218,14 +216,23 @@ def check_reference(reference: Any) -> dict[str, Any]:
 
 
 def _is_line(value: Any) -> bool:
-    with suppress(ValueError):
+    try:
         return bool(check_line(value, "name"))
-    return False
+    except ValueError:
+        return False
 
 
-def _are_actions(value: Any) -> bool:
+def _is_action_list(value: Any) -> bool:
     is_list = isinstance(value, list) and all(type(number) is int for number in value)
     return is_list and 0 < len(set(value)) == len(value)
+
+
+def _is_limit(value: Any) -> bool:
+    return value is None or (type(value) is int and 1 <= value < 2**31)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
 _REFERENCE_FIELDS = {
@@ -236,11 +243,9 @@ _REFERENCE_FIELDS = {
 }
 _CHANGE_CHECKS: dict[str, Callable[[Any], bool]] = {
     "name": _is_line,
-    "description": lambda value: isinstance(value, str),
-    "difficulty": lambda value: isinstance(value, str),
-    **dict.fromkeys(
-        ("max_steps", "time_limit"),
-        lambda value: value is None or (type(value) is int and 1 <= value < 2**31),
-    ),
-    "actions": _are_actions,
+    "description": _is_text,
+    "difficulty": _is_text,
+    "max_steps": _is_limit,
+    "time_limit": _is_limit,
+    "actions": _is_action_list,
 }

@@ -32,17 +32,16 @@ from gv_engine.scenario.syntax.json_schema import Key, KeyTable
 from gv_engine.scenario.syntax.yaml_parser import NodeBuilder
 
 PARAMETERS = "parameters"
-_LITERAL_KEYS = (PARAMETERS, "map", "maps")
-"""Keys below which `$` is an ordinary character."""
+_LITERAL_KEYS = (PARAMETERS, "map", "maps")  # keys below which `$` is an ordinary character
 _RESERVED = (*Consent.__annotations__, "source", "folder", "scenario")
 """Names that no parameter may have."""
 
 
 class _Kind(NamedTuple):
-    """Python types of a kind of parameter, and the name of the kind in messages."""
+    """Python types of a kind of parameter, and the plural noun for its values in messages."""
 
     types: tuple[type, ...]
-    words: str
+    noun: str
 
 
 _KINDS = {
@@ -73,12 +72,9 @@ PARAMETERS_KEY = Key(
     ),
     nested=_PARAMETER,
 )
-_MAX_EXPRESSION = 200
-"""Maximum length of an expression, in characters."""
-_MAX_NUMBER = 2**53
-"""Largest magnitude of a number in an expression."""
-_INVALID = object()
-"""Placeholder for the value of a parameter whose declaration has an error."""
+_MAX_EXPRESSION = 200  # maximum length of an expression, in characters
+_MAX_NUMBER = 2**53  # largest magnitude of a number in an expression
+_INVALID = object()  # placeholder for the value of a parameter whose declaration has an error
 _SAMPLED = object()
 """Placeholder for the value of a name under `draw`, which is sampled for each level."""
 
@@ -111,25 +107,26 @@ class ScenarioParameter:
         """The values that the parameter may have, as a text for messages."""
         if self.choices:
             return ", ".join(map(str, self.choices))
-        kind = _KINDS[self.kind].words
         low = "" if self.minimum == -math.inf else f" from {self.minimum:g}"
         high = "" if self.maximum == math.inf else f" to {self.maximum:g}"
-        return kind + low + high
+        return _KINDS[self.kind].noun + low + high
 
     @property
     def other_values(self) -> tuple[Any, ...]:
         """Allowed values other than the current one, for tests of the scenario: the bounds of a
         number, or all choices."""
-        bounds = (self.minimum, self.maximum) if self.kind in ("int", "float") else ()
-        whole = int if self.kind == "int" else float
-        values = self.choices or [whole(bound) for bound in bounds if math.isfinite(bound)]
+        values = self.choices
+        if not values and self.kind in ("int", "float"):
+            number = int if self.kind == "int" else float
+            bounds = self.minimum, self.maximum
+            values = tuple(number(bound) for bound in bounds if math.isfinite(bound))
         return tuple(value for value in values if value != self.value)
 
     def find_fault(self, value: Any) -> str:
         """Return an error message if the parameter may not have this value, else ""."""
-        is_allowed = isinstance(value, _KINDS[self.kind].types) and (
-            self.kind == "bool" or not isinstance(value, bool)
-        )
+        is_allowed = isinstance(value, _KINDS[self.kind].types)
+        if isinstance(value, bool) and self.kind != "bool":  # bool is a subclass of int
+            is_allowed = False
         if is_allowed and self.choices:
             is_allowed = value in self.choices
         elif is_allowed and isinstance(value, int | float):
@@ -161,6 +158,8 @@ def apply_settings(
     for name in settings:
         if name not in declared:
             raise _unknown_option_error(name, declared, label)
+    if not declared:
+        return replace(root, value=entries), ()
     builder = NodeBuilder(problems)  # one, so that all substitutions count into its totals
     parameters: dict[str, ScenarioParameter] = {}
     values: dict[str, Any] = dict.fromkeys(_list_sampled_names(entries), _SAMPLED)
@@ -171,14 +170,11 @@ def apply_settings(
             entry = _substitute(node, values, builder)
             parameters[name] = _read_parameter(name, entry, settings, builder)
         values[name] = parameters[name].value if name in parameters else _INVALID
-    if not declared:
-        return replace(root, value=entries), ()
-    whole = {
-        key: node if key in _LITERAL_KEYS else _substitute(node, values, builder)
-        for key, node in entries.items()
-    }
+    for key, node in entries.items():
+        if key not in _LITERAL_KEYS:
+            entries[key] = _substitute(node, values, builder)
     problems.raise_if_any()  # the rest cannot be read
-    return replace(root, value=whole), tuple(parameters.values())
+    return replace(root, value=entries), tuple(parameters.values())
 
 
 def _list_sampled_names(entries: Mapping[str, YamlNode]) -> Iterable[str]:
@@ -192,15 +188,18 @@ def reject_settings(
     """Raise `UnknownOptionError` if any `settings` are given: `scenario` is loaded already, so that
     its parameters can no longer be set."""
     names = [parameter.name for parameter in parameters]
-    for name in settings:
-        if name in names:
-            start = f"{name}={settings[name]!r}: {scenario} is loaded already, with"
-            raise UnknownOptionError([f"{start} its parameters; set it where the name is given"])
-        raise _unknown_option_error(name, names, scenario)
+    for name, value in settings.items():
+        if name not in names:
+            raise _unknown_option_error(name, names, scenario)
+        raise UnknownOptionError(
+            [
+                f"{name}={value!r}: {scenario} is loaded already, with its parameters; set it "
+                f"where the name is given"
+            ]
+        )
 
 
-_STEP_LIMIT = "max_steps"
-"""Option of environments that error messages suggest."""
+_STEP_LIMIT = "max_steps"  # option of environments that error messages suggest
 
 
 def _unknown_option_error(name: str, declared: Iterable[str], label: str) -> UnknownOptionError:
@@ -233,28 +232,44 @@ def _read_parameter(
         kind = fields.optional_text(entries["type"])
         if kind not in _KINDS:
             raise entries["type"].error(f"no type {kind!r}{describe_allowed(kind, _KINDS)}")
-    bounds = {"min": -math.inf, "max": math.inf}
-    for key in bounds.keys() & entries.keys():
-        if kind not in ("int", "float"):
-            raise entries[key].error(f"bounds are for numbers, {name} is of the type {kind}")
-        bounds[key] = fields.number(entries[key])
+    minimum = _read_bound("min", entries, name, kind, -math.inf)
+    maximum = _read_bound("max", entries, name, kind, math.inf)
     choices: tuple[Any, ...] = ()
     if "choices" in entries:
         choices = tuple(item.plain for item in fields.items(entries["choices"]))
     description = fields.optional_text(entries["says"]) if "says" in entries else ""
     parameter = ScenarioParameter(
-        name, kind, default, default, bounds["min"], bounds["max"], choices, description
+        name, kind, default, default, minimum, maximum, choices, description
     )
     if fault := parameter.find_fault(default):
         raise entries["default"].error(f"found {entries['default'].summary}, {fault}")
-    if name not in settings:
-        return parameter
-    place = YamlNode(None, node.path, node.line)
-    value = builder.from_python(settings[name], place).plain
-    if kind == "float" and type(value) is int:
+    if name in settings:
+        return _set_parameter(parameter, settings[name], node, builder)
+    return parameter
+
+
+def _read_bound(
+    key: str, entries: Mapping[str, YamlNode], name: str, kind: str, default: float
+) -> float:
+    """Return the bound `key` of the parameter `name`, `default` if `entries` lack it; raise a
+    `FieldError` if the parameter is of a `kind` other than numbers."""
+    if key not in entries:
+        return default
+    if kind not in ("int", "float"):
+        raise entries[key].error(f"bounds are for numbers, {name} is of the type {kind}")
+    return fields.number(entries[key])
+
+
+def _set_parameter(
+    parameter: ScenarioParameter, setting: Any, node: YamlNode, builder: NodeBuilder
+) -> ScenarioParameter:
+    """Return a copy of `parameter`, which `node` declares, with the value `setting`; raise a
+    `ScenarioError` at once if it does not allow the value, since the rest cannot be read."""
+    value = builder.from_python(setting, YamlNode(None, node.path, node.line)).plain
+    if parameter.kind == "float" and type(value) is int:
         value = float(value)
-    if fault := parameter.find_fault(value):  # the rest cannot be read
-        message = f"{name}={shorten(repr(settings[name]), 60)}: {fault}"
+    if fault := parameter.find_fault(value):
+        message = f"{parameter.name}={shorten(repr(setting), 60)}: {fault}"
         raise builder.problems.error_with(node.error(message))
     return replace(parameter, value=value)
 
@@ -294,27 +309,27 @@ def _substitute_text(node: YamlNode, values: Mapping[str, Any], builder: NodeBui
     """Return a copy of the text `node`, made by `builder`, with `$name` and `$(…)` replaced by
     `values`. If the whole text is one of these, the copy has the value itself, such as an
     integer."""
-    text, pieces, start = node.text, list[str](), 0
-    while (at := text.find("$", start)) >= 0:
-        pieces.append(text[start:at])
-        start = at + 1
+    text, pieces, end = node.text, list[str](), 0
+    while (sign := text.find("$", end)) >= 0:
+        pieces.append(text[end:sign])
+        start = sign + 1
         name = _NAME.match(text, start)
         if name and values.get(name[0]) is not _SAMPLED:
-            value, start = _get_value(node, name[0], values), name.end()
+            value, end = _get_value(node, name[0], values), name.end()
         elif text.startswith("(", start):
-            end = _find_closing(node, text, start)
-            value, start = _evaluate_text(node, text[start + 1 : end], values), end + 1
+            closing = _find_closing(node, text, start)
+            value, end = _evaluate_text(node, text[start + 1 : closing], values), closing + 1
         else:  # `$$`, a sampled name, or a lone sign
             pieces.append("$")
-            start += text.startswith("$", start)
+            end = start + text.startswith("$", start)
             continue
-        if at == 0 and start == len(text):
+        if sign == 0 and end == len(text):
             place = YamlNode(None, node.path, node.line, file=node.file)
             return builder.from_python(value, place)
         pieces.append(str(value))
         builder.count_value(node, 0, len(pieces[-1]))
-    whole = "".join((*pieces, text[start:]))
-    return replace(node, value=whole, text=whole)
+    result = "".join((*pieces, text[end:]))
+    return replace(node, value=result, text=result)
 
 
 def _get_value(node: YamlNode, name: str, values: Mapping[str, Any]) -> Any:
@@ -333,10 +348,13 @@ def _find_closing(node: YamlNode, text: str, start: int) -> int:
     """Return the index of the parenthesis that closes the one at index `start` of `text`; raise
     `FieldError` at `node` if there is none."""
     depth = 0
-    for i in range(start, len(text)):
-        depth += {"(": 1, ")": -1}.get(text[i], 0)
-        if not depth:
-            return i
+    for index in range(start, len(text)):
+        if text[index] == "(":
+            depth += 1
+        elif text[index] == ")":
+            depth -= 1
+        if depth == 0:
+            return index
     hint = "; put it in quotes, as a comma within {…} or […] ends a value"
     raise node.error(f"found {node.summary}, in which a parenthesis is not closed{hint}")
 
@@ -384,24 +402,23 @@ def _evaluate(tree: ast.AST, node: YamlNode, values: Mapping[str, Any]) -> Any:
         case ast.Name(id=name):
             result = _get_value(node, name, values)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            result = _OPERATORS[type(op)](
-                _check_number(evaluate(left)), _check_number(evaluate(right))
-            )
+            a, b = _check_number(evaluate(left)), _check_number(evaluate(right))
+            result = _OPERATORS[type(op)](a, b)
         case ast.UnaryOp(op=op, operand=operand) if type(op) in _OPERATORS:
             result = _OPERATORS[type(op)](evaluate(operand))
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _OPERATORS:
             result = _OPERATORS[type(op)](evaluate(left), evaluate(right))
-        case ast.BoolOp(op=op, values=parts):
-            result = (all if isinstance(op, ast.And) else any)(
-                bool(evaluate(part)) for part in parts
-            )
+        case ast.BoolOp(op=ast.And(), values=operands):
+            result = all(bool(evaluate(operand)) for operand in operands)
+        case ast.BoolOp(values=operands):
+            result = any(bool(evaluate(operand)) for operand in operands)
         case ast.IfExp(test=test, body=body, orelse=other):
             result = evaluate(body) if evaluate(test) else evaluate(other)
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _FUNCTIONS:
             result = _FUNCTIONS[name](*(_check_number(evaluate(part)) for part in args))
         case _:
             raise ValueError(f"{ast.unparse(tree)!r} is no arithmetic")
-    if isinstance(result, int | float) and not abs(result) <= _MAX_NUMBER:
+    if isinstance(result, int | float) and not abs(result) <= _MAX_NUMBER:  # also for NaN
         raise ValueError("the numbers grow too large")
     return result
 

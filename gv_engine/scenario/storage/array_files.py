@@ -23,8 +23,7 @@ _HEADER_READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_hea
 _ZIP_END = struct.Struct("<4s4H2LH")
 """End record of a ZIP file: signature, disk and file counts, size and offset of the directory,
 length of the comment."""
-_ZIP64_LOCATOR_BYTES = 20
-"""Size of the locator record of ZIP64 files, right before the end record."""
+_ZIP64_LOCATOR_BYTES = 20  # size of the locator record of ZIP64 files, right before the end record
 _MAX_DIRECTORY_BYTES = 4096
 """Maximum size of a ZIP directory in bytes; the directory of a snapshot has about a hundred."""
 

@@ -24,7 +24,6 @@ from gv_engine.rules.errors import shorten
 # ---- checks of untrusted text --------------------------------------------------------------------
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-"""Pattern of a scenario's digest."""
 _INVALID_CHARACTERS = re.compile("[\0\ud800-\udc7f\udd00-\udfff]")
 """NUL and lone surrogates, except the surrogates that stand for bytes of file names that are not
 UTF-8."""
@@ -117,7 +116,6 @@ _FILE_KINDS = {
 }
 """Names of everything that is not a regular file, by the type bits of its mode."""
 _DRAFT_PREFIX = ".gv-draft-"
-"""Prefix of the names of drafts."""
 _LINE_START = 8
 """Number of bytes at the start of an incomplete line by which `append_line` recognises its own."""
 

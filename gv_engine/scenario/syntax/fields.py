@@ -28,8 +28,7 @@ _MAX_VIEW_SIDE = 129
 cells."""
 MAX_RADIUS = _MAX_VIEW_SIDE // 2
 """Maximum radius of a view, in cells."""
-_MAX_PROBLEMS = 200
-"""Number of errors after which the reading of a scenario stops."""
+_MAX_PROBLEMS = 200  # number of errors after which the reading of a scenario stops
 
 Value: TypeAlias = "dict[str, YamlNode] | list[YamlNode] | str | bool | int | float | None"
 

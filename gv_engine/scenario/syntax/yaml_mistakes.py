@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 import yaml
 
-from gv_engine.rules.errors import shorten
+from gv_engine.rules.errors import format_count, shorten
 
 _INDENT = re.compile(r"[ \t]*")
 _ENTRY = re.compile(r"(?P<indent> *)(?P<dashes>(?:- +)*)(?P<rest>.*)")
 _KEY = re.compile(r"[^\s#'\"\[{][^#'\"\[{]*?:(\s|$)")
 _BLOCK = re.compile(r":\s*\|\s*$")
-_ENDS = {"flow mapping": "}", "flow sequence": "]"}
+_BRACKETS = {"flow mapping": "}", "flow sequence": "]"}
 
 
 def explain_syntax_error(text: str, error: yaml.MarkedYAMLError) -> tuple[int, str]:
@@ -29,24 +29,19 @@ def explain_syntax_error(text: str, error: yaml.MarkedYAMLError) -> tuple[int, s
             return number, "the line begins with a tab; indent with spaces, not tabs"
     if "quoted scalar" in context and "end of stream" in problem:
         return begin, f"a text in quotes begins here and has no end: {_show(lines, begin)}"
-    for kind, end in _ENDS.items():
+    for kind, bracket in _BRACKETS.items():
         if kind in context and problem.startswith("expected ','"):
-            return _explain_brackets(lines, line, begin, problem, end)
+            return _explain_brackets(lines, line, begin, problem, bracket)
     if "could not find expected ':'" in problem:
         return begin, _explain_missing_colon(lines, begin)
-    if problem.startswith("mapping values"):
-        previous = next((n for n in range(line - 1, 0, -1) if lines[n - 1].strip()), 0)
-        if len(re.findall(r":\s", lines[line - 1])) > 1:
-            hint = "put quotes around a text that has a colon and a space in it"
-            return line, f"found a second colon in {_show(lines, line)}; {hint}"
-        is_item = lines[line - 1].lstrip().startswith("- ")
-        if previous and not is_item and not _KEY.match(_ENTRY.match(lines[previous - 1])["rest"]):  # type: ignore[index]
-            return previous, _explain_missing_colon(lines, previous)
-    if problem.startswith("mapping values") or "expected <block end>" in problem:
+    is_unexpected_mapping = problem.startswith("mapping values")
+    if is_unexpected_mapping and (mistake := _find_colon_mistake(lines, line)):
+        return mistake
+    if is_unexpected_mapping or "expected <block end>" in problem:
         if re.match(r" *-[^-\s]", lines[line - 1]):
             return line, f"put a space after the dash: {_show(lines, line)}"
-        if found := _explain_indentation(lines, line):
-            return line, found
+        if message := _explain_indentation(lines, line):
+            return line, message
     if "cannot start any token" in problem:
         return line, f"{problem}; put quotes around a text that begins with it"
     if "alias" in problem or "alias" in context or "anchor" in context:
@@ -55,29 +50,49 @@ def explain_syntax_error(text: str, error: yaml.MarkedYAMLError) -> tuple[int, s
     return line, f"{context + ', ' if context else ''}{problem}{hint}"
 
 
+def _find_colon_mistake(lines: list[str], line: int) -> tuple[int, str] | None:
+    """Return line number and message for an entry in `line` that YAML does not expect there: it has
+    two colons, or the line above has none; None if neither is so."""
+    if len(re.findall(r":\s", lines[line - 1])) > 1:
+        hint = "put quotes around a text that has a colon and a space in it"
+        return line, f"found a second colon in {_show(lines, line)}; {hint}"
+    previous = next((n for n in range(line - 1, 0, -1) if lines[n - 1].strip()), None)
+    is_item = lines[line - 1].lstrip().startswith("- ")
+    if previous is None or is_item or _KEY.match(_match_entry(lines[previous - 1])["rest"]):
+        return None
+    return previous, _explain_missing_colon(lines, previous)
+
+
 def find_lost_row(text: str) -> tuple[int, str] | None:
     """Return line number and message for the first row of a map that is a comment, as it begins
     with # and is less indented than the first row; None if there is none."""
     lines = text.splitlines()
     for number, line in enumerate(lines, 1):
-        if not _BLOCK.search(line):
-            continue
-        rows: list[str] = []
-        for at, row in enumerate(lines[number:], number + 1):
-            indent = len(row) - len(row.lstrip(" "))
-            first = len(rows[0]) - len(rows[0].lstrip(" ")) if rows else indent
-            if row.strip() and indent < first:
-                mark = row.strip()
-                if mark.startswith("#") and " " not in mark and len(mark) == len(rows[0].strip()):
-                    found = f"found {_count_spaces(indent)} before the row {_show(lines, at)}"
-                    return at, f"{found}, a comment so; expected {first} as before the first row"
-                break
-            rows.append(row)
+        if _BLOCK.search(line) and (lost_row := _find_lost_row_below(lines, number)):
+            return lost_row
     return None
 
 
-def _count_spaces(number: int) -> str:
-    return f"{number} space{'s' * (number != 1)}"
+def _find_lost_row_below(lines: list[str], number: int) -> tuple[int, str] | None:
+    """Return line number and message for the first line after the block that begins in line
+    `number`, if it looks like a row of the block; else None."""
+    first_row = lines[number] if number < len(lines) else ""
+    expected = _indent_of(first_row)
+    for row_number, row in enumerate(lines[number:], number + 1):
+        indent = _indent_of(row)
+        if row.strip() and indent < expected:
+            is_row = " " not in row.strip() and len(row.strip()) == len(first_row.strip())
+            if not (row.lstrip().startswith("#") and is_row):
+                return None
+            found = (
+                f"found {format_count(indent, 'space')} before the row {_show(lines, row_number)}"
+            )
+            return row_number, f"{found}, a comment so; expected {expected} as before the first row"
+    return None
+
+
+def _indent_of(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
 
 
 def _show(lines: list[str], number: int) -> str:
@@ -85,15 +100,16 @@ def _show(lines: list[str], number: int) -> str:
 
 
 def _explain_brackets(
-    lines: list[str], line: int, begin: int, problem: str, end: str
+    lines: list[str], line: int, begin: int, problem: str, bracket: str
 ) -> tuple[int, str]:
-    """Return line and message for a list or mapping in brackets that does not end with `end`."""
+    """Return line and message for a list or mapping that does not end with its closing
+    `bracket`."""
     if line != begin or "stream end" in problem:
-        return begin, f"a bracket opens here that {end!r} does not close: {_show(lines, begin)}"
-    found = problem.rpartition("got ")[2].strip("'<>")
-    if found in ("]", "}"):
-        return line, f"found {found!r} where {end!r} closes the bracket: {_show(lines, line)}"
-    return line, f"found {found!r}, expected ',' between entries or {end!r}: {_show(lines, line)}"
+        return begin, f"a bracket opens here that {bracket!r} does not close: {_show(lines, begin)}"
+    token, shown = problem.rpartition("got ")[2].strip("'<>"), _show(lines, line)
+    if token in ("]", "}"):
+        return line, f"found {token!r} where {bracket!r} closes the bracket: {shown}"
+    return line, f"found {token!r}, expected ',' between entries or {bracket!r}: {shown}"
 
 
 def _explain_missing_colon(lines: list[str], number: int) -> str:
@@ -108,11 +124,10 @@ def _explain_missing_colon(lines: list[str], number: int) -> str:
     return f"found {_show(lines, number)}, which lacks {lacks}: `{fix}`"
 
 
-def _starts(line: str) -> Iterator[tuple[str, int]]:
+def _iter_starts(line: str) -> Iterator[tuple[str, int]]:
     """Yield (kind, column) of the list entries and the key that begin in a line; kinds are "-" and
     "key"."""
-    match = _ENTRY.match(line)
-    assert match
+    match = _match_entry(line)
     for dash in re.finditer("-", match["dashes"]):
         yield "-", len(match["indent"]) + dash.start()
     if match["rest"] == "-":
@@ -121,21 +136,30 @@ def _starts(line: str) -> Iterator[tuple[str, int]]:
         yield "key", match.start("rest")
 
 
+def _match_entry(line: str) -> re.Match[str]:
+    match = _ENTRY.match(line)
+    assert match  # all of its parts may be empty
+    return match
+
+
 def _explain_indentation(lines: list[str], number: int) -> str:
     """Return the message for line `number` if entries of its kind above begin in other columns than
     it does; "" if that is not its mistake."""
-    own = next(_starts(lines[number - 1]), None)
-    if own is None:
+    start = next(_iter_starts(lines[number - 1]), None)
+    if start is None:
         return ""
-    kind, column = own
-    above: dict[int, int] = {}  # nearest line by column, of the blocks that are open
-    for k in range(1, number):
-        if starts := [*_starts(lines[k - 1])]:
-            above = {at: n for at, n in above.items() if at <= starts[0][1]}
-            above |= {at: k for each, at in starts if each == kind}
-    if not above or column in above:
+    kind, column = start
+    lines_by_column: dict[int, int] = {}  # nearest line above, of the blocks that are open
+    for above in range(1, number):
+        if starts := [*_iter_starts(lines[above - 1])]:
+            first_column = starts[0][1]
+            lines_by_column = {c: n for c, n in lines_by_column.items() if c <= first_column}
+            lines_by_column |= {c: above for other_kind, c in starts if other_kind == kind}
+    if not lines_by_column or column in lines_by_column:
         return ""
-    distance = min(abs(at - column) for at in above)
-    near = sorted(at for at in above if abs(at - column) == distance)
-    places = " or ".join(f"{at} as in line {above[at]}" for at in near)
-    return f"found {_count_spaces(column)} before {_show(lines, number)}, expected {places}"
+    distance = min(abs(other - column) for other in lines_by_column)
+    nearest = sorted(other for other in lines_by_column if abs(other - column) == distance)
+    expected = " or ".join(f"{other} as in line {lines_by_column[other]}" for other in nearest)
+    return (
+        f"found {format_count(column, 'space')} before {_show(lines, number)}, expected {expected}"
+    )

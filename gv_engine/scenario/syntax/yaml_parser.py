@@ -16,18 +16,14 @@ from gv_engine.rules.errors import ScenarioError
 from gv_engine.scenario.syntax.fields import ErrorCollector, FieldError, YamlNode, mapping
 from gv_engine.scenario.syntax.yaml_mistakes import explain_syntax_error, find_lost_row
 
-_MAX_VALUES = 50_000
-"""Maximum number of values of a scenario, including those of YAML aliases."""
+_MAX_VALUES = 50_000  # maximum number of values of a scenario, including those of YAML aliases
 _MAX_CHARACTERS = 2**21
 """Maximum number of characters of all values, including those of YAML aliases."""
-_MAX_NUMBER_LENGTH = 1000
-"""Maximum number of characters of a number."""
+_MAX_NUMBER_LENGTH = 1000  # maximum number of characters of a number
 _MAX_DEPTH = 50
-"""Maximum depth of nested mappings and lists."""
 _MAX_KEY, _MAX_PATH = 200, 1000
 """Maximum number of characters of a key, and of a whole key path, which each value stores."""
-_MAX_CACHED_BYTES = 65_536
-"""Size of the files up to which parsed YAML is cached."""
+_MAX_CACHED_BYTES = 65_536  # size of the files up to which parsed YAML is cached
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the fast one, if built
 _MAX_SLOW_CHARACTERS = 20_000
 """Length of a text up to which a syntax error is parsed again by the slow loader, for its better
@@ -64,18 +60,17 @@ def _parse_valid_yaml(raw: bytes) -> YamlNode | None:
 def _parse_yaml(raw: bytes, problems: ErrorCollector) -> YamlNode:
     """Return the mapping in `raw` as `parse_yaml` does, without its cache."""
     builder, root = NodeBuilder(problems), YamlNode(None, line=1)
-    before = len(problems)
+    num_problems = len(problems)
     text = decode_utf8(raw)
     tree = _compose(text)
-    if lost := find_lost_row(text):
-        line, message = lost
+    if lost_row := find_lost_row(text):
+        line, message = lost_row
         raise YamlNode(None, line=line).error(message)
-    if tree is not None:
-        root = builder.from_yaml(tree, root)
-    if len(problems) - before > builder.duplicate_keys:
-        problems.raise_if_any()
     if tree is None:
         raise root.error("the file is empty; `gv-engine new cave` writes one to begin with")
+    root = builder.from_yaml(tree, root)
+    if len(problems) - num_problems > builder.duplicate_keys:
+        problems.raise_if_any()
     mapping(root)
     return root
 
@@ -171,23 +166,25 @@ class NodeBuilder:
     def __init__(self, problems: ErrorCollector) -> None:
         self.problems = problems
         self.duplicate_keys = 0
-        self._values = self._characters = 0
+        self._num_values = self._num_characters = 0
 
-    def count_value(self, node: YamlNode, depth: int, characters: int = 0) -> None:
-        """Add the value `node` and its number of `characters` to the document's totals; raise
+    def count_value(self, node: YamlNode, depth: int, num_characters: int = 0) -> None:
+        """Add the value `node` and its number of characters to the document's totals; raise
         `FieldError` if a total or the nesting level `depth` exceeds its limit. The error of a total
         has a message only the first time."""
         # aliases can make a short file huge or endless
-        self._values += 1
-        self._characters += characters
+        self._num_values += 1
+        self._num_characters += num_characters
         if depth > _MAX_DEPTH:
             raise node.error(f"nested deeper than {_MAX_DEPTH} levels; does it contain itself?")
-        if self._values > _MAX_VALUES:
-            first = self._values == _MAX_VALUES + 1
-            raise node.error(f"more than {_MAX_VALUES} values, with those of aliases" * first)
-        if self._characters > _MAX_CHARACTERS:
-            first = self._characters - characters <= _MAX_CHARACTERS
-            raise node.error(f"more than {_MAX_CHARACTERS:,} characters, with aliases" * first)
+        if self._num_values > _MAX_VALUES:
+            is_first = self._num_values == _MAX_VALUES + 1
+            message = f"more than {_MAX_VALUES} values, with those of aliases"
+            raise node.error(message if is_first else "")
+        if self._num_characters > _MAX_CHARACTERS:
+            is_first = self._num_characters - num_characters <= _MAX_CHARACTERS
+            message = f"more than {_MAX_CHARACTERS:,} characters, with aliases"
+            raise node.error(message if is_first else "")
 
     def _make_value_node(self, at: YamlNode, key: str, line: int | None = None) -> YamlNode:
         """Return an empty node for the value of `key` in the mapping `at`, with line number `line`,
@@ -196,7 +193,7 @@ class NodeBuilder:
         if len(key) > _MAX_KEY or len(path) > _MAX_PATH:
             message = f"a key of more than {_MAX_KEY} characters, or {_MAX_PATH} with its path"
             raise FieldError(YamlNode(None, at.path[:_MAX_KEY], line), message)
-        self._characters += len(key)
+        self._num_characters += len(key)
         return YamlNode(None, path, line)
 
     def from_yaml(self, tree: yaml.Node, at: YamlNode, depth: int = 0) -> YamlNode:
@@ -209,22 +206,21 @@ class NodeBuilder:
             return YamlNode(self._read_entries(tree, at, depth), at.path, at.line)
         if isinstance(tree, yaml.SequenceNode):
             nodes = []
-            for number, item in enumerate(tree.value):
-                place = YamlNode(None, f"{at.path}[{number}]", item.start_mark.line + 1)
+            for index, item in enumerate(tree.value):
+                item_at = YamlNode(None, f"{at.path}[{index}]", item.start_mark.line + 1)
                 with self.problems.collect():
-                    nodes.append(self.from_yaml(item, place, depth + 1))
+                    nodes.append(self.from_yaml(item, item_at, depth + 1))
             return YamlNode(nodes, at.path, at.line)
         assert isinstance(tree, yaml.ScalarNode)
-        block = tree.style == "|"
-        rows = tree.start_mark.line + (2 if block else 1)
-        several = tree.end_mark.line > tree.start_mark.line
+        is_block = tree.style == "|"
+        has_line_breaks = tree.end_mark.line > tree.start_mark.line
         return YamlNode(
             tree.value if tree.style else _resolve_scalar(tree.value),
             at.path,
             at.line,
             text=tree.value,
-            first_row=rows if block else None,
-            folded=several and not block,
+            first_row=tree.start_mark.line + 2 if is_block else None,
+            folded=has_line_breaks and not is_block,
         )
 
     def _read_entries(
@@ -239,33 +235,42 @@ class NodeBuilder:
         for key, value in tree.value:
             line = key.start_mark.line + 1
             if key.tag == "tag:yaml.org,2002:merge":
-                for other in value.value if isinstance(value, yaml.SequenceNode) else [value]:
-                    place = YamlNode(None, _join_path(at.path, "<<"), line)
-                    if not isinstance(other, yaml.MappingNode):
-                        raise place.error("only mappings can be merged with <<")
-                    self.count_value(place, depth)
-                    for name, node in self._read_entries(other, at, depth + 1).items():
-                        merged.setdefault(name, node)
-                continue
-            if not isinstance(key, yaml.ScalarNode):
+                for name, node in self._read_merged(value, at, line, depth).items():
+                    merged.setdefault(name, node)
+            elif not isinstance(key, yaml.ScalarNode):
                 self.problems.add(YamlNode(None, at.path, line), "keys must be single words")
-                continue
-            if tree.flow_style and ":" in key.value and not (key.style or value.value):
+            elif tree.flow_style and ":" in key.value and not (key.style or value.value):
                 name, _, rest = key.value.partition(":")
-                error = YamlNode(None, at.path, line)
-                self.problems.add(error, f"put a space after the colon: {name}: {rest}")
-                continue
-            place = self._make_value_node(at, key.value, line)
-            if key.value in entries:
-                self.duplicate_keys += 1
-                self.problems.add(
-                    place, f"the key stands here a second time, first in line {lines[key.value]}"
-                )
-                continue
-            lines[key.value] = line
-            with self.problems.collect():
-                entries[key.value] = self.from_yaml(value, place, depth + 1)
+                fault = f"put a space after the colon: {name}: {rest}"
+                self.problems.add(YamlNode(None, at.path, line), fault)
+            else:
+                node = self._make_value_node(at, key.value, line)
+                if key.value in entries:
+                    self.duplicate_keys += 1
+                    first_line = lines[key.value]
+                    fault = f"the key stands here a second time, first in line {first_line}"
+                    self.problems.add(node, fault)
+                    continue
+                lines[key.value] = line
+                with self.problems.collect():
+                    entries[key.value] = self.from_yaml(value, node, depth + 1)
         return merged | entries
+
+    def _read_merged(
+        self, tree: yaml.Node, at: YamlNode, line: int, depth: int
+    ) -> dict[str, YamlNode]:
+        """Return the entries that `tree`, the value of a key `<<` in `line` of the mapping `at`,
+        merges into the mapping: those of a mapping, or of a list of mappings, the first of which
+        wins."""
+        merged: dict[str, YamlNode] = {}
+        for other in tree.value if isinstance(tree, yaml.SequenceNode) else [tree]:
+            node = YamlNode(None, _join_path(at.path, "<<"), line)
+            if not isinstance(other, yaml.MappingNode):
+                raise node.error("only mappings can be merged with <<")
+            self.count_value(node, depth)
+            for name, entry in self._read_entries(other, at, depth + 1).items():
+                merged.setdefault(name, entry)
+        return merged
 
     def from_python(self, data: Any, at: YamlNode, depth: int = 0) -> YamlNode:
         """Return the scenario node for the Python value `data`; the node `at` gives its path, and
@@ -279,15 +284,15 @@ class NodeBuilder:
                 with self.problems.collect():
                     if isinstance(key, bool) or not isinstance(key, str | int):
                         raise at.error(f"found the key {key!r}, expected a text")
-                    place = self._make_value_node(at, str(key))
-                    entries[str(key)] = self.from_python(value, place, depth + 1)
+                    node = self._make_value_node(at, str(key))
+                    entries[str(key)] = self.from_python(value, node, depth + 1)
             return YamlNode(entries, at.path)
         if isinstance(data, list | tuple):
             nodes = []
-            for number, item in enumerate(data):
+            for index, item in enumerate(data):
                 with self.problems.collect():
-                    place = YamlNode(None, f"{at.path}[{number}]")
-                    nodes.append(self.from_python(item, place, depth + 1))
+                    item_at = YamlNode(None, f"{at.path}[{index}]")
+                    nodes.append(self.from_python(item, item_at, depth + 1))
             return YamlNode(nodes, at.path)
         if data is None or isinstance(data, str | bool | int | float):
             return YamlNode(data, at.path, text="" if data is None else str(data))
