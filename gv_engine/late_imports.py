@@ -95,5 +95,5 @@ CELL_RENDERER = "gv_engine.play.ui.drawing.sprites:render_cells"
 KEY_READER = "gv_engine.play.ui.input.bindings:check_action_key"
 """Function that reads the key of a custom action."""
 
-SCENARIO_BUILDER = "gv_engine.scenario.building:build_scenario"
+SCENARIO_BUILDER = "gv_engine.scenario.mixture:build_scenario"
 """Function that builds a grid scenario from its document."""

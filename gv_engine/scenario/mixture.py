@@ -1,4 +1,5 @@
-"""Mixtures: scenarios that are weighted lists of scenarios; each reset samples one of them.
+"""Builder of grid scenarios, and mixtures: weighted lists of scenarios, of which each reset samples
+one.
 
 name: keys-and-obstacles
 action_space: [MOVE_FORWARD, TURN_LEFT, TURN_RIGHT, ACTUATE, PICK_N_DROP]
@@ -10,21 +11,34 @@ mixture:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from components.core import Color
 from gv_engine.rules.errors import ScenarioError, TrustError, shorten
 from gv_engine.rules.objects import COLORS, TERRAIN, ObjectType
-from gv_engine.scenario.documents.document import FILE_KEYS, MAX_SCENARIO_BYTES, Document
+from gv_engine.scenario.documents.document import (
+    FILE_KEYS,
+    MAX_SCENARIO_BYTES,
+    Document,
+    read_file,
+)
 from gv_engine.scenario.levels.packs import no_file_message
-from gv_engine.scenario.library import ScenarioRef
+from gv_engine.scenario.library import ScenarioRef, find_ref
 from gv_engine.scenario.memory.layout import Layout
 from gv_engine.scenario.plugin import list_playable_scenarios
 from gv_engine.scenario.readers.actions import ACTIONS_OF_ALL
-from gv_engine.scenario.readers.grid_reader import SHARED_KEYS, STEP_LIMIT, TopLevelReader
+from gv_engine.scenario.readers.grid_reader import (
+    SHARED_KEYS,
+    STEP_LIMIT,
+    GridReader,
+    TopLevelReader,
+)
 from gv_engine.scenario.readers.resolver import TypeIds
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.storage.files import format_bytes, path_exists
@@ -77,71 +91,83 @@ MIXTURE_KEYS: KeyTable = {
 }
 """Keys of mixtures."""
 
-ReadScenario = Callable[[Document, TypeIds], Scenario]
-FindDocument = Callable[[Document | str | Path, Document, Mapping[str, Any]], Document]
-
 
 def is_mixture(document: Document) -> bool:
     """Return True if a document describes a mixture."""
     return isinstance(document.root.value, dict) and MIXTURE in document.root.value
 
 
+def build_scenario(
+    document: Document,
+    changes: Mapping[str, Any] = MappingProxyType({}),
+    members: tuple[Scenario, ...] = (),
+    numbering: TypeIds | None = None,
+) -> Scenario:
+    """Return the scenario of a parsed file, with the attributes in `changes` replaced. `members`
+    (of a mixture) and `numbering` (of object types) are read if not given."""
+    if is_mixture(document):
+        arguments = MixtureReader(document).read_fields(members)
+    else:
+        numbering = numbering or TypeIds.assign([document])
+        arguments = {**GridReader(document, numbering).read_fields(), "numbering": numbering}
+    scenario = Scenario(document=document, **arguments)
+    return scenario.with_(**changes) if changes else scenario
+
+
+class Member(NamedTuple):
+    """Entry of a mixture: its node, scenario and sampling weight."""
+
+    node: YamlNode
+    scenario: Scenario
+    weight: float
+
+
 class MixtureReader(TopLevelReader):
-    """Reader of a mixture's document; collects all errors.
+    """Reader of a mixture's document; collects all errors."""
 
-    Args:
-        document: document of the mixture.
-        find: function that returns the document of a member, given its nested document, or its name
-            or path as `gv_engine.scenario.library.find_ref` takes it.
-        read: function that reads a scenario from its document and the shared numbering.
-    """
-
-    def __init__(self, document: Document, find: FindDocument, read: ReadScenario) -> None:
-        """Read the mixture in `document`; `find` returns the document of a member scenario, and
-        `read` the scenario of a document."""
+    def __init__(self, document: Document) -> None:
         super().__init__(document)
-        self.find = find
-        self.read = read
-        self.named: dict[str, Document] = {}
-        self.num_bytes = 0
+        self.documents_by_name: dict[str, Document] = {}
+        self.num_bytes = 0  # of all files of members
 
-    def read_fields(self, members: tuple[Scenario, ...]) -> dict[str, Any]:
-        """Return the keyword arguments for the `Scenario` of the mixture. `members` has its
-        scenarios if they were loaded before, else (). Raise a ScenarioError with all errors."""
+    def read_fields(self, scenarios: tuple[Scenario, ...]) -> dict[str, Any]:
+        """Return the keyword arguments for the `Scenario` of the mixture. `scenarios` are those of
+        its members if they were loaded before, else (). Raise a ScenarioError with all errors."""
         self.entries = fields.read_fields(
             self.problems, self.document.root, MIXTURE_KEYS, FILE_KEYS
         )
-        read = self.key(MIXTURE, lambda node: self.read_members(node, members), [])
+        read_members = partial(self.read_members, scenarios=scenarios)
+        members = self.key(MIXTURE, read_members, list[Member]())
         changes: dict[str, Any] = {}
-        if limit := self.key("max_steps", STEP_LIMIT.read, None):
-            changes["max_steps"] = limit
-        own = {own.name: own for _, scenario, _ in reversed(read) for own in scenario.own_actions}
-        actions, own_actions = self.read_actions((), own.values())
+        if max_steps := self.key("max_steps", STEP_LIMIT.read, None):
+            changes["max_steps"] = max_steps
+        known = {own.name: own for m in reversed(members) for own in m.scenario.own_actions}
+        actions, own_actions = self.read_actions((), known.values())
         if actions:
             changes["actions"] = actions
-        name = self.document.default_name if self.document.source else "mixture"
-        described = self.read_texts(name)
+        texts = self.read_texts(self.document.default_name if self.document.source else "mixture")
         self.problems.raise_if_any()
-        self.check_compatibility(read, own_actions="actions" in changes)
+        self.check_compatibility(members, sets_actions=bool(actions))
         self.problems.raise_if_any()
-        changes["layout"] = self.make_layout([scenario for _, scenario, _ in read])
+        changes["layout"] = self.make_layout([member.scenario for member in members])
         self.problems.raise_if_any()
-        mixed = tuple(scenario.with_(**changes) for _, scenario, _ in read)
-        whole = {**described, **_merge_fields(mixed), "weights": tuple(w for _, _, w in read)}
-        whole["warnings"] += self.list_warnings(mixed)
-        whole["own_actions"] = own_actions if actions else whole["own_actions"]
-        return whole
+        mixed = tuple(member.scenario.with_(**changes) for member in members)
+        merged = {**texts, **_merge_fields(mixed)}
+        merged["weights"] = tuple(member.weight for member in members)
+        merged["warnings"] += self.list_warnings(mixed)
+        if actions:
+            merged["own_actions"] = own_actions
+        return merged
 
-    def read_members(
-        self, node: YamlNode, members: tuple[Scenario, ...]
-    ) -> list[tuple[YamlNode, Scenario, float]]:
-        """Return (node, scenario, weight) of each valid entry of the mixture's list in `node`.
-        `members` has the scenarios if they were loaded before, else ()."""
-        listed = fields.items(node)
-        if not 1 <= len(listed) <= _MAX_MEMBERS:
+    def read_members(self, node: YamlNode, scenarios: tuple[Scenario, ...]) -> list[Member]:
+        """Return the valid entries of the mixture's list in `node`. `scenarios` are those of the
+        members if they were loaded before, else ()."""
+        items = fields.items(node)
+        if not 1 <= len(items) <= _MAX_MEMBERS:
             raise node.error(f"found {node.summary}, expected 1 to {_MAX_MEMBERS} scenarios")
-        entries_read = []
-        for item in listed:
+        weighted_items: list[tuple[YamlNode, float]] = []
+        documents: list[tuple[YamlNode, Document]] = []
+        for item in items:
             with self.problems.collect():
                 entries = {"scenario": item}
                 if isinstance(item.value, dict):
@@ -150,50 +176,66 @@ class MixtureReader(TopLevelReader):
                     raise item.error("the scenario is missing: {scenario: …, weight: …}")
                 # an error here is added at once, so that errors in the scenario are reported, too
                 weight = self.problems.read_key(entries, "weight", _MEMBER["weight"].read, 1.0)
-                document = None if members else self.load_document_once(entries)
-                entries_read.append((item, entries["scenario"], document, weight))
-        documents = {id(document): document for _, _, document, _ in entries_read if document}
-        numbering = TypeIds.assign([*documents.values()])
-        read: dict[int, Scenario] = {}
-        for _, node, document, _ in entries_read:
-            if document and id(document) not in read:
-                with self.problems.collect(), self.report_errors_at(node):
-                    read[id(document)] = self.read(document, numbering)
+                if not scenarios:
+                    document = self.load_document_once(entries)
+                    documents.append((entries["scenario"], document))
+                weighted_items.append((item, weight))
+        members = scenarios or self.build_members(documents)
         return [
-            (item, members[position] if members else read[id(document)], weight)
-            for position, (item, _, document, weight) in enumerate(entries_read)
-            if members or id(document) in read
+            Member(item, scenario, weight)
+            for (item, weight), scenario in zip(weighted_items, members, strict=True)
+            if scenario
         ]
+
+    def build_members(
+        self, documents: Sequence[tuple[YamlNode, Document]]
+    ) -> list[Scenario | None]:
+        """Return the scenario of each document, None after errors, which are reported at the nodes;
+        a document that is listed several times has one scenario."""
+        different = {id(document): document for _, document in documents}
+        numbering = TypeIds.assign([*different.values()])
+        built: dict[int, Scenario] = {}
+        for node, document in documents:
+            if id(document) not in built:
+                with self.problems.collect(), self.report_errors_at(node):
+                    built[id(document)] = build_scenario(document, numbering=numbering)
+        return [built.get(id(document)) for _, document in documents]
 
     def load_document_once(self, entries: Mapping[str, YamlNode]) -> Document:
         """Return the document of the member scenario that `entries` describes; a scenario that
         several entries name without parameters is read only once."""
         node = entries["scenario"]
         settings = fields.mapping(entries["set"]) if "set" in entries else {}
-        plain = {name: value.plain for name, value in settings.items()}
-        if isinstance(node.value, dict) or settings:
-            return self.load_document(node, plain)
-        if node.text not in self.named:
-            self.named[node.text] = self.load_document(node, plain)
-        return self.named[node.text]
+        values = {name: value.plain for name, value in settings.items()}
+        if isinstance(node.value, dict) or values:
+            return self.load_document(node, values)
+        if node.text not in self.documents_by_name:
+            self.documents_by_name[node.text] = self.load_document(node, values)
+        return self.documents_by_name[node.text]
 
     def load_document(self, node: YamlNode, settings: Mapping[str, Any]) -> Document:
         """Return the document of a member scenario, given in `node` by name, by relative path, or
         in full; `settings` are values of its parameters."""
         if self.num_bytes > _MAX_MEMBER_BYTES:
-            raise FieldError(node, "")
-        source: Document | str | Path
+            raise FieldError(node, "")  # reported before
         if isinstance(node.value, dict):
-            source = self.document.nested(node, settings)
+            document = self.document.nested(node, settings)
+            with self.report_errors_at(node):
+                _require_mixable(document, document.label)
         else:
-            source = fields.text(node)
+            source: str | Path = fields.text(node)
             if self.document.trust.can_name_files(self.document.folder):
                 file = self.document.folder / source
                 source = file if path_exists(ScenarioRef.parse(file).file) else source
             elif source not in list_playable_scenarios():
-                raise node.error(no_file_message(source))
-        with self.report_errors_at(node):
-            document = self.find(source, self.document, settings)
+                raise node.error(no_file_message(str(source)))
+            with self.report_errors_at(node):
+                ref = find_ref(source, list_playable_scenarios())
+                trust = self.document.trust.for_member(
+                    ref.file, self.document.folder, self.document.label
+                )
+                document = read_file(ref, trust, settings)
+                _require_mixable(document, str(source))
         self.num_bytes += document.num_bytes
         if self.num_bytes > _MAX_MEMBER_BYTES:
             limit = format_bytes(_MAX_MEMBER_BYTES)
@@ -210,102 +252,108 @@ class MixtureReader(TopLevelReader):
         except ScenarioError as error:
             for problem in error.problems:
                 self.problems.add(node, problem)
-            raise (UntrustedCodeError if isinstance(error, TrustError) else FieldError)(
-                node, ""
-            ) from None
+            error_class = UntrustedCodeError if isinstance(error, TrustError) else FieldError
+            raise error_class(node, "") from None
 
-    def check_compatibility(
-        self, read: Sequence[tuple[YamlNode, Scenario, float]], own_actions: bool
-    ) -> None:
+    def check_compatibility(self, members: Sequence[Member], sets_actions: bool) -> None:
         """Report an error for each member scenario whose view area, actions, agents or class
-        `Mission` differ from the others. `read` has (node, scenario, weight) triples; with
-        `own_actions` the mixture sets the actions, so that those of the members may differ."""
-        _, first, _ = read[0]
-        for node, scenario, _ in read[1:]:
-            if scenario.area != first.area:
+        `Mission` differ from the others; with `sets_actions` the mixture sets the actions, so that
+        those of the members may differ."""
+        first = members[0].scenario
+        for node, scenario, _ in members[1:]:
+            for difference in _iter_differences(scenario, first, sets_actions):
+                self.problems.add(node, difference)
+        largest = _find_largest_member([member.scenario for member in members])
+        for node, scenario, _ in members:
+            if difference := _describe_agent_difference(scenario, largest):
                 self.problems.add(
                     node,
-                    f"{scenario.name} observes the area {scenario.area}, {first.name} "
-                    f"{first.area}; all scenarios of a mixture need the same",
+                    f"{difference}; all scenarios of a mixture need the same agents or the first "
+                    f"of them, of the same colours and components",
                 )
-            if scenario.state_numbers != first.state_numbers:
+        with_mission = [member for member in members if member.scenario.layout.mission]
+        for node, scenario, _ in with_mission[1:]:
+            first = with_mission[0].scenario
+            if scenario.layout.mission is not first.layout.mission:
                 self.problems.add(
                     node,
-                    f"{scenario.name} observes another state than {first.name}: "
-                    f"{_list_numbers(scenario)}, not {_list_numbers(first)}; all scenarios of a "
-                    f"mixture need the same under `observation`",
-                )
-            if scenario.layout.world_components != first.layout.world_components:
-                self.problems.add(
-                    node,
-                    f"{scenario.name} and {first.name} have other components under `world`, or "
-                    f"other values; all scenarios of a mixture need the same",
-                )
-            if not own_actions and scenario.actions != first.actions:
-                ours, theirs = (", ".join(each.action_names) for each in (scenario, first))
-                self.problems.add(
-                    node,
-                    f"{scenario.name} has the actions {ours}, and {first.name} {theirs}; give an "
-                    f"action_space beside `mixture`, for all of them",
-                )
-
-        largest = _find_largest_member([scenario for _, scenario, _ in read])
-        for node, scenario, _ in read:
-            if differs := _describe_agent_difference(scenario, largest):
-                self.problems.add(
-                    node,
-                    f"{differs}; all scenarios of a mixture need the same agents or the first of "
-                    f"them, of the same colours and components",
-                )
-
-        asking = [(node, member) for node, member, _ in read if member.layout.mission]
-        for node, scenario in asking[1:]:
-            if scenario.layout.mission is not asking[0][1].layout.mission:
-                self.problems.add(
-                    node,
-                    f"{scenario.name} has another class Mission than {asking[0][1].name}; all "
+                    f"{scenario.name} has another class Mission than {first.name}; all "
                     f"scenarios of a mixture that have missions need the same",
                 )
 
     def list_warnings(self, members: Sequence[Scenario]) -> tuple[str, ...]:
         """Return a warning if some members define success and others do not, so that the mixture
         cannot report success; else ()."""
-        telling, silent = (
-            shorten(", ".join(m.name for m in members if m.tells_success is tells), 200)
-            for tells in (True, False)
-        )
+        telling = ", ".join(member.name for member in members if member.tells_success)
+        silent = ", ".join(member.name for member in members if not member.tells_success)
         if not (telling and silent):
             return ()
         message = (
-            f"there is no `success`, as {telling} has a success_function and {silent} has none; "
-            f"give all members one"
+            f"there is no `success`, as {shorten(telling, 200)} has a success_function and "
+            f"{shorten(silent, 200)} has none; give all members one"
         )
         return (fields.format_message(self.document.label, self.entries[MIXTURE], message),)
 
     def make_layout(self, members: Sequence[Scenario]) -> Layout:
         """Return a layout (sizes and columns of the world's arrays) that fits all members: the
         largest sizes, all components and all object types."""
+        layouts = [scenario.layout for scenario in members]
         columns: dict[str, type] = {}
         types: dict[int, ObjectType] = {}
-        for layout in (scenario.layout for scenario in members):
+        for layout in layouts:
             types |= {kind.index: kind for kind in layout.types}
             for cls in layout.components:
                 self.add_column(columns, cls, self.entries[MIXTURE])
         largest = _find_largest_member(members).layout
-        terrain = sum(kind.layer == TERRAIN for kind in types.values())
-        layouts = [scenario.layout for scenario in members]
-        others = [each.capacity - each.agents - len(each.terrain) for each in layouts]
+        num_terrain = sum(kind.layer == TERRAIN for kind in types.values())
+        num_others = max(each.capacity - each.agents - len(each.terrain) for each in layouts)
         return Layout(
-            max(scenario.layout.height for scenario in members),
-            max(scenario.layout.width for scenario in members),
-            largest.agents + terrain + max(others),
+            max(layout.height for layout in layouts),
+            max(layout.width for layout in layouts),
+            largest.agents + num_terrain + num_others,
             tuple(columns.values()),
             tuple(types[index] for index in sorted(types)),
-            max(scenario.layout.drawn for scenario in members),
+            max(layout.drawn for layout in layouts),
             largest.bodies,
-            any(scenario.layout.agents < largest.agents for scenario in members),
+            any(layout.agents < largest.agents for layout in layouts),
             largest.world_components,
         )
+
+
+def _iter_differences(scenario: Scenario, first: Scenario, sets_actions: bool) -> Iterator[str]:
+    """Yield an error message for each way in which `scenario` does not fit the mixture's `first`
+    one: its view area, state vector, world components, and actions unless `sets_actions`."""
+    if scenario.area != first.area:
+        yield (
+            f"{scenario.name} observes the area {scenario.area}, {first.name} "
+            f"{first.area}; all scenarios of a mixture need the same"
+        )
+    if scenario.state_numbers != first.state_numbers:
+        yield (
+            f"{scenario.name} observes another state than {first.name}: "
+            f"{_list_numbers(scenario)}, not {_list_numbers(first)}; all scenarios of a "
+            f"mixture need the same under `observation`"
+        )
+    if scenario.layout.world_components != first.layout.world_components:
+        yield (
+            f"{scenario.name} and {first.name} have other components under `world`, or "
+            f"other values; all scenarios of a mixture need the same"
+        )
+    if scenario.actions != first.actions and not sets_actions:
+        names, first_names = ", ".join(scenario.action_names), ", ".join(first.action_names)
+        yield (
+            f"{scenario.name} has the actions {names}, and {first.name} {first_names}; give an "
+            f"action_space beside `mixture`, for all of them"
+        )
+
+
+def _require_mixable(document: Document, label: str) -> None:
+    """Raise a ScenarioError if a document, called `label`, is of another domain or a mixture."""
+    if document.domain != Scenario.domain:
+        fault = f"of the domain {document.domain}, which cannot be mixed"
+        raise ScenarioError([f"{label} is {fault}; members of mixtures are grids"])
+    if is_mixture(document):
+        raise ScenarioError([f"{document.label} is a mixture itself; list its members instead"])
 
 
 def _list_numbers(scenario: Scenario) -> str:
@@ -321,19 +369,19 @@ def _describe_agent_difference(scenario: Scenario, largest: Scenario) -> str:
     """Return a text about the first agent of `scenario` that differs from the agent of the same
     index in `largest`, the member with the most agents; "" if none differs. A single agent may have
     another name, and fewer components."""
-    ours = scenario.agent_group.names
-    theirs = largest.agent_group.names[: len(ours)]
-    joins = len(ours) == 1 < largest.layout.agents
-    if ours != theirs and not joins:
-        all_theirs = ", ".join(largest.agent_group.names)
-        return f"{scenario.name} has the agents {', '.join(ours)}, and {largest.name} {all_theirs}"
-    bodies = zip(ours, scenario.layout.bodies, largest.layout.bodies, strict=False)
-    for name, body, other_body in bodies:
-        own, other = dict(body), dict(other_body)
-        for cls in own if joins else own | other:
-            if own.get(cls) != other.get(cls):
-                actual, expected = _describe_component(cls, own), _describe_component(cls, other)
-                return f"{name} has {actual} in {scenario.name}, and {expected} in {largest.name}"
+    names = scenario.agent_group.names
+    expected_names = largest.agent_group.names[: len(names)]
+    is_single = len(names) == 1 < largest.layout.agents
+    if names != expected_names and not is_single:
+        all_names = ", ".join(largest.agent_group.names)
+        return f"{scenario.name} has the agents {', '.join(names)}, and {largest.name} {all_names}"
+    bodies = zip(names, scenario.layout.bodies, largest.layout.bodies, strict=False)
+    for name, parts, expected_parts in bodies:
+        own, expected = dict(parts), dict(expected_parts)
+        for cls in own if is_single else own | expected:
+            if own.get(cls) != expected.get(cls):
+                found, wanted = _describe_component(cls, own), _describe_component(cls, expected)
+                return f"{name} has {found} in {scenario.name}, and {wanted} in {largest.name}"
     return ""
 
 
@@ -346,26 +394,31 @@ def _describe_component(cls: type, parts: Mapping[type, tuple[Any, ...]]) -> str
 def _merge_fields(members: tuple[Scenario, ...]) -> dict[str, Any]:
     """Return the keyword arguments of a mixture's `Scenario` that are combined from its member
     scenarios."""
-
-    def list_of(name: str) -> tuple[int, ...]:
-        return tuple(sorted({index for member in members for index in getattr(member, name)}))
-
     limits = [member.max_steps for member in members]
-    lists = ("objects", "colors", "observation_objects", "observation_colors")
+    first = members[0]
     return {
-        **{name: list_of(name) for name in lists},
+        "objects": _merge_sorted(member.objects for member in members),
+        "colors": _merge_sorted(member.colors for member in members),
+        "observation_objects": _merge_sorted(member.observation_objects for member in members),
+        "observation_colors": _merge_sorted(member.observation_colors for member in members),
         "max_steps": None if None in limits else max(limit for limit in limits if limit),
-        "actions": members[0].actions,
-        "own_actions": members[0].own_actions,
-        "area": members[0].area,
+        "actions": first.actions,
+        "own_actions": first.own_actions,
+        "area": first.area,
         "agent_group": _find_largest_member(members).agent_group,
-        "layout": members[0].layout,
-        "state_numbers": members[0].state_numbers,
-        "reward_names": tuple(
-            dict.fromkeys(name for member in members for name in member.reward_names)
-        ),
-        "warnings": tuple(dict.fromkeys(line for member in members for line in member.warnings)),
+        "layout": first.layout,
+        "state_numbers": first.state_numbers,
+        "reward_names": _merge_distinct(member.reward_names for member in members),
+        "warnings": _merge_distinct(member.warnings for member in members),
         "schedule": {},
         "mission_texts": tuple(text for member in members for text in member.mission_texts),
         "mixture": members,
     }
+
+
+def _merge_sorted(lists: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
+    return tuple(sorted(set(chain.from_iterable(lists))))
+
+
+def _merge_distinct(lists: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(chain.from_iterable(lists)))

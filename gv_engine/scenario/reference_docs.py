@@ -63,46 +63,52 @@ def make_schema() -> dict[str, Any]:
     not installed it allows any content."""
     formats = load_formats()
     missing = [_ANY_OBJECT] * (len(DOMAINS) - len(formats))
-    any_changed = any_of(*(definition_ref(_changed_name(name)) for name in formats), *missing)
+    changed = any_of(*(definition_ref(_changed_name(name)) for name in formats), *missing)
     definitions: dict[str, JsonSchema] = {
+        "value": _PARAMETER_VALUE,
+        "changed": any_of(_PARAMETER_VALUE, {"type": "null"}),
         "scenario": _scenario_schema(formats),
-        _changed_name("scenario"): any_changed,
+        _changed_name("scenario"): changed,
     }
     for name, common in schema.DEFINITIONS.items():
         definitions[name] = _Expander().expand_value(common)
         definitions[_changed_name(name)] = _Expander(is_changed=True).expand_value(common)
     for name, file_format in formats.items():
-        for own, functions in file_format.functions.items():
-            same = {_definition_name(schema.function_schema(functions.phase)): own}
-            entry = _function_entry(functions)
-            definitions[own] = _Expander(same).expand_value(entry)
-            definitions[_changed_name(own)] = _Expander(same, True).expand_value(entry)
-        expander = _Expander({_definition_name(schema.VARIANT): _changed_name(name)})
-        whole = object_schema({**FILE_KEYS, **file_format.keys})
-        mixed = object_schema({**FILE_KEYS, **file_format.mixture_keys})
-        every = object_schema({**FILE_KEYS, **file_format.mixture_keys, **file_format.keys})
-        definitions[name] = expander.expand_parts(whole)
-        definitions[_mixture_name(name)] = expander.expand_parts(mixed)
-        changed = replace(expander, is_changed=True)
-        definitions[_changed_name(name)] = changed.expand_parts(every)
+        definitions |= _format_definitions(name, file_format)
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "A scenario of GV Engine",
         "allOf": [schema.SCENARIO],
-        "definitions": {
-            "value": _PARAMETER_VALUE,
-            "changed": any_of(_PARAMETER_VALUE, {"type": "null"}),
-            **definitions,
-        },
+        "definitions": definitions,
     }
+
+
+def _format_definitions(name: str, file_format: schema.ScenarioFormat) -> dict[str, JsonSchema]:
+    """Return the definitions for the scenario files of the domain `name`: its functions, complete
+    scenarios, mixtures, and scenarios that override parts of others."""
+    definitions: dict[str, JsonSchema] = {}
+    for function_name, functions in file_format.functions.items():
+        # functions nested in functions are those of the domain, too
+        names = {_definition_name(schema.function_schema(functions.phase)): function_name}
+        entry = _function_entry(functions)
+        definitions[function_name] = _Expander(names).expand_value(entry)
+        definitions[_changed_name(function_name)] = _Expander(names, True).expand_value(entry)
+    expander = _Expander({_definition_name(schema.VARIANT): _changed_name(name)})
+    complete = object_schema({**FILE_KEYS, **file_format.keys})
+    mixture = object_schema({**FILE_KEYS, **file_format.mixture_keys})
+    any_keys = object_schema({**FILE_KEYS, **file_format.mixture_keys, **file_format.keys})
+    definitions[name] = expander.expand_parts(complete)
+    definitions[_mixture_name(name)] = expander.expand_parts(mixture)
+    definitions[_changed_name(name)] = replace(expander, is_changed=True).expand_parts(any_keys)
+    return definitions
 
 
 def _scenario_schema(formats: Mapping[str, schema.ScenarioFormat]) -> JsonSchema:
     """Return the JSON schema of a scenario file: it picks the definition by the domain that the
     file declares. `formats` has the format of each domain."""
-    default, *others = DOMAINS
+    default, *other_domains = DOMAINS
     by_domain = _domain_schema(default, formats)
-    for name in others:
+    for name in other_domains:
         condition = {"properties": {"domain": {"const": name}}, "required": ["domain"]}
         by_domain = {"if": condition, "then": _domain_schema(name, formats), "else": by_domain}
     return {
@@ -117,12 +123,15 @@ def _domain_schema(name: str, formats: Mapping[str, schema.ScenarioFormat]) -> J
     files with variants. `formats` has the format of each domain."""
     if name not in formats:
         return _ANY_OBJECT
-    whole = {
-        "if": _has_key(MIXTURE),
-        "then": definition_ref(_mixture_name(name)),
-        "else": definition_ref(name),
+    return {
+        "if": _has_key(VARIANTS),
+        "then": definition_ref(_changed_name(name)),
+        "else": {
+            "if": _has_key(MIXTURE),
+            "then": definition_ref(_mixture_name(name)),
+            "else": definition_ref(name),
+        },
     }
-    return {"if": _has_key(VARIANTS), "then": definition_ref(_changed_name(name)), "else": whole}
 
 
 def _has_key(key: str) -> JsonSchema:
@@ -157,18 +166,21 @@ def _function_entry(functions: schema.FunctionSchema) -> JsonSchema:
         "additionalProperties": True,
         "allOf": [_parameters_schema(system, functions.extra_keys) for system in functions.systems],
     }
-    bare = name.schema["anyOf"] if functions.allows_bare_name else ()
-    return any_of(*bare, entry, *functions.other_entries)
+    names_alone = [names, schema.REFERENCE] if functions.allows_bare_name else []
+    return any_of(*names_alone, entry, *functions.other_entries)
 
 
 def argument_keys(system: System) -> schema.KeyTable:
     """Return the keys of a system's arguments in a scenario file, by name."""
-    return {
-        parameter.name: Key(kind.words, kind.form, parameter.required)
-        for parameter in system.parameters
-        if parameter.name not in system.tables
-        for kind in [find_value_kind(parameter)]
-    }
+    keys = {}
+    for parameter in _list_parameters(system):
+        kind = find_value_kind(parameter)
+        keys[parameter.name] = Key(kind.description, kind.json_schema, parameter.required)
+    return keys
+
+
+def _list_parameters(system: System) -> list[Parameter]:
+    return [p for p in system.parameters if p.name not in system.tables]
 
 
 def _parameters_schema(system: System, extra_keys: schema.KeyTable) -> JsonSchema:
@@ -202,14 +214,16 @@ class _Expander:
         """Return a JSON schema that allows what `schema` allows, and also a parameter such as
         `$size`, or, in a file that extends another one, a change of the other file's value."""
         expanded = dict(self.expand_parts(schema))
-        keep = {"description": expanded.pop("description")} if "description" in expanded else {}
+        described = {}
+        if "description" in expanded:
+            described["description"] = expanded.pop("description")
         if "$ref" in expanded:
-            return {**keep, "allOf": [expanded]} if keep else expanded
+            return {**described, "allOf": [expanded]} if described else expanded
         if self.is_changed:
-            return {**keep, **any_of(expanded, definition_ref("changed"))}
+            return {**described, **any_of(expanded, definition_ref("changed"))}
         if _accepts_any_text(schema):
-            return {**keep, **expanded}
-        return {**keep, **any_of(expanded, definition_ref("value"))}
+            return {**described, **expanded}
+        return {**described, **any_of(expanded, definition_ref("value"))}
 
     def expand_parts(self, schema: JsonSchema) -> JsonSchema:
         """Return a copy of the JSON schema `schema` in which `expand_value` has been applied to all
@@ -244,10 +258,10 @@ class _Expander:
 def _accepts_any_text(schema: JsonSchema) -> bool:
     """Return True if a JSON schema accepts every text, and so also a parameter reference
     `$name`."""
-    parts = schema.get("anyOf", ())
-    is_free = not schema.keys() & {"enum", "pattern", "$ref", "anyOf"}
-    is_text = is_free and "string" in schema.get("type", ["string"])
-    return any(map(_accepts_any_text, parts)) or is_text
+    if "anyOf" in schema:
+        return any(map(_accepts_any_text, schema["anyOf"]))
+    is_restricted = schema.keys() & {"enum", "pattern", "$ref"}
+    return not is_restricted and "string" in schema.get("type", ["string"])
 
 
 # ---- reference -----------------------------------------------------------------------------------
@@ -329,28 +343,32 @@ def _describe_key(key: Key) -> str:
 def _system_topic(system: System) -> Topic:
     """Return the topic (entry of the reference) about a built-in system, with an example for a
     scenario file."""
-    parameters = [p for p in system.parameters if p.name not in system.tables]
-    parts = tuple((p.name, find_value_kind(p).words, format_default(p)) for p in parameters)
-    values = [f"{p.name}: {format_default(p) or find_value_kind(p).example}" for p in parameters]
+    parts, values = [], []
+    for parameter in _list_parameters(system):
+        kind, default = find_value_kind(parameter), format_default(parameter)
+        parts.append((parameter.name, kind.description, default))
+        values.append(f"{parameter.name}: {default or kind.example}")
     if system.phase is Phase.VISIBILITY:
         values.insert(0, "area: [[-6, 0], [-3, 3]]")
     entry = "{" + ", ".join([f"name: {system.name}", *values]) + "}" if values else system.name
     example = _KEYS[system.phase].format(entry)
-    languages = [each for each in find_mission_languages() if each.owns_rule(system)]
-    if languages:
-        rules = f"transition_functions: [{languages[0].verifier}]\n"
-        rules = "" if system.phase is Phase.TRANSITION else rules
-        example = f"mission: {languages[0].examples[0]}\n{rules}{example}"
+    language = next((lang for lang in find_mission_languages() if lang.owns_rule(system)), None)
+    if language:
+        if system.phase is not Phase.TRANSITION:
+            example = f"transition_functions: [{language.verifier}]\n{example}"
+        example = f"mission: {language.examples[0]}\n{example}"
     elif reads_mission(system):
         example = f'mission: {{text: "fetch the {{object}}", object: Key}}\n{example}'
-    doors = {p.name: DOOR for p in parameters if p.required and p.name in TYPES}
-    if (
-        system.check
-        and doors.keys() >= {*system.check_parameters} - {"types"}
-        and Call(system, doors).run_check()
-    ):
+    if _refuses_doors(system):
         example = _BELT + example.replace("object_type: Door", "object_type: Belt")
     return _make_topic(system.name, system.function, parts, example)
+
+
+def _refuses_doors(system: System) -> bool:
+    """Return True if the check of a system refuses doors, the type in examples."""
+    doors = {p.name: DOOR for p in _list_parameters(system) if p.required and p.name in TYPES}
+    is_known = doors.keys() >= {*system.check_parameters} - {"types"}
+    return bool(system.check and is_known and Call(system, doors).run_check())
 
 
 _BELT = "objects:\n  Belt: {layer: ground, states: [FORWARD, BACKWARD, LEFT, RIGHT]}\n"
@@ -359,9 +377,7 @@ _BELT = "objects:\n  Belt: {layer: ground, states: [FORWARD, BACKWARD, LEFT, RIG
 
 def format_default(parameter: Parameter) -> str:
     """Return the default value of a parameter as scenario files write it; "" if it has none."""
-    if parameter.required:
-        return ""
-    return format_value(parameter.name, parameter.default)
+    return "" if parameter.required else format_value(parameter.name, parameter.default)
 
 
 def format_value(name: str, value: Any, types: ObjectTypes = OBJECT_TYPES) -> str:
@@ -388,22 +404,22 @@ def format_value(name: str, value: Any, types: ObjectTypes = OBJECT_TYPES) -> st
 
 def _object_topic(kind: ObjectType) -> Topic:
     """Return the topic (entry of the reference) about a built-in object type."""
-    made_of = ", ".join(cls.__name__ for cls, _ in kind.components) or "nothing"
-    colored = ", coloured" if kind.colored else ""
-    parts = tuple((state, "state", "") for state in kind.states)
-    symbols = [c for c, symbol in LEGEND.items() if symbol.kind == kind.index != FLOOR]
-    state = f", state: {kind.states[0]}" if parts else ""
-    example = f"legend:\n  x: {{object: {kind.name}{state}}}"
-    summary = f"Made of {made_of}{colored}."
-    if symbols:
-        summary += f" On maps: {' '.join(symbols)}"
-    return Topic(kind.name, summary, summary, parts, "", example)
+    components = ", ".join(cls.__name__ for cls, _ in kind.components) or "nothing"
+    summary = f"Made of {components}{', coloured' if kind.colored else ''}."
+    characters = [c for c, symbol in LEGEND.items() if symbol.kind == kind.index]
+    if characters and kind.index != FLOOR:
+        summary += f" On maps: {' '.join(characters)}"
+    states = tuple((state, "state", "") for state in kind.states)
+    initial_state = f", state: {kind.states[0]}" if kind.states else ""
+    example = f"legend:\n  x: {{object: {kind.name}{initial_state}}}"
+    return Topic(kind.name, summary, summary, states, "", example)
 
 
 def _component_topic(cls: type) -> Topic:
+    """Return the topic (entry of the reference) about a component class."""
     parts = [(f.name, describe_dtype(f.dtype), str(f.default)) for f in fields_of(cls)]
-    column = f"w.{column_name(cls)}.{parts[0][0] if parts else 'has'}[e]"
-    return _make_topic(cls.__name__, cls, parts, column)
+    first_column = parts[0][0] if parts else "has"
+    return _make_topic(cls.__name__, cls, parts, f"w.{column_name(cls)}.{first_column}[e]")
 
 
 def describe_dtype(dtype: Any) -> str:
@@ -417,14 +433,13 @@ def _iter_character_topics() -> Iterator[Topic]:
     it in a legend."""
     for character, symbol in LEGEND.items():
         kind = OBJECT_TYPES[symbol.kind]
-        words = [kind.name]
+        summary = kind.name
         if kind.states:
-            words.append(kind.states[symbol.state])
+            summary += f", {kind.states[symbol.state]}"
         if symbol.color:
-            words.append(COLORS[symbol.color])
+            summary += f", {COLORS[symbol.color]}"
         if symbol.facing is not None:
-            words = ["the agent, looking that way"]
-        summary = ", ".join(words)
+            summary = "the agent, looking that way"
         yield Topic(character if character != " " else "blank", summary, summary)
 
 
@@ -441,28 +456,28 @@ def _iter_view_topics() -> Iterator[Topic]:
 
 def _iter_method_topics(cls: type, instance: str = "w") -> Iterator[Topic]:
     """Yield a topic (entry of the reference) for each public method and property of a class;
-    examples call the instance `instance`.
-
-    Args:
-        cls: the class.
-        instance: name of an instance in the examples.
-    """
-    for name, thing in vars(cls).items():
-        if name[0] != "_" and isinstance(thing, property):
-            yield _make_topic(f"{instance}.{name}", thing.fget, (), f"{instance}.{name}")
-        elif name[0] != "_" and callable(thing):
-            usage = _format_call(f"{instance}.{name}", thing, 1)
-            yield _make_topic(f"{instance}.{name}", thing, (), usage)
+    examples call the instance `instance`."""
+    for name, member in vars(cls).items():
+        full_name = f"{instance}.{name}"
+        if name.startswith("_"):
+            continue
+        if isinstance(member, property):
+            yield _make_topic(full_name, member.fget, (), full_name)
+        elif callable(member):
+            yield _make_topic(full_name, member, (), _format_call(full_name, member, skip=1))
 
 
 def _iter_function_topics(module: Any) -> Iterator[Topic]:
-    for name, thing in vars(module).items():
-        if inspect.isfunction(thing) and thing.__module__ == module.__name__ and name[0] != "_":
-            yield _make_topic(name, thing, (), _format_call(name, thing, 0))
+    """Yield a topic (entry of the reference) for each public function of a module."""
+    for name, member in vars(module).items():
+        is_own = inspect.isfunction(member) and member.__module__ == module.__name__
+        if is_own and not name.startswith("_"):
+            yield _make_topic(name, member, (), _format_call(name, member))
 
 
-def _format_call(name: str, function: Callable[..., Any], start: int) -> str:
-    return f"{name}({', '.join(list(inspect.signature(function).parameters)[start:])})"
+def _format_call(name: str, function: Callable[..., Any], skip: int = 0) -> str:
+    parameters = list(inspect.signature(function).parameters)
+    return f"{name}({', '.join(parameters[skip:])})"
 
 
 def _make_topic(
@@ -517,15 +532,16 @@ def list_rule_sections(
     sections = []
     for phase, heading in _HEADINGS.items():
         calls = [call for _, schedule in schedules for call in schedule.get(phase, ())]
-        parts = [part for call in calls for part in _iter_alternatives(call)]
+        parts = [part for call in calls for part in _list_alternatives(call)]
         rules = [describe_rule(part, types) for part in parts if not _refers_to_types(part, lacks)]
         if rules:
             sections.append((heading, list(dict.fromkeys(rules))))
     return sections
 
 
-def _iter_alternatives(call: Call) -> Iterator[Call]:
-    yield from (call.name == "reduce_any" and _list_inner(call)) or (call,)
+def _list_alternatives(call: Call) -> list[Call]:
+    inner_calls = _list_inner(call) if call.name == "reduce_any" else []
+    return inner_calls or [call]
 
 
 def _list_inner(call: Call) -> list[Call]:
@@ -548,8 +564,8 @@ def describe_rule(call: Call, types: ObjectTypes) -> tuple[str, str]:
     description, used = fill_in(summary, texts)
     if inner := [describe_rule(part, types)[1].rstrip(".") for part in _list_inner(call)]:
         description = f"{description} Made of: {'; '.join(inner)}."
-    if values := [f"{name} {text}" for name, text in texts.items() if name not in used]:
-        description = f"{description} ({', '.join(values).replace('_', ' ')})"
+    if unused := [f"{name} {text}" for name, text in texts.items() if name not in used]:
+        description = f"{description} ({', '.join(unused).replace('_', ' ')})"
     return call.name.replace("_", " "), description
 
 
@@ -562,30 +578,28 @@ def fill_in(sentence: str, texts: Mapping[str, str]) -> tuple[str, set[str]]:
     """
     used = set()
     for name, text in texts.items():
-        before = sentence
+        filled = sentence
         if name in _TYPE_PARAMETERS and text.isidentifier() and text not in _TYPES_WITHOUT_NOUNS:
             noun = to_snake_case(text).replace("_", " ")
-            sentence = _name_type(sentence, _TYPE_PARAMETERS[name], noun)
+            filled = _name_type(filled, _TYPE_PARAMETERS[name], noun)
         if text not in ("yes", "no", "true", "false"):
-            written = rf"(the )?`{name}`" + (rf"|\b{name}\b" if "_" in name else "")
-            sentence = re.sub(written, text.replace("\\", r"\\"), sentence)
-        used |= {name} if sentence != before else set()
+            pattern = rf"(the )?`{name}`" + (rf"|\b{name}\b" if "_" in name else "")
+            filled = re.sub(pattern, text.replace("\\", r"\\"), filled)
+        if filled != sentence:
+            used.add(name)
+        sentence = filled
     return sentence[:1].upper() + sentence[1:], used
 
 
 def _name_type(sentence: str, pattern: str, noun: str) -> str:
     """Return the sentence with `noun`, the name of an object type, in place of each phrase that
-    matches the regular expression `pattern`.
-
-    Args:
-        sentence: the sentence.
-        pattern: a pattern of `_TYPE_PARAMETERS`.
-        noun: name of the type.
-    """
-    is_vowel = noun[0] in "aeiou" and not noun.startswith("one")
-    singular = noun if noun in _MASS_NOUNS else f"{'an' if is_vowel else 'a'} {noun}"
-    ending = "es" if noun[-1] in "sxh" else "s"
-    plural = noun if noun in _MASS_NOUNS else re.sub("(?<![aeiou])ys$", "ies", noun + ending)
+    matches `pattern`, a regular expression of `_TYPE_PARAMETERS`."""
+    singular = plural = noun
+    if noun not in _MASS_NOUNS:
+        starts_with_vowel = noun[0] in "aeiou" and not noun.startswith("one")
+        singular = f"an {noun}" if starts_with_vowel else f"a {noun}"
+        ending = "es" if noun[-1] in "sxh" else "s"
+        plural = re.sub("(?<![aeiou])ys$", "ies", noun + ending)
 
     def replace_phrase(match: re.Match[str]) -> str:
         before, objects = match["before"] or "", match["objects"]

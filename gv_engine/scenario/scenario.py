@@ -205,8 +205,9 @@ class Scenario(ImmutableScenario):
         """True if a rule may call esper: a file of the scenario mentions it, or a rule comes from a
         module of others."""
         modules = {getattr(each, "__module__", None) or "" for each in self.walk_functions(*Phase)}
-        known = all(is_engine_module(name) or is_rule_module(name) for name in modules)
-        return not known or any(file.mentions_esper for file in self.code)
+        if not all(is_engine_module(name) or is_rule_module(name) for name in modules):
+            return True
+        return any(file.mentions_esper for file in self.code)
 
     @property
     def is_dim(self) -> bool:
@@ -257,12 +258,12 @@ class Scenario(ImmutableScenario):
     def largest_shape(self) -> tuple[int, int]:
         """(height, width) of the largest level that the reset calls declare; if a level may be
         larger, the size of the arrays."""
-        resets = tuple(call for member in self.members for call in member.calls(RESET))
-        sizes = find_shapes(resets) or [(0, 0)]
-        height, width = map(max, zip(*sizes, strict=True))
-        room = self.layout.height, self.layout.width
-        is_known = (round_up_size(height), round_up_size(width)) == room
-        return (height, width) if is_known else room
+        resets = [call for member in self.members for call in member.calls(RESET)]
+        shapes = find_shapes(resets) or [(0, 0)]
+        height, width = map(max, zip(*shapes, strict=True))
+        array_shape = self.layout.height, self.layout.width
+        is_known = (round_up_size(height), round_up_size(width)) == array_shape
+        return (height, width) if is_known else array_shape
 
     @cached_property
     def observed_state(self) -> ObservedState | None:
@@ -280,10 +281,10 @@ class Scenario(ImmutableScenario):
     def step_limit(self, w: Any) -> int | None:
         """Return the step limit of the episode in world `w`: the scenario's, or that of the mission
         if it is lower; None for no limit."""
-        limit = self.members[w.member].max_steps
-        of_mission = int(w.mission.max_steps[AGENT]) if has_step_limit(self.layout.mission) else 0
-        limits = [each for each in (limit, of_mission) if each]
-        return min(limits, default=None)
+        limits = [self.members[w.member].max_steps]
+        if has_step_limit(self.layout.mission):
+            limits.append(int(w.mission.max_steps[AGENT]))
+        return min(filter(None, limits), default=None)
 
     @cached_property
     def _end_paths(self) -> tuple[tuple[Call, ...], ...]:
@@ -300,9 +301,11 @@ class Scenario(ImmutableScenario):
         if not (w.terminated or w.truncated):
             return ""
         member = self.members[w.member]
-        by = member._end_paths[w.ended_by[agent] - 1] if w.ended_by[agent] else ()
-        cut = bool(w.truncated and not w.terminated)
-        return describe_ending(member.success if w.success[agent] else None, cut, by)
+        # from 1 on, 0 for no rule
+        rule = w.ended_by[agent]
+        path = member._end_paths[rule - 1] if rule else ()
+        is_truncated = bool(w.truncated and not w.terminated)
+        return describe_ending(member.success if w.success[agent] else None, is_truncated, path)
 
     def canvas(
         self,
@@ -322,13 +325,21 @@ class Scenario(ImmutableScenario):
             terms: reward of the last step by reward function, in the order of `reward_names`.
             agent: number of the agent whose view is shown.
         """
-        member = self.members[w.member]
-        named = dict(zip(self.reward_names, terms, strict=True))
         state = self.observed_state
-        numbers = state.describe(state.encode(w, agent)) if state else ()
-        ending = self.describe_ending(w, agent)
-        status = self.step_limit(w), self.mission(w), numbers, ending, message
-        return Canvas(show, member.name, self.area, observation, named, *status, self.types, agent)
+        return Canvas(
+            show,
+            self.members[w.member].name,
+            self.area,
+            observation,
+            dict(zip(self.reward_names, terms, strict=True)),
+            self.step_limit(w),
+            self.mission(w),
+            state.describe(state.encode(w, agent)) if state else (),
+            self.describe_ending(w, agent),
+            message,
+            self.types,
+            agent,
+        )
 
     @property
     def types(self) -> ObjectTypes:
@@ -347,8 +358,8 @@ class Scenario(ImmutableScenario):
         weights = self.weights or (1.0,)
         # dividing by a power of two is exact, and keeps the sum finite
         _, exponent = math.frexp(max(weights))
-        *inner, total = accumulate(math.ldexp(weight, -exponent) for weight in weights)
-        return (*(end / total for end in inner), 1.0)
+        *sums, total = accumulate(math.ldexp(weight, -exponent) for weight in weights)
+        return (*(partial_sum / total for partial_sum in sums), 1.0)
 
     def present_agents(self, member: NDArray[Any] | int = 0) -> NDArray[np.bool_]:
         """Return an (…, A) mask, True for the agents that exist in a world which plays the member
@@ -388,31 +399,38 @@ class Scenario(ImmutableScenario):
             ValueError: the rows have another layout, are invalid, or have an unknown member, end or
                 mission.
         """
-        rows = repair_rows(self.layout, rows)
-        played = np.atleast_1d(rows["member"])
-        wrong = played[(played < 0) | (played >= len(self.members))]
-        if len(wrong):
+        checked = repair_rows(self.layout, rows)
+        rows = np.atleast_1d(checked)
+        members = rows["member"]
+        unknown = members[(members < 0) | (members >= len(self.members))]
+        if len(unknown):
             raise ValueError(
-                f"the snapshot plays member {wrong[0]} of a mixture, {self.name} has "
+                f"the snapshot plays member {unknown[0]} of a mixture, {self.name} has "
                 f"{len(self.members)}; restore it into an environment of the same scenario"
             )
-        if self.layout.has_smaller_members:
-            counts = self.present_agents(played).sum(axis=1)
-            present = np.atleast_1d(rows["present"])
-            strange = (present != counts) & (np.atleast_1d(rows["height"]) > 0)
-            if strange.any():
-                raise ValueError(
-                    f"the snapshot is damaged: present is {present[strange][0]}, and its member of "
-                    f"the mixture has {counts[strange][0]} agents"
-                )
-        ends = np.array([len(member._end_paths) for member in self.members])
-        ended_by = np.atleast_2d(rows["ended_by"])
-        beyond = ended_by[ended_by > ends[played][:, None]]
-        if len(beyond):
-            raise ValueError(f"the snapshot is damaged: ended_by is {beyond[0]}")
-        if self.missions and (fault := self.missions.find_fault(np.atleast_1d(rows))):
+        fault = self._find_member_fault(rows)
+        if not fault and self.missions:
+            fault = self.missions.find_fault(rows)
+        if fault:
             raise ValueError(f"the snapshot is damaged: {fault}")
-        return rows
+        return checked
+
+    def _find_member_fault(self, rows: NDArray[Any]) -> str:
+        """Return an error message about (n,) `rows` whose number of agents, or rule that ended the
+        episode, does not fit their member of the mixture; "" if there are none."""
+        members = rows["member"]
+        if self.layout.has_smaller_members:
+            num_agents = self.present_agents(members).sum(axis=1)
+            wrong = (rows["present"] != num_agents) & (rows["height"] > 0)
+            if wrong.any():
+                return (
+                    f"present is {rows['present'][wrong][0]}, and its member of the mixture has "
+                    f"{num_agents[wrong][0]} agents"
+                )
+        num_ends = np.array([len(member._end_paths) for member in self.members])
+        ended_by = rows["ended_by"]
+        beyond = ended_by[ended_by > num_ends[members][:, None]]
+        return f"ended_by is {beyond[0]}" if len(beyond) else ""
 
     def inner_env(self) -> Any:
         """Return an environment whose states and observations are Python objects, for compatibility

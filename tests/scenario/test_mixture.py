@@ -258,7 +258,7 @@ def test_a_member_that_is_named_often_is_read_once(monkeypatch):
         read.append(arguments)
         return read_file(*arguments)
 
-    monkeypatch.setattr("gv_engine.scenario.building.read_file", counted)
+    monkeypatch.setattr("gv_engine.scenario.mixture.read_file", counted)
     mixed = Scenario.load({"mixture": ["empty-4x4"] * 50 + ["empty-8x8"]})
     assert len(read) == 2
     assert len(mixed.members) == 51

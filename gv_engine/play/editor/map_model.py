@@ -144,11 +144,7 @@ def read_vocabulary(document: Document) -> Vocabulary:
     with suppress(FieldError, ScenarioError):
         for node in list_referring_nodes(document.root):
             names.import_references(node)
-    names.declared_types = read(
-        "objects",
-        lambda node: read_object_types(names, node, document.folder),
-        names.declared_types,
-    )
+    read("objects", partial(read_object_types, names), None)
     read("draw", draws.read, None)
     legend: Legend = read("legend", partial(read_legend, draws), {})
     agents = read("agents", partial(read_agents, names), AgentSpecs())

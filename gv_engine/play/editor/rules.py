@@ -186,7 +186,7 @@ class RuleList:
         if names is None or named is None:
             return None
         with suppress(FieldError):
-            return names.resolve_system(named, phase, processors=True)
+            return names.resolve_system(named, phase, allows_processors=True)
         return None
 
     def available_rules(self, part: RulePart) -> Iterator[AvailableRule]:

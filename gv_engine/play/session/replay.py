@@ -39,11 +39,8 @@ from gv_engine.scenario.storage.files import check_digest, check_line, format_by
 
 # ---- row digest ----------------------------------------------------------------------------------
 
-# fields of a world that are no components, in the order in which they are hashed
-_WORLD_FIELDS = (
-    *("reward", "total", "steps", "error", "action", "free"),
-    *("terminated", "truncated", "member"),
-)
+_COUNTS = "reward", "total", "steps", "error", "action", "free"
+_FLAGS = "terminated", "truncated", "member"
 _WAIT_IN_DIGESTS = 8  # number of `WAIT` in digests: its value when the first replays were saved
 
 
@@ -59,14 +56,14 @@ def row_digest(row: NDArray[Any], types: ObjectTypes) -> str:
 
     def update(name: str, values: Any) -> None:
         array = np.asarray(values)
-        array = array.astype("<f8" if array.dtype.kind == "f" else "<i8")  # on every platform
-        digest.update(f"{name} {array.shape} ".encode())
-        digest.update(array.tobytes())
+        wide = array.astype("<f8" if array.dtype.kind == "f" else "<i8")
+        digest.update(f"{name} {wide.shape} ".encode())
+        digest.update(wide.tobytes())
 
     for name in RNG.names or ():
         update(name, row["rng"][name].view(np.int64))
-    for name in _WORLD_FIELDS:
-        values = row[name][1:].squeeze() if row[name].ndim else row[name]  # by entity, from 1
+    for name in (*_COUNTS, *_FLAGS):
+        values = row[name][1:].squeeze() if row[name].ndim else row[name]
         if name == "action":
             values = np.where(values == WAIT, _WAIT_IN_DIGESTS, values)
         update(name, values)
@@ -77,22 +74,22 @@ def row_digest(row: NDArray[Any], types: ObjectTypes) -> str:
         if name in names:
             update(name, row[name][: row["height"], : row["width"]])
     update("alive", np.flatnonzero(row["alive"]))
-    for component in names:
-        fields = row[component].dtype.names or ()
-        if "has" not in fields:
-            continue  # a field of the world
-        entities = np.flatnonzero(row[component]["has"])
-        update(component, entities)
-        for field_name in fields[1:]:
-            values = row[component][field_name][entities]
-            if (component, field_name) == ("kind", "value"):  # indices of types may change
-                digest.update(" ".join(types[index].name for index in values.tolist()).encode())
-            else:
-                update(field_name, values)
-    for name in ("placed", "recent"):  # entities by type
-        entities = row[name]
-        pairs = [(types[int(k)].name, int(entities[k])) for k in np.flatnonzero(entities)]
-        digest.update(f"{name} {sorted(pairs)}".encode())
+    for name in names:
+        fields = row[name].dtype.names or ()
+        if "has" in fields:
+            entities = np.flatnonzero(row[name]["has"])
+            update(name, entities)
+            for field in fields[1:]:
+                values = row[name][field][entities]
+                if (name, field) == ("kind", "value"):
+                    digest.update(" ".join(types[kind].name for kind in values.tolist()).encode())
+                else:
+                    update(field, values)
+    for name in ("placed", "recent"):
+        table = row[name]
+        kinds = np.flatnonzero(table)
+        order = sorted((types[int(kind)].name, int(table[kind])) for kind in kinds)
+        digest.update(f"{name} {order}".encode())
     return digest.hexdigest()[:16]
 
 
@@ -104,7 +101,7 @@ _NO_CODE = replace(Trust.from_options(code=False), is_detached=True)
 def scenario_of_replay(replay: Replay, folder: Path) -> Playable:
     """Return the scenario of a replay that was pasted as text, read from the scenario text in the
     replay, and save that text as a file in a new subfolder of `folder`. No Python of the scenario
-    runs, and the scenario must match the replay's hash.
+    runs, and the text must match the replay's hash.
 
     Args:
         replay: replay with the text of its scenario.
@@ -139,10 +136,10 @@ def scenario_of_replay(replay: Replay, folder: Path) -> Playable:
 def _variant_names(name: str) -> Iterator[tuple[str, str]]:
     """Yield the (file name, variant) pairs that a scenario's `name` can stand for: the whole name
     as file name, or, as in `maze-big`, the last word as the variant."""
-    stem, _, last_word = name.rpartition("-")
-    for file_name, variant in ((name, ""), (stem, last_word)):
-        if files.is_file_name(file_name):
-            yield file_name, variant
+    stem, _, variant = name.rpartition("-")
+    for file, inner in ((name, ""), (stem, variant)):
+        if files.is_file_name(file):
+            yield file, inner
 
 
 # ---- replay --------------------------------------------------------------------------------------
@@ -154,7 +151,7 @@ OUTCOMES = ("", "terminated", "truncated")
 
 _FORMAT = "GV Engine replay 2"
 _CHECKSUM = b',\n "checksum": '
-_MAX_BYTES = 2**22  # of a file, about 100,000 steps
+_LARGEST = 2**22  # maximum bytes of a file, about 100,000 steps
 
 
 class ReplayError(GVEngineError):
@@ -227,9 +224,9 @@ class Replay(NotebookView):
     @property
     def summary(self) -> str:
         """Short text with scenario, seed, number of steps, return and end."""
-        steps, total = format_count(len(self.steps), "step"), format_reward(self.total)
-        text = f"{self.scenario.name}, seed {self.seed}, {steps}, return {total}"
-        return f"{text}, {self.outcome}" if self.outcome else text
+        texts = self.scenario.name, f"seed {self.seed}", format_count(len(self.steps), "step")
+        total = f"return {format_reward(self.total)}"
+        return ", ".join(filter(None, (*texts, total, self.outcome)))
 
     # ---- files ---------------------------------------------------------------------------
 
@@ -240,7 +237,7 @@ class Replay(NotebookView):
             OSError: the file cannot be written, or the replay has too many steps.
         """
         data = self.to_bytes()
-        if len(data) > _MAX_BYTES:
+        if len(data) > _LARGEST:
             raise OSError(
                 f"{path} cannot be written: {len(self.steps):,} steps are more than a replay holds"
             )
@@ -248,7 +245,7 @@ class Replay(NotebookView):
 
     def to_bytes(self) -> bytes:
         """Return the content of the replay's file: JSON with a checksum at the end."""
-        header = {
+        head = {
             "format": _FORMAT,
             "engine": self.engine,
             "scenario": self.scenario._asdict(),
@@ -262,9 +259,8 @@ class Replay(NotebookView):
             "  " + json.dumps([step.action, _encode_reward(step.reward), step.state])
             for step in self.steps
         )
-        # the header without its closing brace, which the checksum adds, and one step in a line
-        body = json.dumps(header, indent=1).removesuffix("\n}") + f',\n "steps": [\n{steps}\n ]'
-        return _close_with_checksum(body.encode())
+        body = json.dumps(head, indent=1)[:-2] + f',\n "steps": [\n{steps}\n ]'
+        return _with_checksum(body.encode())
 
     @classmethod
     def load(cls, path: Path) -> Replay:
@@ -276,14 +272,15 @@ class Replay(NotebookView):
             OSError: the file cannot be read.
         """
         try:
-            data = files.read_bytes(path, _MAX_BYTES, "replays")
+            data = files.read_bytes(path, _LARGEST, "replays")
             is_line = data.startswith(LINE_BEGINS.encode())
             return cls.from_line(data.decode("latin-1")) if is_line else cls.from_bytes(data)
         except ReplayError as error:
-            reason = str(error)
-            if path.name == "rollout.json":
-                reason = f"a part of a rollout; `gv-engine replay {path.parent}` shows it"
-            raise ReplayError(f"{path}: {reason}") from None
+            folder = path.parent
+            is_part = path.name == "rollout.json"
+            hint = f"a part of a rollout; `gv-engine replay {folder}` shows it"
+            fault = hint if is_part else error
+            raise ReplayError(f"{path}: {fault}") from None
 
     def to_line(self) -> str:
         """Return the replay as one line of text, for the clipboard."""
@@ -298,7 +295,7 @@ class Replay(NotebookView):
         """
         try:
             packed = base64.b64decode(line.strip().removeprefix(LINE_BEGINS), b"-_", validate=True)
-            data = zlib.decompressobj().decompress(packed, _MAX_BYTES + 1)
+            data = zlib.decompressobj().decompress(packed, _LARGEST + 1)
         except (ValueError, zlib.error):  # binascii's errors are ValueErrors
             raise ReplayError("no game, or not the whole line of one") from None
         return cls.from_bytes(data)
@@ -310,21 +307,20 @@ class Replay(NotebookView):
         Raises:
             ReplayError: the bytes are no replay, or damaged.
         """
-        if len(data) > _MAX_BYTES:
-            raise ReplayError(f"larger than {format_bytes(_MAX_BYTES)}, which no replay is")
+        if len(data) > _LARGEST:
+            raise ReplayError(f"larger than {format_bytes(_LARGEST)}, which no replay is")
         # check before parsing
-        body, separator, _ = data.rpartition(_CHECKSUM)
-        expected = _close_with_checksum(body)
-        is_incomplete = not separator or len(data) < len(expected)
-        if data.startswith(b'{\n "format"') and not data.endswith(b"\n}\n") and is_incomplete:
+        body, found, _ = data.rpartition(_CHECKSUM)
+        is_longer = not found or len(_with_checksum(body)) > len(data)
+        if data.startswith(b'{\n "format"') and not data.endswith(b"\n}\n") and is_longer:
             raise ReplayError(f"cut short, after {format_bytes(len(data))}; copy it again")
-        if data != expected:
+        if _with_checksum(body) != data:
             raise ReplayError("no replay, or a damaged one: its checksum does not fit the rest")
         try:
             return _parse_replay(files.parse_json(data))
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise ReplayError(
-                f"not a replay as GV Engine {__version__} writes it: {_shorten_message(error)}"
+                f"not a replay as GV Engine {__version__} writes it: {_short_message(error)}"
             ) from None
 
     # ---- playing it again ----------------------------------------------------------------
@@ -343,15 +339,15 @@ class Replay(NotebookView):
         if self.settings and self.variant:  # names of scenarios with settings lack the variant
             source = f"{name}-{self.variant}"
         built_in = [read_playable(source, Trust(), self.settings)] if source in names else []
-        same_name: list[Playable] = []
+        changed: Playable | None = None
         for scenario in chain(built_in, among):
             candidate = pack_level_named(scenario, name) or scenario
             if candidate.identity.digest == self.scenario.digest:
                 return candidate
             if candidate.name == name:
-                same_name.append(candidate)
-        if same_name:
-            self.check(same_name[0])  # raises an error, as it has changed
+                changed = changed or candidate
+        if changed:
+            self.check(changed)
         raise ReplayError(
             f"a replay of {name!r}, which is no built-in scenario; say which file or folder it is: "
             f"gv-engine replay … --scenario SCENARIO"
@@ -376,7 +372,8 @@ class Replay(NotebookView):
         self, step: int, actual: TimelineStep | str, expected: TimelineStep | str
     ) -> Difference | None:
         """Return the difference between the step `actual`, taken now, and `expected`, the recorded
-        one; None if they are equal.
+        one; None if they are equal. `step` is the step number; for 0 both are hashes of the first
+        state.
 
         Args:
             step: number of the step; 0 for the beginning.
@@ -391,8 +388,8 @@ class Replay(NotebookView):
         elif isinstance(actual, str):
             message = f"{expected.action}: {actual}"
         elif actual.outcome != expected.outcome:
-            recorded, now = map(_describe_outcome, (expected.outcome, actual.outcome))
-            message = f"{now}, where the replay {recorded}"
+            was, now = _describe_outcome(expected.outcome), _describe_outcome(actual.outcome)
+            message = f"{now}, where the replay {was}"
         elif _encode_reward(actual.reward) != _encode_reward(expected.reward):
             message = f"the reward is {actual.reward:g}, the replay has {expected.reward:g}"
         elif actual.state != expected.state:
@@ -407,7 +404,7 @@ class Replay(NotebookView):
         return f" (played with GV Engine {self.engine}, this is {__version__})"
 
 
-def _close_with_checksum(body: bytes) -> bytes:
+def _with_checksum(body: bytes) -> bytes:
     return body + _CHECKSUM + b'"%s"\n}\n' % sha256(body).hexdigest().encode()
 
 
@@ -419,9 +416,9 @@ def _describe_outcome(outcome: str) -> str:
     return f"is {outcome}" if outcome else "goes on"
 
 
-def _shorten_message(error: Exception) -> str:
-    message = f"there is no {error}" if isinstance(error, KeyError) else str(error)
-    return " ".join(message.split())[:120]
+def _short_message(error: Exception) -> str:
+    missing = f"there is no {error}" if isinstance(error, KeyError) else str(error)
+    return " ".join(missing.split())[:120]
 
 
 def _parse_replay(content: Any) -> Replay:

@@ -76,7 +76,9 @@ class _AlgebraNames(NameResolver):
     successes = False
     """True while names of success functions are resolved."""
 
-    def resolve_system(self, node: YamlNode, phase: Phase, *, processors: bool = False) -> System:
+    def resolve_system(
+        self, node: YamlNode, phase: Phase, *, allows_processors: bool = False
+    ) -> System:
         """Return the system of `phase` that a YAML node names: a built-in name, or a reference such
         as "file.py:name"."""
         systems, label = SYSTEMS.get(phase, {}), phase.label
@@ -84,7 +86,7 @@ class _AlgebraNames(NameResolver):
             systems, label = SUCCESS_SYSTEMS, "success function"
         if ":" not in fields.text(node):
             return _choose_by_name(node, systems, label)
-        system = self._resolve_own_system(node, phase)
+        system = self._resolve_own_system(node, phase, allows_processors)
         if system not in systems.values() and is_engine_module(system.function.__module__):
             raise FieldError(
                 node, f"{system.title} is for grids{describe_allowed(system.name, systems)}"

@@ -6,7 +6,7 @@ action_space: [MOVE_FORWARD, PICK_UP, {name: KICK, key: K, says: kick the ball}]
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pkgutil import resolve_name
 
 from gv_engine.late_imports import KEY_READER
@@ -44,70 +44,71 @@ def read_actions(
     Args:
         known: custom actions that other scenarios declare; they may be listed by name.
     """
-    own = {command.name: command for command in known}
-    declared: dict[str, YamlNode] = {}
+    custom = {command.name: command for command in known}
+    key_nodes: dict[str, YamlNode | None] = {}  # of the actions that this list declares
     actions = fields.read_distinct(
-        problems, node, lambda item: _read_entry(problems, item, own, declared)
+        problems, node, lambda item: _read_entry(problems, item, custom, key_nodes)
     )
-    if len(declared) > _MAX_OWN:
-        raise node.error(f"found {len(declared)} actions of its own, allowed are {_MAX_OWN}")
+    if len(key_nodes) > _MAX_OWN:
+        raise node.error(f"found {len(key_nodes)} actions of its own, allowed are {_MAX_OWN}")
     names = [action_name(number) for number in actions]
-    usual = [command for command in DOMAINS["grid"].keys if command.name in names]
-    for name, at in declared.items():
-        with problems.collect():
-            beside = [*usual, *(own[other] for other in names if other in own)]
-            own[name] = own[name]._replace(keys=_read_key(at, name, beside))
-    return actions, tuple(own[name] for name in names if name in own)
+    built_in = [command for command in DOMAINS["grid"].keys if command.name in names]
+    for name, key_node in key_nodes.items():
+        if key_node is not None:
+            with problems.collect():
+                others = [*built_in, *(custom[other] for other in names if other in custom)]
+                custom[name] = custom[name]._replace(keys=(_read_key(key_node, name, others),))
+    return actions, tuple(custom[name] for name in names if name in custom)
 
 
 def _read_entry(
     problems: ErrorCollector,
     node: YamlNode,
-    own: dict[str, KeyCommand],
-    declared: dict[str, YamlNode],
+    custom: dict[str, KeyCommand],
+    key_nodes: dict[str, YamlNode | None],
 ) -> int:
     """Read one entry of the list of actions and return the action's number. If the entry declares a
-    custom action, add the action to `own` and its key's node to `declared`, both by name."""
+    custom action, add the action to `custom` and its key's node, None for no key, to `key_nodes`,
+    both by name."""
     if not isinstance(node.value, dict):
         name = fields.text(node)
-        if name in (*ACTIONS, *own, "WAIT") or not _OWN.fullmatch(name):
-            return read_action(node, own)
-        near = suggest_similar(name, (*ACTIONS, *own)) or ";"
-        raise node.error(f"no action {name!r}{near} {{name: {name}}} declares one of your own")
+        if name in (*ACTIONS, *custom, "WAIT") or not _OWN.fullmatch(name):
+            return read_action(node, custom)
+        hint = suggest_similar(name, (*ACTIONS, *custom)) or ";"
+        raise node.error(f"no action {name!r}{hint} {{name: {name}}} declares one of your own")
     entries = fields.read_fields(problems, node, OWN_ACTION_KEYS)
     if "name" not in entries:
         raise node.error("an action of your own needs its name: {name: KICK, key: K}")
     name = fields.text(entries["name"])
     if name in ACTIONS:
         raise entries["name"].error(f"{name} is built in; write its name alone")
-    if name in declared:
+    if name in key_nodes:
         raise entries["name"].error(f"{name} stands here a second time")
     with entries["name"].report(ValueError):
         action = named_action(name)
-    declared[name] = entries.get("key", node)
-    says = name.replace("_", " ").lower()
-    if "says" in entries:
-        with problems.collect():
-            says = fields.text(entries["says"])
-    own[name] = KeyCommand(name, says, ())
+    key_nodes[name] = entries.get("key")
+    default = name.replace("_", " ").lower()
+    description = problems.read_key(entries, "says", fields.text, default)
+    custom[name] = KeyCommand(name, description, ())
     return action
 
 
-def read_action(node: YamlNode, own: Iterable[str]) -> Action:
-    """Return the action that `node` names: a built-in one, or one of the custom actions `own`."""
-    names = [*ACTIONS, *own]
+def read_action(node: YamlNode, custom: Collection[str]) -> Action:
+    """Return the action that `node` names: a built-in one, or one of the actions `custom`."""
+    names = [*ACTIONS, *custom]
     name = fields.text(node)
-    if name not in names:
-        hint = "" if own else "; one of your own is declared under action_space: {name: …, key: …}"
-        raise node.error(f"no action {name!r}{describe_allowed(name, names)}{hint}")
-    return named_action(name)
+    if name in names:
+        return named_action(name)
+    hint = describe_allowed(name, names)
+    if not custom:
+        hint += "; one of your own is declared under action_space: {name: …, key: …}"
+    raise node.error(f"no action {name!r}{hint}")
 
 
-def _read_key(node: YamlNode, name: str, other_commands: Iterable[KeyCommand]) -> tuple[str, ...]:
-    """Return the key that plays the custom action `name`, () for none; raise a FieldError if one of
+def _read_key(node: YamlNode, name: str, other_commands: Iterable[KeyCommand]) -> str:
+    """Return the key in `node`, which plays the custom action `name`; raise a FieldError if one of
     `other_commands` uses the key."""
-    if isinstance(node.value, dict):  # the node of an action without a key
-        return ()
-    arguments = DOMAINS["grid"].title, name, fields.text(node), other_commands
+    check_action_key = resolve_name(KEY_READER)  # of the package `play`, which is imported late
     with node.report(ValueError):
-        return (resolve_name(KEY_READER)(*arguments),)
+        key: str = check_action_key(DOMAINS["grid"].title, name, fields.text(node), other_commands)
+        return key

@@ -58,64 +58,68 @@ class ValueKind(NamedTuple):
     """Kind of parameter value: what is allowed and how to read it.
 
     Attributes:
-        words: description of allowed values.
+        description: the allowed values in words.
         example: example of a value in a scenario file.
-        form: JSON schema of allowed values.
-        make_reader: function that takes the `CallReader` and returns the reader of a value's node;
-            None if `form` has the reader.
+        json_schema: JSON schema of allowed values.
+        read_node: function that reads a value from its node with the help of a `CallReader`; None
+            if `json_schema` has the reader.
     """
 
-    words: str
+    description: str
     example: str
-    form: JsonSchema
-    make_reader: Callable[[CallReader], Callable[[YamlNode], Any]] | None = None
+    json_schema: JsonSchema
+    read_node: Callable[[CallReader, YamlNode], Any] | None = None
 
     def read(self, calls: CallReader, node: YamlNode) -> Any:
         """Convert `node` to a parameter value of this kind; `calls` reads names and nested systems
         in it."""
-        if self.make_reader:
-            return self.make_reader(calls)(node)
-        return schema.read_value(self.form, node)
+        if self.read_node:
+            return self.read_node(calls, node)
+        return schema.read_value(self.json_schema, node)
 
 
 _OTHER = ValueKind("a number, true, false, or a list of them", "1", schema.PLAIN)
+_FUNCTION = ValueKind(
+    "a function",
+    "./rules.py:name",
+    schema.any_of(schema.enum_schema([*DISTANCES, *REDUCTIONS]), schema.REFERENCE),
+    lambda calls, node: calls.names.resolve_parameter(node),
+)
 
+OBJECT_KIND = ValueKind(
+    "the name of an object",
+    "Door",
+    schema.OBJECT,
+    lambda calls, node: calls.names.resolve_object_type(node),
+)
 _BY_NAME: dict[str, ValueKind] = {
     "shape": ValueKind("[height, width]", "[9, 9]", schema.PAIR),
     "layout": ValueKind("[rows, columns] of rooms", "[2, 2]", schema.PAIR),
     "area": ValueKind("[[ymin, ymax], [xmin, xmax]]", "[[-6, 0], [-3, 3]]", schema.AREA),
-    **dict.fromkeys(
-        TYPES,
-        ValueKind(
-            "the name of an object",
-            "Door",
-            schema.OBJECT,
-            lambda calls: calls.names.resolve_object_type,
-        ),
-    ),
+    **dict.fromkeys(TYPES, OBJECT_KIND),
     "color": ValueKind("the name of a colour", "RED", schema.COLOR),
     "colors": ValueKind(
         "a list of colours",
         "[RED, BLUE]",
         schema.unique_list(schema.COLOR),
-        lambda calls: partial(fields.read_colors, calls.names.problems),
+        lambda calls, node: fields.read_colors(calls.names.problems, node),
     ),
     "distance_function": ValueKind(
         "manhattan, euclidean, or a function of (dy, dx)",
         "manhattan",
         schema.any_of(schema.enum_schema(DISTANCES), schema.REFERENCE),
-        lambda calls: calls.names.resolve_distance,
+        lambda calls, node: calls.names.resolve_distance(node),
     ),
     "reduction": ValueKind(
         "a function of several numbers",
         "builtins:max",
         schema.any_of(schema.enum_schema(REDUCTIONS), schema.REFERENCE),
-        lambda calls: calls.names.resolve_reduction,
+        lambda calls, node: calls.names.resolve_reduction(node),
     ),
 }
 """Kinds of values by reserved parameter name."""
 
-OBJECT_KIND = _BY_NAME["object_type"]
+
 _BY_ANNOTATION: dict[Any, ValueKind] = {
     ObjectTypeIndex: OBJECT_KIND,
     ColorIndex: _BY_NAME["color"],
@@ -123,13 +127,13 @@ _BY_ANNOTATION: dict[Any, ValueKind] = {
         "a state of an object, as Door.OPEN",
         "Door.OPEN",
         schema.TEXT,
-        lambda calls: calls.names.resolve_state,
+        lambda calls, node: calls.names.resolve_state(node),
     ),
     AgentMask: ValueKind(
         "names of agents or teams",
         "[agent_1]",
         schema.any_of(schema.TEXT, schema.list_of(schema.TEXT)),
-        lambda calls: calls.agents.read_agent_mask,
+        lambda calls, node: calls.agents.read_agent_mask(node),
     ),
 }
 """Kinds of values by annotation, for values that scenarios give by name, such as object types."""
@@ -139,7 +143,7 @@ _BY_TYPE: dict[Any, ValueKind] = {
         "the name of an action",
         "ACTUATE",
         schema.ACTION,
-        lambda calls: calls.names.resolve_action,
+        lambda calls, node: calls.names.resolve_action(node),
     ),
     int: ValueKind("a whole number", "2", schema.INTEGER),
     float: ValueKind("a number", "1.0", schema.NUMBER),
@@ -149,14 +153,14 @@ _BY_TYPE: dict[Any, ValueKind] = {
 """Kinds of values by annotated type; a parameter may also be a sequence of such values."""
 
 
-def _list_of(one: ValueKind) -> ValueKind:
-    """Return the kind of values for lists whose items are of the kind `one`."""
-
-    def make_reader(calls: CallReader) -> Callable[[YamlNode], Any]:
-        return lambda node: tuple(one.read(calls, item) for item in fields.items(node))
-
-    words = f"a list, each {one.words}"
-    return ValueKind(words, f"[{one.example}]", schema.list_of(one.form), make_reader)
+def _list_of(item_kind: ValueKind) -> ValueKind:
+    """Return the kind of values for lists whose items are of the kind `item_kind`."""
+    return ValueKind(
+        f"a list, each {item_kind.description}",
+        f"[{item_kind.example}]",
+        schema.list_of(item_kind.json_schema),
+        lambda calls, node: tuple(item_kind.read(calls, item) for item in fields.items(node)),
+    )
 
 
 def list_built_in(phase: Phase) -> list[System]:
@@ -169,49 +173,44 @@ def list_built_in(phase: Phase) -> list[System]:
 def find_value_kind(parameter: Parameter) -> ValueKind:
     """Return the kind of values that a system's parameter takes, inferred from the parameter's name
     or type annotation."""
-    name, singular = parameter.name, parameter.name.removesuffix("s")
-    if name in _BY_NAME:
-        return _BY_NAME[name]
-    if name in NESTED:
-        phase = NESTED[name]
+    if parameter.name in _BY_NAME:
+        return _BY_NAME[parameter.name]
+    if parameter.name in NESTED:
+        phase = NESTED[parameter.name]
         return ValueKind(
             f"a {phase.label}",
             "{name: …}",
             schema.function_schema(phase),
-            lambda calls: lambda node: calls.read_call(node, phase),
+            lambda calls, node: calls.read_call(node, phase),
         )
+    singular = parameter.name.removesuffix("s")
     if singular in NESTED:
         phase = NESTED[singular]
-        words = f"a list of {phase.label}s"
         return ValueKind(
-            words,
+            f"a list of {phase.label}s",
             "[…]",
             schema.list_of(schema.function_schema(phase)),
-            lambda calls: lambda node: calls.read_calls(node, phase),
+            lambda calls, node: calls.read_calls(node, phase),
         )
-    kind = parameter.type
-    is_sequence = get_origin(kind) in (Sequence, list, tuple)
-    for annotation, value_kind in (_BY_ANNOTATION | _BY_TYPE).items():
-        if kind == annotation:
+    annotation = parameter.type
+    is_sequence = get_origin(annotation) in (Sequence, list, tuple)
+    for known, value_kind in (_BY_ANNOTATION | _BY_TYPE).items():
+        if annotation == known:
             return value_kind
-        if is_sequence and get_args(kind) in ((annotation,), (annotation, ...)):
+        if is_sequence and get_args(annotation) in ((known,), (known, ...)):
             return _list_of(value_kind)
-    if kind is Any and not parameter.required:
-        kind = Callable if callable(parameter.default) else type(parameter.default)
-    if get_origin(kind) is Annotated:
-        kind = get_args(kind)[0]
-    if Callable in (kind, get_origin(kind)):
-        return ValueKind(
-            "a function",
-            "./rules.py:name",
-            schema.any_of(schema.enum_schema([*DISTANCES, *REDUCTIONS]), schema.REFERENCE),
-            lambda calls: calls.names.resolve_parameter,
-        )
-    return _BY_TYPE.get(kind, _OTHER)
+    if annotation is Any and not parameter.required:
+        annotation = Callable if callable(parameter.default) else type(parameter.default)
+    if get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    if Callable in (annotation, get_origin(annotation)):
+        return _FUNCTION
+    return _BY_TYPE.get(annotation, _OTHER)
 
 
 _IGNORED_PARAMETERS = {("teleport", "random_agent")}
 """(function, parameter) that files of GridVerse have and no function reads."""
+_TURN_PHASES = (Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING)
 
 
 class CallReader:
@@ -233,16 +232,19 @@ class CallReader:
         self._problems = names.problems
 
     def read_calls(
-        self, node: YamlNode, phase: Phase, processors: bool = False
+        self, node: YamlNode, phase: Phase, allows_processors: bool = False
     ) -> tuple[Call, ...]:
         """Return the calls of systems of `phase` that the list in `node` describes, in order,
-        without entries that have errors; with `processors`, esper.Processors are allowed."""
-        return self._problems.read_each(
-            fields.items(node), lambda item: self.read_call(item, phase, processors=processors)
-        )
+        without entries that have errors; with `allows_processors`, esper.Processors too."""
+        read = partial(self.read_call, phase=phase, allows_processors=allows_processors)
+        return self._problems.read_each(fields.items(node), read)
 
     def read_call(
-        self, node: YamlNode, phase: Phase, extra_keys: Iterable[str] = (), processors: bool = False
+        self,
+        node: YamlNode,
+        phase: Phase,
+        extra_keys: Iterable[str] = (),
+        allows_processors: bool = False,
     ) -> Call:
         """Return the call (a system of `phase` with its arguments) that `node` describes: the
         system's name, or a mapping `{name: …, parameter: …}`.
@@ -251,58 +253,59 @@ class CallReader:
 
         Args:
             extra_keys: keys that are allowed besides the parameters.
-            processors: True if the entry may name an esper.Processor.
+            allows_processors: True if the entry may name an esper.Processor.
         """
         if isinstance(node.value, list):
             raise node.error(f"found {node.summary}, expected one function: {{name: …}}")
         entries = fields.mapping(node) if isinstance(node.value, dict) else {"name": node}
         if "name" not in entries:
             raise node.error(f"a {phase.label} needs its name: {{name: …}}")
-        system = self.names.resolve_system(entries["name"], phase, processors=processors)
-        message = ""
-        if phase is Phase.TERMINATING and "says" in entries:
-            extra_keys = (*extra_keys, *ENDING_KEYS)
-            with self._problems.collect():
-                message = fields.text(entries["says"])
-        mask: tuple[bool, ...] = ()
-        if phase in (Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING) and "for" in entries:
-            extra_keys = (*extra_keys, *TURN_KEYS)
-            with self._problems.collect():
-                mask = self.agents.read_agent_mask(entries["for"])
-        call = Call(system, {}, message, mask)
-        with self._problems.collect():
-            call.arguments.update(self._make_tables(node, system))
-        for parameter in system.parameters:
-            if parameter.name in system.tables:
-                continue
-            if parameter.name in entries:
-                with self._problems.collect():
-                    value = find_value_kind(parameter).read(self, entries[parameter.name])
-                    call.arguments[parameter.name] = value
-            elif not parameter.required:
-                call.arguments[parameter.name] = parameter.default
-            else:
-                example = f"{{name: {system.name}, {parameter.name}: …}}"
-                fault = f"{system.name} needs {parameter.name!r}, it is missing: {example}"
-                if parameter.name == "action":  # conditions have it
-                    fault += "; for the action of the step, let the rule read w.action instead"
-                self._problems.add(node, fault)
+        system = self.names.resolve_system(
+            entries["name"], phase, allows_processors=allows_processors
+        )
         allowed = [p.name for p in system.parameters if p.name not in system.tables]
         allowed += extra_keys
+        message = ""
+        agent_mask: tuple[bool, ...] = ()
+        if phase is Phase.TERMINATING and "says" in entries:
+            allowed += ENDING_KEYS
+            message = self._problems.read_key(entries, "says", fields.text, "")
+        if phase in _TURN_PHASES and "for" in entries:
+            allowed += TURN_KEYS
+            agent_mask = self._problems.read_key(entries, "for", self.agents.read_agent_mask, ())
+        call = Call(system, self._read_arguments(system, node, entries), message, agent_mask)
         for key, value in entries.items():
             if key not in ("name", *allowed):
                 self._report_unknown(system, key, value, allowed)
         if is_complete(call):
-            self._run_check(call, node, entries)
-            runs_once = phase is Phase.TRANSITION and not call.is_per_agent
-            if call.agent_mask and (runs_once or system.is_processor):
-                fault = f"{system.name} runs once a step, not for an agent; leave out `for`"
-                self._problems.add(entries["for"], fault)
+            self._check_call(call, node, entries)
         return call
 
-    def _make_tables(self, node: YamlNode, system: System) -> dict[str, Any]:
-        with node.report(ValueError):
-            return system.make_tables(self.area) if self.area is not None else {}
+    def _read_arguments(
+        self, system: System, node: YamlNode, entries: dict[str, YamlNode]
+    ) -> dict[str, Any]:
+        """Return the arguments of `system` by name: lookup tables, values that `entries` of `node`
+        give, and defaults. Errors are collected, and their arguments left out."""
+        arguments: dict[str, Any] = {}
+        if self.area is not None:
+            with self._problems.collect(), node.report(ValueError):
+                arguments |= system.make_tables(self.area)
+        for parameter in system.parameters:
+            name = parameter.name
+            if name in system.tables:
+                continue
+            if name in entries:
+                with self._problems.collect():
+                    arguments[name] = find_value_kind(parameter).read(self, entries[name])
+            elif not parameter.required:
+                arguments[name] = parameter.default
+            else:
+                example = f"{{name: {system.name}, {name}: …}}"
+                fault = f"{system.name} needs {name!r}, it is missing: {example}"
+                if name == "action":  # conditions have it
+                    fault += "; for the action of the step, let the rule read w.action instead"
+                self._problems.add(node, fault)
+        return arguments
 
     def _report_unknown(self, system: System, key: str, node: YamlNode, allowed: list[str]) -> None:
         """Report that the parameter `key` at `node` is none of `allowed`; only warn if files of
@@ -313,17 +316,22 @@ class CallReader:
         else:
             self._problems.add(node, message)
 
-    def _run_check(self, call: Call, node: YamlNode, entries: dict[str, YamlNode]) -> None:
+    def _check_call(self, call: Call, node: YamlNode, entries: dict[str, YamlNode]) -> None:
         """Run the argument check of the call's system, and report its error message: at the
-        argument's node in `entries` if only one is checked, else at `node`."""
+        argument's node in `entries` if only one is checked, else at `node`. Also report `for` at a
+        system that runs for no agent."""
+        system = call.system
         try:
             problem = call.run_check(self.area, len(self.agents.bodies), self.names.types)
         except Exception as error:  # whatever an author's check may raise
             problem = f"its check fails: {type(error).__name__}: {error}"
         if problem:
-            places = [entries[name] for name in call.system.check_parameters if name in entries]
-            place = places[0] if len(places) == 1 else node
-            self._problems.add(place, f"{call.name}: {problem}")
+            checked = [entries[name] for name in system.check_parameters if name in entries]
+            self._problems.add(checked[0] if len(checked) == 1 else node, f"{call.name}: {problem}")
+        runs_once = system.phase is Phase.TRANSITION and not call.is_per_agent
+        if call.agent_mask and (runs_once or system.is_processor):
+            fault = f"{system.name} runs once a step, not for an agent; leave out `for`"
+            self._problems.add(entries["for"], fault)
 
 
 def is_complete(call: Call) -> bool:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import cycle, islice
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,31 +56,23 @@ _RESERVED_COMPONENTS = {
 }
 """Components that no type may list, with the reason."""
 _MAX_STATES = 100
-"""Maximum number of states of an object type."""
 
 
-def read_object_types(names: NameResolver, node: YamlNode, folder: Path) -> tuple[ObjectType, ...]:
-    """Return the object types that a scenario file declares under `objects`, in order, without
-    those that have errors.
-
-    Args:
-        names: resolver of the names and collector of errors; its `declared_types` become the
-            returned types.
-        node: the value of `objects`.
-        folder: folder that references of the types are relative to.
-    """
-    module = make_yaml_module_name(node, folder)
+def read_object_types(names: NameResolver, node: YamlNode) -> None:
+    """Set `names.declared_types` to the object types that a scenario file declares under `objects`,
+    in `node`, without those that have errors, which are collected."""
+    module = make_yaml_module_name(node, names.folder)
     types: dict[str, ObjectType] = {}
     for name, entry in fields.mapping(node).items():
         with names.problems.collect():
             types[name] = _read_object_type(names, name, entry, module)
     names.declared_types = tuple(types.values())
-    for name, object_type in types.items():
+    for name, object_type in types.items():  # only now, as all names are known
         entries = fields.mapping(fields.mapping(node)[name])
         if "leaves" in entries:
             with names.problems.collect():
                 types[name] = replace(object_type, leaves=_read_remains(names, entries["leaves"]))
-    return tuple(types.values())
+    names.declared_types = tuple(types.values())
 
 
 def _read_remains(names: NameResolver, node: YamlNode) -> int | None:
@@ -119,10 +110,10 @@ def _read_color_component(entries: dict[str, YamlNode]) -> list[Any]:
     """Return a list with the component `Color` if the object type that `entries` declares has a
     colour; otherwise an empty list."""
     color = fields.read_color(entries["color"]) if "color" in entries else NONE
-    colored = fields.boolean(entries["colored"]) if "colored" in entries else "color" in entries
-    if color != NONE and not colored:
+    is_colored = fields.boolean(entries["colored"]) if "colored" in entries else "color" in entries
+    if color != NONE and not is_colored:
         raise entries["color"].error("a colour for what is not `colored`")
-    return [Color(color)] if colored else []
+    return [Color(color)] if is_colored else []
 
 
 def _read_sprite(node: YamlNode) -> str:
@@ -137,8 +128,7 @@ def _read_sprite(node: YamlNode) -> str:
 def _read_states(names: NameResolver, node: YamlNode) -> dict[str, list[Any]]:
     """Return the components that objects have in each state, by name of the state; states in a
     plain list have no components of their own."""
-    states: dict[str, list[Any]] = {}
-    entries: dict[str, tuple[YamlNode, YamlNode | None]]  # place and components by name
+    entries: dict[str, tuple[YamlNode, YamlNode | None]]  # nodes of name and components, by name
     if isinstance(node.value, dict):
         entries = {name: (entry, entry) for name, entry in node.value.items()}
     else:
@@ -147,9 +137,10 @@ def _read_states(names: NameResolver, node: YamlNode) -> dict[str, list[Any]]:
             raise node.error("a state stands here a second time")
     if not 1 <= len(entries) <= _MAX_STATES:
         raise node.error(f"found {node.summary}, expected 1 to {_MAX_STATES} states")
-    for name, (place, components) in entries.items():
+    states: dict[str, list[Any]] = {}
+    for name, (name_node, components) in entries.items():
         if not name.isidentifier():
-            raise place.error(f"found the state {name!r}, expected a name like `OPEN`")
+            raise name_node.error(f"found the state {name!r}, expected a name like `OPEN`")
         states[name] = [] if components is None else read_components(names, components)
     return states
 
@@ -157,23 +148,23 @@ def _read_states(names: NameResolver, node: YamlNode) -> dict[str, list[Any]]:
 def read_components(names: NameResolver, node: YamlNode) -> list[Any]:
     """Return new components as `node` lists them: by their names alone, or in a mapping from names
     to values of fields."""
-    entries: list[tuple[YamlNode, YamlNode | None]] = []  # names and field values
+    entries: list[tuple[YamlNode, YamlNode | None]]  # nodes of name and field values
     if isinstance(node.value, dict):
-        entries += [(replace(at, value=name, text=name), at) for name, at in node.value.items()]
+        entries = [(replace(at, value=name, text=name), at) for name, at in node.value.items()]
     else:
-        entries += [(item, None) for item in fields.items(node)]
+        entries = [(item, None) for item in fields.items(node)]
     components: dict[type, Any] = {}
-    for place, values in entries:
+    for name, values in entries:
         with names.problems.collect():
-            if isinstance(place.value, dict):
+            if isinstance(name.value, dict):
                 example = "components: {Solid: {}, ./rules.py:Worth: {value: 2}}"
-                raise place.error(f"found a mapping, expected a name; with values: {example}")
-            cls = names.resolve_component(place)
+                raise name.error(f"found a mapping, expected a name; with values: {example}")
+            cls = names.resolve_component(name)
             if cls in _RESERVED_COMPONENTS:
                 reason = _RESERVED_COMPONENTS[cls]
-                raise place.error(f"no type lists {cls.__name__}: {reason}")
+                raise name.error(f"no type lists {cls.__name__}: {reason}")
             if cls in components:
-                raise place.error(f"{cls.__name__} stands here a second time")
+                raise name.error(f"{cls.__name__} stands here a second time")
             initial = {} if values is None else _read_field_values(names.problems, cls, values)
             components[cls] = cls(**initial)
     return list(components.values())
@@ -182,21 +173,20 @@ def read_components(names: NameResolver, node: YamlNode) -> list[Any]:
 def _read_field_values(problems: ErrorCollector, cls: type, node: YamlNode) -> dict[str, Any]:
     """Return the values that the mapping in `node` gives to fields of the component class `cls`, by
     name of the field."""
-    known = {field.name: field for field in fields_of(cls)}
-    settable = [name for name, field in known.items() if isinstance(field.dtype, np.dtype)]
     if node.value is None:
         return {}
+    # entities and coordinates are not known before a level begins
+    settable = {f.name: f for f in fields_of(cls) if isinstance(f.dtype, np.dtype)}
     if not settable and fields.mapping(node):
         raise node.error(f"{cls.__name__} has no values to set; write {{}}")
     values = {}
     for name, entry in fields.mapping(node).items():
         with problems.collect():
             if name not in settable:
-                raise entry.error(
-                    f"{cls.__name__} has no {name!r}{describe_allowed(name, settable)}"
-                )
-            read = _read_array if known[name].items else _read_number
-            values[name] = read(entry, known[name])
+                hint = describe_allowed(name, settable)
+                raise entry.error(f"{cls.__name__} has no {name!r}{hint}")
+            read = _read_array if settable[name].items else _read_number
+            values[name] = read(entry, settable[name])
     return values
 
 
@@ -287,8 +277,8 @@ class AgentSpecs(NamedTuple):
     def with_component(self, cls: type) -> AgentSpecs:
         """Return a copy in which agents that do not list the component `cls` have it with its
         default values."""
-        own = cls, field_values(cls())
-        bodies = tuple(tuple(dict((own, *body)).items()) for body in self.bodies)
+        default = cls, field_values(cls())
+        bodies = tuple(tuple(dict((default, *body)).items()) for body in self.bodies)
         return self._replace(bodies=bodies)
 
     def read_agent_mask(self, node: YamlNode) -> tuple[bool, ...]:
@@ -296,17 +286,17 @@ class AgentSpecs(NamedTuple):
         named."""
         if len(self.bodies) == 1:
             raise node.error("names of agents need several agents; there is one")
-        named = self.agent_group.agents_by_name
-        chosen: set[int] = set()
-        for each in fields.list_or_single(node):
-            if fields.text(each) not in named:
-                raise each.error(
-                    f"no agent or team {each.text!r}{describe_allowed(each.text, named)}"
-                )
-            chosen |= {*named[fields.text(each)]}
-        if not chosen:
+        agents_by_name = self.agent_group.agents_by_name
+        selected: set[int] = set()
+        for item in fields.list_or_single(node):
+            name = fields.text(item)
+            if name not in agents_by_name:
+                hint = describe_allowed(name, agents_by_name)
+                raise item.error(f"no agent or team {name!r}{hint}")
+            selected.update(agents_by_name[name])
+        if not selected:
             raise node.error("found an empty list, expected at least one name")
-        return tuple(agent in chosen for agent in range(len(self.bodies) + 1))
+        return tuple(agent in selected for agent in range(len(self.bodies) + 1))
 
 
 ANY_AGENTS = AgentSpecs(bodies=((),) * _MAX)
@@ -321,8 +311,11 @@ def read_world_components(names: NameResolver, node: YamlNode) -> Parts:
         raise node.error("`components` is missing: {components: [./rules.py:Weather]}")
     if not entries["components"].value:
         raise entries["components"].error("found no components, expected at least one")
-    own = read_components(names, entries["components"])
-    return tuple((type(part), field_values(part)) for part in own)
+    return _read_parts(names, entries["components"])
+
+
+def _read_parts(names: NameResolver, node: YamlNode) -> Parts:
+    return tuple((type(part), field_values(part)) for part in read_components(names, node))
 
 
 def read_agents(names: NameResolver, node: YamlNode) -> AgentSpecs:
@@ -331,18 +324,9 @@ def read_agents(names: NameResolver, node: YamlNode) -> AgentSpecs:
     problems, entries = names.problems, dict[str, YamlNode]()
     if isinstance(node.value, dict):
         entries = fields.read_fields(problems, node, AGENT_KEYS)
-        if "number" in entries and "names" in entries:
-            raise node.error("agents have either a `number` or `names`; both are given")
-    names_node = entries.get("names", node if isinstance(node.value, list) else None)
-    if names_node is not None:
-        fields.limited_items(names_node, _MAX, "agents", minimum=0)
-        agent_names = fields.read_distinct(problems, names_node, _read_name)
-        if not agent_names:
-            return ANY_AGENTS
-    else:
-        alone = isinstance(node.value, dict) and "number" not in entries
-        count = 1 if alone else fields.integer(entries.get("number", node), 1, _MAX)
-        agent_names = tuple(f"agent_{number}" for number in range(1, count + 1))
+    agent_names = _read_agent_names(problems, node, entries)
+    if not agent_names:
+        return ANY_AGENTS
 
     def read_value(key: str, default: Any) -> Any:
         return problems.read_key(entries, key, AGENT_KEYS[key].read, default)
@@ -357,17 +341,33 @@ def read_agents(names: NameResolver, node: YamlNode) -> AgentSpecs:
         ),
     )
     colors, blocks = read_value("colors", ()), read_value("blocks", ("movement",))
-    own = problems.read_key(entries, "components", lambda entry: read_components(names, entry), [])
-    besides = tuple((type(part), field_values(part)) for part in own)
+    listed = problems.read_key(entries, "components", partial(_read_parts, names), ())
     if len(agent_names) == 1:
-        return AgentSpecs(bodies=(besides,))
-    shown = tuple(islice(cycle(colors or USUAL_COLORS[1:]), len(agent_names)))
-    barriers = tuple((cls, ()) for name, cls in _BLOCKS.items() if name in blocks)
-    if Bodiless in dict(besides):
+        return AgentSpecs(bodies=(listed,))
+    if Bodiless in dict(listed):
         raise node.error("only an agent that is alone can be Bodiless")
-    parts = dict((*barriers, *besides)).items()
-    bodies = (((Kind, (AGENT_TYPE,)), (Color, (color,)), *parts) for color in shown)
-    return AgentSpecs(agent_group, tuple(bodies), (AGENT_TYPE,), shown)
+    colors = tuple(islice(cycle(colors or USUAL_COLORS[1:]), len(agent_names)))
+    blocking = [(cls, ()) for name, cls in _BLOCKS.items() if name in blocks]
+    parts = dict((*blocking, *listed)).items()
+    bodies = [((Kind, (AGENT_TYPE,)), (Color, (color,)), *parts) for color in colors]
+    return AgentSpecs(agent_group, tuple(bodies), (AGENT_TYPE,), colors)
+
+
+def _read_agent_names(
+    problems: ErrorCollector, node: YamlNode, entries: Mapping[str, YamlNode]
+) -> tuple[str, ...]:
+    """Return the names of the agents that the value `node` of `agents` lists, or `agent_1` and so
+    on for a number; () if all have errors. `entries` are those of a mapping."""
+    if "number" in entries and "names" in entries:
+        raise node.error("agents have either a `number` or `names`; both are given")
+    names_node = entries.get("names", node if isinstance(node.value, list) else None)
+    if names_node is not None:
+        fields.limited_items(names_node, _MAX, "agents", minimum=0)
+        return fields.read_distinct(problems, names_node, _read_name)
+    count = 1
+    if not isinstance(node.value, dict) or "number" in entries:
+        count = fields.integer(entries.get("number", node), 1, _MAX)
+    return tuple(f"agent_{number}" for number in range(1, count + 1))
 
 
 _is_name = re.compile(r"[\w-]+").fullmatch
@@ -387,17 +387,17 @@ def _read_name(node: YamlNode) -> str:
 def _read_teams(problems: ErrorCollector, node: YamlNode, names: Sequence[str]) -> Teams:
     """Read `teams`, a mapping from team names to lists of agents' names; return (team, agent
     numbers) pairs. `names` are all agents."""
+    entries = fields.mapping(node)
+    if len(entries) > _MAX:
+        raise node.error(f"found {len(entries)} teams, expected at most {_MAX}")
+    read_agent = partial(fields.read_choice, choices=names, label="agent")
     teams = []
-    if len(fields.mapping(node)) > _MAX:
-        raise node.error(f"found {len(fields.mapping(node))} teams, expected at most {_MAX}")
-    for team, members in fields.mapping(node).items():
+    for team, members in entries.items():
         with problems.collect():
             if team in names:
                 raise members.error(f"{team!r} is an agent; give the team another name")
             if not _is_name(team):
                 raise members.error(f"found the team {team!r}, {_EXPECTED}")
-            numbers = fields.read_distinct(
-                problems, members, lambda each: fields.read_choice(each, names, "agent")
-            )
-            teams.append((team, tuple(number + 1 for number in numbers)))
+            indices = fields.read_distinct(problems, members, read_agent)
+            teams.append((team, tuple(index + 1 for index in indices)))
     return tuple(teams)

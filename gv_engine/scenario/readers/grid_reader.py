@@ -30,12 +30,12 @@ from gv_engine.scenario.readers.actions import ACTION_SPACE, OWN_ACTION_KEYS, re
 from gv_engine.scenario.readers.calls import CallReader, is_complete
 from gv_engine.scenario.readers.map import (
     LEGEND_KEYS,
+    Legend,
     LevelSource,
-    make_symbol_check,
     read_legend,
     read_map,
 )
-from gv_engine.scenario.readers.observed_state import OBSERVATION_KEYS, StateReader
+from gv_engine.scenario.readers.observed_state import OBSERVATION_KEYS, StateNumber, StateReader
 from gv_engine.scenario.readers.procedural import PROCEDURAL_KEYS, ProceduralReader, is_procedural
 from gv_engine.scenario.readers.random_values import RandomValues
 from gv_engine.scenario.readers.resolver import NameResolver, TypeIds, list_referring_nodes
@@ -253,9 +253,9 @@ class GridReader(TopLevelReader):
         super().__init__(document)
         self.root = document.root
         self.names = NameResolver(document, numbering, self.problems)
-        self.read = CallReader(self.names)
+        self.calls = CallReader(self.names)
         self.draws = RandomValues(self.names)
-        self.depth = 1  # of objects in each other
+        self.depth = 1  # of objects nested in each other
         self.mission: mission_reader.MissionSpec | None = None
         self.agents = definitions.AgentSpecs()
         self.world_components: Parts = ()
@@ -263,76 +263,21 @@ class GridReader(TopLevelReader):
     def read_fields(self) -> dict[str, Any]:
         """Return the keyword arguments with which a `Scenario` is made; raise a ScenarioError that
         lists all errors."""
-        if self.document.domain != "grid":
-            other = fields.mapping(self.root)["domain"]
-            self.problems.add(other, f"found {other.summary}; load_scenario() loads all domains")
-            self.problems.raise_if_any()
-        self.entries = fields.read_fields(
-            self.problems, self.root, (*GRID_KEYS, LEVELS, "mixture"), FILE_KEYS
-        )
-        for key, key_info in GRID_KEYS.items():
-            if key_info.required and key not in self.entries:
-                self.problems.add(self.missing_node(key), "missing; a scenario needs it")
-        # below unknown keys too, so that a typo there does not hide what their modules declare
-        for node in list_referring_nodes(self.root):
-            self.names.import_references(node)
-        self.names.declared_types = self.key(
-            "objects",
-            lambda node: definitions.read_object_types(self.names, node, self.document.folder),
-            (),
-        )
-        actions, own_actions = self.read_actions(USUAL_ACTIONS)
-        default = definitions.ANY_AGENTS if "agents" in self.entries else self.agents
-        self.agents = self.key("agents", partial(definitions.read_agents, self.names), default)
-        self.read.agents = self.agents
-        self.world_components = self.key(
-            "world", partial(definitions.read_world_components, self.names), ()
-        )
-        self.names.own_actions = tuple(command.name for command in own_actions)
+        self.check_keys()
+        actions, own_actions = self.read_definitions()
         objects, colors = self.read_space("state_space", self.names.list_grid_types(), USUAL_COLORS)
         seen_objects, seen_colors = self.read_space("observation_space", objects, colors)
         seen_objects = tuple(sorted({*seen_objects, *self.agents.kinds}))
         seen_colors = tuple(sorted({*seen_colors, *self.agents.colors}))
-        # the area first: visibility functions check their parameters against it
-        sight = self.key("observation_function", self.read_observation, ())
-        own = tuple(call for call in sight if call.system.phase is Phase.OBSERVATION)
-        # pictures show the view, even if a function of object states makes the observation
-        all_seen = Call(REGISTRIES[Phase.VISIBILITY]["fully_transparent"], {})
-        visibility = tuple(call for call in sight if call not in own) or (all_seen,)
+        # the view area first: other functions check their parameters against it
+        view_calls = self.key("observation_function", self.read_observation, ())
         levels = self.read_reset(objects, colors)
-        read_mission = mission_reader.MissionReader(
-            mission_reader.MissionObjects(self.draws, objects, colors)
-        ).read
-        self.mission = self.key("mission", read_mission, None)
-        resets = map(self.mission.wrap_reset, levels) if self.mission else levels
-        # agents without a cell in the level get one
-        settling = [Call(get_system(settle), {})] if self.agents.kinds else []
-        calls: dict[Phase, tuple[Call, ...]] = {
-            Phase.RESET: (*resets, *settling),
-            Phase.TRANSITION: self.read_rules("transition_functions", Phase.TRANSITION),
-            Phase.REWARD: self.read_rules("reward_functions", Phase.REWARD),
-            Phase.TERMINATING: self.key("terminating_function", self.read_end_rule, ()),
-            Phase.SUCCESS: self.key("success_function", lambda n: self.read_end_rule(n, False), ()),
-            Phase.VISIBILITY: visibility,
-            Phase.OBSERVATION: own,
-            Phase.RENDERING: (Call(REGISTRIES[Phase.RENDERING]["draw_state_and_observation"], {}),),
-        }
-        self.require_mission(calls)
-        paths = chain.from_iterable(call.walk_paths() for call in calls[Phase.TRANSITION])
-        modules = {path[-1].system.function.__module__ for path in paths}
-        # components in which built-in rules note the aims of agents, and for how long each is out
-        for module, cls in ((together, Aim), (absence, Absence)):
-            if module.__name__ in modules:
-                self.agents = self.agents.with_component(cls)
-        moves = (part.system for call in calls[Phase.TRANSITION] for part in call.walk())
-        if any(missions.uses_any_name(system, "forget", "set_shape") for system in moves):
-            self.agents = self.agents.with_component(Forgotten)
-        if absence.__name__ in modules:
-            calls[Phase.RESET] += (Call(get_system(absence.note_starts), {}),)
+        known = mission_reader.MissionObjects(self.draws, objects, colors)
+        self.mission = self.key("mission", mission_reader.MissionReader(known).read, None)
+        schedule = self.read_schedule(levels, view_calls)
+        self.require_mission(schedule)
+        self.add_agent_components(schedule[Phase.TRANSITION])
         layout = self.make_layout(levels, objects, seen_objects)
-        # without a layout there are errors in the sizes, without components in `world`
-        is_known = layout and ("world" not in self.entries or self.world_components)
-        read_state = StateReader(self.names, layout).read if layout and is_known else None
         arguments = {
             **self.read_texts(self.document.default_name),
             "max_steps": self.key("max_steps", SHARED_KEYS["max_steps"].read, None),
@@ -343,53 +288,134 @@ class GridReader(TopLevelReader):
             "observation_colors": seen_colors,
             "actions": actions,
             "own_actions": own_actions,
-            "area": self.read.area,
+            "area": self.calls.area,
             "layout": layout,
-            "state_numbers": self.key("observation", read_state, ()) if read_state else (),
+            "state_numbers": self.read_state_numbers(layout),
             "mission_texts": self.mission.texts if self.mission else (),
-            "reward_names": fields.make_unique([call.name for call in calls[Phase.REWARD]]),
+            "reward_names": fields.make_unique([call.name for call in schedule[Phase.REWARD]]),
             "warnings": tuple(
                 fields.format_message(self.document.label, *warning)
-                for warning in self.read.warnings
+                for warning in self.calls.warnings
             ),
             "agent_group": self.agents.agent_group,
             "code": tuple(list_source_files(self.names.modules.values())),
-            "schedule": calls,
+            "schedule": schedule,
         }
         self.problems.raise_if_any()
         return arguments
 
-    def require_mission(self, calls: Mapping[Phase, tuple[Call, ...]]) -> None:
-        """Report an error if systems in `calls`, the calls by phase, need a mission that the
-        scenario does not define: any mission, or one in the language of a plugin. Also report
-        what such a language needs of the rules."""
-        spec, node = self.mission, self.entries.get("mission", self.missing_node("mission"))
-        if "mission" in self.entries and spec is None:
+    def check_keys(self) -> None:
+        """Set `entries`; report unknown and missing keys, and raise an error for another domain."""
+        if self.document.domain != "grid":
+            domain = fields.mapping(self.root)["domain"]
+            self.problems.add(domain, f"found {domain.summary}; load_scenario() loads all domains")
+            self.problems.raise_if_any()
+        self.entries = fields.read_fields(
+            self.problems, self.root, (*GRID_KEYS, LEVELS, "mixture"), FILE_KEYS
+        )
+        for key, key_info in GRID_KEYS.items():
+            if key_info.required and key not in self.entries:
+                self.problems.add(self.missing_node(key), "missing; a scenario needs it")
+
+    def read_definitions(self) -> tuple[tuple[int, ...], tuple[KeyCommand, ...]]:
+        """Import the scenario's Python modules; read its object types, agents and components of the
+        world. Return its action numbers, and its custom actions."""
+        # below unknown keys too, so that a typo there does not hide what their modules declare
+        for node in list_referring_nodes(self.root):
+            self.names.import_references(node)
+        self.key("objects", partial(definitions.read_object_types, self.names), None)
+        actions, own_actions = self.read_actions(USUAL_ACTIONS)
+        self.names.own_actions = tuple(command.name for command in own_actions)
+        if "agents" in self.entries:
+            read_agents = partial(definitions.read_agents, self.names)
+            self.agents = self.key("agents", read_agents, definitions.ANY_AGENTS)
+        self.calls.agents = self.agents
+        read_components = partial(definitions.read_world_components, self.names)
+        self.world_components = self.key("world", read_components, ())
+        return actions, own_actions
+
+    def read_schedule(
+        self, levels: tuple[Call, ...], view_calls: tuple[Call, ...]
+    ) -> dict[Phase, tuple[Call, ...]]:
+        """Return the calls of all systems by phase. `levels` are the reset calls that build a
+        level, and `view_calls` those of `read_observation`."""
+        transitions = self.read_rules("transition_functions", Phase.TRANSITION)
+        resets = [self.mission.wrap_reset(call) for call in levels] if self.mission else [*levels]
+        if self.agents.kinds:  # agents without a cell in the level get one
+            resets.append(Call(get_system(settle), {}))
+        if absence.__name__ in _list_modules(transitions):
+            resets.append(Call(get_system(absence.note_starts), {}))
+        observation = tuple(c for c in view_calls if c.system.phase is Phase.OBSERVATION)
+        # pictures show the view, even if a function of object states makes the observation
+        all_seen = Call(REGISTRIES[Phase.VISIBILITY]["fully_transparent"], {})
+        visibility = tuple(call for call in view_calls if call not in observation) or (all_seen,)
+        return {
+            Phase.RESET: tuple(resets),
+            Phase.TRANSITION: transitions,
+            Phase.REWARD: self.read_rules("reward_functions", Phase.REWARD),
+            Phase.TERMINATING: self.key("terminating_function", self.read_end_rule, ()),
+            Phase.SUCCESS: self.key(
+                "success_function", partial(self.read_end_rule, allows_processors=False), ()
+            ),
+            Phase.VISIBILITY: visibility,
+            Phase.OBSERVATION: observation,
+            Phase.RENDERING: (Call(REGISTRIES[Phase.RENDERING]["draw_state_and_observation"], {}),),
+        }
+
+    def add_agent_components(self, transitions: tuple[Call, ...]) -> None:
+        """Give the agents the components in which built-in rules among `transitions` note their
+        aims, for how long each is out, and what each has forgotten."""
+        modules = _list_modules(transitions)
+        for module, cls in ((together, Aim), (absence, Absence)):
+            if module.__name__ in modules:
+                self.agents = self.agents.with_component(cls)
+        systems = (part.system for call in transitions for part in call.walk())
+        if any(missions.uses_any_name(system, "forget", "set_shape") for system in systems):
+            self.agents = self.agents.with_component(Forgotten)
+
+    def read_state_numbers(self, layout: Layout | None) -> tuple[StateNumber, ...]:
+        """Return the numbers under `observation`, of worlds with `layout`; () after an error in the
+        sizes, which leaves no layout, or in the components of the world."""
+        if layout is None or ("world" in self.entries and not self.world_components):
+            return ()
+        return self.key("observation", StateReader(self.names, layout).read, ())
+
+    def require_mission(self, schedule: Mapping[Phase, tuple[Call, ...]]) -> None:
+        """Report an error if systems in `schedule`, the calls by phase, need a mission that the
+        scenario does not define: any mission, or one in the language of a plugin. Also report what
+        such a language needs of the rules."""
+        if "mission" in self.entries and self.mission is None:
             return  # it has errors of its own
+        node = self.entries.get("mission", self.missing_node("mission"))
         # rendering systems show a mission only if there is one
-        listed = (call for phase in calls if phase is not Phase.RENDERING for call in calls[phase])
-        parts = [part for call in listed for part in call.walk()]
-        if spec and spec.language:
+        phases = [phase for phase in schedule if phase is not Phase.RENDERING]
+        parts = [part for phase in phases for call in schedule[phase] for part in call.walk()]
+        own_language = self.mission.language if self.mission else None
+        if own_language:
             moves = [part.system for part in parts if part.system.phase is Phase.TRANSITION]
-            for fault in spec.language.find_faults(moves, len(self.agents.bodies)):
+            for fault in own_language.find_faults(moves, len(self.agents.bodies)):
                 self.problems.add(node, fault)
         for language in mission_reader.find_mission_languages():
-            asking = dict.fromkeys(p.name for p in parts if language.owns_rule(p.system))
-            if asking and not (spec and spec.language is language):
-                fault = "it has another form" if spec else "missing"
-                rules = ", ".join(asking)
+            rules = dict.fromkeys(p.name for p in parts if language.owns_rule(p.system))
+            if rules and language is not own_language:
+                fault = "it has another form" if self.mission else "missing"
                 example = f"mission: {language.examples[0]}"
-                self.problems.add(node, f"{fault}; {rules} needs one such as {example}")
+                self.problems.add(node, f"{fault}; {', '.join(rules)} needs one such as {example}")
                 return
-        if "mission" in self.entries:
+        if not self.mission:
+            self.require_any_mission(parts)
+
+    def require_any_mission(self, calls: Iterable[Call]) -> None:
+        """Report an error if a system in `calls` reads a mission; called for a scenario without
+        one."""
+        readers = dict.fromkeys(call.name for call in calls if missions.reads_mission(call.system))
+        if not readers:
             return
-        asking = dict.fromkeys(part.name for part in parts if missions.reads_mission(part.system))
         # an author's own component of that name is no mission
-        no_types = ObjectTypes()
-        if asking and column_name(Mission) not in map(column_name, self.find_components(no_types)):
+        if column_name(Mission) not in map(column_name, self.find_components(ObjectTypes())):
             self.problems.add(
                 self.missing_node("mission"),
-                f"missing, and needed by {', '.join(asking)}; write one: "
+                f"missing, and needed by {', '.join(readers)}; write one: "
                 f'mission: {{text: "fetch the {{color}} {{object}}", object: Key}}',
             )
 
@@ -402,10 +428,8 @@ class GridReader(TopLevelReader):
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Read the state or observation space under `key`: return its type indices and its colour
         indices, sorted. A missing list gives the default `objects` or `colors`."""
-        entries: dict[str, YamlNode] = {}
-        entries = self.key(
-            key, lambda node: fields.read_fields(self.problems, node, SPACE), entries
-        )
+        read = partial(fields.read_fields, self.problems, allowed=SPACE)
+        entries = self.key(key, read, dict[str, YamlNode]())
         objects = self.read_list(entries.get("objects"), self.read_grid_object, objects)
         colors = self.read_list(entries.get("colors"), fields.read_color, colors)
         return objects, tuple(sorted({NONE, *colors}))
@@ -415,11 +439,12 @@ class GridReader(TopLevelReader):
     ) -> tuple[int, ...]:
         """Return the sorted results of `read` for the items of a list; return `default` if there is
         no `node`, or if any item is wrong, so that one error does not cause others."""
-        before = len(self.problems)
+        num_problems = len(self.problems)
         if node is not None:
             with self.problems.collect():
                 values = tuple(sorted(fields.read_distinct(self.problems, node, read)))
-                return values if len(self.problems) == before else default
+                if len(self.problems) == num_problems:
+                    return values
         return default
 
     def read_grid_object(self, node: YamlNode) -> int:
@@ -432,47 +457,45 @@ class GridReader(TopLevelReader):
 
     def read_rules(self, key: str, phase: Phase) -> tuple[Call, ...]:
         """Return the calls of the functions of a phase that the list under `key` names."""
-        return self.key(key, partial(self.read.read_calls, phase=phase, processors=True), ())
+        return self.key(
+            key, partial(self.calls.read_calls, phase=phase, allows_processors=True), ()
+        )
 
-    def read_end_rule(self, node: YamlNode, processors: bool = True) -> tuple[Call, ...]:
+    def read_end_rule(self, node: YamlNode, allows_processors: bool = True) -> tuple[Call, ...]:
         """Read the one terminating function that `node` names and return its call as a 1-tuple;
-        with `processors`, an esper.Processor is allowed, too."""
+        with `allows_processors`, an esper.Processor is allowed, too."""
         if isinstance(node.value, list):
             raise node.error(
                 "found a list, expected one function; several go into "
                 "{name: reduce_any, terminating_functions: […]}"
             )
-        return (self.read.read_call(node, Phase.TERMINATING, processors=processors),)
+        return (self.calls.read_call(node, Phase.TERMINATING, allows_processors=allows_processors),)
 
     def read_observation(self, node: YamlNode) -> tuple[Call, ...]:
-        """Read the agents' view area into `self.read.area`, and return the call of the function
-        that fills in their view: a visibility function, which only hides cells, or an observation
-        function."""
+        """Read the agents' view area into `self.calls.area`, and return the calls of the functions
+        that fill in their view: a visibility function, which only hides cells, an observation
+        function, or both."""
         entries = fields.mapping(node)
         if "area" in entries:
             with self.problems.collect():
-                self.read.area = fields.read_area(entries["area"])
+                self.calls.area = fields.read_area(entries["area"])
                 if "turns" in entries:
                     turns = fields.boolean(entries["turns"])
-                    self.read.area = replace(self.read.area, turns=turns)
+                    self.calls.area = replace(self.calls.area, turns=turns)
         else:
             self.problems.add(node, "the area is missing; the usual one is [[-6, 0], [-3, 3]]")
-        if "name" not in entries or entries["name"].text != "from_visibility":
-            phase = (
-                self.names.resolve_view_phase(entries["name"])
-                if "name" in entries
-                else Phase.VISIBILITY
-            )
-            if phase is Phase.VISIBILITY or "visibility_function" not in entries:
-                return (self.read.read_call(node, phase, extra_keys=tuple(VIEW)),)
-            seen = self.read.read_call(entries["visibility_function"], Phase.VISIBILITY)
-            keys = *VIEW, "visibility_function"
-            return seen, self.read.read_call(node, phase, extra_keys=keys)
-        fields.read_fields(self.problems, node, FROM_VISIBILITY)
-        if "visibility_function" not in entries:
-            hint = describe_allowed("", REGISTRIES[Phase.VISIBILITY])
-            raise node.error(f"from_visibility needs a visibility_function{hint}")
-        return (self.read.read_call(entries["visibility_function"], Phase.VISIBILITY),)
+        name, visibility = entries.get("name"), entries.get("visibility_function")
+        if name and name.text == "from_visibility":
+            fields.read_fields(self.problems, node, FROM_VISIBILITY)
+            if visibility is None:
+                hint = describe_allowed("", REGISTRIES[Phase.VISIBILITY])
+                raise node.error(f"from_visibility needs a visibility_function{hint}")
+            return (self.calls.read_call(visibility, Phase.VISIBILITY),)
+        phase = self.names.resolve_view_phase(name) if name else Phase.VISIBILITY
+        if phase is Phase.VISIBILITY or visibility is None:
+            return (self.calls.read_call(node, phase, tuple(VIEW)),)
+        visibility_call = self.calls.read_call(visibility, Phase.VISIBILITY)
+        return visibility_call, self.calls.read_call(node, phase, (*VIEW, "visibility_function"))
 
     def read_reset(self, objects: tuple[int, ...], colors: tuple[int, ...]) -> tuple[Call, ...]:
         """Return the reset calls that build a level from a map, a room or a reset function.
@@ -484,26 +507,32 @@ class GridReader(TopLevelReader):
             node = self.entries[keys[0]] if keys else self.missing_node("reset_function")
             self.problems.add(node, f"a level needs one of {', '.join(_LEVELS)}; {fault}")
             return ()
-        has_map = not {"map", "maps", LEVELS}.isdisjoint(keys)
-        for key, what in (("legend", "a legend"), ("symmetries", "symmetries")):
+        has_map = keys[0] in ("map", "maps", LEVELS)
+        for key, label in (("legend", "a legend"), ("symmetries", "symmetries")):
             if key in self.entries and not has_map:
-                self.problems.add(self.entries[key], f"{what} without a map")
+                self.problems.add(self.entries[key], f"{label} without a map")
         self.key("draw", self.draws.read, None)
-        no_legend = dict[str, Any]()
-        legend = self.key("legend", partial(read_legend, self.draws), no_legend) if has_map else {}
-        find_fault = make_symbol_check(self.draws, objects, colors)
+        legend: Legend = self.key("legend", partial(read_legend, self.draws), {}) if has_map else {}
         is_bodiless = any(cls is Bodiless for cls, _ in self.agents.bodies[0])
-        most, levels = 0 if is_bodiless else len(self.agents.bodies), self.document.levels
-        source = LevelSource(self.entries, self.draws, legend, find_fault, most, levels)
-        is_fixed = all(symbol is None or symbol.is_fixed for symbol in legend.values())
-        is_random = self.entries.keys() & {*PROCEDURAL_KEYS, LEVELS} or not is_fixed
-        reset = self.key(
-            "reset_function", lambda node: self.read.read_call(node, Phase.RESET), None
+        source = LevelSource(
+            self.entries,
+            self.draws,
+            legend,
+            objects,
+            colors,
+            max_agents=0 if is_bodiless else len(self.agents.bodies),
+            levels=self.document.levels,
         )
-        if "reset_function" in keys and not (reset and is_random):
-            return (reset,) if reset else ()
-        if not is_random:
-            return self.key("map", partial(read_map, source), ())
+        reset = None
+        if "reset_function" in self.entries:
+            reset = self.key(
+                "reset_function", partial(self.calls.read_call, phase=Phase.RESET), None
+            )
+            if reset is None:
+                return ()
+        is_fixed = all(symbol is None or symbol.is_fixed for symbol in legend.values())
+        if is_fixed and self.entries.keys().isdisjoint({*PROCEDURAL_KEYS, LEVELS}):
+            return (reset,) if reset else self.key("map", partial(read_map, source), ())
         level = ProceduralReader(source)
         calls: tuple[Call, ...] = ()
         with self.problems.collect():
@@ -512,52 +541,63 @@ class GridReader(TopLevelReader):
         return calls
 
     def make_layout(
-        self, reset: tuple[Call, ...], objects: tuple[int, ...], seen: tuple[int, ...]
+        self, resets: tuple[Call, ...], objects: tuple[int, ...], seen_objects: tuple[int, ...]
     ) -> Layout | None:
-        """Return the layout (sizes and columns of the world's arrays) for levels from `reset` with
-        the types `objects` and the observed types `seen`; None after an error in the sizes."""
-        shapes = find_shapes(reset)
-        size = self.key("max_shape", fields.read_pair, None)
-        if size is None:
-            if not shapes:
-                if all(map(is_complete, reset)) and reset and "max_shape" not in self.entries:
-                    self.problems.add(
-                        self.missing_node("max_shape"),
-                        f"missing; {reset[0].name} does not tell the largest height and width, so "
-                        f"give max_shape: [height, width]",
-                    )
-                return None
-            size = max(height for height, _ in shapes), max(width for _, width in shapes)
-        for shape in shapes:
-            if shape[0] > size[0] or shape[1] > size[1]:
-                self.problems.add(
-                    self.entries["max_shape"],
-                    f"found {list(size)}, smaller than the level of {list(shape)}",
-                )
-        height, width = round_up_size(size[0]), round_up_size(size[1])
-        spawned = {*objects, *seen, *self.names.list_grid_types()}
+        """Return the layout (sizes and columns of the world's arrays) for levels from `resets` with
+        the types `objects` and the observed types `seen_objects`; None after an error in the
+        sizes."""
+        shape = self.read_max_shape(resets)
+        if shape is None:
+            return None
+        height, width = map(round_up_size, shape)
+        spawned = {*objects, *seen_objects, *self.names.list_grid_types()}
         # rules may create objects of all built-in types and all types of the scenario
         known = ObjectTypes((*self.names.types, *OBJECT_TYPES.built_in))
         types = tuple(kind for kind in known if kind.index in spawned)
-        in_cell = max(self.depth, 2 if BOX in objects else 1)
-        in_cell += any(kind.layer == GROUND for kind in types)
-        capacity = self.key(
-            "capacity", GRID_KEYS["capacity"].read, _FREE_ENTITIES + height * width * in_cell
-        )
-        draws = is_procedural(reset) or (self.mission is not None and self.mission.arguments)
-        drawn = self.draws.capacity if draws else 0
+        entities_per_cell = max(self.depth, 2 if BOX in objects else 1)
+        entities_per_cell += any(kind.layer == GROUND for kind in types)
+        default_capacity = _FREE_ENTITIES + height * width * entities_per_cell
+        capacity = self.key("capacity", GRID_KEYS["capacity"].read, default_capacity)
         capacity += len(self.agents.bodies) - 1 + bool(self.world_components)
         capacity += sum(kind.layer == TERRAIN for kind in types)
-        components = self.find_components(ObjectTypes(types))
-        bodies, own = self.agents.bodies, self.world_components
+        has_draws = is_procedural(resets) or (self.mission is not None and self.mission.arguments)
         return Layout(
-            height, width, capacity, components, types, drawn, bodies, world_components=own
+            height,
+            width,
+            capacity,
+            self.find_components(ObjectTypes(types)),
+            types,
+            self.draws.capacity if has_draws else 0,
+            self.agents.bodies,
+            world_components=self.world_components,
         )
+
+    def read_max_shape(self, resets: tuple[Call, ...]) -> tuple[int, int] | None:
+        """Return (height, width) of the largest grid, which `max_shape` gives or else the calls
+        `resets`; None if it is unknown or has an error. Report levels that are larger."""
+        shapes = find_shapes(resets)
+        max_shape = self.key("max_shape", fields.read_pair, None)
+        if max_shape is None:
+            if shapes:
+                return max(height for height, _ in shapes), max(width for _, width in shapes)
+            if resets and all(map(is_complete, resets)) and "max_shape" not in self.entries:
+                self.problems.add(
+                    self.missing_node("max_shape"),
+                    f"missing; {resets[0].name} does not tell the largest height and width, so "
+                    f"give max_shape: [height, width]",
+                )
+            return None
+        for height, width in shapes:
+            if height > max_shape[0] or width > max_shape[1]:
+                self.problems.add(
+                    self.entries["max_shape"],
+                    f"found {list(max_shape)}, smaller than the level of {[height, width]}",
+                )
+        return max_shape
 
     def find_components(self, types: ObjectTypes) -> tuple[type, ...]:
         """Return the component classes of the worlds: the built-in ones, then those of the scenario
         and of `types`, sorted by column name."""
-        built_in = built_in_components()
         classes = [
             thing
             for module in self.names.modules.values()
@@ -568,26 +608,29 @@ class GridReader(TopLevelReader):
         classes += [cls for kind in types for cls in kind.component_classes]
         classes += [cls for body in self.agents.bodies for cls, _ in body]
         classes += [cls for cls, _ in self.world_components]
-        columns = {column_name(cls): cls for cls in built_in}
-        own = columns.copy()
+        built_in = {column_name(cls): cls for cls in built_in_components()}
+        columns = built_in.copy()
         for cls in dict.fromkeys(classes):
-            self.add_column(own, cls, self.root)
-        return (*built_in, *(own[column] for column in sorted(own.keys() - columns)))
+            self.add_column(columns, cls, self.root)
+        added = sorted(columns.keys() - built_in)
+        return (*built_in.values(), *(columns[column] for column in added))
 
 
-def find_shapes(calls: tuple[Call, ...]) -> list[tuple[int, int]]:
+def find_shapes(calls: Iterable[Call]) -> list[tuple[int, int]]:
     """Return the (height, width) pairs in the arguments `shape` and `shapes` of reset calls, and of
     the calls nested in these."""
-    found_shapes: list[tuple[int, int]] = []
-    for call in calls:
+    found: list[tuple[int, int]] = []
+    for call in chain.from_iterable(call.walk() for call in calls):
         # the default of an author's parameter may be anything
         match call.arguments.get("shape"):
             case [int(height), int(width)]:
-                found_shapes.append((height, width))
+                found.append((height, width))
         if isinstance(shapes := call.arguments.get("shapes"), np.ndarray):  # of maps
             height, width = shapes.reshape(-1, 2).max(0).tolist()
-            found_shapes.append((height, width))
-        for argument in call.arguments.values():
-            nested = argument if isinstance(argument, tuple) else (argument,)
-            found_shapes += find_shapes(tuple(each for each in nested if isinstance(each, Call)))
-    return found_shapes
+            found.append((height, width))
+    return found
+
+
+def _list_modules(calls: Iterable[Call]) -> set[str]:
+    systems = (part.system for call in calls for part in call.walk())
+    return {system.function.__module__ for system in systems}

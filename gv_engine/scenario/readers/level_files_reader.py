@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from gv_engine.rules.errors import describe_allowed, format_cell
 from gv_engine.scenario.levels.level_files import LevelFiles
-from gv_engine.scenario.readers.map import LEGEND, LevelSource, Symbol
+from gv_engine.scenario.readers.map import LEGEND, LevelSource, Symbol, list_agent_characters
 from gv_engine.scenario.syntax.fields import YamlNode
 
-_CHUNK = 4096
-"""Number of levels that one array operation checks."""
-_CODES = 256
+_CHUNK = 4096  # number of levels that one array operation checks
+_ASCII_CODES, _BYTE_VALUES = 128, 256
 
 
 class LevelFilesReader:
@@ -32,51 +31,47 @@ class LevelFilesReader:
         self._source, self._levels = source, levels
         self._legend = {**LEGEND, **source.legend}
         self.symbols: list[Symbol] = []
-        self.numbers, self.below = np.full(128, -1), np.full(128, -1)
-        used, self._agents = self._count()
+        self.numbers, self.below = np.full(_ASCII_CODES, -1), np.full(_ASCII_CODES, -1)
+        used_codes, self._num_agents = self._count()
         faults: dict[int, str] = {}
-        for code in np.flatnonzero(used).tolist():
+        for code in used_codes:
             if fault := self._add_character(code):
                 faults[code] = fault
         self._report_first(faults)
-        crowded = np.flatnonzero(self._agents > source.max_agents)
-        for index in crowded[:1].tolist():
-            count = int(self._agents[index])
-            self._report(index, f"{count} agents, allowed is {source.max_agents}")
+        for index in np.flatnonzero(self._num_agents > source.max_agents)[:1].tolist():
+            self._report(index, f"{self._num_agents[index]} agents, allowed is {source.max_agents}")
 
     def require_agent(self) -> None:
         """Add an error about the first level without an agent."""
-        signs = [c for c, symbol in self._legend.items() if symbol and symbol.facing is not None]
-        for index in np.flatnonzero(self._agents == 0)[:1].tolist():
-            self._report(index, f"no agent; put one of {' '.join(signs)} where it starts")
+        for index in np.flatnonzero(self._num_agents == 0)[:1].tolist():
+            characters = list_agent_characters(self._legend)
+            self._report(index, f"no agent; put one of {characters} where it starts")
 
-    def make_shapes(self, turns: bool) -> NDArray[np.int16]:
+    def make_shapes(self, can_turn: bool) -> NDArray[np.int16]:
         """Return a (levels, 2, 2) array with two shapes (height, width) of each level: as written,
-        and after a quarter turn if `turns`, else again as written; a single entry if all levels
+        and after a quarter turn if `can_turn`, else again as written; a single entry if all levels
         have one size."""
-        shapes = self._levels.shapes
+        shapes, length = self._levels.shapes, len(self._levels.characters)
         if (shapes == shapes[0]).all():
-            shapes = shapes[:1]
-        table = np.ones((len(shapes), 2, 2), np.int16)
-        if len(shapes) > 1:
-            table = np.ones((len(self._levels.characters), 2, 2), np.int16)
+            shapes, length = shapes[:1], 1
+        table = np.ones((length, 2, 2), np.int16)
         table[: len(shapes), 0] = shapes
-        table[: len(shapes), 1] = shapes[:, ::-1] if turns else shapes
+        table[: len(shapes), 1] = shapes[:, ::-1] if can_turn else shapes
         return table
 
-    def _count(self) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
-        """Return (256,) bool, True for byte values that occur, and (levels,) int32, the number of
-        agents in each level."""
-        is_agent = np.zeros(_CODES, np.bool_)
+    def _count(self) -> tuple[list[int], NDArray[np.int32]]:
+        """Return the byte values that occur, and (levels,) int32, the number of agents in each
+        level."""
+        is_agent = np.zeros(_BYTE_VALUES, np.bool_)
         for character, symbol in self._legend.items():
-            if symbol and symbol.facing is not None and ord(character) < len(self.numbers):
+            if symbol and symbol.facing is not None and ord(character) < _ASCII_CODES:
                 is_agent[ord(character)] = True
-        used = np.zeros(_CODES, np.bool_)
-        agents = np.zeros(len(self._levels), np.int32)
+        is_used = np.zeros(_BYTE_VALUES, np.bool_)
+        num_agents = np.zeros(len(self._levels), np.int32)
         for start, cells in self._iter_chunks():
-            used |= np.bincount(cells.reshape(-1), minlength=_CODES) > 0
-            agents[start : start + len(cells)] = np.count_nonzero(is_agent[cells], (1, 2))
-        return used, agents
+            is_used |= np.bincount(cells.reshape(-1), minlength=_BYTE_VALUES) > 0
+            num_agents[start : start + len(cells)] = np.count_nonzero(is_agent[cells], (1, 2))
+        return np.flatnonzero(is_used).tolist(), num_agents
 
     def _iter_chunks(self) -> Iterator[tuple[int, NDArray[np.uint8]]]:
         for start in range(0, len(self._levels), _CHUNK):
@@ -87,8 +82,8 @@ class LevelFilesReader:
         """Add the meaning of an ASCII code to the tables, and return "". If the legend has no such
         character, or levels may not have its object, return an error message instead."""
         character = chr(code)
-        if code >= len(self.numbers) or character not in self._legend:
-            fault = f"no {character!r} in the legend" if code < 128 else "it is not ASCII"
+        if code >= _ASCII_CODES or character not in self._legend:
+            fault = f"no {character!r} in the legend" if code < _ASCII_CODES else "it is not ASCII"
             allowed = (c if c != " " else "blank" for c in self._legend)
             return fault + describe_allowed(character, allowed)
         symbol = self._legend[character]
@@ -98,16 +93,19 @@ class LevelFilesReader:
             return f"{character!r} is {fault}"
         if symbol.room:
             return f"{character!r} is of the room {symbol.room}; rooms are for smaller packs"
-        for numbers, shown in ((self.numbers, symbol), (self.below, symbol.ground)):
-            if shown is not None:
-                numbers[code] = len(self.symbols)
-                self.symbols.append(shown)
+        self.numbers[code] = len(self.symbols)
+        self.symbols.append(symbol)
+        if symbol.ground:
+            self.below[code] = len(self.symbols)
+            self.symbols.append(symbol.ground)
         return ""
 
     def _report_first(self, faults: dict[int, str]) -> None:
         """Add an error about the first cell of a level whose ASCII code is in `faults`, which has
         the messages."""
-        for start, cells in self._iter_chunks() if faults else ():
+        if not faults:
+            return
+        for start, cells in self._iter_chunks():
             for index, y, x in np.argwhere(np.isin(cells, [*faults]))[:1].tolist():
                 fault = f"{format_cell(y, x)}: {faults[int(cells[index, y, x])]}"
                 self._report(start + index, fault, y)

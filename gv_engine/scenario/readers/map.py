@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
@@ -112,10 +112,7 @@ SYMBOL_KEYS: KeyTable = {
 LEGEND_KEYS: KeyTable = {
     **SYMBOL_KEYS,
     "room": Key("Room of the cell.", schema.TEXT),
-    "ground": Key(
-        "Object on the ground layer of the cell.",
-        schema.any_of(schema.OBJECT, {"type": "object"}),
-    ),
+    "ground": Key("Object on the ground layer of the cell.", _INNER),
 }
 
 Legend = dict[str, Symbol | None]
@@ -142,6 +139,11 @@ LEGEND = {
 """Built-in legend, which a scenario's own entries override."""
 
 
+def list_agent_characters(legend: Legend) -> str:
+    """Return the characters that stand for an agent, with spaces between them."""
+    return " ".join(c for c, symbol in legend.items() if symbol and symbol.facing is not None)
+
+
 def read_legend(draws: RandomValues, node: YamlNode) -> Legend:
     """Read the legend in `node`, which gives map characters their meaning: `C: Coin`, `K: {object:
     Key, color: RED}`. `draws` resolves the names of random values."""
@@ -162,24 +164,21 @@ def read_symbol(draws: RandomValues, node: YamlNode, extra_keys: tuple[str, ...]
     Args:
         extra_keys: keys that are allowed besides those of a symbol.
     """
-    names = draws.names
     if not isinstance(node.value, dict):
-        return Symbol(draws.read_value(node, (AN_OBJECT,), names.resolve_object_type))
+        return Symbol(draws.read_value(node, (AN_OBJECT,), draws.names.resolve_object_type))
     entries = fields.read_fields(draws.problems, node, (*SYMBOL_KEYS, *extra_keys))
     if not entries.keys() & {"object", "agent", "one_of", "room", "ground"}:
-        misspelled = len(entries) < len(node.value)
-        raise node.error("" if misspelled else "found neither `object` nor `agent`")
+        is_misspelled = len(entries) < len(node.value)  # reported as an unknown key
+        raise node.error("" if is_misspelled else "found neither `object` nor `agent`")
     if "ground" in entries:
         above = {key: entry for key, entry in entries.items() if key != "ground"}
-        symbol = Symbol()
-        if above:
-            symbol = read_symbol(draws, replace(node, value=above), extra_keys)
-        below = read_symbol(draws, entries["ground"])
+        symbol = read_symbol(draws, replace(node, value=above), extra_keys) if above else Symbol()
+        ground = read_symbol(draws, entries["ground"])
         _check_layer(draws, node, symbol, ABOVE)
-        _check_layer(draws, entries["ground"], below, GROUND, TERRAIN)
-        return replace(symbol, ground=below)
+        _check_layer(draws, entries["ground"], ground, GROUND, TERRAIN)
+        return replace(symbol, ground=ground)
     room = fields.text(entries["room"]) if "room" in entries else ""
-    facing = holds = content = None
+    facing = holds = None
     if "agent" in entries:
         facing = draws.read_value(entries["agent"], (WAY,), _read_facing)
     if "holds" in entries:
@@ -187,35 +186,43 @@ def read_symbol(draws: RandomValues, node: YamlNode, extra_keys: tuple[str, ...]
             raise entries["holds"].error("only an `agent` holds something")
         holds = _read_content(draws, entries["holds"])
     if "one_of" in entries:
-        several, weights = _read_options(draws, entries)
-        return Symbol(facing=facing, one_of=several, weights=weights, room=room, holds=holds)
+        options, weights = _read_options(draws, entries)
+        return Symbol(facing=facing, one_of=options, weights=weights, room=room, holds=holds)
     if "weights" in entries:
         raise entries["weights"].error("`weights` goes with `one_of`")
-    kind, state, color = FLOOR, 0, NONE
+    return replace(_read_object(draws, entries), facing=facing, room=room, holds=holds)
+
+
+def _read_object(draws: RandomValues, entries: dict[str, YamlNode]) -> Symbol:
+    """Return the symbol for a single object from the keys `object`, `state`, `color` and `content`
+    among `entries`. `draws` resolves the names of random values."""
+    names = draws.names
+    kind, state, color, content = FLOOR, 0, NONE, None
     if "object" in entries:
         kind = draws.read_value(entries["object"], (AN_OBJECT,), names.resolve_object_type)
-    kinds = [names.types[option] for option in draws.list_possible_values(kind)]
+    types = [names.types[index] for index in draws.list_possible_values(kind)]
     if "state" in entries:
-        states = {draws.read_state(entries["state"], each.index) for each in kinds}
-        state = states.pop()
-        if states:
-            where = " and ".join(each.name for each in kinds)
-            raise entries["state"].error(f"this state has another number in {where}")
+        state, *other_states = {draws.read_state(entries["state"], t.index) for t in types}
+        if other_states:
+            type_names = " and ".join(object_type.name for object_type in types)
+            raise entries["state"].error(f"this state has another number in {type_names}")
     if "color" in entries:
         color = draws.read_value(entries["color"], (A_COLOR,), fields.read_color)
-        for each in kinds:
-            if draws.list_possible_values(color) != (NONE,) and not each.colored:
-                raise entries["color"].error(_no_color_message(names, entries, each))
-            if each.layer == TERRAIN:
+        for object_type in types:
+            if draws.list_possible_values(color) != (NONE,) and not object_type.colored:
+                raise entries["color"].error(_no_color_message(names, entries, object_type))
+            if object_type.layer == TERRAIN:
                 raise entries["color"].error(
-                    f"{each.name} is terrain, which has one colour; declare a type for each colour"
+                    f"{object_type.name} is terrain, which has one colour; declare a type for each "
+                    f"colour"
                 )
     if "content" in entries:
-        for each in kinds:
-            if Box not in each.component_classes:
-                raise entries["content"].error(f"{each.name} has no component Box to hold it")
+        for object_type in types:
+            if Box not in object_type.component_classes:
+                fault = f"{object_type.name} has no component Box to hold it"
+                raise entries["content"].error(fault)
         content = _read_content(draws, entries["content"])
-    return Symbol(kind, state, color, facing, room=room, content=content, holds=holds)
+    return Symbol(kind, state, color, content=content)
 
 
 def _no_color_message(names: NameResolver, entries: dict[str, YamlNode], kind: ObjectType) -> str:
@@ -223,12 +230,10 @@ def _no_color_message(names: NameResolver, entries: dict[str, YamlNode], kind: O
     type `kind`, which has none."""
     if "object" not in entries:
         return "goes with `object`; what is held has its own, holds: {object: Key, color: RED}"
-    hint = (
-        f"; give it one by `colored: yes` under objects.{kind.name}"
-        if kind in names.declared_types
-        else ""
-    )
-    return f"{kind.name} has no colour{hint}"
+    if kind in names.declared_types:
+        hint = f"; give it one by `colored: yes` under objects.{kind.name}"
+        return f"{kind.name} has no colour{hint}"
+    return f"{kind.name} has no colour"
 
 
 def _read_content(draws: RandomValues, node: YamlNode) -> Symbol:
@@ -247,7 +252,8 @@ def _check_layer(draws: RandomValues, node: YamlNode, symbol: Symbol, *layers: s
     if ABOVE not in layers and symbol.facing is not None:
         raise node.error("the agent stands on the ground: write `agent` beside `ground`")
     for option in symbol.options:
-        for kind in map(draws.names.types.__getitem__, draws.list_possible_values(option.kind)):
+        for index in draws.list_possible_values(option.kind):
+            kind = draws.names.types[index]
             if kind.index != FLOOR and kind.layer not in layers:
                 hint = f"only a type with `layer: {'` or `'.join(layers)}` may stand here"
                 raise node.error(f"{kind.name} has the layer `{kind.layer}`; {hint}")
@@ -265,17 +271,16 @@ def _read_options(
     for key in ("object", "state", "color", "content"):
         if key in entries:
             raise entries[key].error(f"`{key}` belongs into the items of `one_of`")
-    several = fields.items(entries["one_of"])
-    if not 1 <= len(several) <= _MAX_OPTIONS:
-        raise entries["one_of"].error(f"found {len(several)}, expected 1 to {_MAX_OPTIONS}")
-    symbols = tuple(read_symbol(draws, item) for item in several)
-    for item, symbol in zip(several, symbols, strict=True):
+    items = fields.items(entries["one_of"])
+    if not 1 <= len(items) <= _MAX_OPTIONS:
+        raise entries["one_of"].error(f"found {len(items)}, expected 1 to {_MAX_OPTIONS}")
+    symbols = tuple(read_symbol(draws, item) for item in items)
+    for item, symbol in zip(items, symbols, strict=True):
         if symbol.one_of or symbol.facing is not None:
             raise item.error("an item of `one_of` is an object; put all else beside `one_of`")
-    weights = (1,) * len(symbols)
     if "weights" in entries:
-        weights = read_weights(entries["weights"], len(symbols))
-    return symbols, weights
+        return symbols, read_weights(entries["weights"], len(symbols))
+    return symbols, (1,) * len(symbols)
 
 
 _MAX_OPTIONS = 100
@@ -289,7 +294,7 @@ class LevelSource:
         entries: top-level nodes of the scenario by key.
         draws: random values of its key `draw`.
         legend: the scenario's own symbols; `LEGEND` applies to all other characters.
-        find_fault: function of `make_symbol_check`.
+        objects, colors: type and colour indices that the state space allows on the grid.
         max_agents: maximum number of agents in the level.
         levels: levels of the pack, if it is a scenario with the key `levels`.
     """
@@ -297,9 +302,23 @@ class LevelSource:
     entries: Mapping[str, YamlNode]
     draws: RandomValues
     legend: Legend
-    find_fault: Callable[[Symbol], str]
+    objects: Collection[int]
+    colors: Collection[int]
     max_agents: int = 1
     levels: Sequence[PackLevel] = ()
+
+    def find_fault(self, symbol: Symbol) -> str:
+        """Return the error message for a symbol whose type or colour is not in the state space;
+        else ""."""
+        for option in (*symbol.options, *(symbol.ground.options if symbol.ground else ())):
+            for kind in self.draws.list_possible_values(option.kind):
+                name = self.draws.names.types[kind].name
+                if kind not in self.objects:
+                    return f"{name}, {_UNLISTED.format('objects')}"
+                for color in self.draws.list_possible_values(option.color):
+                    if color not in self.colors:
+                        return f"{name} in {COLORS[color]}, {_UNLISTED.format('colors')}"
+        return next(filter(None, map(self.find_fault, symbol.contents)), "")
 
 
 def read_map(source: LevelSource, node: YamlNode) -> tuple[Call, ...]:
@@ -307,52 +326,28 @@ def read_map(source: LevelSource, node: YamlNode) -> tuple[Call, ...]:
     `source` has the legend and collects errors."""
     level = MapReader(source, node)
     level.require_agent()
-    sides = map(round_up_size, level.shape)
-    cells = np.full((*sides, 3), (FLOOR, 0, 0), np.uint8)
+    height, width = map(round_up_size, level.shape)
+    cells = np.full((height, width, 3), (FLOOR, 0, 0), np.uint8)
     ground, starts = cells.copy(), []
-    for y, x, symbol in level.symbols():
+    for y, x, symbol in level.iter_symbols():
         cells[y, x] = symbol.kind, symbol.state, symbol.color
         if symbol.facing is not None:
             starts.append((y, x, symbol.facing))
-        if below := symbol.ground:
-            ground[y, x] = below.kind, below.state, below.color
+        if symbol.ground:
+            ground[y, x] = symbol.ground.kind, symbol.ground.state, symbol.ground.color
     cells.flags.writeable = ground.flags.writeable = False
-    values = {
+    arguments = {
         "shape": level.shape,
         "cells": cells,
         "starts": np.array(starts or [(-1, -1, FORWARD)]),
     }
-    reset = Call(get_system(from_map), values)
-    if not any(symbol.ground for _, _, symbol in level.symbols()):
-        return (reset,)
-    return reset, Call(get_system(ground_of_map), {"cells": ground})
+    reset = Call(get_system(from_map), arguments)
+    if any(symbol.ground for _, _, symbol in level.iter_symbols()):
+        return reset, Call(get_system(ground_of_map), {"cells": ground})
+    return (reset,)
 
 
 _UNLISTED = "not among the state space's {0}; list it under `state_space: {0}`"
-
-
-def make_symbol_check(
-    draws: RandomValues, kinds: Collection[int], colors: Collection[int]
-) -> Callable[[Symbol], str]:
-    """Return a function that gives the error message for a symbol whose type or colour is not in
-    the state space, else "". `draws` resolves random values.
-
-    Args:
-        kinds, colors: type and colour indices that the state space allows on the grid.
-    """
-
-    def fault(symbol: Symbol) -> str:
-        for option in (*symbol.options, *(symbol.ground.options if symbol.ground else ())):
-            for number in draws.list_possible_values(option.kind):
-                kind = draws.names.types[number].name
-                if number not in kinds:
-                    return f"{kind}, {_UNLISTED.format('objects')}"
-                for color in draws.list_possible_values(option.color):
-                    if color not in colors:
-                        return f"{kind} in {COLORS[color]}, {_UNLISTED.format('colors')}"
-        return next(filter(None, map(fault, symbol.contents)), "")
-
-    return fault
 
 
 _KEY = re.compile(r"[a-z_]{2,}:(?=\s|$)")
@@ -376,20 +371,20 @@ class MapReader:
         self.rows = self._split_rows()
         self.shape = len(self.rows), len(self.rows[0])
         self.agents: list[str] = []
-        self._wrong: set[str] = set()
+        # reported once, so that one slip does not fill the screen
+        self._wrong_characters: set[str] = set()
         for y, row in enumerate(self.rows):
             for x, character in enumerate(row):
-                self._check_cell(y, x, character)
+                if character not in self._wrong_characters:
+                    self._check_cell(y, x, character)
 
     def require_agent(self) -> None:
         """Add an error if no character of the map stands for an agent."""
-        if not self.agents and not self._wrong and self._source.max_agents:
-            looks = " ".join(
-                c for c, symbol in self.legend.items() if symbol and symbol.facing is not None
-            )
-            self._problems.add(self._node, f"no agent; put one of {looks} where it starts")
+        if not self.agents and not self._wrong_characters and self._source.max_agents:
+            message = f"no agent; put one of {list_agent_characters(self.legend)} where it starts"
+            self._problems.add(self._node, message)
 
-    def symbols(self) -> Iterator[tuple[int, int, Symbol]]:
+    def iter_symbols(self) -> Iterator[tuple[int, int, Symbol]]:
         """Yield (y, x, symbol) of every map cell whose character is valid, row by row."""
         for y, row in enumerate(self.rows):
             for x, character in enumerate(row):
@@ -401,82 +396,92 @@ class MapReader:
         return replace(self._node, line=self._node.line if first is None else first + y, cell=cell)
 
     def _split_rows(self) -> list[str]:
-        """Return the rows of the map, one text each; report rows that are not as long as the first,
-        and cut longer ones."""
-        if self._node.folded:
-            raise self._node.error("its rows are joined into one line; write `map: |`")
-        rows = self._node.text.rstrip("\n").split("\n")
+        """Return the rows of the map, one text each, cut to the length of the first; raise a
+        FieldError if the node is no map."""
+        node = self._node
+        if node.folded:
+            raise node.error("its rows are joined into one line; write `map: |`")
+        rows = node.text.rstrip("\n").split("\n")
         if not rows[0] and any(rows):
-            raise self._node.error("row 0 is empty; take out the empty line above the rows")
+            raise node.error("row 0 is empty; take out the empty line above the rows")
         for y, row in enumerate(rows):
-            if ":" not in self.legend and (found := _KEY.match(row)):
+            if ":" not in self.legend and (key := _KEY.match(row)):
                 raise self._cell_node(y).error(
-                    f"row {y} begins as the key {found[0]!r}; indent keys less than rows of maps"
+                    f"row {y} begins as the key {key[0]!r}; indent keys less than rows of maps"
                 )
-        if isinstance(self._node.value, dict | list) or not rows[0]:
-            raise self._node.error(
-                f"found {self._node.summary}, expected rows of characters: `map: |`, and below it "
+        if isinstance(node.value, dict | list) or not rows[0]:
+            raise node.error(
+                f"found {node.summary}, expected rows of characters: `map: |`, and below it "
                 f"the rows, all indented alike"
             )
         for y, row in enumerate(rows):
             if "\t" in row:
                 raise self._cell_node(y).error(f"row {y} has a tab; use spaces or dots")
             if len(row) != len(rows[0]):
-                is_deeper = len(row.lstrip(" ")) == len(rows[0])
-                missing = len(rows[0]) - len(row)
-                fix = f"add {format_count(missing, 'character')}"
-                if missing < 0:
-                    fix = f"take {format_count(-missing, 'character')} away"
-                if is_deeper:
-                    fix = "indent all rows alike"
-                self._problems.add(
-                    self._cell_node(y, min(len(row), len(rows[0]))),
-                    f"row {y}, {shorten(row, 40)!r}, is {len(row)} characters long, row 0 is "
-                    f"{len(rows[0])}; {fix}",
-                )
+                self._report_length(y, row, len(rows[0]))
         if max(len(rows), len(rows[0])) > fields.MAX_SIDE:
-            raise self._node.error(f"larger than {fields.MAX_SIDE} rows or columns")
+            raise node.error(f"larger than {fields.MAX_SIDE} rows or columns")
         return [row[: len(rows[0])] for row in rows]
+
+    def _report_length(self, y: int, row: str, width: int) -> None:
+        """Report that row number `y` is not as long as the first, which has `width` characters."""
+        if len(row.lstrip(" ")) == width:
+            fix = "indent all rows alike"
+        elif len(row) < width:
+            fix = f"add {format_count(width - len(row), 'character')}"
+        else:
+            fix = f"take {format_count(len(row) - width, 'character')} away"
+        self._problems.add(
+            self._cell_node(y, min(len(row), width)),
+            f"row {y}, {shorten(row, 40)!r}, is {len(row)} characters long, row 0 is {width}; "
+            f"{fix}",
+        )
 
     def _check_cell(self, y: int, x: int, character: str) -> None:
         """Report an error if the `character` at row `y`, column `x` is unknown, not allowed here,
-        or one agent too many; once per character."""
-        if character in self._wrong:
-            return  # reported once, so that one slip does not fill the screen
-        place = format_cell(y, x)
+        or one agent too many."""
         symbol = self.legend.get(character)
         if symbol is None:
-            self._wrong.add(character)
-            if character not in self.legend:
-                hint = describe_allowed(character, (c.replace(" ", "blank") for c in self.legend))
-                self._problems.add(
-                    self._cell_node(y, x), f"{place}: no {character!r} in the legend{hint}"
-                )
+            self._wrong_characters.add(character)
+            if character not in self.legend:  # else its entry has an error of its own
+                allowed = (c.replace(" ", "blank") for c in self.legend)
+                hint = describe_allowed(character, allowed)
+                self._report(y, x, f"no {character!r} in the legend{hint}")
             return
         if fault := self._source.find_fault(symbol):
-            self._wrong.add(character)
-            self._problems.add(self._cell_node(y, x), f"{place}: {character!r} is {fault}")
+            self._wrong_characters.add(character)
+            self._report(y, x, f"{character!r} is {fault}")
         if symbol.facing is not None:
-            if len(self.agents) >= (most := self._source.max_agents):
+            self._add_agent(y, x)
+
+    def _add_agent(self, y: int, x: int) -> None:
+        """Add the agent at row `y`, column `x`; report it if it is one too many."""
+        max_agents = self._source.max_agents
+        if len(self.agents) >= max_agents:
+            fault = f"agent {len(self.agents) + 1}, and there are {max_agents}"
+            if max_agents == 0:
                 fault = "an agent, and its component Bodiless says that it stands in no cell"
-                if most == 1:
-                    first = f"a second agent, the first is in {self.agents[0]}"
-                    fault = f"{first}; for more write `agents: {{number: 2}}`"
-                elif most > 1:
-                    fault = f"agent {len(self.agents) + 1}, and there are {most}"
-                self._problems.add(self._cell_node(y, x), f"{place}: {fault}")
-            self.agents.append(place)
+            elif max_agents == 1:
+                first = f"a second agent, the first is in {self.agents[0]}"
+                fault = f"{first}; for more write `agents: {{number: 2}}`"
+            self._report(y, x, fault)
+        self.agents.append(format_cell(y, x))
+
+    def _report(self, y: int, x: int, message: str) -> None:
+        self._problems.add(self._cell_node(y, x), f"{format_cell(y, x)}: {message}")
 
 
 # The functions below show grids and objects as text.
 
-_AGENT = {symbol.facing: char for char, symbol in LEGEND.items() if symbol.facing is not None}
-_OBJECT = {
+_AGENT_CHARACTERS = {
+    symbol.facing: char for char, symbol in LEGEND.items() if symbol.facing is not None
+}
+_OBJECT_CHARACTERS = {
     (symbol.kind, symbol.state): char
     for char, symbol in reversed(LEGEND.items())
     if symbol.facing is None
 }
-_PLAIN = [[kind, 0, NONE] for kind in (HIDDEN, FLOOR, WALL)]
+_UNDESCRIBED = [[kind, 0, NONE] for kind in (HIDDEN, FLOOR, WALL)]
 """Cells that the text of a view does not describe: hidden, floor and walls."""
 
 
@@ -492,18 +497,21 @@ def grid_to_text(
         types: object types of the scenario.
         agent: (y, x, facing) of the agent to draw, None for no agent.
     """
-    rows = [[_object_character(types, *look) for look in row] for row in grid[..., :2].tolist()]
+    rows = [
+        [_object_character(types, kind, state) for kind, state in row]
+        for row in grid[..., :2].tolist()
+    ]
     if agent is not None:
         y, x, facing = agent
         if 0 <= y < len(rows) and 0 <= x < len(rows[0]):
-            rows[y][x] = _AGENT[facing]
+            rows[y][x] = _AGENT_CHARACTERS[facing]
     return "\n".join("".join(row) for row in rows)
 
 
 def _object_character(types: ObjectTypes, kind: int, state: int) -> str:
     if kind == HIDDEN:
         return "?"
-    return _OBJECT.get((kind, state)) or types[kind].name[0].upper()
+    return _OBJECT_CHARACTERS.get((kind, state)) or types[kind].name[0].upper()
 
 
 def view_to_text(
@@ -526,13 +534,14 @@ def view_to_text(
     """
     held = describe_object(types, *item.tolist()) if item[0] != NONE_GRID_OBJECT else "nothing"
     lines = [grid_to_text(grid, types, observer), f"holding {held}"]
-    down, aside = step_y(observer[2]), step_x(observer[2])
+    agent_y, agent_x, facing = observer
+    ahead_y, ahead_x = step_y(facing), step_x(facing)
     for y, row in enumerate(grid.tolist()):
-        for x, look in enumerate(row):
-            if look not in _PLAIN:
-                dy, dx = y - observer[0], x - observer[1]
-                where = _describe_offset(dy * down + dx * aside, dy * aside - dx * down)
-                lines.append(f"{describe_object(types, *look)}: {where}")
+        for x, cell in enumerate(row):
+            if cell not in _UNDESCRIBED:
+                dy, dx = y - agent_y, x - agent_x
+                offset = _format_offset(dy * ahead_y + dx * ahead_x, dy * ahead_x - dx * ahead_y)
+                lines.append(f"{describe_object(types, *cell)}: {offset}")
     return "\n".join(lines)
 
 
@@ -546,9 +555,9 @@ def format_numbers(numbers: Iterable[ShownNumber]) -> str:
     return escape_unprintable(", ".join(f"{number.label} {number.text}" for number in numbers))
 
 
-def _describe_offset(ahead: int, right: int) -> str:
-    ways = (ahead, "ahead", "behind"), (right, "right", "left")
-    parts = [f"{abs(n)} {there if n > 0 else back}" for n, there, back in ways if n]
+def _format_offset(ahead: int, right: int) -> str:
+    directions = (ahead, "ahead", "behind"), (right, "right", "left")
+    parts = [f"{abs(n)} {word if n > 0 else opposite}" for n, word, opposite in directions if n]
     return ", ".join(parts) or "here"
 
 
@@ -558,17 +567,18 @@ def frame_to_text(frame: Frame) -> str:
     left = grid_to_text(frame.grid, frame.types, frame.agent).split("\n")
     right = grid_to_text(frame.observation, frame.types, frame.observer).split("\n")
     rows = zip_longest(left, right, fillvalue="")
+    lines = [f"{a:{len(left[0])}}   {b}".rstrip() for a, b in rows]
     kind, _, color = frame.item
     held = "nothing"
-    if kind:
+    if kind != NONE_GRID_OBJECT:
         held = " ".join(filter(None, (COLORS[color] if color else "", frame.types[kind].name)))
-    last = f"{frame.action}: {frame.reward:+g}, " if frame.action else ""
-    line = f"{last}return {frame.total:+g}, step {frame.steps}, holding {held}"
-    if frame.outcome:
-        line += f", {frame.outcome}"
-    lines = [*(f"{a:{len(left[0])}}   {b}".rstrip() for a, b in rows), line]
-    lines += [format_mission(frame.mission)] if frame.mission else []
-    lines += [format_numbers(frame.numbers)] if frame.numbers else []
+    last_step = f"{frame.action}: {frame.reward:+g}, " if frame.action else ""
+    outcome = f", {frame.outcome}" if frame.outcome else ""
+    lines.append(f"{last_step}return {frame.total:+g}, step {frame.steps}, holding {held}{outcome}")
+    if frame.mission:
+        lines.append(format_mission(frame.mission))
+    if frame.numbers:
+        lines.append(format_numbers(frame.numbers))
     return "\n".join(lines)
 
 
@@ -579,10 +589,10 @@ def describe_object(types: ObjectTypes, kind: int, state: int, color: int) -> st
     >>> describe_object(OBJECT_TYPES, 5, 2, 4)
     'locked yellow door'
     """
-    shown = types[kind]
-    state_name = shown.states[state].lower() if shown.states else ""
+    object_type = types[kind]
+    state_name = object_type.states[state].lower() if object_type.states else ""
     color_name = COLORS[color].lower() if color else ""
-    name = to_snake_case(shown.name).replace("_", " ")
+    name = to_snake_case(object_type.name).replace("_", " ")
     return " ".join(filter(None, (state_name, color_name, name)))
 
 

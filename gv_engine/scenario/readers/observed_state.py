@@ -32,10 +32,8 @@ _AGENT, _WORLD = "agent", "world"
 WORLD = -1
 """Value of `StateNumber.kind` for the world's own entity."""
 _SHOWN = "number", "bar"
-_MAX_NUMBER_LENGTH = 16
-"""Maximum number of characters of a number in a line, separators included."""
+_MAX_NUMBER_LENGTH = 16  # maximum number of characters of a number in a line, separators included
 _MAX = 256
-"""Maximum length of a state vector."""
 
 NUMBER_KEYS: KeyTable = {
     "of": Key("Number, as `agent.health` or `Pot.soups`.", schema.TEXT, required=True),
@@ -79,6 +77,11 @@ class StateNumber(NamedTuple):
     is_float: bool
     has_bar: bool
 
+    @property
+    def source(self) -> tuple[Any, ...]:
+        """Owner, column, field and item: where worlds store the number."""
+        return self.kind, self.column, self.field, self.item
+
 
 class ObservedState:
     """State vector of the agents of a scenario.
@@ -98,11 +101,10 @@ class ObservedState:
         self.names = tuple(number.name for number in numbers)
         self.labels = tuple(number.label for number in numbers)
         self.dtype: Any = np.float32 if any(n.is_float for n in numbers) else np.int32
-        self.low: Any
-        self.high: Any
-        last = max(layout.height, layout.width) - 1
+        last = max(layout.height, layout.width) - 1  # row or column
         bounds = [(-1, last) if n.low is None else (n.low, n.high) for n in numbers]
-        self.low, self.high = (np.array(ends).astype(self.dtype) for ends in zip(*bounds))
+        self.low: Any = np.array([low for low, _ in bounds]).astype(self.dtype)
+        self.high: Any = np.array([high for _, high in bounds]).astype(self.dtype)
 
     def encode(self, w: Any, agent: int = 1) -> NDArray[Any]:
         """Return the state vector (k,) of an agent in world `w`."""
@@ -164,11 +166,13 @@ class StateReader:
         if "state" not in entries:
             raise node.error("`state` is missing; it lists numbers: {state: [agent.health]}")
         numbers: list[StateNumber] = []
+        sources = set()
         for item in fields.limited_items(entries["state"], _MAX, "numbers"):
             with self._names.problems.collect():
                 for number in self._read_numbers(item):
-                    if any(number[2:6] == other[2:6] for other in numbers):
+                    if number.source in sources:
                         raise item.error(f"{number.name} is listed twice")
+                    sources.add(number.source)
                     numbers.append(number)
         if len(numbers) > _MAX:
             raise entries["state"].error(f"found {len(numbers)} numbers, expected at most {_MAX}")
@@ -182,45 +186,51 @@ class StateReader:
             entries = fields.read_fields(self._names.problems, node, NUMBER_KEYS)
             if "of" not in entries:
                 raise node.error("`of` is missing; it is the number, as agent.health")
-        named = entries["of"]
-        name = fields.text(named)
-        owner, *parts = name.split(".")
-        if len(parts) not in (1, 2, 3) or not all((owner, *parts)):
-            last = name.split(".")[-1] or "health"
-            raise named.error(
-                f"found {name!r}, expected agent.FIELD, world.FIELD or TYPE.FIELD, as "
-                f"agent.{last}, or with its component, agent.COMPONENT.{last}"
-            )
-        kind = self._read_owner(named, owner)
-        arrays = {f.name for cls in self._layout.components for f in fields_of(cls) if f.items}
-        has_item = len(parts) == 2 and parts[0] in arrays - {*self._layout.names}
-        component = parts.pop(0) if len(parts) > 1 and not has_item else ""
-        column, field = self._find_field(named, owner, kind, parts[0], component)
-        items = self._read_items(named, field, *parts[1:])
+        name, kind, column, field, items = self._resolve_number(entries["of"])
         if field.is_entity:
-            raise named.error(f"{field.name} is another object, and agents observe numbers alone")
+            fault = f"{field.name} is another object, and agents observe numbers alone"
+            raise entries["of"].error(fault)
         low, high = field.bounds if isinstance(field.dtype, np.dtype) else (None, None)
         is_float = isinstance(field.dtype, np.dtype) and field.dtype.kind == "f"
         has_bar = "show" in entries and fields.choose(entries["show"], _SHOWN, "form") == "bar"
         if has_bar and not field.declared_bounds:
-            kept = "float" if is_float else "int"
+            type_name = "float" if is_float else "int"
             raise entries["show"].error(
                 f"found bar, and {field.name} has no declared bounds; declare them, as "
-                f"`{field.name}: Annotated[{kept}, Bounds(0, 9)] = 9`, or leave out `show`"
+                f"`{field.name}: Annotated[{type_name}, Bounds(0, 9)] = 9`, or leave out `show`"
             )
-        given = fields.read_name(entries["label"]) if "label" in entries else ""
-        ends = low, high, is_float, has_bar
+        given_label = fields.read_name(entries["label"]) if "label" in entries else ""
         numbers = []
         for item in items:
-            called = "" if item is None else field.items[item]
-            word = called.lower()
-            label = word if word and not word.isdigit() else f"{field.name} {word}".strip()
-            if given:
-                label = given if len(items) == 1 else f"{given} {word}"
-            whole = name if len(items) == 1 else f"{name}.{called}"
+            item_name = "" if item is None else field.items[item]
+            label = _make_label(field.name, item_name.lower(), given_label, len(items) == 1)
+            full_name = name if len(items) == 1 else f"{name}.{item_name}"
+            source = kind, column, field.name, item
             label = label.replace("_", " ")
-            numbers.append(StateNumber(whole, label, kind, column, field.name, item, *ends))
+            numbers.append(StateNumber(full_name, label, *source, low, high, is_float, has_bar))
         return numbers
+
+    def _resolve_number(
+        self, node: YamlNode
+    ) -> tuple[str, int | None, str, Field, Sequence[int | None]]:
+        """Read a name such as `agent.health` or `agent.counts.WOOD`; return the name, its owner as
+        in `StateNumber.kind`, column and field, and the indices of the field's items, [None] for a
+        single number."""
+        name = fields.text(node)
+        owner, *parts = name.split(".")
+        if len(parts) not in (1, 2, 3) or not all((owner, *parts)):
+            last = name.split(".")[-1] or "health"
+            raise node.error(
+                f"found {name!r}, expected agent.FIELD, world.FIELD or TYPE.FIELD, as "
+                f"agent.{last}, or with its component, agent.COMPONENT.{last}"
+            )
+        kind = self._read_owner(node, owner)
+        arrays = {f.name for cls in self._layout.components for f in fields_of(cls) if f.items}
+        # of two parts the first is a component, unless only a field has this name
+        has_item = len(parts) == 2 and parts[0] in arrays - {*self._layout.names}
+        component = parts.pop(0) if len(parts) > 1 and not has_item else ""
+        column, field = self._find_field(node, owner, kind, parts[0], component)
+        return name, kind, column, field, self._read_items(node, field, *parts[1:])
 
     def _read_items(self, node: YamlNode, field: Field, name: str = "") -> Sequence[int | None]:
         """Return the indices of the numbers of `field`: of the item called `name`, or of all;
@@ -241,47 +251,53 @@ class StateReader:
         if name.lower() == _AGENT:
             return None
         if name != _WORLD:
-            return self._resolve_type(node, name)
+            type_name = self._types.get(name, name)
+            return self._names.resolve_object_type(replace(node, value=type_name, text=type_name))
         if not self._layout.world_components:
             raise node.error("the world has no components; list them: world: {components: […]}")
         return WORLD
 
-    def _resolve_type(self, node: YamlNode, name: str) -> int:
-        type_name = self._types.get(name, name)
-        return self._names.resolve_object_type(replace(node, value=type_name, text=type_name))
-
     def _find_field(
-        self, node: YamlNode, owner: str, kind: int | None, name: str, component: str = ""
+        self, node: YamlNode, owner: str, kind: int | None, name: str, component: str
     ) -> tuple[str, Field]:
         """Return the column and the field called `name` of a component.
 
-        Without `component`, it is the only component of the owner that has such a field; the owner
-        is the agent if `kind` is None, the world if `kind` is WORLD, else the objects of that type.
-        With `component`, it is the component in that column, also if the owner begins without it,
-        as rules may add it later.
+        Without `component`, it is the only component of the owner that has such a field; `owner` is
+        the owner's name, and `kind` as in `StateNumber`. With `component`, it is the component in
+        that column, also if the owner begins without it, as rules may add it later.
         """
-        classes: Iterable[type] = self._layout.components
+        classes = self._list_components(kind)
         if component:
-            classes = [cls for cls in classes if column_name(cls) == component]
+            classes = [cls for cls in self._layout.components if column_name(cls) == component]
             if not classes:
                 hint = describe_allowed(component, self._layout.names)
                 raise node.error(f"no component {component!r}{hint}")
-        elif kind == WORLD:
-            classes = [cls for cls, _ in self._layout.world_components]
-        elif kind is None:
-            bodies = (cls for body in self._layout.bodies for cls, _ in body)
-            classes = dict.fromkeys((Agent, Position, *bodies))
-        else:
-            classes = self._layout.object_types[kind].component_classes
-        pairs = [(column_name(cls), field) for cls in classes for field in fields_of(cls)]
-        found = [(column, field) for column, field in pairs if field.name == name]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            columns = " and ".join(column for column, _ in found)
+        fields_by_column = [(column_name(cls), f) for cls in classes for f in fields_of(cls)]
+        matches = [(column, field) for column, field in fields_by_column if field.name == name]
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            columns = " and ".join(column for column, _ in matches)
             raise node.error(
-                f"{columns} have a field {name}; write {owner}.{found[0][0]}.{name} or the like"
+                f"{columns} have a field {name}; write {owner}.{matches[0][0]}.{name} or the like"
             )
-        hint = describe_allowed(name, dict.fromkeys(field.name for _, field in pairs))
+        hint = describe_allowed(name, dict.fromkeys(field.name for _, field in fields_by_column))
         whose = f"component {component} has" if component else f"components of {owner} have"
         raise node.error(f"the {whose} no field {name!r}{hint}")
+
+    def _list_components(self, kind: int | None) -> Iterable[type]:
+        """Return the components with which the owner `kind`, as in `StateNumber`, begins."""
+        if kind == WORLD:
+            return [cls for cls, _ in self._layout.world_components]
+        if kind is None:
+            bodies = (cls for body in self._layout.bodies for cls, _ in body)
+            return dict.fromkeys((Agent, Position, *bodies))
+        return self._layout.object_types[kind].component_classes
+
+
+def _make_label(field: str, item: str, given_label: str, is_only_item: bool) -> str:
+    """Return the label of a number: `given_label` if the author gives one, else the name of the
+    item, or that of the field if items are numbered."""
+    if given_label:
+        return given_label if is_only_item else f"{given_label} {item}"
+    return item if item and not item.isdigit() else f"{field} {item}".strip()

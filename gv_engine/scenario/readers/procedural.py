@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,28 +43,33 @@ def make_symbol_tables(placed: Sequence[Symbol], types: ObjectTypes) -> dict[str
     """Encode the symbols `placed` (meanings of map characters), followed by the symbols inside
     their boxes and hands, as arrays; return the arrays as keyword arguments of reset systems."""
     symbols = [*placed]
-    numbers: dict[Symbol | None, int] = {None: 0}
+    indices: dict[Symbol | None, int] = {None: 0}
     for symbol in symbols:  # the list grows in the loop
         for inner in symbol.contents:
-            numbers[inner] = len(symbols)
+            indices[inner] = len(symbols)
             symbols.append(inner)
-    most = max([1, *(len(symbol.options) for symbol in symbols)])
-    looks, weights = make_table(0, len(symbols), most, 4), make_table(0, len(symbols), most)
+    max_options = max([1, *(len(symbol.options) for symbol in symbols)])
+    looks = make_table(0, len(symbols), max_options, 4)
+    weights = make_table(0, len(symbols), max_options)
     looks[..., 0], weights[:, 0] = FLOOR, 1
-    for number, symbol in enumerate(symbols):
-        looks[number, : len(symbol.options)] = [
-            (option.kind, option.state, option.color, numbers[option.content])
+    for index, symbol in enumerate(symbols):
+        looks[index, : len(symbol.options)] = [
+            (option.kind, option.state, option.color, indices[option.content])
             for option in symbol.options
         ]
-        weights[number, : len(symbol.weights)] = symbol.weights
-    nobody = procedural.NOBODY
-    ways = [nobody if symbol.facing is None else symbol.facing for symbol in symbols]
-    held = make_row([numbers[symbol.holds] for symbol in symbols], 0)
+        weights[index, : len(symbol.weights)] = symbol.weights
+    no_agent = procedural.NOBODY
+    facings = [no_agent if symbol.facing is None else symbol.facing for symbol in symbols]
     oriented = make_table(0, max(kind.index for kind in types) + 1)
     for kind in types:
         oriented[kind.index] = kind.is_oriented
-    tables = {"looks": looks, "weights": weights, "facings": make_row(ways, nobody)}
-    return {**tables, "holds": held, "oriented": oriented}
+    return {
+        "looks": looks,
+        "weights": weights,
+        "facings": make_row(facings, no_agent),
+        "holds": make_row([indices[symbol.holds] for symbol in symbols], 0),
+        "oriented": oriented,
+    }
 
 
 _DEFAULT_TRIES = 100
@@ -123,11 +129,11 @@ Box = tuple[int, int, int, int]
 
 
 class Region(NamedTuple):
-    """Cells of a map: all cells in `boxes`, and the cells of rooms whose numbers are in `marks`,
-    which the legend assigns to characters."""
+    """Cells of a map: all cells in `boxes`, and the cells of the rooms `room_numbers`, which the
+    legend assigns to characters."""
 
     boxes: tuple[Box, ...] = (_ANYWHERE,)
-    marks: tuple[int, ...] = ()
+    room_numbers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -139,14 +145,14 @@ class Placement:
         symbol: object or agent to place.
         count: least and greatest number of objects, negative for random values.
         region: cells where they may be placed.
-        apart: types that must not be in a neighbouring cell; may include `THE_AGENT`.
+        keep_apart_from: types that must not be in a neighbouring cell; may include `THE_AGENT`.
     """
 
     node: YamlNode
     symbol: Symbol
     count: tuple[int, int]
     region: Region
-    apart: tuple[int, ...]
+    keep_apart_from: tuple[int, ...]
 
 
 class ProceduralReader:
@@ -163,9 +169,10 @@ class ProceduralReader:
         self._shape: tuple[int, int] | None = None  # of the room, None for maps
         self._maps: list[MapReader] = []
         self._files: LevelFilesReader | None = None
-        self._which = self._way = 0  # random values for the map and its symmetry
+        # codes of the map's index and of its symmetry, which may be random values
+        self._map_code = self._symmetry_code = 0
         self._rooms: dict[str, Region] = {}
-        self._numbers: dict[str, int] = {}  # of the rooms that the legend marks
+        self._room_numbers: dict[str, int] = {}  # of the rooms that the legend marks
         self.depth = 1
 
     def read_level(self, reset: Call | None) -> Call:
@@ -175,21 +182,18 @@ class ProceduralReader:
         Args:
             reset: reset call that builds the level, None for a room or maps.
         """
-        levels = (reset,) if reset else self._read_maps()
-        marked = (symbol.room for symbol in self._legend.values() if symbol and symbol.room)
-        self._numbers = {room: number for number, room in enumerate(dict.fromkeys(marked), 1)}
-        self._rooms = {room: Region((), (number,)) for room, number in self._numbers.items()}
-        with self._problems.collect():
-            self._read_rooms()
+        resets = (reset,) if reset else self._read_base()
+        self._read_rooms()
         places = self._read_places()
         if reset is None and not any(place.symbol.facing is not None for place in places):
             self._require_agent()
         for place in places:
             with self._problems.collect():
                 self._check_capacity(place, reset)
-        shown = [*filter(None, self._legend.values()), *(place.symbol for place in places)]
-        self.depth = max([1, *(symbol.depth for symbol in shown)])
-        resets = (*levels, *([self._make_placement_call(places)] if places else []))
+        symbols = [*filter(None, self._legend.values()), *(place.symbol for place in places)]
+        self.depth = max([1, *(symbol.depth for symbol in symbols)])
+        if places:
+            resets = (*resets, self._make_placement_call(places))
         if len(self._draws):
             resets = (self._draws.make_call(), *resets)
         things, through = self._read_reachable()
@@ -203,14 +207,18 @@ class ProceduralReader:
         )
 
     def _read_rooms(self) -> None:
-        """Read the named regions of cells under `rooms` into `self._rooms`."""
-        if "rooms" not in self._entries:
-            return
-        for name, node in fields.mapping(self._entries["rooms"]).items():
-            with self._problems.collect():
-                if name in self._rooms:
-                    raise node.error(f"the legend marks the cells of {name} already")
-                self._rooms[name] = self._read_boxes(node)
+        """Set `self._rooms` to the named regions of cells: the rooms that the legend marks, which
+        are numbered, and those under `rooms`."""
+        marked = dict.fromkeys(s.room for s in self._legend.values() if s and s.room)
+        self._room_numbers = {room: number for number, room in enumerate(marked, 1)}
+        self._rooms = {room: Region((), (n,)) for room, n in self._room_numbers.items()}
+        with self._problems.collect():
+            rooms = fields.mapping(self._entries["rooms"]) if "rooms" in self._entries else {}
+            for name, node in rooms.items():
+                with self._problems.collect():
+                    if name in self._rooms:
+                        raise node.error(f"the legend marks the cells of {name} already")
+                    self._rooms[name] = self._read_boxes(node)
 
     def _read_region(self, node: YamlNode) -> Region:
         """Read a region of cells: the name of a room, a list of names `[west, east]`, or boxes of
@@ -219,13 +227,15 @@ class ProceduralReader:
         if isinstance(node.value, dict) or not all(isinstance(n.value, str) for n in named):
             return self._read_boxes(node)
         rooms = []
-        for each in named:
-            if each.text not in self._rooms:
-                hint = describe_allowed(each.text, self._rooms) or "; name it under `rooms`"
-                raise each.error(f"no room {each.text!r}{hint}")
-            rooms.append(self._rooms[each.text])
-        boxes = tuple(box for room in rooms for box in room.boxes)
-        return Region(boxes, tuple(mark for room in rooms for mark in room.marks))
+        for name in named:
+            if name.text not in self._rooms:
+                hint = describe_allowed(name.text, self._rooms) or "; name it under `rooms`"
+                raise name.error(f"no room {name.text!r}{hint}")
+            rooms.append(self._rooms[name.text])
+        return Region(
+            tuple(box for room in rooms for box in room.boxes),
+            tuple(number for room in rooms for number in room.room_numbers),
+        )
 
     def _read_boxes(self, node: YamlNode) -> Region:
         """Read a region of cells from rows and columns, `[[1, 3], [5, 7]]`, or from single cells,
@@ -246,17 +256,13 @@ class ProceduralReader:
     def _read_places(self) -> tuple[Placement, ...]:
         """Return the valid entries of the key `place`, a list of objects and agents to put into
         random cells; report agents beyond the allowed number."""
-        listed: list[YamlNode] = self._problems.read_key(
-            self._entries,
-            "place",
-            lambda node: fields.limited_items(node, _MAX_PLACES, "places", minimum=0),
-            [],
-        )
-        places = self._problems.read_each(listed, self._read_place)
+        read_items = partial(fields.limited_items, maximum=_MAX_PLACES, label="places", minimum=0)
+        nodes = self._problems.read_key(self._entries, "place", read_items, list[YamlNode]())
+        places = self._problems.read_each(nodes, self._read_place)
         agents = [place for place in places if place.symbol.facing is not None]
-        most = self._source.max_agents
-        for place in agents[most:]:
-            fault = "a second agent; there is one" if most == 1 else "an agent too many"
+        max_agents = self._source.max_agents
+        for place in agents[max_agents:]:
+            fault = "a second agent; there is one" if max_agents == 1 else "an agent too many"
             self._problems.add(place.node, fault)
         return places
 
@@ -267,7 +273,8 @@ class ProceduralReader:
         symbol = read_symbol(self._draws, node, tuple(_PLACES))
         if fault := self._source.find_fault(symbol):
             raise node.error(f"it is {fault}")
-        count, region, apart = (1, 1), Region(), list[int]()
+        count, region = (1, 1), Region()
+        keep_apart_from: tuple[int, ...] = ()
         if "count" in entries:
             count = self._read_count(entries["count"])
             if symbol.facing is not None:
@@ -275,10 +282,9 @@ class ProceduralReader:
         if "in" in entries:
             region = self._read_region(entries["in"])
         if "not_next_to" in entries:
-            apart = [
-                self._read_type(each) for each in fields.list_or_single(entries["not_next_to"])
-            ]
-        return Placement(node, symbol, count, region, tuple(apart))
+            nodes = fields.list_or_single(entries["not_next_to"])
+            keep_apart_from = tuple(map(self._read_type, nodes))
+        return Placement(node, symbol, count, region, keep_apart_from)
 
     def _read_count(self, node: YamlNode) -> tuple[int, int]:
         """Read the number of objects to place: a number or `[least, greatest]`; return both limits,
@@ -302,123 +308,136 @@ class ProceduralReader:
     def _check_capacity(self, place: Placement, reset: Call | None) -> None:
         """Raise a FieldError if the region of `place` has fewer free cells than the largest number
         of its objects; `reset` is the call that builds the level, None for maps."""
-        most = max(self._draws.list_possible_values(place.count[1]))
-        for number, free in enumerate(self._find_free_cells(reset), 1):
+        max_count = max(self._draws.list_possible_values(place.count[1]))
+        for index, free in enumerate(self._find_free_cells(reset)):
             inside = np.zeros_like(free)
-            for top, low, left, right in place.region.boxes:
-                inside[top : low + 1, left : right + 1] = True
-            for y, x, symbol in self._maps[number - 1].symbols() if place.region.marks else ():
-                inside[y, x] |= self._numbers.get(symbol.room, 0) in place.region.marks
-            left_over = int((free & inside).sum())
-            if left_over < most:
-                where = f" of map {number}" if len(self._maps) > 1 else ""
-                room = "no free cell" if left_over == 0 else f"{left_over} free cells"
+            for top, bottom, left, right in place.region.boxes:
+                inside[top : bottom + 1, left : right + 1] = True
+            if place.region.room_numbers:
+                for y, x, symbol in self._maps[index].iter_symbols():
+                    number = self._room_numbers.get(symbol.room, 0)
+                    inside[y, x] |= number in place.region.room_numbers
+            num_free = int((free & inside).sum())
+            if num_free < max_count:
+                where = f" of map {index + 1}" if len(self._maps) > 1 else ""
+                available = "no free cell" if num_free == 0 else f"{num_free} free cells"
                 raise place.node.error(
-                    f"up to {most} do not fit: the region{where} has {room}; make the region "
-                    f"larger, or the count smaller"
+                    f"up to {max_count} do not fit: the region{where} has {available}; make the "
+                    f"region larger, or the count smaller"
                 )
 
     def _make_placement_call(self, places: Sequence[Placement]) -> Call:
         """Return the call of the system `place_things` that puts all `places` into the level,
         described by arrays."""
         rooms = np.zeros((1, 1, 1), np.int64)
-        if any(place.region.marks for place in places):
-            codes = {c: self._numbers[s.room] for c, s in self._legend.items() if s and s.room}
+        if any(place.region.room_numbers for place in places):
+            codes = {c: self._room_numbers[s.room] for c, s in self._legend.items() if s and s.room}
             rooms = self._encode_maps(codes, 0, self._entries["place"])
         return Call(
             get_system(procedural.place_things),
             {
-                "which": self._which,
-                "way": self._way,
+                **self._map_codes,
                 "lines": make_row([place.node.line or 0 for place in places], 0),
                 "counts": make_padded_table(0, [place.count for place in places]),
                 "boxes": make_padded_table(-1, [place.region.boxes for place in places], 4),
-                "marks": make_padded_table(-1, [place.region.marks for place in places]),
+                "marks": make_padded_table(-1, [place.region.room_numbers for place in places]),
                 "rooms": rooms,
-                "apart": make_padded_table(-1, [place.apart for place in places]),
+                "apart": make_padded_table(-1, [place.keep_apart_from for place in places]),
                 **make_symbol_tables([place.symbol for place in places], self._names.types),
             },
         )
+
+    @property
+    def _map_codes(self) -> dict[str, int]:
+        return {"which": self._map_code, "way": self._symmetry_code}
 
     def _read_reachable(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return (things, through), two arrays of object types: the first of `things` is the start
         from which all others must be reachable, on paths that may lead through objects of the types
         `through`."""
         types: dict[str, list[int]] = {"things": [], "through": []}
-        with self._problems.collect():
-            if "reachable" in self._entries:
-                node = self._entries["reachable"]
+        if "reachable" in self._entries:
+            node = self._entries["reachable"]
+            with self._problems.collect():
                 entries = {"things": node}
                 if isinstance(node.value, dict):
                     entries = fields.read_fields(self._problems, node, types)
                 for key, listed in entries.items():
-                    types[key] = [self._read_type(each) for each in fields.items(listed)]
+                    types[key] = [*map(self._read_type, fields.items(listed))]
                 if not 2 <= len(types["things"]) <= _MAX_PLACES:
                     raise node.error("expected a start and at least one goal: [agent, Exit]")
         return make_row(types["things"]), make_row(types["through"])
 
     # ---- maps and rooms ------------------------------------------------------------
 
-    def _read_maps(self) -> tuple[Call, ...]:
-        """Return the calls of reset systems that build the level from a map, several maps, or a
-        room with walls around it."""
+    def _read_base(self) -> tuple[Call, ...]:
+        """Return the calls of reset systems that build the level, before objects are placed, from a
+        map, several maps, or a room with walls around it."""
         if "room" in self._entries:
             self._shape = fields.read_pair(self._entries["room"])
             return (Call(get_system(procedural.walled_room), {"shape": self._shape}),)
-        levels = self._source.levels
-        if isinstance(levels, LevelFiles) and not {"map", "maps"} & self._entries.keys():
-            return (self._read_level_files(levels),)
-        node = self._entries.get("maps", self._entries.get("map"))
-        assert node
-        is_single = "maps" not in self._entries
-        maps = [node] if is_single else fields.limited_items(node, _MAX_MAPS, "maps")
+        if "maps" in self._entries:
+            node = self._entries["maps"]
+            return self._read_maps(node, fields.limited_items(node, _MAX_MAPS, "maps"))
+        if "map" in self._entries:
+            return self._read_maps(self._entries["map"], [self._entries["map"]])
+        assert isinstance(self._source.levels, LevelFiles)
+        return (self._read_level_files(self._source.levels),)
+
+    def _read_maps(self, node: YamlNode, maps: Sequence[YamlNode]) -> tuple[Call, ...]:
+        """Return the calls of reset systems that build one of `maps`, at random; errors about all
+        of them are reported at `node`."""
         self._maps = [MapReader(self._source, each) for each in maps]
-        ways = self._read_symmetries()
-        self._which = self._draws.add_numbers(range(len(maps)))
-        self._way = self._draws.add_numbers(ways)
-        shapes = make_table(1, len(maps), 2, 2)
-        shapes[: len(maps)] = [
-            (level.shape, level.shape[::-1] if 1 in ways else level.shape) for level in self._maps
-        ]
+        symmetries = self._read_symmetries()
+        self._map_code = self._draws.add_numbers(range(len(maps)))
+        self._symmetry_code = self._draws.add_numbers(symmetries)
+        shapes = make_table(1, len(maps), 2, 2)  # of each map as written, and after a quarter turn
+        for index, level in enumerate(self._maps):
+            shapes[index] = level.shape, level.shape[::-1] if 1 in symmetries else level.shape
         symbols = {c: s for level in self._maps for c, s in level.legend.items() if s}
-        cells = self._encode_maps({c: index for index, c in enumerate(symbols)}, 0, node)
-        lies = {"which": self._which, "way": self._way}
-        tables = make_symbol_tables(list(symbols.values()), self._names.types)
-        arguments = {**lies, "shapes": shapes, "cells": cells, **tables}
-        level = Call(get_system(procedural.from_maps), arguments)
-        below = {c: symbol.ground for c, symbol in symbols.items() if symbol.ground}
-        if not below:
-            return (level,)
-        cells = self._encode_maps({c: index for index, c in enumerate(below)}, -1, node)
-        tables = make_symbol_tables(list(below.values()), self._names.types)
-        ground_reset = get_system(procedural.ground_of_maps)
-        return level, Call(ground_reset, {**lies, "cells": cells, **tables})
+        arguments = {**self._map_codes, "shapes": shapes, **self._make_cells(symbols, 0, node)}
+        build = Call(get_system(procedural.from_maps), arguments)
+        ground = {c: symbol.ground for c, symbol in symbols.items() if symbol.ground}
+        if not ground:
+            return (build,)
+        arguments = {**self._map_codes, **self._make_cells(ground, -1, node)}
+        return build, Call(get_system(procedural.ground_of_maps), arguments)
+
+    def _make_cells(
+        self, symbols: Mapping[str, Symbol], default: int, node: YamlNode
+    ) -> dict[str, Any]:
+        """Return arguments of reset systems: the index in `symbols` of the character in each cell
+        of each map, `default` for others, and the tables of the symbols."""
+        indices = {character: index for index, character in enumerate(symbols)}
+        cells = self._encode_maps(indices, default, node)
+        return {"cells": cells, **make_symbol_tables([*symbols.values()], self._names.types)}
 
     def _read_level_files(self, levels: LevelFiles) -> Call:
         """Return the call of the reset system that builds one of `levels`."""
-        self._files = reader = LevelFilesReader(self._source, levels)
-        ways = self._read_symmetries()
-        self._which = self._draws.add_index(len(levels))
-        self._way = self._draws.add_numbers(ways)
-        arguments = {
-            **{"which": self._which, "way": self._way, "shapes": reader.make_shapes(1 in ways)},
-            **{"cells": levels.characters, "numbers": reader.numbers, "below": reader.below},
-            **make_symbol_tables(reader.symbols, self._names.types),
-        }
-        return Call(get_system(procedural.from_level_files), arguments)
+        self._files = LevelFilesReader(self._source, levels)
+        symmetries = self._read_symmetries()
+        self._map_code = self._draws.add_index(len(levels))
+        self._symmetry_code = self._draws.add_numbers(symmetries)
+        return Call(
+            get_system(procedural.from_level_files),
+            {
+                **self._map_codes,
+                "shapes": self._files.make_shapes(can_turn=1 in symmetries),
+                "cells": levels.characters,
+                "numbers": self._files.numbers,
+                "below": self._files.below,
+                **make_symbol_tables(self._files.symbols, self._names.types),
+            },
+        )
 
     def _read_symmetries(self) -> tuple[int, ...]:
         """Return the symmetries that may be applied to maps, as numbers: 0 to 3 quarter turns, plus
         4 if the map is also mirrored."""
-        read = schema.enum_schema(_SYMMETRIES, "symmetry").read
-        named: tuple[str, ...] = self._problems.read_key(
-            self._entries,
-            "symmetries",
-            lambda node: fields.read_distinct(self._problems, node, read),
-            (),
-        )
-        turns = _SYMMETRIES["turn"] if "turn" in named else (0,)
-        mirrors = _SYMMETRIES["mirror"] if "mirror" in named else (0,)
+        read_name = schema.enum_schema(_SYMMETRIES, "symmetry").read
+        read_names = partial(fields.read_distinct, self._problems, read=read_name)
+        names = self._problems.read_key(self._entries, "symmetries", read_names, ())
+        turns = _SYMMETRIES["turn"] if "turn" in names else (0,)
+        mirrors = _SYMMETRIES["mirror"] if "mirror" in names else (0,)
         return tuple(mirror + turn for mirror in mirrors for turn in turns)
 
     def _encode_maps(
@@ -430,10 +449,9 @@ class ProceduralReader:
         if len(self._maps) * height * width > fields.MAX_CELLS:
             raise node.error(f"{len(self._maps)} maps of up to {height}x{width} are too many")
         cells = np.zeros((len(make_table(0, len(self._maps))), height, width), np.int64)
-        for k, level in enumerate(self._maps):
-            known = {c: codes.get(c, default) for c, symbol in level.legend.items() if symbol}
-            for y, row in enumerate(level.rows):
-                cells[k, y, : len(row)] = [known.get(character, 0) for character in row]
+        for index, level in enumerate(self._maps):
+            for y, x, _ in level.iter_symbols():
+                cells[index, y, x] = codes.get(level.rows[y][x], default)
         return cells
 
     def _require_agent(self) -> None:
@@ -441,39 +459,42 @@ class ProceduralReader:
         if self._shape and self._source.max_agents:
             node = self._entries["room"]
             self._problems.add(node, "no agent in the room; `place` it: {agent: any}")
-        for level in self._maps or filter(None, [self._files]):
+        for level in self._maps:
             level.require_agent()
+        if self._files:
+            self._files.require_agent()
 
     def _find_free_cells(self, reset: Call | None) -> list[NDArray[np.bool_]]:
         """Return an (H, W) mask for each map, or for the room, True for cells that may be free for
         objects; [] if `reset` builds a level of unknown size."""
         if self._shape:
             free = np.zeros(self._shape, np.bool_)
-            free[1:-1, 1:-1] = True
+            free[1:-1, 1:-1] = True  # within the walls
             return [free]
+        if reset:
+            match reset.arguments.get("shape"):
+                case [int(height), int(width)]:
+                    return [np.ones((height, width), np.bool_)]
         masks = []
         for level in self._maps:
             free = np.zeros(level.shape, np.bool_)
-            for y, x, symbol in level.symbols():
+            for y, x, symbol in level.iter_symbols():
                 kinds = (self._draws.list_possible_values(option.kind) for option in symbol.options)
                 free[y, x] = symbol.ground is None and any(FLOOR in values for values in kinds)
             masks.append(free)
-        match reset and reset.arguments.get("shape"):
-            case [int(height), int(width)]:
-                masks.append(np.ones((height, width), np.bool_))
         return masks
 
 
 def _read_range(node: YamlNode) -> tuple[int, int]:
     """Return (first, last) of a range of rows or columns in `node`, which may also be a single
     number."""
-    if not isinstance(node.value, list):
-        only = fields.integer(node, 0, fields.MAX_SIDE - 1)
-        return only, only
-    return fields.read_range(node, 0, fields.MAX_SIDE - 1, "the first and the last one: [1, 3]")
+    if isinstance(node.value, list):
+        return fields.read_range(node, 0, fields.MAX_SIDE - 1, "the first and the last one: [1, 3]")
+    index = fields.integer(node, 0, fields.MAX_SIDE - 1)
+    return index, index
 
 
-def is_procedural(reset: Sequence[Call]) -> bool:
+def is_procedural(resets: Sequence[Call]) -> bool:
     """Return True if the reset calls come from `ProceduralReader`, so that worlds store random
     values."""
-    return any(call.system is get_system(procedural.sample_until_reachable) for call in reset)
+    return any(call.system is get_system(procedural.sample_until_reachable) for call in resets)

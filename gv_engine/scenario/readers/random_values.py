@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,13 +31,9 @@ from systems.procedural import sample_values
 COLOR, OBJECT, STATE, WAY, NUMBER = "colour", "object", "state", "orientation", "whole number"
 """Kinds of random values."""
 _MAX_RANDOM_VALUES = 60
-"""Maximum number of random values of a scenario."""
 _MAX_OPTIONS = 1000
-"""Maximum number of options of a random value."""
 MAX_WEIGHT = 10_000
-"""Maximum weight of an option."""
 _MAX_SAMPLED_NUMBER = 2**31 - 2
-"""Largest number that can be sampled."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +77,8 @@ def make_padded_table(
     """Return `rows`, which may differ in length, as one array, each padded at its end with `fill`.
     Items are integers, or arrays of `item_shape`; sizes are rounded up as in `make_table`."""
     table = make_table(fill, len(rows), max(map(len, rows)) or 1, *item_shape)
-    for line, row in zip(table, rows, strict=False):
-        line[: len(row)] = np.reshape(row, (len(row), *item_shape))
+    for index, row in enumerate(rows):
+        table[index, : len(row)] = np.reshape(row, (len(row), *item_shape))
     return table
 
 
@@ -106,7 +103,7 @@ class RandomValues:
         self.names = names
         self.problems = names.problems
         self._values: list[RandomValue] = []
-        self._named: dict[str, int | None] = {}  # indices by name, None for an entry with an error
+        self._indices: dict[str, int | None] = {}  # by name, None for an entry with an error
 
     def read(self, node: YamlNode) -> None:
         """Read the key `draw` of a scenario file, which names random values; each level samples new
@@ -117,14 +114,12 @@ class RandomValues:
                 f"found {len(entries)} values, a level draws at most {_MAX_RANDOM_VALUES}"
             )
         for name, entry in entries.items():
+            index = None
             with self.problems.collect():
-                value = None
-                try:
-                    if not name.isidentifier():
-                        raise entry.error(f"found the name {name!r}, expected letters, digits, _")
-                    value = self._add(self._read_entry(entry))
-                finally:
-                    self._named[name] = value
+                if not name.isidentifier():
+                    raise entry.error(f"found the name {name!r}, expected letters, digits, _")
+                index = self._add(self._read_entry(entry))
+            self._indices[name] = index
 
     def add_numbers(self, options: Iterable[int]) -> int:
         """Add a random value that is one of `options`, all equally likely, and return its code (see
@@ -177,26 +172,24 @@ class RandomValues:
         options = fields.items(entries["one_of"])
         if not 1 <= len(options) <= _MAX_OPTIONS:
             raise node.error(f"found {len(options)} options, expected 1 to {_MAX_OPTIONS}")
-        kind, read = self._find_option_reader(options)
+        kind, read_option = self._find_option_reader(options)
         values: list[int] = []
         for option in options:
-            values.append(read(option))
-            if values[-1] in values[:-1]:
+            value = read_option(option)
+            if value in values:
                 raise option.error(f"{option.text} stands here a second time; give it a weight")
+            values.append(value)
         weights = (1,) * len(values)
         if "weights" in entries:
             weights = read_weights(entries["weights"], len(values))
         excluded: list[int] = []
         if "not" in entries:
-            others = fields.list_or_single(entries["not"])
-            excluded = [-1 - self.read_value(node, (kind,), self._expect_random) for node in others]
+            names = fields.list_or_single(entries["not"])
+            excluded = [-1 - self.read_value(name, (kind,), _expect_random) for name in names]
         if len({*excluded}) >= len(values):
             raise entries["not"].error("it may leave nothing; give `one_of` more options")
-        names = tuple(option.text for option in options)
-        return RandomValue(kind, tuple(values), names, weights, tuple(excluded))
-
-    def _expect_random(self, node: YamlNode) -> int:
-        raise node.error(f"found {node.summary}, expected the name of a value drawn above: $color")
+        option_names = tuple(option.text for option in options)
+        return RandomValue(kind, tuple(values), option_names, weights, tuple(excluded))
 
     def _find_option_reader(self, options: list[YamlNode]) -> tuple[str, Callable[[YamlNode], int]]:
         """Return (kind, reader) for a list of options: the kind of the first one, such as colour or
@@ -209,12 +202,13 @@ class RandomValues:
             return COLOR, fields.read_color
         if name in ORIENTATIONS:
             return WAY, lambda node: fields.read_choice(node, ORIENTATIONS, WAY)
-        types = [t for t in self.names.types if name in t.states]
+        types = [kind for kind in self.names.types if name in kind.states]
         if not types or name in self.names.types:
             return OBJECT, self.names.resolve_object_type
-        matches = [t for t in types if all(option.text in t.states for option in options)]
-        match = (matches or types)[0]
-        return STATE, lambda node: fields.read_choice(node, match.states, f"state of {match.name}")
+        # a type with all of the states, else one with the first
+        complete = [t for t in types if all(option.text in t.states for option in options)]
+        owner = (complete or types)[0]
+        return STATE, lambda node: fields.read_choice(node, owner.states, f"state of {owner.name}")
 
     def read_value(
         self, node: YamlNode, kinds: tuple[str, ...], read: Callable[[YamlNode], int]
@@ -230,10 +224,10 @@ class RandomValues:
         if isinstance(node.value, dict | list) or not node.text.startswith("$"):
             return read(node)
         name = node.text[1:]
-        if name not in self._named:
-            hint = describe_allowed(name, self._named) or "; nothing stands under `draw`"
+        if name not in self._indices:
+            hint = describe_allowed(name, self._indices) or "; nothing stands under `draw`"
             raise node.error(f"no drawn value {name!r}{hint}")
-        index = self._named[name]
+        index = self._indices[name]
         if index is None:
             raise node.error("")
         kind = self._values[index].kind
@@ -248,9 +242,8 @@ class RandomValues:
         states, label = object_type.states, f"state of {object_type.name}"
         if not states:
             raise node.error(f"{object_type.name} has no states")
-        code = self.read_value(
-            node, (STATE, WAY), lambda node: fields.read_choice(node, states, label)
-        )
+        read_fixed = partial(fields.read_choice, choices=states, label=label)
+        code = self.read_value(node, (STATE, WAY), read_fixed)
         if code < 0:
             value = self._values[-1 - code]
             for option, name in zip(value.options, value.option_names, strict=True):
@@ -262,7 +255,8 @@ class RandomValues:
     def read_number(self, node: YamlNode, maximum: int) -> int:
         """Return the code (see `read_value`) for the integer in `node`, which must be in 0 to
         `maximum`."""
-        code = self.read_value(node, (NUMBER,), lambda node: fields.integer(node, 0, maximum))
+        read_fixed = partial(fields.integer, minimum=0, maximum=maximum)
+        code = self.read_value(node, (NUMBER,), read_fixed)
         for option in self.list_possible_values(code):
             if option > maximum:
                 raise node.error(f"{node.text} may be {option}, allowed are 0 to {maximum}")
@@ -300,6 +294,10 @@ class RandomValues:
     def capacity(self) -> int:
         """Number of random values for which worlds have space: at least 8, and a power of two."""
         return len(make_table(0, max(8, len(self._values))))
+
+
+def _expect_random(node: YamlNode) -> int:
+    raise node.error(f"found {node.summary}, expected the name of a value drawn above: $color")
 
 
 def _with_article(noun: str) -> str:

@@ -49,14 +49,14 @@ from gv_engine.scenario.syntax.fields import (
 from systems.absence import note_starts
 from systems.reset import from_map
 
-MAX_MODULES = 100
-"""Maximum number of modules that a scenario may name."""
+MAX_MODULES = 100  # that a scenario may name
 _KEYS = {
-    **{phase: f"{phase.name.lower()}_functions" for phase in (Phase.TRANSITION, Phase.REWARD)},
-    **{
-        phase: f"{phase.name.lower()}_function"
-        for phase in (Phase.RESET, Phase.TERMINATING, Phase.SUCCESS, Phase.OBSERVATION)
-    },
+    Phase.RESET: "reset_function",
+    Phase.TRANSITION: "transition_functions",
+    Phase.REWARD: "reward_functions",
+    Phase.TERMINATING: "terminating_function",
+    Phase.SUCCESS: "success_function",
+    Phase.OBSERVATION: "observation_function",
 }
 """Key of a scenario that lists the systems of a phase."""
 _NO_REFERENCES = ("name", "description", "map", "maps")
@@ -79,45 +79,66 @@ class TypeIds:
     def assign(cls, documents: Sequence[Document]) -> TypeIds:
         """Return the type indices of the object types of all `documents` (scenario files played
         together), and import the Python modules that they name."""
-        files: dict[Path, dict[Path, None]] = {}
-        modules: list[str] = []
-        for document in documents:
-            nodes = list_referring_nodes(document.root)
-            references = chain.from_iterable(map(iter_references, nodes))
-            for where in [*dict(references)][:MAX_MODULES]:
-                if document.trust.explain_refusal(document.folder, where):
-                    continue
-                with suppress(rule_files.RuleFileError):  # reported by the resolver
-                    if is_file_reference(where):
-                        file = rule_files.resolve_rule_file(document.folder / where)
-                        files.setdefault(file.parent, {})[file] = None
-                    else:
-                        modules.append(rule_files.import_module(where).__name__)
+        files_by_folder, modules = _find_rule_files(documents)
         names = set().union(*map(_list_possible_names, documents))
-        offset, before, first = 0, -1, len(OBJECT_TYPES.built_in)
-        while offset != before:  # imports of rule files may declare types too
-            before, end, packages = offset, offset, {}
-            for folder, folder_files in files.items():
-                packages[folder] = rule_files.make_package_name(folder_files, end)
-                rule_files.forget_changed_package(packages[folder])
-                with suppress(ImportError):
-                    import_module(packages[folder])
-                end += len(OBJECT_TYPES.of_package(packages[folder]))
+        first = len(OBJECT_TYPES.built_in)
+        offset, previous_offset = 0, -1
+        while offset != previous_offset:  # imports of rule files may declare types too
+            previous_offset = offset
+            packages, end = _import_packages(files_by_folder, offset)
+            # indices of other types that the scenarios may name must not lie between
             others = [kind.index for kind in OBJECT_TYPES if _may_be_named(kind, modules, names)]
             if any(first + offset <= index < first + end for index in others):
                 offset = max(others) + 1 - first
-        texts = dict.fromkeys(chain.from_iterable(map(_iter_yaml_types, documents)))
+        yaml_types = dict.fromkeys(chain.from_iterable(map(_iter_yaml_types, documents)))
         free = max([first + end, *(index + 1 for index in others)])
-        return cls(packages, {kind: free + k for k, kind in enumerate(texts)})
+        return cls(packages, {name: free + k for k, name in enumerate(yaml_types)})
+
+
+def _find_rule_files(
+    documents: Sequence[Document],
+) -> tuple[dict[Path, dict[Path, None]], list[str]]:
+    """Return the rule files that `documents` name, by folder, each in the order of their names; and
+    the names of other modules, which are imported. Leave out what is not trusted or missing."""
+    files: dict[Path, dict[Path, None]] = {}
+    modules: list[str] = []
+    for document in documents:
+        nodes = list_referring_nodes(document.root)
+        references = dict(chain.from_iterable(map(iter_references, nodes)))
+        for source in [*references][:MAX_MODULES]:
+            if document.trust.explain_refusal(document.folder, source):
+                continue
+            with suppress(rule_files.RuleFileError):  # reported by the resolver
+                if is_file_reference(source):
+                    file = rule_files.resolve_rule_file(document.folder / source)
+                    files.setdefault(file.parent, {})[file] = None
+                else:
+                    modules.append(rule_files.import_module(source).__name__)
+    return files, modules
+
+
+def _import_packages(
+    files_by_folder: Mapping[Path, Iterable[Path]], offset: int
+) -> tuple[dict[Path, str], int]:
+    """Import the rule files, and number their object types from `offset` on; return the name of the
+    package of each folder, and the number after the last type."""
+    packages, end = {}, offset
+    for folder, files in files_by_folder.items():
+        packages[folder] = rule_files.make_package_name(files, end)
+        rule_files.forget_changed_package(packages[folder])
+        with suppress(ImportError):
+            import_module(packages[folder])
+        end += len(OBJECT_TYPES.of_package(packages[folder]))
+    return packages, end
 
 
 def iter_references(node: YamlNode) -> Iterator[tuple[str, str]]:
     """Yield (file or module, whole text) for each text in the YAML tree `node` that looks like a
     reference `file.py:name` or `module:name`."""
     for reference in _iter_texts(node):
-        where, colon, name = reference.rpartition(":")
-        if colon and name.isidentifier() and (is_file_reference(where) or is_module_name(where)):
-            yield where, reference
+        source, colon, name = reference.rpartition(":")
+        if colon and name.isidentifier() and (is_file_reference(source) or is_module_name(source)):
+            yield source, reference
 
 
 def make_yaml_module_name(node: YamlNode, folder: Path) -> str:
@@ -166,11 +187,11 @@ def _iter_texts(node: YamlNode) -> Iterator[str]:
     """Yield all keys and all scalars, as text, in the YAML tree `node`."""
     if isinstance(node.value, dict):
         yield from node.value
-        for below in node.value.values():
-            yield from _iter_texts(below)
+        for child in node.value.values():
+            yield from _iter_texts(child)
     elif isinstance(node.value, list):
-        for below in node.value:
-            yield from _iter_texts(below)
+        for child in node.value:
+            yield from _iter_texts(child)
     else:
         yield node.text
 
@@ -203,6 +224,7 @@ class NameResolver:
         problems: collector of the scenario's errors, for readers that resolve names.
 
     Attributes:
+        folder: folder that references to rule files are relative to.
         modules: the imported modules, by the text before the colon of references.
         declared_types: object types that the scenario declares in YAML.
         own_actions: names of the scenario's actions that are not built in.
@@ -214,19 +236,20 @@ class NameResolver:
         self.modules: dict[str, ModuleType] = {}
         self.declared_types: tuple[ObjectType, ...] = ()
         self.own_actions: tuple[str, ...] = ()
-        self._folder = document.folder
+        self.folder = document.folder
         self._trust = document.trust
+        # by the text before the colon of references: references, and messages, "" once reported
+        self._references: dict[str, dict[str, None]] = {}
         self._failed: dict[str, str] = {}
         self._refused: dict[str, str] = {}
-        self._types: tuple[Any, ObjectTypes] | None = None
-        self._references: dict[str, dict[str, None]] = {}  # references by the text before the colon
+        self._types: tuple[Any, ObjectTypes] | None = None  # with the key of this cache
 
     def import_references(self, node: YamlNode) -> None:
         """Import the Python modules of all references in the YAML tree `node`, so that the object
         types that they declare are known."""
-        for where, reference in iter_references(node):
+        for source, reference in iter_references(node):
             if reference not in DISTANCES and reference not in REDUCTIONS:
-                self._import_module(where, reference)
+                self._import_module(source, reference)
 
     def _import_module(self, source: str, reference: str) -> None:
         """Import the file or module `source`, named in `reference`, unless that was tried before;
@@ -234,21 +257,22 @@ class NameResolver:
         self._references.setdefault(source, {})[reference] = None
         if source in self.modules or source in self._failed or source in self._refused:
             return
-        if refusal := self._trust.explain_refusal(self._folder, source):
+        if refusal := self._trust.explain_refusal(self.folder, source):
             self._refused[source] = refusal
-            return
-        if len(self.modules) + len(self._failed) >= MAX_MODULES:
+        elif len(self.modules) + len(self._failed) >= MAX_MODULES:
             self._failed[source] = f"{source} is one module more than {MAX_MODULES}"
-            return
-        try:
-            if is_file_reference(source):
-                file = self._folder / source
-                package = self.numbering.packages.get(file.resolve().parent, "")
-                self.modules[source] = rule_files.load_rule_file(file, package)
-            else:
-                self.modules[source] = rule_files.import_module(source)
-        except rule_files.RuleFileError as error:
-            self._failed[source] = f"{source} cannot be loaded: {error}"
+        else:
+            try:
+                self.modules[source] = self._load_module(source)
+            except rule_files.RuleFileError as error:
+                self._failed[source] = f"{source} cannot be loaded: {error}"
+
+    def _load_module(self, source: str) -> ModuleType:
+        if not is_file_reference(source):
+            return rule_files.import_module(source)
+        file = self.folder / source
+        package = self.numbering.packages.get(file.resolve().parent, "")
+        return rule_files.load_rule_file(file, package)
 
     def _resolve_module(self, node: YamlNode) -> tuple[str, str]:
         """Import the module of the reference `module:name` in `node`, and return the two parts of
@@ -258,13 +282,13 @@ class NameResolver:
             FieldError: the reference is malformed or cannot be imported; with an empty message if
                 that has been reported before.
         """
-        where, _, name = fields.text(node).rpartition(":")
-        if not name.isidentifier() or not (is_file_reference(where) or is_module_name(where)):
+        source, _, name = fields.text(node).rpartition(":")
+        if not name.isidentifier() or not (is_file_reference(source) or is_module_name(source)):
             raise node.error(f"found {node.summary}, expected ./rules.py:name or module:name")
-        self._import_module(where, node.text)
-        if where not in self.modules:
-            raise self._import_error(node, where)
-        return where, name
+        self._import_module(source, node.text)
+        if source not in self.modules:
+            raise self._import_error(node, source)
+        return source, name
 
     def _import_error(self, node: YamlNode, source: str) -> FieldError:
         """Return the error that `source` could not be imported or is not trusted, to be raised for
@@ -293,9 +317,9 @@ class NameResolver:
         module that the scenario is trusted to use."""
         module = _get_module_name(definition)
         if objects.is_rule_module(module):
-            folders = self._folder.resolve(), *self._trust.base_folders
+            folders = self.folder.resolve(), *self._trust.base_folders
             return any(map(rule_files.get_rule_folder(module).is_relative_to, folders))
-        return bool(module) and not self._trust.explain_refusal(self._folder, module)
+        return bool(module) and not self._trust.explain_refusal(self.folder, module)
 
     def _foreign_error(self, node: YamlNode, definition: Any) -> FieldError:
         """Return the error, to be raised for `node`, that the callable `definition` comes from a
@@ -310,31 +334,26 @@ class NameResolver:
     def _get_object(self, node: YamlNode) -> Any:
         """Return the Python object that the reference in `node` names, without a check where it was
         defined."""
-        where, name = self._resolve_module(node)
-        module = self.modules[where]
+        source, name = self._resolve_module(node)
+        module = self.modules[source]
         if not hasattr(module, name):
             hint = describe_allowed(name, rule_files.list_defined_names(module), "it defines")
-            raise node.error(f"{where} has no {name!r}{hint}")
+            raise node.error(f"{source} has no {name!r}{hint}")
         return getattr(module, name)
 
     def resolve_function(self, node: YamlNode, *example: Any) -> Callable[..., Any]:
         """Return the Python function that the reference `module:name` in `node` names; raise a
-        FieldError if it cannot be called, with the arguments `example` if there are any.
-
-        Args:
-            node: the reference.
-            example: arguments of the later calls, if known, to check the signature.
-        """
-        thing = self.resolve_object(node)
-        if not callable(thing):
-            raise node.error(f"{node.text} is a {type(thing).__name__}, expected a function")
+        FieldError if it cannot be called, with the arguments `example` if there are any."""
+        function = self.resolve_object(node)
+        if not callable(function):
+            raise node.error(f"{node.text} is a {type(function).__name__}, expected a function")
         if example:
             try:
-                inspect.signature(thing).bind(*example)
+                inspect.signature(function).bind(*example)
             except (TypeError, ValueError) as error:
                 count = "one argument" if len(example) == 1 else f"{len(example)} arguments"
                 raise node.error(f"{node.text} does not take {count}: {error}") from None
-        return thing  # type: ignore[no-any-return]  # known to be callable
+        return function  # type: ignore[no-any-return]  # known to be callable
 
     def resolve_distance(self, node: YamlNode) -> Callable[..., Any]:
         """Return the distance function of (dy, dx) that `node` gives by name or reference."""
@@ -360,35 +379,39 @@ class NameResolver:
         """Return the function that `node` names: one of `built_in`, or a reference `module:name` to
         a function that takes the arguments `example`. `label` names the kind of function in
         messages."""
-        where, colon, _ = fields.text(node).rpartition(":")
-        if node.text in built_in or not colon or where in ("builtins", "math"):
-            return list(built_in.values())[fields.read_choice(node, built_in, label)]
+        module, colon, _ = fields.text(node).rpartition(":")
+        if node.text in built_in or not colon or module in ("builtins", "math"):
+            return built_in[fields.choose(node, [*built_in], label)]
         return self.resolve_function(node, *example)
 
-    def resolve_system(self, node: YamlNode, phase: Phase, *, processors: bool = False) -> System:
+    def resolve_system(
+        self, node: YamlNode, phase: Phase, *, allows_processors: bool = False
+    ) -> System:
         """Return the system (rule function) that `node` names: a built-in one, or an author's by a
         reference `module:name`.
 
         Args:
             node: the name or reference.
             phase: the phase that the system must have.
-            processors: True if an esper.Processor may be the system.
+            allows_processors: True if an esper.Processor may be the system.
         """
         name = fields.text(node)
         if ":" in name:
-            return self._check_domain(node, self._resolve_own_system(node, phase, processors))
+            return self._check_domain(
+                node, self._resolve_own_system(node, phase, allows_processors)
+            )
         added = [system.name for system in ADDED_SYSTEMS]
         names = [other for other in REGISTRIES[phase] if other not in added]
         if name in names:
             return REGISTRIES[phase][name]
         if name == _MAP_RESET.name:
             raise node.error(f"{name} draws what stands under `map`; write that key instead")
-        phases = [other for other, registry in REGISTRIES.items() if name in registry]
-        if phases:
-            key = _KEYS.get(phases[0], "")
-            fix = f"; move it to {key}" if key else self._suggest(name, names)
-            raise node.error(f"{name!r} is a {phases[0].label}{fix}")
-        raise node.error(f"no {phase.label} {name!r}{self._suggest(name, names)}")
+        actual_phase = next((other for other in REGISTRIES if name in REGISTRIES[other]), None)
+        if actual_phase is None:
+            raise node.error(f"no {phase.label} {name!r}{self._suggest(name, names)}")
+        key = _KEYS.get(actual_phase)
+        fix = f"; move it to {key}" if key else self._suggest(name, names)
+        raise node.error(f"{name!r} is a {actual_phase.label}{fix}")
 
     def _check_domain(self, node: YamlNode, system: System) -> System:
         """Return `system` unchanged; raise `FieldError` at `node` if the system is made for another
@@ -400,28 +423,28 @@ class NameResolver:
         return system
 
     def _suggest(self, name: str, names: Iterable[str]) -> str:
-        if reference := rule_files.find_declaration(self._folder, name):
+        if reference := rule_files.find_declaration(self.folder, name):
             return f"; a file beside declares it, write {reference}"
         return describe_allowed(name, names)
 
-    def _resolve_own_system(self, node: YamlNode, phase: Phase, processors: bool = False) -> System:
+    def _resolve_own_system(self, node: YamlNode, phase: Phase, allows_processors: bool) -> System:
         """Return the system of `phase` that a reference `module:name` to an author's code names;
-        with `processors` it may be an esper.Processor."""
-        thing = self._get_object(node)
-        if isinstance(thing, type) and issubclass(thing, esper.Processor):
-            if not processors or phase not in _PROCESSOR_PHASES:
+        with `allows_processors` it may be an esper.Processor."""
+        definition = self._get_object(node)
+        if isinstance(definition, type) and issubclass(definition, esper.Processor):
+            if not allows_processors or phase not in _PROCESSOR_PHASES:
                 phases = ", ".join(other.name for other in _PROCESSOR_PHASES)
                 raise node.error(
-                    f"{thing.__name__} is an esper.Processor; these stand by themselves and in "
-                    f"{phases} only; write a function and decorate it with @system({phase.name})"
+                    f"{definition.__name__} is an esper.Processor; these stand by themselves and "
+                    f"in {phases} only; write a function and decorate it with @system({phase.name})"
                 )
-            if not self._is_allowed(thing):
-                raise self._foreign_error(node, thing)
+            if not self._is_allowed(definition):
+                raise self._foreign_error(node, definition)
             with node.report(TypeError):
-                return rule_files.make_processor_system(thing, phase)
-        system = system_of(thing)
+                return rule_files.make_processor_system(definition, phase)
+        system = system_of(definition)
         if system is None:
-            return self._adapt_state_function(node, thing, phase)
+            return self._adapt_state_function(node, definition, phase)
         if system.phase is not phase:
             own = system.phase.name
             raise node.error(f"{node.text} is a {own} system, but listed for {phase.name}")
@@ -430,11 +453,8 @@ class NameResolver:
     def _adapt_state_function(self, node: YamlNode, function: Any, phase: Phase) -> System:
         """Return a system of `phase` that wraps `function`, which takes state objects in the style
         of `gv_engine.plugins.gridverse` instead of a world."""
-        if (
-            callable(function)
-            and not self._is_allowed(function)
-            and not _is_registered(function, phase)
-        ):
+        is_allowed = self._is_allowed(function) or _is_registered(function, phase)
+        if callable(function) and not is_allowed:
             raise self._foreign_error(node, function)
         try:
             name = node.text.rpartition(":")[2]
@@ -456,12 +476,12 @@ class NameResolver:
             is_visibility = node.text in REGISTRIES[Phase.VISIBILITY]
             is_observation = node.text in REGISTRIES[Phase.OBSERVATION] and not is_visibility
             return Phase.OBSERVATION if is_observation else Phase.VISIBILITY
-        thing = self._get_object(node)
-        system = system_of(thing)
-        if system is not None:
+        function = self._get_object(node)
+        if system := system_of(function):
             return system.phase if system.phase is Phase.OBSERVATION else Phase.VISIBILITY
+        # a function of state objects makes observations from the state alone
         try:
-            parameters = inspect.signature(thing).parameters.values()
+            parameters = inspect.signature(function).parameters.values()
         except (TypeError, ValueError):
             return Phase.VISIBILITY
         required = [p for p in parameters if p.kind is not p.KEYWORD_ONLY and p.default is p.empty]
@@ -481,12 +501,10 @@ class NameResolver:
         scenarios in this process."""
         modules = self._list_type_modules()
         # types of other scenarios are left out: they depend on what was loaded before
-        shared = (t for t in OBJECT_TYPES if t.module in modules or _is_foreign_module(t.module))
-        packages = dict.fromkeys(
-            objects.package_of(module.__name__) for module in self.modules.values()
-        )
+        shared = [t for t in OBJECT_TYPES if t.module in modules or _is_foreign_module(t.module)]
+        packages = {objects.package_of(module.__name__): None for module in self.modules.values()}
         declared = chain.from_iterable(map(OBJECT_TYPES.of_package, packages))
-        own = (t for t in declared if t.module in modules)
+        own = [t for t in declared if t.module in modules]
         return ObjectTypes((*self.declared_types, *own, *shared))
 
     def is_type_taken(self, name: str) -> bool:
@@ -517,23 +535,23 @@ class NameResolver:
             if not is_component(component):
                 raise node.error(f"{node.text} is no component; decorate its class with @component")
             return component  # type: ignore[no-any-return]  # is_component is no TypeGuard
-        components = {cls.__name__: cls for cls in (*built_in_components(), *OPTIONAL)}
-        if node.text not in components:
-            hint = self._suggest(node.text, components)
-            raise node.error(f"no component {node.text!r}{hint}")
-        return components[node.text]
+        built_in = {cls.__name__: cls for cls in (*built_in_components(), *OPTIONAL)}
+        if node.text not in built_in:
+            raise node.error(f"no component {node.text!r}{self._suggest(node.text, built_in)}")
+        return built_in[node.text]
 
     def resolve_object_type(self, node: YamlNode) -> int:
         """Return the index of the object type that `node` names; for a reference such as
         `./things.py:Coin` import that file first."""
-        where, name = self._resolve_module(node) if ":" in fields.text(node) else ("", node.text)
-        types = self.types
-        if where:
-            module = self.modules[where].__name__
-            types = ObjectTypes((*(t for t in types if t.module == module), *types))
+        types, name = self.types, fields.text(node)
+        if ":" in name:
+            source, name = self._resolve_module(node)
+            module = self.modules[source].__name__
+            # types of this module before others of the same name
+            types = ObjectTypes((*(t for t in self.types if t.module == module), *self.types))
         if name not in types:
-            for missing in (*self._failed, *self._refused):  # it may declare the type
-                raise self._import_error(node, missing)
+            for source in (*self._failed, *self._refused):  # it may declare the type
+                raise self._import_error(node, source)
             names = (t.name for t in types if t.in_grid)
             raise node.error(f"no object type {name!r}{self._suggest(name, names)}")
         return types[name].index
