@@ -214,35 +214,35 @@ def _list_keys(node: YamlNode | None) -> set[str]:
 
 
 def select_variant(
-    root: YamlNode, wanted: str, plain: bool = False
+    root: YamlNode, name: str, plain: bool = False
 ) -> tuple[YamlNode, tuple[str, ...], str]:
-    """Merge the variant called `wanted` (one of several named settings in a file) into the scenario
+    """Merge the variant called `name` (one of several named settings in a file) into the scenario
     `root`; return (merged scenario, names of all variants, name of the chosen one).
 
     Args:
         root: the whole scenario.
-        wanted: name of the variant; "" for none, or for the first one if the rest is incomplete.
+        name: name of the variant; "" for none, or for the first one if the rest is incomplete.
         plain: True to select no variant for "", and to keep the scenario's name.
 
     Raises:
         FieldError: there is no such variant, or a variant is malformed.
     """
     names = read_variant_names(root)
-    if not (names or wanted):
-        return root, names, wanted
-    if not (wanted or plain or _has_complete_variant(mapping(root))):
-        wanted = names[0]
-    if wanted and wanted not in names:
-        hint = describe_allowed(wanted, names) or "; there are none in it"
-        raise YamlNode(None, line=root.line).error(f"no variant {wanted!r}{hint}")
+    if not (names or name):
+        return root, names, name
+    if not (name or plain or _has_complete_variant(mapping(root))):
+        name = names[0]
+    if name and name not in names:
+        hint = describe_allowed(name, names) or "; there are none in it"
+        raise YamlNode(None, line=root.line).error(f"no variant {name!r}{hint}")
     entries = mapping(root).copy()
     variants = mapping(entries.pop(VARIANTS))
-    if not wanted:
-        return replace(root, value=entries), names, wanted
+    if not name:
+        return replace(root, value=entries), names, name
     if "name" in entries and not plain:
-        name = f"{text(entries['name'])}-{wanted}"
-        entries["name"] = YamlNode(name, "name", entries["name"].line, name)
-    return merge_over(replace(root, value=entries), variants[wanted]), names, wanted
+        full_name = f"{text(entries['name'])}-{name}"
+        entries["name"] = YamlNode(full_name, "name", entries["name"].line, full_name)
+    return merge_over(replace(root, value=entries), variants[name]), names, name
 
 
 GALLERY = SCENARIOS / "gallery"

@@ -129,19 +129,19 @@ def wrap_in_scenario(file: Path, problems: ErrorCollector) -> YamlNode:
 
 
 def expand_pack(
-    root: YamlNode, folder: Path | None, wanted: str
+    root: YamlNode, folder: Path | None, level_name: str
 ) -> tuple[YamlNode, Sequence[PackLevel]]:
     """Return the scenario `root` with the levels under its key `levels` turned into `maps` and
     `variants`, and the list of levels; (root, ()) without this key. `LevelFiles` stay under
-    `levels`, and only the level called `wanted` becomes a variant.
+    `levels`, and only the level called `level_name` becomes a variant.
 
     Args:
         root: the whole scenario.
         folder: folder of its files; None for a scenario that may not name files.
-        wanted: name of a level, "" for none.
+        level_name: name of a level, "" for none.
 
     Raises:
-        FieldError: a level cannot be read, there is none, or none called `wanted`.
+        FieldError: a level cannot be read, there is none, or none called `level_name`.
     """
     if LEVELS not in (entries := dict(fields.mapping(root))):
         return root, ()
@@ -150,15 +150,15 @@ def expand_pack(
         raise entries[library.VARIANTS].error("a scenario has either `levels` or `variants`")
     files = _PackFiles()
     levels = _read_levels(node, _list_sources(node, folder), files)
-    if wanted and not find_level_number(wanted, levels):
-        raise YamlNode(None, line=root.line).error(_no_level_message(wanted, levels))
+    if level_name and not find_level_number(level_name, levels):
+        raise YamlNode(None, line=root.line).error(_no_level_message(level_name, levels))
     if files.legend:
         own_legend = fields.mapping(entries["legend"]) if "legend" in entries else {}
         entries["legend"] = replace(node, value={**files.legend, **own_legend})
     if isinstance(levels, LevelFiles):
         # of the files' names nothing is left, so that the scenario is the same in any folder
         entries[LEVELS] = replace(node, value=len(levels))
-        names = [wanted] if wanted else []
+        names = [level_name] if level_name else []
     else:
         entries["maps"] = replace(node, value=[level.map for level in levels], path=LEVELS)
         names = [str(number) for number in range(1, len(levels) + 1)]

@@ -79,11 +79,12 @@ class ValueKind(NamedTuple):
 
 
 _OTHER = ValueKind("a number, true, false, or a list of them", "1", schema.PLAIN)
+_FUNCTIONS = {**DISTANCES, **REDUCTIONS}
 _FUNCTION = ValueKind(
     "a function",
     "./rules.py:name",
-    schema.any_of(schema.enum_schema([*DISTANCES, *REDUCTIONS]), schema.REFERENCE),
-    lambda calls, node: calls.names.resolve_parameter(node),
+    schema.any_of(schema.enum_schema(_FUNCTIONS), schema.REFERENCE),
+    lambda calls, node: calls.names.resolve_built_in_or_own(node, _FUNCTIONS, "function"),
 )
 
 OBJECT_KIND = ValueKind(
@@ -108,13 +109,15 @@ _BY_NAME: dict[str, ValueKind] = {
         "manhattan, euclidean, or a function of (dy, dx)",
         "manhattan",
         schema.any_of(schema.enum_schema(DISTANCES), schema.REFERENCE),
-        lambda calls, node: calls.names.resolve_distance(node),
+        lambda calls, node: calls.names.resolve_built_in_or_own(
+            node, DISTANCES, "distance function", 0, 0
+        ),
     ),
     "reduction": ValueKind(
         "a function of several numbers",
         "builtins:max",
         schema.any_of(schema.enum_schema(REDUCTIONS), schema.REFERENCE),
-        lambda calls, node: calls.names.resolve_reduction(node),
+        lambda calls, node: calls.names.resolve_built_in_or_own(node, REDUCTIONS, "reduction", ()),
     ),
 }
 """Kinds of values by reserved parameter name."""

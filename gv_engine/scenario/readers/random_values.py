@@ -66,8 +66,7 @@ def make_table(fill: int, *sizes: int) -> NDArray[np.int64]:
 def make_row(numbers: Sequence[int], fill: int = -1) -> NDArray[np.int64]:
     """Return a one-dimensional array that begins with `numbers` and is filled up with `fill` to a
     length that is a power of two."""
-    row = make_table(fill, len(numbers) or 1)
-    row[: len(numbers)] = numbers
+    row: NDArray[np.int64] = make_padded_table(fill, [numbers])[0]
     return row
 
 

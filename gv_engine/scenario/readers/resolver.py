@@ -355,25 +355,11 @@ class NameResolver:
                 raise node.error(f"{node.text} does not take {count}: {error}") from None
         return function  # type: ignore[no-any-return]  # known to be callable
 
-    def resolve_distance(self, node: YamlNode) -> Callable[..., Any]:
-        """Return the distance function of (dy, dx) that `node` gives by name or reference."""
-        return self._resolve_built_in(node, DISTANCES, "distance function", 0, 0)
-
     def resolve_action(self, node: YamlNode) -> Action:
         """Return the action that `node` names."""
         return read_action(node, self.own_actions)
 
-    def resolve_reduction(self, node: YamlNode) -> Callable[..., Any]:
-        """Return the function of a sequence of numbers, such as `builtins:max`, that `node` gives
-        by name or reference."""
-        return self._resolve_built_in(node, REDUCTIONS, "reduction", ())
-
-    def resolve_parameter(self, node: YamlNode) -> Callable[..., Any]:
-        """Return the function that `node` gives by name or reference, as argument of an author's
-        system; its signature is not checked."""
-        return self._resolve_built_in(node, {**DISTANCES, **REDUCTIONS}, "function")
-
-    def _resolve_built_in(
+    def resolve_built_in_or_own(
         self, node: YamlNode, built_in: Mapping[str, Callable[..., Any]], label: str, *example: Any
     ) -> Callable[..., Any]:
         """Return the function that `node` names: one of `built_in`, or a reference `module:name` to

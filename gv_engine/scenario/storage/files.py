@@ -176,8 +176,8 @@ def _suggest_path(path: Path) -> str:
     with suppress(OSError), os.scandir(path.parent) as entries:
         names = {Path(entry.name).stem: entry.name for entry in entries}
         # of the names alone: equal suffixes would make all files similar
-        if near := get_close_matches(path.stem, names, 1):
-            return f"; did you mean {names[near[0]]!r}?"
+        if similar := get_close_matches(path.stem, names, 1):
+            return f"; did you mean {names[similar[0]]!r}?"
     return ""
 
 
@@ -244,8 +244,8 @@ def open_regular_file(path: str | Path, flags: int) -> int:
         OSError: the file is a link, has other names (hard links), or is no regular file.
     """
     if not Path(path).is_symlink():
-        own = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # a FIFO would block
-        file = os.open(path, flags | own, 0o666)
+        flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # a FIFO would block
+        file = os.open(path, flags, 0o666)
         status = os.fstat(file)
         if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
             return file
@@ -260,12 +260,13 @@ def append_whole(file: FileIO, data: bytes) -> None:
     Raises:
         OSError: the data cannot be written.
     """
-    end, rest = file.seek(0, os.SEEK_END), memoryview(data)
+    length, remaining = file.seek(0, os.SEEK_END), memoryview(data)
     try:
-        while rest:
-            rest = rest[file.write(rest) :]  # a nearly full disk takes a part
+        while remaining:
+            num_written = file.write(remaining)  # less than all on a nearly full disk
+            remaining = remaining[num_written:]
     except OSError:
-        file.truncate(end)
+        file.truncate(length)
         raise
 
 
@@ -425,11 +426,11 @@ def append_line(path: Path, line: str) -> None:
             _lock_draft(file, wait=True)
             file.seek(0)
             content = file.readall()
-            end = content.rfind(b"\n") + 1
-            start = content[end : end + _LINE_START]
+            length = content.rfind(b"\n") + 1  # of the complete lines
+            start = content[length : length + _LINE_START]
             if start != data[: len(start)]:
                 raise OSError(errno.EINVAL, "its last line is not one of ours and has no end")
-            file.truncate(end)
+            file.truncate(length)
             append_whole(file, data)
     except OSError as error:
         raise make_write_error(path, error) from None

@@ -136,10 +136,10 @@ def optional(schema: ValueSchema) -> ValueSchema:
 def list_of(schema: JsonSchema, **limits: Any) -> JsonSchema:
     """Return the JSON schema of a list whose items fit `schema`; `limits` are further schema
     keywords, such as `minItems`, which only editors check."""
-    whole = {"type": "array", "items": schema, **limits}
+    list_schema = {"type": "array", "items": schema, **limits}
     if not isinstance(schema, ValueSchema):
-        return whole
-    return ValueSchema(whole, lambda node: tuple(map(schema.read, items(node))))
+        return list_schema
+    return ValueSchema(list_schema, lambda node: tuple(map(schema.read, items(node))))
 
 
 def unique_list(schema: JsonSchema) -> JsonSchema:
