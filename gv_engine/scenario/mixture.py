@@ -184,7 +184,7 @@ class MixtureReader(TopLevelReader):
         return [
             Member(item, scenario, weight)
             for (item, weight), scenario in zip(weighted_items, members, strict=True)
-            if scenario
+            if scenario is not None
         ]
 
     def build_members(
