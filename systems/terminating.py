@@ -106,8 +106,8 @@ def all_covered(w: World, agent: int, object_type: int, other_type: int) -> bool
 @system(TERMINATING)
 def reduce_any(w: World, agent: int, terminating_functions: Sequence[bool]) -> bool:
     """At least one of several conditions holds."""
-    for over in terminating_functions:
-        if over:
+    for is_over in terminating_functions:
+        if is_over:
             return True
     return False
 
@@ -115,8 +115,8 @@ def reduce_any(w: World, agent: int, terminating_functions: Sequence[bool]) -> b
 @system(TERMINATING)
 def reduce_all(w: World, agent: int, terminating_functions: Sequence[bool]) -> bool:
     """All of several conditions hold."""
-    for over in terminating_functions:
-        if not over:
+    for is_over in terminating_functions:
+        if not is_over:
             return False
     return True
 

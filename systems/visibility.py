@@ -98,8 +98,8 @@ def count_crossings(area: Area) -> NDArray[np.integer]:
     return np.bincount(table[table >= 0], minlength=height * width)
 
 
-BEAM = 64
-"""Rays in a 64-bit word, one per bit."""
+RAYS_PER_WORD = 64
+"""Number of rays in a bit mask of type uint64."""
 
 
 def order_outward(area: Area) -> NDArray[np.uint16]:
@@ -115,9 +115,9 @@ def pack_rays(area: Area) -> NDArray[np.uint64]:
     are in the order of `order_outward`."""
     height, width = area.shape
     table = trace_rays(area)
-    words = np.zeros((-(-len(table) // BEAM), height * width), np.uint64)
+    words = np.zeros((-(-len(table) // RAYS_PER_WORD), height * width), np.uint64)
     for number, ray in enumerate(table):
-        words[number // BEAM, ray[ray >= 0]] |= np.uint64(1 << number % BEAM)
+        words[number // RAYS_PER_WORD, ray[ray >= 0]] |= np.uint64(1 << number % RAYS_PER_WORD)
     return words[:, order_outward(area)]
 
 

@@ -13,6 +13,9 @@ from systems.building import build_room, check_odd_shape, put, put_agent
 from systems.minigrid.placing import random_type, set_cell, set_column, set_row
 from systems.minigrid.steps import success_reward
 
+_ROOM_END = 5
+"""First column behind the small room."""
+
 
 @system(RESET, check=check_odd_shape)
 def hallway(w: World, shape: Sequence[int], random_length: bool = False) -> None:
@@ -21,10 +24,10 @@ def hallway(w: World, shape: Sequence[int], random_length: bool = False) -> None
     build_room(w, shape)
     middle = w.height // 2
     end = w.rng.integers(4, w.width - 2) if random_length else w.width - 3
-    set_row(w, WALL, middle - 2, 1, 5)
-    set_row(w, WALL, middle + 2, 1, 5)
-    set_row(w, WALL, middle - 1, 4, end)
-    set_row(w, WALL, middle + 1, 4, end)
+    set_row(w, WALL, middle - 2, 1, _ROOM_END)
+    set_row(w, WALL, middle + 2, 1, _ROOM_END)
+    set_row(w, WALL, middle - 1, _ROOM_END - 1, end)
+    set_row(w, WALL, middle + 1, _ROOM_END - 1, end)
     set_column(w, WALL, end, 0, w.height)
     set_cell(w, FLOOR, middle, end)
     set_column(w, WALL, end + 2, 0, w.height)
@@ -40,7 +43,7 @@ def chosen_object(w: World, agent: int) -> int:
     stands elsewhere."""
     y, x = w.position.y[agent], w.position.x[agent]
     aside = y - w.height // 2
-    if aside == 0 or x < 5:
+    if aside == 0 or x < _ROOM_END:  # in the hallway or in the small room
         return NOTHING
     return w.at[y + aside, x]
 

@@ -91,7 +91,7 @@ def random_color(w: World, without: int = NONE) -> int:
     """Return a random colour other than `without`."""
     k = w.rng.integers(0, len(COLORS) - (without != NONE))
     for i in range(k + 1):
-        if COLORS[i] == without:
+        if COLORS[i] == without:  # the colours from here on have one index more
             return COLORS[k + 1]
     return COLORS[k]
 
