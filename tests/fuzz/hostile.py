@@ -34,7 +34,7 @@ from gv_engine.envs.rollout.episode_folder import EpisodeFolder
 from gv_engine.envs.rollout.policy import load_policy
 from gv_engine.envs.rollout.policy_file import POLICY_FILE
 from gv_engine.play.session.catalogue import Entry, load_playable
-from gv_engine.play.session.replay import LINE_BEGINS, _with_checksum
+from gv_engine.play.session.replay import LINE_BEGINS, _close_with_checksum
 from gv_engine.play.session.rollout_games import RolloutSessions
 from gv_engine.play.session.session import Session
 from gv_engine.play.ui.input.bindings import Bindings
@@ -220,7 +220,7 @@ class Replays:
         else:
             tree = tree | {"steps": []}
             tree["scenario"] = self._unknown(rng)
-        return _with_checksum(json.dumps(tree)[:-1].encode())
+        return _close_with_checksum(json.dumps(tree)[:-1].encode())
 
     def _unknown(self, rng: Random) -> dict[str, str]:
         """Return the identity of a scenario that is hostile as a whole."""

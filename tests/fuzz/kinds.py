@@ -35,7 +35,7 @@ from gv_engine.envs.rollout.policy_file import POLICY_FILE, RunError
 from gv_engine.envs.rollout.rollout import rollout
 from gv_engine.envs.rollout.snapshots import SnapshotError
 from gv_engine.play.session.catalogue import load_playable
-from gv_engine.play.session.replay import Replay, ReplayError, _with_checksum
+from gv_engine.play.session.replay import Replay, ReplayError, _close_with_checksum
 from gv_engine.play.session.session import Session
 from gv_engine.play.ui.input.bindings import Bindings
 from gv_engine.play.ui.input.bindings import format_keys_file as keys_as_toml
@@ -226,7 +226,7 @@ class Replays:
         text = as_json(tree)
         if rng.random() < 0.2:
             text = edited(rng, text)
-        return {"a.gvreplay": _with_checksum(text.encode("utf-8", "replace"))}
+        return {"a.gvreplay": _close_with_checksum(text.encode("utf-8", "replace"))}
 
     def run(self, folder: Path) -> None:
         replay = Replay.load(folder / "a.gvreplay")

@@ -170,8 +170,8 @@ def test_nothing_happens_after_the_end():
 
 
 def test_snapshots_of_long_ago_are_fewer(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(timeline, "_EVERY", 2)
-    monkeypatch.setattr(timeline, "_RECENT", 8)
+    monkeypatch.setattr(timeline, "_SNAPSHOT_INTERVAL", 2)
+    monkeypatch.setattr(timeline, "_RECENT_STEPS", 8)
     played = take(game("empty-4x4", 1, max_steps=None), *[LEFT] * 41)
     # every 2nd of the last 8, every 4th of the 8 before, every 8th of 16, every 16th
     assert sorted(played.timeline._snapshots) == [0, 16, 24, 28, 32, 34, 36, 38, 40]

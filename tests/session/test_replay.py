@@ -154,13 +154,13 @@ def test_a_line_that_is_not_whole_is_told(replay: Replay, broken: Any):
 
 def test_a_replay_has_room_for_so_many_bytes(replay, tmp_path, monkeypatch):
     data, file = replay.to_bytes(), tmp_path / "long.gvreplay"
-    monkeypatch.setattr(replays, "_LARGEST", len(data))
+    monkeypatch.setattr(replays, "_MAX_BYTES", len(data))
     replay.save(file)
     assert Replay.load(file) == Replay.from_line(replay.to_line()) == replay
     file.write_text(replay.to_line())
     assert Replay.load(file) == replay
     file.unlink()
-    monkeypatch.setattr(replays, "_LARGEST", len(data) - 1)
+    monkeypatch.setattr(replays, "_MAX_BYTES", len(data) - 1)
     with pytest.raises(OSError, match=r"long.gvreplay cannot be written: 30 steps are more than"):
         replay.save(file)
     assert not file.exists()

@@ -30,7 +30,7 @@ from gv_engine.scenario.readers.map import format_reward
 
 _RUN_PATTERNS = "*/policy.npz", "runs/*/policy.npz"
 _MAX_RUNS = 20  # in a list
-_POLL_SECONDS = 0.01  # s between two looks whether an agent has chosen
+_POLL_SECONDS = 0.01  # between two checks whether an autoplayer has chosen
 
 # ---- acting --------------------------------------------------------------------------------------
 
@@ -86,8 +86,8 @@ class PolicyMaps:
     def __init__(self, policy: str | Callable[[int], Policy]) -> None:
         self._policy = policy
         self._mapper: Any = None
-        self._mapped: Any = None  # scenario and agent of the mapper
-        self._cells: dict[str, tuple[int, int]] = {}  # by digest of the state
+        self._mapper_key: Any = None  # scenario and agent of the mapper
+        self._cells: dict[str, tuple[int, int]] = {}  # cell of the agent by digest of the state
 
     def start(
         self, session: Game, visits: Mapping[tuple[int, int], int] | None = None
@@ -100,22 +100,22 @@ class PolicyMaps:
             GVEngineError: the policy does not exist or, in the generator, cannot act in a cell.
         """
         agent = session.agents.index(session.controlled) + 1
-        if self._mapped != (session.scenario, agent):
+        if self._mapper_key != (session.scenario, agent):
             self.close()
-            self._mapped = session.scenario, agent
+            self._mapper_key = session.scenario, agent
             plugin = get_plugin(session.scenario)
             self._mapper = plugin.make_policy_mapper(session.scenario, self._policy, agent)
         if self._mapper is None:
             return None
         visits = self._count_visits(session) if visits is None else visits
-        steps: MapSteps = self._mapper.map_row(session.row(), visits)
-        return steps
+        map_steps: MapSteps = self._mapper.map_row(session.row(), visits)
+        return map_steps
 
     def close(self) -> None:
         """Release what the maps need, such as a search process."""
         if self._mapper is not None:
             self._mapper.close()
-        self._mapper = self._mapped = None
+        self._mapper = self._mapper_key = None
 
     def _count_visits(self, session: Game) -> Counter[tuple[int, int]]:
         """Return the number of states from the beginning of the episode to the current one in which
@@ -124,7 +124,8 @@ class PolicyMaps:
         new = [number for number, digest in enumerate(digests) if digest not in self._cells]
         for number in _seek_each(session, new):
             self._cells[digests[number]] = session.frame().agent[:2]
-        return Counter(self._cells[digest] for digest in digests if self._cells[digest][0] >= 0)
+        cells = (self._cells[digest] for digest in digests)
+        return Counter((y, x) for y, x in cells if y >= 0)
 
 
 def _seek_each(session: Game, numbers: Iterable[int]) -> Iterator[int]:
@@ -170,21 +171,20 @@ class PolicyAutoplayer:
         observed all earlier states of the episode."""
         digests = session.state_digests()
         pairs = zip(digests, self._digests)
-        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-        if shared < len(digests):
-            if shared < len(self._digests) or not shared:
-                self._replay_policy(session.seed, shared)
+        num_shared = len([*takewhile(lambda pair: pair[0] == pair[1], pairs)])
+        if num_shared < len(digests):
+            if num_shared < len(self._digests) or not num_shared:
+                self._replay_policy(session.seed, num_shared)
             self._observe_new_states(session, digests)
         return self._choices[session.position]
 
     def close(self) -> None:
         """Do nothing: a policy holds no resources."""
 
-    def _replay_policy(self, seed: int, shared: int) -> None:
-        """Restart the policy for the episode of `seed`, let it act again in the first `shared`
-        recorded states, which the old and the new episode have in common, and drop the later
-        ones."""
-        del self._digests[shared:], self._inputs[shared:], self._choices[shared:]
+    def _replay_policy(self, seed: int, num_states: int) -> None:
+        """Restart the policy for the episode of `seed`, let it act again in the first `num_states`
+        recorded states, and drop the later ones."""
+        del self._digests[num_states:], self._inputs[num_states:], self._choices[num_states:]
         self._policy.begin([0], seed, [0])
         for inputs in self._inputs:
             self._act(inputs)
@@ -194,10 +194,10 @@ class PolicyAutoplayer:
         current one, and record its actions; `digests` are hashes of all states so far."""
         for number in _seek_each(session, range(len(self._digests), len(digests))):
             inputs = session.observe()
-            action = session.format_action(self._act(inputs))
-            probabilities = self._policy.probabilities
-            pairs = () if probabilities is None else zip(session.actions, probabilities[0].tolist())
-            self._choices.append(ActionChoice(action, dict(pairs)))
+            action, probabilities = session.format_action(self._act(inputs)), {}
+            if self._policy.probabilities is not None:
+                probabilities = dict(zip(session.actions, self._policy.probabilities[0].tolist()))
+            self._choices.append(ActionChoice(action, probabilities))
             self._inputs.append(inputs)
             self._digests.append(digests[number])
 
@@ -209,12 +209,12 @@ class PolicyAutoplayer:
             GVEngineError: the policy failed.
         """
         try:
-            chosen: NDArray[np.int64] = self._policy.act(*inputs)[0]
+            indices: NDArray[np.int64] = self._policy.act(*inputs)[0]
         except GVEngineError:
             raise
         except Exception as error:  # any error of a custom policy
             raise make_rule_error(error) from error
-        return chosen
+        return indices
 
 
 class SolutionPath(NamedTuple):
@@ -258,30 +258,42 @@ class SolverAutoplayer:
         self._hints, self._agent = hints, agent
         self._scenario: Any = None  # scenario of the default provider
         self._paths: dict[str, SolutionPath] = {}  # by digest of the state
-        self._requested = ""
+        self._searched_state = ""  # digest
 
     def path(self, session: Game) -> SolutionPath | None:
         """Return the shortest sequence of actions that wins from the current state of `session`;
         None while the search runs in the background."""
         if self._hints is None or self._scenario not in (None, session.scenario):
             self.close()
-            self._scenario, self._requested = session.scenario, ""
+            self._scenario, self._searched_state = session.scenario, ""
             self._paths.clear()
             plugin = get_plugin(self._scenario)
             self._hints = cast(HintProvider, plugin.make_hint_provider(self._scenario, self._agent))
-        *_, before, state = ("", *session.state_digests())
-        action = session.past_steps[-1].action if session.past_steps else ""
-        previous = self._paths.get(before, SolutionPath((), ""))
-        if previous.actions[1:] and previous.actions[0] == action:
-            self._paths.setdefault(state, SolutionPath(previous.actions[1:], ""))
+        state = session.state_digest()
         if state not in self._paths:
-            if self._requested != state:
-                self._hints.ask(session)
-                self._requested = state
-            if (answer := self._hints.answer()) is None:
+            path = self._continue_path(session)
+            if path is None:
+                if self._searched_state != state:
+                    self._hints.ask(session)
+                    self._searched_state = state
+                path = self._hints.answer()
+            if path is None:
                 return None
-            self._paths[state] = answer
+            self._paths[state] = path
         return self._paths[state]
+
+    def _continue_path(self, session: Game) -> SolutionPath | None:
+        """Return the rest of the path from the state before the last step of `session`, if that
+        step was the first of the path and others follow; else None."""
+        if not session.past_steps:
+            return None
+        *_, previous_state, _ = session.state_digests()
+        path = self._paths.get(previous_state)
+        if path is None or len(path.actions) < 2:
+            return None
+        if path.actions[0] != session.past_steps[-1].action:
+            return None
+        return SolutionPath(path.actions[1:], "")
 
     def choose(self, session: Game) -> ActionChoice | None:
         """Return the next action of the shortest solution in `session`; None while the search runs.
@@ -348,16 +360,14 @@ class Opponent:
             OSError: the file cannot be read.
         """
         file = Path(source)
-        if file.suffix == SUFFIX:
-            replay = Replay.load(file)
-            if replay.seed != player.seed:
-                raise ReplayError(
-                    f"{file} is of seed {replay.seed}, and here is {player.seed}: "
-                    f"race it on its own"
-                )
-            return cls(file.stem, Game.from_replay(replay, player.scenario))
-        session = Game(player.scenario, player.seed)
-        return cls(source, session, make_autoplayer(session, source))
+        if file.suffix != SUFFIX:
+            session = Game(player.scenario, player.seed)
+            return cls(source, session, make_autoplayer(session, source))
+        replay = Replay.load(file)
+        if replay.seed != player.seed:
+            seeds = f"{file} is of seed {replay.seed}, and here is {player.seed}"
+            raise ReplayError(f"{seeds}: race it on its own")
+        return cls(file.stem, Game.from_replay(replay, player.scenario))
 
     @property
     def is_over(self) -> bool:
@@ -381,8 +391,9 @@ class Opponent:
             if session.position < session.length:
                 session.seek(session.position + 1)
                 continue
-            assert self._autoplayer is not None  # or it was over
-            if (choice := self._autoplayer.choose(session)) is None:
+            assert self._autoplayer is not None  # else `is_over` is True
+            choice = self._autoplayer.choose(session)
+            if choice is None:
                 return False
             if not session.step(choice.action):
                 raise AutoplayError(session.message)  # it would be refused again
@@ -413,7 +424,7 @@ def play_steps(session: Game, policy: str, steps: int = sys.maxsize) -> None:
         PolicyError: the policy does not exist.
     """
     with closing(Opponent(policy, session, make_autoplayer(session, policy))) as opponent:
-        while not opponent.go_to(steps):  # it computes in another process
+        while not opponent.go_to(steps):  # its action is computed in another process
             time.sleep(_POLL_SECONDS)
 
 
@@ -427,20 +438,26 @@ def iter_mapped_frames(session: Game, policy: str) -> Iterator[Frame]:
     """
     with closing(PolicyMaps(policy)) as maps:
         for frame in session.frames():
-            if (work := maps.start(session)) is None:
+            map_steps = maps.start(session)
+            if map_steps is None:
                 raise AutoplayError(
                     f"{session.title} has no overlay of {policy}: it is drawn in the cells of "
                     f"grids, with an agent on the board"
                 )
-            yield replace(frame, policy_map=run_generator(work))
+            yield replace(frame, policy_map=run_generator(map_steps))
 
 
 def describe_standing(name: str, session: Game, has_return: bool = True) -> str:
     """Return a line such as `ann: 5 steps, return 0.5` about the game of `session`, played by
     `name`; without the return if `has_return` is False."""
-    total = format_reward(add_up(step.reward for step in session.past_steps))
-    steps = f"{name}: {format_count(session.position, 'step')}"
-    return f"{steps}, return {total}" if has_return else steps
+    standing = f"{name}: {format_count(session.position, 'step')}"
+    if not has_return:
+        return standing
+    return f"{standing}, return {format_reward(_return_of(session))}"
+
+
+def _return_of(session: Game) -> float:
+    return add_up(step.reward for step in session.past_steps)
 
 
 # ---- opponents -----------------------------------------------------------------------------------
@@ -464,7 +481,7 @@ class SolverPolicy(RandomPolicy):
         super().__init__(1, len(session.actions), use_action_mask=True)
         self._session, self._agent, self.note = session, agent, ""
         self._solver = SolverAutoplayer(agent=session.agents.index(agent) + 1)
-        self._actions: list[str] = []  # rest of the last path
+        self._actions: list[str] = []  # remaining actions of the last path
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
         """Start a new random number generator, and forget the path of the last episode."""
@@ -475,13 +492,14 @@ class SolverPolicy(RandomPolicy):
         """Update the path and `note` if the solver in the background has an answer, and start a
         search if the session is in another state than the last search. Return True if the note has
         changed."""
-        before, session = self.note, self._session
+        previous_note, session = self.note, self._session
         path = None if session.outcome else self._solver.path(session)
-        self._actions = self._actions if path is None else [*path.actions]
+        if path is not None:
+            self._actions = [*path.actions]
         reason = path.message if path else "The solver searches"
         is_random = not (self._actions or session.outcome)
         self.note = f"{self._agent} acts at random. {reason}" if is_random else ""
-        return self.note != before
+        return self.note != previous_note
 
     def act(self, observation: Any, info: dict[str, Any]) -> NDArray[np.int64]:
         """Return the (1,) next action of the path, or a random one."""
@@ -511,11 +529,15 @@ def list_opponent_policies(session: Game | None) -> dict[str, str]:
 
 def list_opponents(session: Game) -> list[str]:
     """Return the names of the agents outside the team of the player's agent; [] without teams."""
-    group = session.scenario.agent_group
+    teams = session.scenario.agent_group.teams
+    if not teams:
+        return []
     player = session.agents.index(session.controlled) + 1
-    allies = {agent for _, team in group.teams if player in team for agent in team} | {player}
-    named = enumerate(session.agents, 1)
-    return [name for n, name in named if group.teams and n not in allies]
+    allies = {player}
+    for _, members in teams:
+        if player in members:
+            allies |= {*members}
+    return [name for agent, name in enumerate(session.agents, 1) if agent not in allies]
 
 
 def assign_opponents(session: Game, policy: str) -> str:
@@ -526,29 +548,32 @@ def assign_opponents(session: Game, policy: str) -> str:
     Returns:
         The reason why opponents act at random; "" if they do not.
     """
-    message, count = "", len(session.actions)
+    message, num_actions = "", len(session.actions)
     for name in list_opponents(session):
         session.release_agent(name)
-        chosen: Policy = SolverPolicy(session, name)
+        if not policy:
+            continue
+        if policy == SOLVER:
+            session.assign_policy(name, SolverPolicy(session, name))
+            continue
         try:
-            if policy not in ("", SOLVER):
-                chosen = load_policy(policy, 1, count, scenario=session.scenario)
+            loaded = load_policy(policy, 1, num_actions, scenario=session.scenario)
         except GVEngineError as error:
-            chosen = load_policy("valid", 1, count)
+            loaded = load_policy("valid", 1, num_actions)
             reason = f"no trained policy comes with {session.title}"
             message = f"Opponents act at random: {reason if policy == TRAINED else error}"
-        if policy:
-            session.assign_policy(name, chosen)
+        session.assign_policy(name, loaded)
     return message
 
 
 def describe_winner(player: Game, opponent: Opponent) -> str:
     """Return a sentence that says whether the player or the opponent is ahead: the one with the
     higher return or, if returns are equal, with fewer steps."""
-    mine, theirs = (
-        (round(add_up(step.reward for step in session.past_steps), 9), -session.position)
-        for session in (player, opponent.session)
+    player_score, opponent_score = (
+        (round(_return_of(session), 9), -session.position) for session in (player, opponent.session)
     )
-    if mine == theirs:
+    if player_score == opponent_score:
         return f"As good as {opponent.name}"
-    return f"Better than {opponent.name}" if mine > theirs else f"{opponent.name} was better"
+    if player_score > opponent_score:
+        return f"Better than {opponent.name}"
+    return f"{opponent.name} was better"

@@ -107,8 +107,9 @@ def cell_codes(batch: CompiledBatch) -> NDArray[np.uint32]:
         cells = worlds[is_on_grid], y[is_on_grid], x[is_on_grid]
         codes[cells] |= (facing[is_on_grid] + np.uint32(1)) << np.uint32(24)
     if scenario.mixture:
-        low = np.arange(height)[:, None] >= rows["height"][:, None, None]
-        codes[low | (np.arange(width) >= rows["width"][:, None, None])] = OUTSIDE_CODE
+        is_below = np.arange(height)[:, None] >= rows["height"][:, None, None]
+        is_right = np.arange(width) >= rows["width"][:, None, None]
+        codes[is_below | is_right] = OUTSIDE_CODE
     return codes
 
 
@@ -118,7 +119,7 @@ class CurveRecorder:
     def __init__(self) -> None:
         self.curves: deque[CurvePoint] = deque(maxlen=600)
         self._episodes: deque[tuple[float, float, float]] = deque(maxlen=_MEAN_EPISODES)
-        self._last, self._steps = time.monotonic(), 0
+        self._last_time, self._last_steps = time.monotonic(), 0
 
     def add(self, totals: Any, lengths: Any, success: Any) -> None:
         """Add the returns (`totals`), lengths and successes of episodes that have ended, to be
@@ -129,12 +130,12 @@ class CurveRecorder:
         """Append a point to the curves if a quarter of a second has passed since the last one.
         `steps` is the number of steps that all worlds have taken together, for the speed."""
         now = time.monotonic()
-        if now < self._last + _POINT_INTERVAL:
+        if now < self._last_time + _POINT_INTERVAL:
             return
-        speed = (steps - self._steps) / (now - self._last)
-        self._last, self._steps = now, steps
-        none = np.full((1, 3), math.nan)
-        success, total, length = np.array(self._episodes or none).mean(axis=0).tolist()
+        speed = (steps - self._last_steps) / (now - self._last_time)
+        self._last_time, self._last_steps = now, steps
+        episodes = self._episodes or [(math.nan, math.nan, math.nan)]
+        success, total, length = np.mean(episodes, axis=0).tolist()
         self.curves.append(CurvePoint(success, total, length, speed))
 
 
@@ -185,11 +186,11 @@ class BatchViewer(BatchSource):
         self._policy.begin(range(num_envs), seed, range(num_envs))
         self._policy_input = self._env.reset(seed=seed)
         self._starts = self._env.snapshot()
-        longest = min(scenario.max_steps or _MAX_PAST_STEPS, _MAX_PAST_STEPS)
-        self._past_actions = np.zeros((longest, num_envs), np.int16)
+        num_recorded = min(scenario.max_steps or _MAX_PAST_STEPS, _MAX_PAST_STEPS)
+        self._past_actions = np.zeros((num_recorded, num_envs), np.int16)  # ring buffer
         self._episode_steps = np.zeros(num_envs, np.int64)
         self._results = np.zeros(num_envs, np.int8)
-        self._frozen_rows: dict[int, NDArray[Any]] = {}
+        self._frozen_rows: dict[int, NDArray[Any]] = {}  # of worlds that a player has taken over
         self.steps = 0
         self._recorder = CurveRecorder()
         self.curves = self._recorder.curves
@@ -218,24 +219,24 @@ class BatchViewer(BatchSource):
     def _run(self) -> None:
         """Run the viewer's thread until the viewer is closed: step the worlds at the speed `pace`,
         run the tasks of `between_steps`, and renew the snapshot that the window shows."""
-        due = drawn = 0.0
+        next_step = last_snapshot = 0.0
         while not self._is_closed:
             now = time.monotonic()
             pace = 0.0 if self.trouble else self.pace
-            wait = min(_SNAPSHOT_INTERVAL, due - now) if pace else _SNAPSHOT_INTERVAL
+            wait = min(_SNAPSHOT_INTERVAL, next_step - now) if pace else _SNAPSHOT_INTERVAL
             if wait > 0 or not self._tasks.empty():
                 with suppress(Empty):
                     self._tasks.get(timeout=max(0.0, wait))()
                     self._snapshot = self._make_snapshot()
                     continue
-            if pace and now >= due:
-                due = max(due + 1 / pace, now - 1 / pace)
+            if pace and now >= next_step:
+                next_step = max(next_step + 1 / pace, now - 1 / pace)
                 try:
                     self.step()
                 except Exception as error:  # any error of a custom rule
                     self.trouble = f"{type(error).__name__}: {error}"
-            if now >= drawn + _SNAPSHOT_INTERVAL:
-                drawn = now
+            if now >= last_snapshot + _SNAPSHOT_INTERVAL:
+                last_snapshot = now
                 if self._snapshot.steps != self.steps:
                     self._snapshot = self._make_snapshot()
                 self._recorder.add_point(self.steps * self._env.num_envs)
@@ -248,10 +249,10 @@ class BatchViewer(BatchSource):
         self._past_actions[self.steps % len(self._past_actions)] = actions
         self.steps += 1
         self._episode_steps += 1
-        over = terminated | truncated
-        over[[*self._frozen_rows]] = False
-        if over.any():
-            self._finish_episodes(np.flatnonzero(over), info)
+        is_done = terminated | truncated
+        is_done[[*self._frozen_rows]] = False
+        if is_done.any():
+            self._finish_episodes(np.flatnonzero(is_done), info)
         if self._frozen_rows:
             worlds = np.array([*self._frozen_rows])
             rows = np.stack([*self._frozen_rows.values()])
@@ -262,8 +263,9 @@ class BatchViewer(BatchSource):
         """Record return, length and success of the episodes that have just ended in `worlds`
         (indices), as given by `info`, and start the next ones."""
         stats = info["episode"]
-        success = stats["s"][worlds] if "s" in stats else np.full(len(worlds), math.nan)
+        success = np.full(len(worlds), math.nan)
         if "s" in stats:
+            success = stats["s"][worlds]
             self._results[worlds] = np.where(success > 0, 1, -1)
         self._recorder.add(stats["r"][worlds], stats["l"][worlds], success)
         self._start_episodes(worlds)
@@ -307,14 +309,15 @@ class BatchViewer(BatchSource):
             start, num_steps = self._starts[world].copy(), int(self._episode_steps[world])
             if num_steps > len(self._past_actions):  # no longer recorded
                 start, num_steps = row, 0
-            lines = np.arange(self.steps - num_steps, self.steps) % len(self._past_actions)
-            return row, start, self._past_actions[lines, world]
+            indices = np.arange(self.steps - num_steps, self.steps) % len(self._past_actions)
+            return row, start, self._past_actions[indices, world]
 
         row, start, actions = self.between_steps(freeze)
         session, types = Session(self.scenario, 0), self.scenario.types
         session.restore(start)
         for action in actions.tolist():
-            if isinstance(session.apply_action(session.actions[action]), str):
+            is_refused = isinstance(session.apply_action(session.actions[action]), str)
+            if is_refused:
                 break
         # a rule may make the replay inexact
         if row_digest(session.row(), types) != row_digest(row, types):

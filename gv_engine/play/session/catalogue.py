@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, TypeVar, Unpack, cast
 
@@ -29,7 +30,7 @@ from gv_engine.scenario.syntax.fields import mapping
 
 # ---- searching -----------------------------------------------------------------------------------
 
-_PART = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"[^\W_]+")
 _SIMILARITY = 0.75  # least `difflib` similarity of a mistyped word
 _TYPO_RANK = 3  # rank of a match with typing errors
 _MIN_TYPO_LENGTH = 4  # least number of letters of a mistyped word; shorter words resemble too many
@@ -38,8 +39,7 @@ T = TypeVar("T")
 
 
 def search(query: str, items: Iterable[T], describe: Callable[[T], tuple[str, str]]) -> list[T]:
-    """Return those of `items` that match all words of `query`, the best match first; `describe`
-    gives name and description of an item.
+    """Return those of `items` that match all words of `query`, the best match first.
 
     Mistyped words match only if nothing matches exactly.
 
@@ -52,31 +52,33 @@ def search(query: str, items: Iterable[T], describe: Callable[[T], tuple[str, st
     ['keydoor-5x5']
     """
     words = query.lower().split()
-    ranked = [(_rank(words, *describe(item)), item) for item in items]
+    ranked = [(_rank_match(words, *describe(item)), item) for item in items]
     matches = [(rank, item) for rank, item in ranked if rank is not None]
-    best = [pair for pair in matches if pair[0] < _TYPO_RANK] or matches
-    return [item for _, item in sorted(best, key=lambda pair: pair[0])]
+    exact_matches = [(rank, item) for rank, item in matches if rank < _TYPO_RANK]
+    return [item for _, item in sorted(exact_matches or matches, key=itemgetter(0))]
 
 
-def _rank(words: Sequence[str], name: str, text: str) -> int | None:
-    """Return how well an item with this name and description `text` matches `words`: 0 for the best
-    match, then 1, 2 and 3; None for no match."""
-    name, text = name.lower(), f"{name} {text}".lower()
+def _rank_match(words: Sequence[str], name: str, description: str) -> int | None:
+    """Return how well an item with this name and description matches `words`: 0 for the best match,
+    then 1, 2 and 3; None for no match."""
+    name, text = name.lower(), f"{name} {description}".lower()
     if all(word in name for word in words):
         return 0 if name.startswith(words[0] if words else "") else 1
     if all(word in text for word in words):
         return 2
-    parts = _PART.findall(text)
-    return _TYPO_RANK if all(word in text or _is_like(word, parts) for word in words) else None
+    text_words = _WORD.findall(text)
+    if all(word in text or _is_similar_to_any(word, text_words) for word in words):
+        return _TYPO_RANK
+    return None
 
 
-def _is_like(word: str, parts: Sequence[str]) -> bool:
-    return len(word) >= _MIN_TYPO_LENGTH and bool(get_close_matches(word, parts, 1, _SIMILARITY))
+def _is_similar_to_any(word: str, others: Sequence[str]) -> bool:
+    return len(word) >= _MIN_TYPO_LENGTH and bool(get_close_matches(word, others, 1, _SIMILARITY))
 
 
 # ---- catalogue -----------------------------------------------------------------------------------
 
-_SIZE = re.compile(r"-(\d+x\d+|easy|normal|hard)(?=$|-v\d+$)")
+_SIZE_SUFFIX = re.compile(r"-(\d+x\d+|easy|normal|hard)(?=$|-v\d+$)")
 # Group of all scenarios in a folder
 _GROUPS = {
     PUZZLES: "Puzzles",
@@ -109,14 +111,9 @@ class Entry:
     def __init__(
         self, source: str, group: str, missing: str = "", level: PackLevel | None = None
     ) -> None:
-        """Make an entry for `source`, a name or path for `load_playable`, under the heading
-        `group`. `missing` tells how to install a library that the scenario lacks, "" for none."""
         self.source, self.group, self.missing, self.level = source, group, missing, level
-        path, variant = ScenarioRef.parse(Path(source))
-        name = path.parent.name if path.name == FOLDER_FILE else path.stem
-        match = _NAME.search(_read_text(path)) if path.suffix in (".yaml", ".yml") else None
-        name = match[2] if match and match[2].isprintable() else name
-        title = "-".join(filter(None, (name, variant)))
+        file, variant = ScenarioRef.parse(Path(source))
+        title = "-".join(filter(None, (_read_name(file), variant)))
         self.title = f"{title} {level.title}".strip() if level else title
 
     @cached_property
@@ -134,12 +131,12 @@ class Entry:
         """Entries for the levels of a pack, a file with several levels; () if the entry is no pack
         or cannot be read."""
         try:
-            place = find_ref(self.source, list_playable_scenarios())
-            if place.variant:
+            ref = find_ref(self.source, list_playable_scenarios())
+            if ref.variant:
                 return ()
-            text = read_bytes(place.file, MAX_SCENARIO_BYTES, "scenario files")
-            is_pack_file = is_pack(place.file, text) or _PACK.search(text)
-            levels = read_file(place).levels if is_pack_file else ()
+            text = read_bytes(ref.file, MAX_SCENARIO_BYTES, "scenario files")
+            is_pack_file = is_pack(ref.file, text) or _PACK.search(text)
+            levels = read_file(ref).levels if is_pack_file else ()
         except (ScenarioError, OSError):
             return ()
         if isinstance(levels, LevelFiles):  # too many for a list
@@ -208,11 +205,11 @@ def source_of(scenario: Playable) -> str:
     """Return the name or path with which `load_playable` loads this scenario again, also in another
     process."""
     file, document = scenario.source, scenario.document
-    if file is None or file.is_relative_to(SCENARIOS):
-        if not document.pack_level:
-            return scenario.name
-        return f"{scenario.name.removesuffix(f'-{document.variant}')}#{document.variant}"
-    return str(scenario.document.ref)
+    if file is not None and not file.is_relative_to(SCENARIOS):
+        return str(document.ref)
+    if not document.pack_level:
+        return scenario.name
+    return f"{scenario.name.removesuffix(f'-{document.variant}')}#{document.variant}"
 
 
 def built_in_entries() -> list[Entry]:
@@ -220,20 +217,19 @@ def built_in_entries() -> list[Entry]:
     algebra …) and heading."""
     entries: list[Entry] = []
     for domain in DOMAINS.values():
-        levels, missing = domain.playable, domain.missing_message
-        names = list(levels)
-        own_groups = {
-            name: group
-            for folder, group in _GROUPS.items()
-            for name, level in levels.items()
-            if level.file.is_relative_to(folder)
-        }
-        kinds = {_SIZE.sub("", name) for name in names if name not in own_groups}
-        of_domain = [
-            Entry(name, own_groups.get(name) or _heading_of(name, kinds), missing) for name in names
+        headings = {name: _folder_heading(ref.file) for name, ref in domain.playable.items()}
+        prefixes = {_SIZE_SUFFIX.sub("", name) for name in headings if not headings[name]}
+        domain_entries = [
+            Entry(name, heading or _name_heading(name, prefixes), domain.missing_message)
+            for name, heading in headings.items()
         ]
-        entries += sorted(of_domain, key=lambda entry: (entry.group, names.index(entry.source)))
+        entries += sorted(domain_entries, key=attrgetter("group"))
     return entries
+
+
+def _folder_heading(file: Path) -> str:
+    headings = (group for folder, group in _GROUPS.items() if file.is_relative_to(folder))
+    return next(headings, "")
 
 
 def with_pack_levels(entries: Iterable[Entry]) -> list[Entry]:
@@ -256,11 +252,11 @@ def find_level_at_offset(scenario: Playable, step: int) -> Playable | None:
     if 1 <= number <= len(document.levels):
         source = str(ScenarioRef(document.source, str(number)))
         return read_playable(source, document.trust, document.settings)
-    following = _next_in_course(document.source) if number > 0 else ""
-    if not following:
+    next_name = _next_in_course(document.source) if number > 0 else ""
+    if not next_name:
         return None
-    is_pack_too = bool(Entry(following, "").levels)
-    return read_playable(f"{following}#1" if is_pack_too else following, document.trust, {})
+    has_levels = bool(Entry(next_name, "").levels)
+    return read_playable(f"{next_name}#1" if has_levels else next_name, document.trust, {})
 
 
 def is_last_level(scenario: Playable) -> bool:
@@ -287,7 +283,7 @@ def pack_level_named(scenario: Playable, name: str) -> Playable | None:
     """
     document, number = scenario.document, name.removeprefix(f"{scenario.name}-")
     if document.variant or document.source is None:
-        return None
+        return None  # a level, or no file
     if not find_level_number(number, document.levels):
         return None
     source = str(ScenarioRef(document.source, number))
@@ -301,8 +297,10 @@ def size_variants(name: str) -> list[str]:
     >>> size_variants("empty-8x8")
     ['empty-4x4', 'empty-8x8']
     """
-    kind, names = _SIZE.sub("", name), list_built_in_names()
-    return [other for other in names if _SIZE.sub("", other) == kind] if name in names else []
+    kind, names = _SIZE_SUFFIX.sub("", name), list_built_in_names()
+    return (
+        [other for other in names if _SIZE_SUFFIX.sub("", other) == kind] if name in names else []
+    )
 
 
 def next_size_variant(name: str) -> str:
@@ -318,10 +316,11 @@ def next_size_variant(name: str) -> str:
     return names[(names.index(name) + 1) % len(names)]
 
 
-def _heading_of(name: str, prefixes: Iterable[str]) -> str:
-    own = _SIZE.sub("", name)
-    prefix = min((p for p in prefixes if own == p or own.startswith(f"{p}-")), key=len)
-    return prefix.replace("-", " ").capitalize()
+def _name_heading(name: str, prefixes: Iterable[str]) -> str:
+    """Return the shortest of `prefixes` with which `name` begins, as a heading."""
+    base = _SIZE_SUFFIX.sub("", name)
+    matching = (prefix for prefix in prefixes if f"{base}-".startswith(f"{prefix}-"))
+    return min(matching, key=len).replace("-", " ").capitalize()
 
 
 def folder_entries(folder: Path) -> list[Entry]:
@@ -335,6 +334,15 @@ def folder_entries(folder: Path) -> list[Entry]:
         return []
     sources = [str(level) for file in files for level in _scenario_refs(file)]
     return [Entry(source, "In this folder") for source in sources[:_MAX_FILES]]
+
+
+def _read_name(file: Path) -> str:
+    """Return the name of the scenario in `file`: the one that it gives, if it is YAML, else that of
+    the file or folder."""
+    match = _NAME.search(_read_text(file)) if file.suffix in (".yaml", ".yml") else None
+    if match and match[2].isprintable():
+        return match[2]
+    return file.parent.name if file.name == FOLDER_FILE else file.stem
 
 
 def _read_text(file: Path) -> str:

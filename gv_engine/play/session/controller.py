@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
 
 from gv_engine.play.session.catalogue import load_playable, next_size_variant, size_variants
 from gv_engine.play.session.episode import Playable
@@ -48,7 +49,7 @@ class PlayController:
     ) -> None:
         self.game, self._solved, self._show_note, self._load = game, solved, show_note, load
         self.is_real_time = False
-        self._next_step = 0.0
+        self._next_step_time = 0.0
 
     def run_command(self, name: str) -> None:
         """Run the command called `name`, one of `PLAY_COMMANDS`.
@@ -75,7 +76,8 @@ class PlayController:
         if self._solved:
             frame = self.game.frame()
             if frame.success:
-                self._save("The solution", self._solved.add_solution, self.game, frame.steps)
+                with self._notify_on_failure("The solution"):
+                    self._solved.add_solution(self.game, frame.steps)
             elif frame.outcome:
                 self.save_failed_try()
         return has_stepped
@@ -92,11 +94,14 @@ class PlayController:
     def save_failed_try(self) -> None:
         """Save that the player has not solved the level at the first try."""
         if self._solved:
-            self._save("The progress", self._solved.add_failed_try, self.game)
+            with self._notify_on_failure("The progress"):
+                self._solved.add_failed_try(self.game)
 
-    def _save(self, noun: str, save: Callable[..., None], *args: Any) -> None:
+    @contextmanager
+    def _notify_on_failure(self, noun: str) -> Iterator[None]:
+        """Tell the player that what `noun` names is not saved if the block raises an OSError."""
         try:
-            save(*args)
+            yield
         except OSError as error:
             self._show_note(f"{noun} is not saved: {error_text(error)}")
 
@@ -112,13 +117,13 @@ class PlayController:
 
     def schedule_next_step(self, now: float, speed: int) -> None:
         """In real-time play, make the next step due 1 / `speed` seconds after the time `now`."""
-        self._next_step = now + 1 / speed
+        self._next_step_time = now + 1 / speed
 
     def seconds_to_step(self, now: float) -> float:
         """Return the seconds from `now` until the next step of real time is due, 0.0 or less if it
         is due already; infinity without real time or after the end."""
         if self.is_real_time and not self.game.outcome:
-            return self._next_step - now
+            return self._next_step_time - now
         return math.inf
 
 

@@ -70,10 +70,11 @@ class Episode(Protocol):
         Args:
             indices: () index of an action, or (A,) one for each agent.
         """
-        indices = np.ravel(indices)[: len(self.agents)]
-        names = [self.action_name(int(index)) for index in indices]
-        parts = (f"{agent} {name}" for agent, name in zip(self.agents, names, strict=True))
-        return names[0] if len(names) == 1 else ACTION_SEPARATOR.join(parts)
+        present_indices = np.ravel(indices)[: len(self.agents)]
+        names = [self.action_name(int(index)) for index in present_indices]
+        if len(names) == 1:
+            return names[0]
+        return ACTION_SEPARATOR.join(map(" ".join, zip(self.agents, names, strict=True)))
 
     def action_indices(self, action: str) -> Any:
         """Return the indices into `actions` for the text `action`: one index, or (A,) in domains
@@ -112,7 +113,9 @@ class Episode(Protocol):
     @property
     def outcome(self) -> str:
         """`terminated`, `truncated`, or empty before the end."""
-        return "terminated" if self.world.terminated else "truncated" * bool(self.world.truncated)
+        if self.world.terminated:
+            return "terminated"
+        return "truncated" if self.world.truncated else ""
 
     @property
     def ending(self) -> str:
@@ -174,15 +177,13 @@ class Episode(Protocol):
 def add_world_axis(observation: Mapping[str, Any], info: Mapping[str, Any]) -> PolicyInput:
     """Return the pair of observation and info with an axis of length 1 put before the axes of all
     arrays, as a policy for many worlds expects."""
-    return (
-        {name: np.asarray(array)[None] for name, array in observation.items()},
-        {
-            name: add_world_axis(value, {})[0]
-            if isinstance(value, Mapping)
-            else np.asarray(value)[None]
-            for name, value in info.items()
-        },
-    )
+    return _add_axis(observation), _add_axis(info)
+
+
+def _add_axis(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _add_axis(part) for name, part in value.items()}
+    return np.asarray(value)[None]
 
 
 class Playable(AnyScenario, Protocol):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
-_SEEDS = 10_000  # random seeds stay short enough to type
+_MAX_RANDOM_SEED = 10_000  # exclusive, so that random seeds stay short enough to type
 _INEXACT = "This is not how it was: a rule remembers something outside of the world"
 
 
@@ -85,7 +85,7 @@ class Game(NotebookView):
     pack_level: PackLevel | None = _delegate("scenario.document.pack_level")
 
     def __init__(self, scenario: Playable, seed: int | None = None) -> None:
-        seed = int(np.random.default_rng().integers(_SEEDS)) if seed is None else seed
+        seed = int(np.random.default_rng().integers(_MAX_RANDOM_SEED)) if seed is None else seed
         watch = self._call(lambda: Watch(scenario.watched_files()))
         self._open(self._call(lambda: Timeline(scenario, make_episode(scenario), seed, watch)))
 
@@ -195,8 +195,10 @@ class Game(NotebookView):
             raise make_rule_error(error) from error
 
     def _get_goal_sentence(self) -> str:
-        sentences = _SENTENCE_END.split(self.scenario.description)
-        return "" if self.scenario.mission_texts else sentences[-1]
+        """Return the last sentence of the description; "" if the frame shows a mission."""
+        if self.scenario.mission_texts:
+            return ""
+        return _SENTENCE_END.split(self.scenario.description)[-1]
 
     @property
     def difference(self) -> Difference | None:
@@ -227,10 +229,10 @@ class Game(NotebookView):
 
     def control_next_agent(self) -> None:
         """Let the player control the next agent for which no policy acts."""
-        episode, names = self._episode, self.agents
-        free = [index for index, name in enumerate(names) if name not in episode.partners]
-        later = [index for index in free if index > episode.controlled]
-        episode.controlled = (later or free or [0])[0]
+        episode = self._episode
+        free = [k for k, name in enumerate(self.agents) if name not in episode.partners]
+        following = [index for index in free if index > episode.controlled]
+        episode.controlled = (following or free or [0])[0]
         self.message = f"You are {self.controlled}"
 
     def assign_policy(self, agent: str, policy: Policy) -> None:
@@ -268,14 +270,14 @@ class Game(NotebookView):
         """
         if self.outcome:
             return False
-        before, message = self.timeline.copy(), self.message
+        previous, message = self.timeline.copy(), self.message
         try:
             result = self.apply_action(self._episode.joint_action(action))
             self.message = result if isinstance(result, str) else ""
             self.frame()
         except RuleError as error:
-            if self.position != before.position:
-                self._switch_timeline(before, message)
+            if self.position != previous.position:
+                self._switch_timeline(previous, message)
             if isinstance(error, StoppedError):
                 raise StoppedError(f"{error}; the step was taken back") from error
             raise
@@ -300,8 +302,8 @@ class Game(NotebookView):
         Raises:
             RuleError: as for `step`.
         """
-        undone = self.timeline.steps[self.position : self.position + 1]
-        if undone and undone[0].action == action:
+        is_undone = self.position < self.length
+        if is_undone and self.timeline.steps[self.position].action == action:
             self.seek(self.position + 1)
             return True
         return self.step(action)
@@ -319,7 +321,10 @@ class Game(NotebookView):
             is_exact = self._episode.state_digest() == self.state_digest()
         except (Exception, Stopped):  # any error of a custom rule that did not fail before
             is_exact = False
-        self.message = _INEXACT if not is_exact else "" if position else self._get_goal_sentence()
+        if not is_exact:
+            self.message = _INEXACT
+        else:
+            self.message = "" if position else self._get_goal_sentence()
 
     def seek_first_difference(self) -> None:
         """Go to the first step that differs from the episode before the last reload, or from the
@@ -352,10 +357,16 @@ class Game(NotebookView):
             raise ReplayError(
                 "a game that began with a snapshot has no replay, only one with a seed"
             )
-        document, timeline = self.scenario.document, self.timeline
-        episode = self.seed, timeline.start, tuple(timeline.steps)
-        identity = self.scenario.identity
-        return Replay(identity, *episode, __version__, document.settings, document.variant)
+        document = self.scenario.document
+        return Replay(
+            scenario=self.scenario.identity,
+            seed=self.seed,
+            start=self.timeline.start,
+            steps=tuple(self.timeline.steps),
+            engine=__version__,
+            settings=document.settings,
+            variant=document.variant,
+        )
 
     def _start_episode(self, seed: int, row: Any = None) -> None:
         """Replace the current episode by a new one with the level of `seed`, or from the saved

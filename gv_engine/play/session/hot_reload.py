@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Generator
 from itertools import count
 
+from gv_engine.play.session import timeline
 from gv_engine.play.session.episode import make_episode
 from gv_engine.play.session.game import Game
-from gv_engine.play.session.timeline import (
-    Timeline,
-    Watch,
-    replay_timeline,
-    run_generator,
-    timeline_differences,
-)
+from gv_engine.play.session.timeline import Timeline, Watch, run_generator
 from gv_engine.rules.errors import ScenarioError, Stopped
 from gv_engine.scenario.documents.rule_errors import make_rule_error
 
-_TRIES = 2  # reloads that let the player step meanwhile, before one blocks
+_MAX_INCREMENTAL_TRIES = 2  # reloads that let the player step meanwhile, before one blocks
 
 
 class HotReload:
@@ -62,21 +57,22 @@ class HotReload:
             try:
                 work = _replay_reloaded(old, watch)
                 # the last attempt blocks, so that further steps cannot delay the end
-                new = (yield from work) if attempt < _TRIES else run_generator(work)
+                is_last = attempt >= _MAX_INCREMENTAL_TRIES
+                new = run_generator(work) if is_last else (yield from work)
             except ScenarioError as error:
-                new, problem = old, str(error)
+                new, message = old, str(error)
             except (Exception, Stopped) as error:  # any error of a custom rule
-                new, problem = old, str(make_rule_error(error))
+                new, message = old, str(make_rule_error(error))
             if game.timeline is not old:
                 return ""  # the other timeline has a watch of its own
-            if new is old:
+            if new is old:  # the reload has failed
                 old.watch = watch
-                return problem
+                return message
             if old.steps == steps:
                 break
-        at_end = old.position == len(steps)
+        is_at_end = old.position == len(steps)
         game.timeline = new
-        game.seek(new.length if at_end else old.position)
+        game.seek(new.length if is_at_end else old.position)
         difference = game.difference
         return "Reloaded" if difference is None else f"Reloaded: {difference.message}"
 
@@ -95,7 +91,7 @@ class HotReload:
         before = self.game_before()
         if before is None or before.position != self._game.position:
             return []
-        return timeline_differences(before.timeline, self._game.timeline)
+        return timeline.timeline_differences(before.timeline, self._game.timeline)
 
 
 def _replay_reloaded(old: Timeline, watch: Watch) -> Generator[None, None, Timeline]:
@@ -106,6 +102,6 @@ def _replay_reloaded(old: Timeline, watch: Watch) -> Generator[None, None, Timel
     if len(old.episode.agents) > 1:
         episode.controlled, episode.partners = old.episode.controlled, old.episode.partners
     base = old if old.has_new_steps or not old.comparison else old.comparison.timeline
-    new = yield from replay_timeline(base, scenario, episode, watch)
+    new = yield from timeline.replay_timeline(base, scenario, episode, watch)
     episode.frame("")
     return new

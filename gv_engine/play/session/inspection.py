@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 PLACE, FACING, HELD, LOOK, EXISTENCE = "place", "facing", "held", "look", "being"
 """Aspects of an entity; other aspects are a component, `Clock`, or a field, `Clock.left`."""
-_MAX_MOVED = 6  # above this number of moved entities the level counts as another one
+_MAX_MOVED_ENTITIES = 6  # with more the level counts as another one
 _NOWHERE = "nowhere"
 # Columns and fields covered by `PLACE`, `FACING`, `HELD` and `LOOK`
 _COVERED_FIELDS = {
@@ -85,14 +85,14 @@ def world_changes(old: Any, new: Any, names: Sequence[str] = ("agent",)) -> Iter
         yield from _component_changes(old, new, e, name)
     held = {world.agent.holding[e] for world in (old, new) for e in agents}
     for e in range(len(names) + 1, max(old.capacity, new.capacity)):
-        words, before = _name_of(new, e), _name_of(old, e)
-        if not (words and before):
-            yield from _change_if(e, words or before, EXISTENCE, before, words)
-        else:
-            yield from _change_if(e, words, LOOK, before, words)
-            if e not in held:
-                yield from _change_if(e, words, PLACE, _position_of(old, e), _position_of(new, e))
-            yield from _component_changes(old, new, e, words)
+        name, old_name = _name_of(new, e), _name_of(old, e)
+        if not (name and old_name):
+            yield from _change_if(e, name or old_name, EXISTENCE, old_name, name)
+            continue
+        yield from _change_if(e, name, LOOK, old_name, name)
+        if e not in held:
+            yield from _change_if(e, name, PLACE, _position_of(old, e), _position_of(new, e))
+        yield from _component_changes(old, new, e, name)
     yield from _terrain_changes(old, new)
 
 
@@ -101,13 +101,12 @@ def _terrain_changes(old: Any, new: Any) -> Iterator[Change]:
     has_terrain = old.layout.terrain or new.layout.terrain
     if not has_terrain or (old.height, old.width) != (new.height, new.width):
         return
-    for y in range(new.height):
-        for x in range(new.width):
-            before, after = old.ground[y, x], new.ground[y, x]
-            if old.is_terrain(before) or new.is_terrain(after):
-                text, new_text = _name_of(old, before) or "floor", _name_of(new, after) or "floor"
-                if text != new_text:
-                    yield Change(after, new_text, LOOK, text, f"{new_text} at {format_cell(y, x)}")
+    for y, x in np.ndindex(new.height, new.width):
+        before, after = old.ground[y, x], new.ground[y, x]
+        if old.is_terrain(before) or new.is_terrain(after):
+            old_name, name = _name_of(old, before) or "floor", _name_of(new, after) or "floor"
+            if name != old_name:
+                yield Change(after, name, LOOK, old_name, f"{name} at {format_cell(y, x)}")
 
 
 def world_differences(old: Any, new: Any, names: Sequence[str] = ("agent",)) -> list[str]:
@@ -118,10 +117,11 @@ def world_differences(old: Any, new: Any, names: Sequence[str] = ("agent",)) -> 
     if (old.height, old.width) != (new.height, new.width):
         size = f"the grid has {new.height} × {new.width} cells, was {old.height} × {old.width}"
         return [size, *sentences[:1]]
-    moved = [c for c in all_changes if c.aspect in (PLACE, EXISTENCE) and c.entity > len(names)]
-    if len(moved) > _MAX_MOVED:
-        of_agents = (change for change in all_changes if change.entity <= len(names))
-        sentences = [_change_sentence(new, change) for change in of_agents]
+    agent_changes = [change for change in all_changes if change.entity <= len(names)]
+    object_changes = [change for change in all_changes if change.entity > len(names)]
+    num_moved = sum(change.aspect in (PLACE, EXISTENCE) for change in object_changes)
+    if num_moved > _MAX_MOVED_ENTITIES:
+        sentences = [_change_sentence(new, change) for change in agent_changes]
         sentences += _cell_differences(old, new)
     if not sentences and old.rng.bit_generator.state != new.rng.bit_generator.state:
         sentences.append("random draws: more or fewer of them")
@@ -157,14 +157,15 @@ def _change_sentence(world: Any, change: Change) -> str:
 def _cell_differences(old: Any, new: Any) -> Iterator[str]:
     """Yield a sentence for each cell whose entities look different in the worlds `old` and
     `new`."""
-    for y in range(new.height):
-        for x in range(new.width):
-            before, after = (
-                " on ".join(filter(None, (_name_of(w, w.at[y, x]), _name_of(w, w.ground[y, x]))))
-                for w in (old, new)
-            )
-            if before != after:
-                yield f"{after or 'floor'} at {format_cell(y, x)}, was {before or 'floor'}"
+    for y, x in np.ndindex(new.height, new.width):
+        before, after = _describe_cell(old, y, x), _describe_cell(new, y, x)
+        if before != after:
+            yield f"{after} at {format_cell(y, x)}, was {before}"
+
+
+def _describe_cell(world: Any, y: int, x: int) -> str:
+    names = _name_of(world, world.at[y, x]), _name_of(world, world.ground[y, x])
+    return " on ".join(filter(None, names)) or "floor"
 
 
 def _component_changes(old: Any, new: Any, e: int, thing: str) -> Iterator[Change]:
@@ -172,16 +173,20 @@ def _component_changes(old: Any, new: Any, e: int, thing: str) -> Iterator[Chang
     except position, appearance, facing and held object. `thing` is the entity's name, such as `red
     key`."""
     before, after = _other_fields(old, e), _other_fields(new, e)
-    for part in dict.fromkeys((*after, *before)):
-        if part not in before or part not in after:
-            yield Change(e, thing, part, part * (part in before), part * (part in after))
+    for component in dict.fromkeys((*after, *before)):
+        if component not in before:
+            yield Change(e, thing, component, "", component)
             continue
-        column = to_snake_case(part)
-        for field, value in after[part].items():
-            if value != (old_value := before[part].get(field, value)):
+        if component not in after:
+            yield Change(e, thing, component, component, "")
+            continue
+        column = to_snake_case(component)
+        for field, value in after[component].items():
+            old_value = before[component].get(field, value)
+            if value != old_value:
                 old_text = field_in_words(old, e, column, field, old_value)
                 new_text = field_in_words(new, e, column, field, value)
-                yield Change(e, thing, f"{part}.{field}", old_text, new_text)
+                yield Change(e, thing, f"{component}.{field}", old_text, new_text)
 
 
 def _other_fields(world: Any, e: int) -> dict[str, dict[str, Any]]:
@@ -207,25 +212,28 @@ def field_in_words(world: Any, e: int, column: str, field: str, value: Any) -> s
     a list of its numbers other than 0. `column` is the component in snake case, and `e` the entity
     in `world`."""
     if isinstance(value, dict):
-        shown = (f"{item}: {number:g}" for item, number in value.items() if number)
-        return ", ".join(shown) or "all 0"
-    types_of_layout: ObjectTypes = world.layout.object_types
-    kind = types_of_layout[world.kind.value[e]]
-    types, colors = {each.index: each.name for each in types_of_layout}, dict(enumerate(COLORS))
-    mission_names = (
-        types if is_field_for(field, "kind") else colors if is_field_for(field, "color") else {}
-    )
-    names = {
-        ("kind", "value"): types,
-        ("color", "value"): colors,
-        ("mission", field): mission_names,
-        ("agent", "facing"): dict(enumerate(ORIENTATIONS)),
-        kind.state: dict(enumerate(kind.states)),
-    }.get((column, field), {})
-    name = names.get(value) if isinstance(value, int) else None
-    if name is not None:
-        return f"{value} {name}"
+        numbers = (f"{item}: {number:g}" for item, number in value.items() if number)
+        return ", ".join(numbers) or "all 0"
+    if isinstance(value, int):
+        name = _field_names(world, e, column, field).get(value)
+        if name is not None:
+            return f"{value} {name}"
     return str(value) if isinstance(value, bool) else f"{value:g}"
+
+
+def _field_names(world: Any, e: int, column: str, field: str) -> dict[int, str]:
+    """Return the names of the values of a component's field, by value; {} if they are plain
+    numbers."""
+    types: ObjectTypes = world.layout.object_types
+    object_type = types[world.kind.value[e]]
+    is_mission = column == "mission"
+    if (column, field) == ("kind", "value") or (is_mission and is_field_for(field, "kind")):
+        return {each.index: each.name for each in types}
+    if (column, field) == ("color", "value") or (is_mission and is_field_for(field, "color")):
+        return dict(enumerate(COLORS))
+    if (column, field) == ("agent", "facing"):
+        return dict(enumerate(ORIENTATIONS))
+    return dict(enumerate(object_type.states)) if object_type.state == (column, field) else {}
 
 
 def _facing(world: Any, e: int) -> str:
@@ -293,8 +301,8 @@ class ActionPreview:
         try:
             world.restore(row)
             simulation.step(named_action(action))
-            names = self._scenario.reward_names
-            terms = {n: v for n, v in zip(names, simulation.terms_of(), strict=True) if v}
+            names_and_values = zip(self._scenario.reward_names, simulation.terms_of(), strict=True)
+            terms = {name: value for name, value in names_and_values if value}
             effects = tuple(map(_describe_effect, world_changes(self._before.world, world)))
             ending = self._scenario.describe_ending(world, AGENT)
             return Outcome(effects, float(world.reward[AGENT]), terms, ending)
@@ -305,9 +313,9 @@ class ActionPreview:
 def _describe_effect(change: Change) -> str:
     """Return one change of the world by an action in words, such as `takes the red key`."""
     entity, thing, aspect, old, new = change
-    of = "" if entity == AGENT else f"the {thing} "
+    subject = "" if entity == AGENT else f"the {thing} "
     if aspect == PLACE:
-        return f"{of}goes to {new}" if new else f"{of}leaves the grid"
+        return f"{subject}goes to {new}" if new else f"{subject}leaves the grid"
     if aspect == FACING:
         return f"looks {new}"
     if aspect == HELD:
@@ -317,8 +325,8 @@ def _describe_effect(change: Change) -> str:
     if aspect == LOOK:
         return f"the {old} becomes a {new}"
     if "." not in aspect:
-        return f"{of}{'gets' if new else 'loses'} {aspect}"
-    return f"{of}{aspect} becomes {new}, was {old}"
+        return f"{subject}{'gets' if new else 'loses'} {aspect}"
+    return f"{subject}{aspect} becomes {new}, was {old}"
 
 
 class ComponentFields(NamedTuple):
@@ -362,28 +370,31 @@ def describe_numbers(
     numbers: NDArray[Any], shown: NDArray[np.uint8], types: ObjectTypes
 ) -> tuple[dict[int, str], dict[int, str], dict[int, str]]:
     """Return three dicts that name the type, state and colour numbers which occur in an
-    observation. `numbers` has the cells as the agent observes them, `shown` the same cells as
-    (type, state, colour) indices of `types`.
+    observation.
 
     Args:
-        numbers: (…, 3) numbers of the representation.
-        shown: (…, 3) the types, states and colours themselves.
+        numbers: (…, 3) numbers of the cells as the agent observes them.
+        shown: (…, 3) the same cells as indices of `types`, of the states and of `COLORS`.
         types: object types of the scenario.
     """
     type_names: dict[int, str] = {}
     states: dict[int, dict[str, None]] = {}
     color_names: dict[int, str] = {}
     pairs = np.concatenate([numbers.reshape(-1, 3), shown.reshape(-1, 3)], axis=1)
-    for kind, state, color, *seen in np.unique(pairs, axis=0).tolist():
-        object_type = types[seen[0]]
-        name = to_snake_case(object_type.name).replace("_", " ") if seen[0] else "nothing"
+    for kind, state, color, type_index, state_index, color_index in np.unique(
+        pairs, axis=0
+    ).tolist():
+        object_type = types[type_index]
+        name = to_snake_case(object_type.name).replace("_", " ") if type_index else "nothing"
         type_names[kind], state_name = name, ""
         if object_type.states:
-            state_name = f"{object_type.states[seen[1]].lower().replace('_', ' ')} {name}"
-        states.setdefault(state, {})[state_name] = None
-        color_names[color] = COLORS[seen[2]].lower() if seen[2] else "no colour"
-    state_names = {n: " or ".join(filter(None, names)) or "no state" for n, names in states.items()}
-    return type_names, dict(sorted(state_names.items())), dict(sorted(color_names.items()))
+            state_name = f"{object_type.states[state_index].lower().replace('_', ' ')} {name}"
+        states.setdefault(state, {})[state_name] = None  # one number, states of several types
+        color_names[color] = COLORS[color_index].lower() if color_index else "no colour"
+    state_names = {
+        state: " or ".join(filter(None, states[state])) or "no state" for state in sorted(states)
+    }
+    return type_names, state_names, dict(sorted(color_names.items()))
 
 
 class Inspection:
@@ -400,7 +411,7 @@ class Inspection:
         self._calls: dict[str, Call | str] = {}
 
     def load(self, row: NDArray[Any]) -> None:
-        """Load the world saved in `row`, a () array from `World.snapshot`, as the one to inspect.
+        """Load a saved world as the one to inspect.
 
         Args:
             row: () array of `scenario.layout.dtype`, see `World.snapshot`; not changed.
@@ -424,8 +435,9 @@ class Inspection:
                 f"cell {y}, {x}: the grid has rows 0 to {world.height - 1} and columns 0 to "
                 f"{world.width - 1}"
             )
-        agent_is_here = (world.position.y[AGENT], world.position.x[AGENT]) == (y, x)
-        entities = (AGENT,) * agent_is_here + (world.at[y, x], world.ground[y, x])
+        entities = [world.at[y, x], world.ground[y, x]]
+        if (world.position.y[AGENT], world.position.x[AGENT]) == (y, x):
+            entities.insert(0, AGENT)
         return tuple(self._inspect_entity(e) for e in entities if e != NOTHING)
 
     def agent(self) -> Entity:
@@ -437,7 +449,7 @@ class Inspection:
         refer to, such as a held key. Leave out entities in `above`, whose descriptions will contain
         this one."""
         world = self._simulation.world
-        parts, holds = [], {}
+        components, holds = [], {}
         for cls in self.scenario.layout.components:
             columns = world[column_name(cls)]
             if not columns.has[e]:
@@ -446,12 +458,12 @@ class Inspection:
             for field in fields_of(cls):
                 value = columns.get_value(field, e)
                 fields[field.name] = field_in_words(world, e, column_name(cls), field.name, value)
-                is_entity = field.is_entity and value not in (NOTHING, e, *above)
-                if is_entity and 0 < value < world.capacity:
+                is_reference = field.is_entity and value not in (NOTHING, e, *above)
+                if is_reference and 0 < value < world.capacity:
                     holds[f"{cls.__name__}.{field.name}"] = self._inspect_entity(value, (*above, e))
-            parts.append(ComponentFields(cls.__name__, fields))
+            components.append(ComponentFields(cls.__name__, fields))
         name = "agent" if e == AGENT else describe_object(self.scenario.types, *world.appearance(e))
-        return Entity(e, name, tuple(parts), holds)
+        return Entity(e, name, tuple(components), holds)
 
     def actions(self) -> dict[str, bool]:
         """Return by action name whether the action has an effect in the loaded world."""
@@ -485,9 +497,9 @@ class Inspection:
         """Return a call of the registered visibility function called `name`, or an error message.
         Its parameters are the scenario's if the scenario uses that function, else their
         defaults."""
-        system, own = REGISTRIES[VISIBILITY][name], self.scenario.visibility
-        if own.system is system:
-            return own
+        system = REGISTRIES[VISIBILITY][name]
+        if self.scenario.visibility.system is system:
+            return self.scenario.visibility
         try:
             call = Call.of(system, {}, self.scenario.area)
         except TypeError as error:
@@ -505,18 +517,18 @@ class Inspection:
             self._calls[function] = self._visibility_call(function)
         call = self._calls[function]
         world, view = self._simulation.world, self._simulation.view
-        nothing = VisibleCells(
+        no_cells = VisibleCells(
             np.zeros(self.scenario.area.shape, np.bool_),
             np.zeros((world.height, world.width), np.bool_),
         )
         if isinstance(call, str):
-            return nothing._replace(problem=call)
+            return no_cells._replace(problem=call)
         try:
             with world.context:
                 view.look(world, AGENT)
                 BoundCall(call).run(world, AGENT, (view,))
         except (Exception, Stopped) as error:  # any error of a custom function
-            return nothing._replace(problem=f"it fails: {type(error).__name__}: {error}")
+            return no_cells._replace(problem=f"it fails: {type(error).__name__}: {error}")
         finally:
             world.rng = generator_from_row(self._row["rng"])
         seen = view.seen.astype(bool)

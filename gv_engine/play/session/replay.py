@@ -39,8 +39,11 @@ from gv_engine.scenario.storage.files import check_digest, check_line, format_by
 
 # ---- row digest ----------------------------------------------------------------------------------
 
-_COUNTS = "reward", "total", "steps", "error", "action", "free"
-_FLAGS = "terminated", "truncated", "member"
+# fields of a world that are no components, in the order in which they are hashed
+_WORLD_FIELDS = (
+    *("reward", "total", "steps", "error", "action", "free"),
+    *("terminated", "truncated", "member"),
+)
 _WAIT_IN_DIGESTS = 8  # number of `WAIT` in digests: its value when the first replays were saved
 
 
@@ -56,14 +59,14 @@ def row_digest(row: NDArray[Any], types: ObjectTypes) -> str:
 
     def update(name: str, values: Any) -> None:
         array = np.asarray(values)
-        wide = array.astype("<f8" if array.dtype.kind == "f" else "<i8")
-        digest.update(f"{name} {wide.shape} ".encode())
-        digest.update(wide.tobytes())
+        array = array.astype("<f8" if array.dtype.kind == "f" else "<i8")  # on every platform
+        digest.update(f"{name} {array.shape} ".encode())
+        digest.update(array.tobytes())
 
     for name in RNG.names or ():
         update(name, row["rng"][name].view(np.int64))
-    for name in (*_COUNTS, *_FLAGS):
-        values = row[name][1:].squeeze() if row[name].ndim else row[name]
+    for name in _WORLD_FIELDS:
+        values = row[name][1:].squeeze() if row[name].ndim else row[name]  # by entity, from 1
         if name == "action":
             values = np.where(values == WAIT, _WAIT_IN_DIGESTS, values)
         update(name, values)
@@ -74,22 +77,22 @@ def row_digest(row: NDArray[Any], types: ObjectTypes) -> str:
         if name in names:
             update(name, row[name][: row["height"], : row["width"]])
     update("alive", np.flatnonzero(row["alive"]))
-    for name in names:
-        fields = row[name].dtype.names or ()
-        if "has" in fields:
-            entities = np.flatnonzero(row[name]["has"])
-            update(name, entities)
-            for field in fields[1:]:
-                values = row[name][field][entities]
-                if (name, field) == ("kind", "value"):
-                    digest.update(" ".join(types[kind].name for kind in values.tolist()).encode())
-                else:
-                    update(field, values)
-    for name in ("placed", "recent"):
-        table = row[name]
-        kinds = np.flatnonzero(table)
-        order = sorted((types[int(kind)].name, int(table[kind])) for kind in kinds)
-        digest.update(f"{name} {order}".encode())
+    for component in names:
+        fields = row[component].dtype.names or ()
+        if "has" not in fields:
+            continue  # a field of the world
+        entities = np.flatnonzero(row[component]["has"])
+        update(component, entities)
+        for field_name in fields[1:]:
+            values = row[component][field_name][entities]
+            if (component, field_name) == ("kind", "value"):  # indices of types may change
+                digest.update(" ".join(types[index].name for index in values.tolist()).encode())
+            else:
+                update(field_name, values)
+    for name in ("placed", "recent"):  # entities by type
+        entities = row[name]
+        pairs = [(types[int(k)].name, int(entities[k])) for k in np.flatnonzero(entities)]
+        digest.update(f"{name} {sorted(pairs)}".encode())
     return digest.hexdigest()[:16]
 
 
@@ -101,7 +104,7 @@ _NO_CODE = replace(Trust.from_options(code=False), is_detached=True)
 def scenario_of_replay(replay: Replay, folder: Path) -> Playable:
     """Return the scenario of a replay that was pasted as text, read from the scenario text in the
     replay, and save that text as a file in a new subfolder of `folder`. No Python of the scenario
-    runs, and the text must match the replay's hash.
+    runs, and the scenario must match the replay's hash.
 
     Args:
         replay: replay with the text of its scenario.
@@ -136,10 +139,10 @@ def scenario_of_replay(replay: Replay, folder: Path) -> Playable:
 def _variant_names(name: str) -> Iterator[tuple[str, str]]:
     """Yield the (file name, variant) pairs that a scenario's `name` can stand for: the whole name
     as file name, or, as in `maze-big`, the last word as the variant."""
-    stem, _, variant = name.rpartition("-")
-    for file, inner in ((name, ""), (stem, variant)):
-        if files.is_file_name(file):
-            yield file, inner
+    stem, _, last_word = name.rpartition("-")
+    for file_name, variant in ((name, ""), (stem, last_word)):
+        if files.is_file_name(file_name):
+            yield file_name, variant
 
 
 # ---- replay --------------------------------------------------------------------------------------
@@ -151,7 +154,7 @@ OUTCOMES = ("", "terminated", "truncated")
 
 _FORMAT = "GV Engine replay 2"
 _CHECKSUM = b',\n "checksum": '
-_LARGEST = 2**22  # maximum bytes of a file, about 100,000 steps
+_MAX_BYTES = 2**22  # of a file, about 100,000 steps
 
 
 class ReplayError(GVEngineError):
@@ -224,9 +227,9 @@ class Replay(NotebookView):
     @property
     def summary(self) -> str:
         """Short text with scenario, seed, number of steps, return and end."""
-        texts = self.scenario.name, f"seed {self.seed}", format_count(len(self.steps), "step")
-        total = f"return {format_reward(self.total)}"
-        return ", ".join(filter(None, (*texts, total, self.outcome)))
+        steps, total = format_count(len(self.steps), "step"), format_reward(self.total)
+        text = f"{self.scenario.name}, seed {self.seed}, {steps}, return {total}"
+        return f"{text}, {self.outcome}" if self.outcome else text
 
     # ---- files ---------------------------------------------------------------------------
 
@@ -237,7 +240,7 @@ class Replay(NotebookView):
             OSError: the file cannot be written, or the replay has too many steps.
         """
         data = self.to_bytes()
-        if len(data) > _LARGEST:
+        if len(data) > _MAX_BYTES:
             raise OSError(
                 f"{path} cannot be written: {len(self.steps):,} steps are more than a replay holds"
             )
@@ -245,7 +248,7 @@ class Replay(NotebookView):
 
     def to_bytes(self) -> bytes:
         """Return the content of the replay's file: JSON with a checksum at the end."""
-        head = {
+        header = {
             "format": _FORMAT,
             "engine": self.engine,
             "scenario": self.scenario._asdict(),
@@ -259,8 +262,9 @@ class Replay(NotebookView):
             "  " + json.dumps([step.action, _encode_reward(step.reward), step.state])
             for step in self.steps
         )
-        body = json.dumps(head, indent=1)[:-2] + f',\n "steps": [\n{steps}\n ]'
-        return _with_checksum(body.encode())
+        # the header without its closing brace, which the checksum adds, and one step in a line
+        body = json.dumps(header, indent=1).removesuffix("\n}") + f',\n "steps": [\n{steps}\n ]'
+        return _close_with_checksum(body.encode())
 
     @classmethod
     def load(cls, path: Path) -> Replay:
@@ -272,15 +276,14 @@ class Replay(NotebookView):
             OSError: the file cannot be read.
         """
         try:
-            data = files.read_bytes(path, _LARGEST, "replays")
+            data = files.read_bytes(path, _MAX_BYTES, "replays")
             is_line = data.startswith(LINE_BEGINS.encode())
             return cls.from_line(data.decode("latin-1")) if is_line else cls.from_bytes(data)
         except ReplayError as error:
-            folder = path.parent
-            is_part = path.name == "rollout.json"
-            hint = f"a part of a rollout; `gv-engine replay {folder}` shows it"
-            fault = hint if is_part else error
-            raise ReplayError(f"{path}: {fault}") from None
+            reason = str(error)
+            if path.name == "rollout.json":
+                reason = f"a part of a rollout; `gv-engine replay {path.parent}` shows it"
+            raise ReplayError(f"{path}: {reason}") from None
 
     def to_line(self) -> str:
         """Return the replay as one line of text, for the clipboard."""
@@ -295,7 +298,7 @@ class Replay(NotebookView):
         """
         try:
             packed = base64.b64decode(line.strip().removeprefix(LINE_BEGINS), b"-_", validate=True)
-            data = zlib.decompressobj().decompress(packed, _LARGEST + 1)
+            data = zlib.decompressobj().decompress(packed, _MAX_BYTES + 1)
         except (ValueError, zlib.error):  # binascii's errors are ValueErrors
             raise ReplayError("no game, or not the whole line of one") from None
         return cls.from_bytes(data)
@@ -307,20 +310,21 @@ class Replay(NotebookView):
         Raises:
             ReplayError: the bytes are no replay, or damaged.
         """
-        if len(data) > _LARGEST:
-            raise ReplayError(f"larger than {format_bytes(_LARGEST)}, which no replay is")
+        if len(data) > _MAX_BYTES:
+            raise ReplayError(f"larger than {format_bytes(_MAX_BYTES)}, which no replay is")
         # check before parsing
-        body, found, _ = data.rpartition(_CHECKSUM)
-        is_longer = not found or len(_with_checksum(body)) > len(data)
-        if data.startswith(b'{\n "format"') and not data.endswith(b"\n}\n") and is_longer:
+        body, separator, _ = data.rpartition(_CHECKSUM)
+        expected = _close_with_checksum(body)
+        is_incomplete = not separator or len(data) < len(expected)
+        if data.startswith(b'{\n "format"') and not data.endswith(b"\n}\n") and is_incomplete:
             raise ReplayError(f"cut short, after {format_bytes(len(data))}; copy it again")
-        if _with_checksum(body) != data:
+        if data != expected:
             raise ReplayError("no replay, or a damaged one: its checksum does not fit the rest")
         try:
             return _parse_replay(files.parse_json(data))
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise ReplayError(
-                f"not a replay as GV Engine {__version__} writes it: {_short_message(error)}"
+                f"not a replay as GV Engine {__version__} writes it: {_shorten_message(error)}"
             ) from None
 
     # ---- playing it again ----------------------------------------------------------------
@@ -339,15 +343,15 @@ class Replay(NotebookView):
         if self.settings and self.variant:  # names of scenarios with settings lack the variant
             source = f"{name}-{self.variant}"
         built_in = [read_playable(source, Trust(), self.settings)] if source in names else []
-        changed: Playable | None = None
+        same_name: list[Playable] = []
         for scenario in chain(built_in, among):
             candidate = pack_level_named(scenario, name) or scenario
             if candidate.identity.digest == self.scenario.digest:
                 return candidate
             if candidate.name == name:
-                changed = changed or candidate
-        if changed:
-            self.check(changed)
+                same_name.append(candidate)
+        if same_name:
+            self.check(same_name[0])  # raises an error, as it has changed
         raise ReplayError(
             f"a replay of {name!r}, which is no built-in scenario; say which file or folder it is: "
             f"gv-engine replay … --scenario SCENARIO"
@@ -372,8 +376,7 @@ class Replay(NotebookView):
         self, step: int, actual: TimelineStep | str, expected: TimelineStep | str
     ) -> Difference | None:
         """Return the difference between the step `actual`, taken now, and `expected`, the recorded
-        one; None if they are equal. `step` is the step number; for 0 both are hashes of the first
-        state.
+        one; None if they are equal.
 
         Args:
             step: number of the step; 0 for the beginning.
@@ -388,8 +391,8 @@ class Replay(NotebookView):
         elif isinstance(actual, str):
             message = f"{expected.action}: {actual}"
         elif actual.outcome != expected.outcome:
-            was, now = _describe_outcome(expected.outcome), _describe_outcome(actual.outcome)
-            message = f"{now}, where the replay {was}"
+            recorded, now = map(_describe_outcome, (expected.outcome, actual.outcome))
+            message = f"{now}, where the replay {recorded}"
         elif _encode_reward(actual.reward) != _encode_reward(expected.reward):
             message = f"the reward is {actual.reward:g}, the replay has {expected.reward:g}"
         elif actual.state != expected.state:
@@ -404,7 +407,7 @@ class Replay(NotebookView):
         return f" (played with GV Engine {self.engine}, this is {__version__})"
 
 
-def _with_checksum(body: bytes) -> bytes:
+def _close_with_checksum(body: bytes) -> bytes:
     return body + _CHECKSUM + b'"%s"\n}\n' % sha256(body).hexdigest().encode()
 
 
@@ -416,9 +419,9 @@ def _describe_outcome(outcome: str) -> str:
     return f"is {outcome}" if outcome else "goes on"
 
 
-def _short_message(error: Exception) -> str:
-    missing = f"there is no {error}" if isinstance(error, KeyError) else str(error)
-    return " ".join(missing.split())[:120]
+def _shorten_message(error: Exception) -> str:
+    message = f"there is no {error}" if isinstance(error, KeyError) else str(error)
+    return " ".join(message.split())[:120]
 
 
 def _parse_replay(content: Any) -> Replay:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack, cast
 from gv_engine.envs.render_modes import NotebookView
 from gv_engine.envs.rollout import episode_folder
 from gv_engine.play.session.game import Game
-from gv_engine.play.session.replay import Difference
+from gv_engine.play.session.replay import Difference, TimelineStep
 from gv_engine.rules.errors import RuleError
 from gv_engine.scenario.documents.loading import load_reference
 from gv_engine.scenario.documents.trust import Consent
@@ -54,17 +54,17 @@ class RolloutSessions(NotebookView):
         Args:
             number: number of the episode, from 0.
         """
-        starts, steps = self._arrays["episode_start"], self._arrays["action"]
+        starts, actions = self._arrays["episode_start"], self._arrays["action"]
         begin = int(starts[number])
-        end = int(starts[number + 1]) if number + 1 < len(starts) else len(steps)
+        end = int(starts[number + 1]) if number + 1 < len(starts) else len(actions)
         session = Game(self._scenario, int(self._arrays["episode_seed"][number]))
         for step in range(begin, end):
             expected = float(self._arrays["reward"][step])
             try:
-                result = session.apply_action(session.actions[int(steps[step])])
+                result = session.apply_action(session.actions[int(actions[step])])
             except (RuleError, IndexError) as error:
                 result = str(error)
-            if not isinstance(result, str):
+            if isinstance(result, TimelineStep):
                 if math.isclose(result.reward, expected, abs_tol=1e-9):
                     continue
                 result = f"the reward is {format_reward(result.reward)}"

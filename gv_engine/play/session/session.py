@@ -29,13 +29,13 @@ class Session(Game):
     def step(self, action: str) -> bool:
         """Take `action` as `Game.step` does. Steps that were undone before are kept as an earlier
         game, to which `previous_timeline` returns."""
-        undone = self.length - self.position
-        before = self.timeline.copy() if undone else None
+        num_undone = self.length - self.position
+        undone_timeline = self.timeline.copy() if num_undone else None
         has_stepped = super().step(action)
-        if before and has_stepped:
-            before.is_listed = False
-            self._history.append(before)
-            steps = "1 undone step is" if undone == 1 else f"{undone} undone steps are"
+        if undone_timeline and has_stepped:
+            undone_timeline.is_listed = False
+            self._history.append(undone_timeline)
+            steps = "1 undone step is" if num_undone == 1 else f"{num_undone} undone steps are"
             self.message = f"{steps} kept as the game before"
         return has_stepped
 
@@ -80,6 +80,7 @@ class Session(Game):
         return self._history.titled_summaries(self.timeline)
 
     def _leave_timeline(self) -> Timeline:
+        """Return the current timeline, with its summary, to be kept in the history."""
         self.timeline.summary = self.timeline.summarize()
         self.timeline.is_listed = True
         return self.timeline
@@ -136,9 +137,9 @@ class Session(Game):
         Raises:
             RuleError: a rule failed, and the session is unchanged.
         """
-        left = self._leave_timeline()
+        previous = self._leave_timeline()
         self._start_episode(self.seed + 1 if seed is None else seed)
-        self._history.append(left)
+        self._history.append(previous)
 
     def restart(self) -> None:
         """Start the current episode again from its first state.
@@ -146,10 +147,10 @@ class Session(Game):
         Raises:
             RuleError: a rule failed, and the session is unchanged.
         """
-        left = self._leave_timeline()
+        previous = self._leave_timeline()
         self._start_episode(self.seed, self.timeline.row)
-        if left.steps:
-            self._history.append(left)
+        if previous.steps:
+            self._history.append(previous)
 
     def change_scenario(self, scenario: Playable) -> None:
         """Start an episode of another scenario with the current seed.
@@ -157,6 +158,6 @@ class Session(Game):
         Raises:
             RuleError: a rule failed, and the session is unchanged.
         """
-        left, other = self._leave_timeline(), Game(scenario, self.seed)
-        self.timeline, self.message = other.timeline, other.message
-        self._history.append(left)
+        new_game = Game(scenario, self.seed)
+        self._history.append(self._leave_timeline())
+        self.timeline, self.message = new_game.timeline, new_game.message

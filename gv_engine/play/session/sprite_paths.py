@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from xml.etree.ElementTree import Element, tostring
@@ -20,20 +20,28 @@ from gv_engine.scenario.storage.files import parse_xml, read_bytes
 from gv_engine.scenario.storage.resources import ASSETS
 from gv_engine.scenario.syntax.fields import format_message, mapping
 
-_LARGEST = 2**16  # maximum bytes of a sprite; SDL takes seconds for larger ones
+_MAX_BYTES = 2**16  # of a sprite; SDL takes seconds for larger ones
 _MAX_NUMBER, _MAX_STROKE = 2000, 200  # in pixels of a 48 x 48 sprite; SDL takes GBs for more
 _MAX_SIDE = 10_000  # of the viewBox
-_TEXTS = ("id", "display", "fill", "fill-rule", "stroke", "stop-color", "preserveAspectRatio")
+_TEXT_ATTRIBUTES = (
+    "id",
+    "display",
+    "fill",
+    "fill-rule",
+    "stroke",
+    "stop-color",
+    "preserveAspectRatio",
+)
 """SVG attributes whose values contain no lengths or coordinates."""
-_STYLES = re.compile(
+_STYLE_ATTRIBUTES = re.compile(
     "display|fill|fill-opacity|fill-rule|font-size|opacity|stop-color|stop-opacity|stroke"
     "|stroke-(dasharray|linecap|linejoin|miterlimit|opacity|width)"
 )
-_SHAPES = re.compile(
+_SHAPE_ATTRIBUTES = re.compile(
     "id|d|points|x|y|x1|y1|x2|y2|cx|cy|r|rx|ry|fx|fy|width|height|viewBox|offset|transform"
     "|preserveAspectRatio|gradientUnits|gradientTransform|spreadMethod"
 )
-"""Attributes that SDL reads: those that may stand in a `style`, too, and all others."""
+"""Attributes that SDL reads: style attributes may stand in a `style`, too."""
 _PICTURES = ".svg", ".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp"
 _SOUNDS = ".wav", ".ogg", ".mp3", ".flac", ".opus"
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
@@ -68,23 +76,24 @@ def tile_letters(types: Iterable[ObjectType], name: str) -> str:
         types: object types of the scenario.
         name: name of the missing sprite.
     """
-    tiled = [kind for kind in types if kind.module.startswith(INLINE_TYPES_PREFIX)]
-    for letter, kind in zip(_free_letters([kind.name for kind in tiled]), tiled, strict=True):
+    inline_types = [kind for kind in types if kind.module.startswith(INLINE_TYPES_PREFIX)]
+    type_letters = _distinct_letters([kind.name for kind in inline_types])
+    for letter, kind in zip(type_letters, inline_types, strict=True):
         for state in range(kind.num_states):
             if kind.sprite_of(state) == name:
-                states = _free_letters(kind.states)
-                return letter.upper() + (states[state] if states else "")
+                state_letters = _distinct_letters(kind.states)
+                return letter.upper() + (state_letters[state] if state_letters else "")
     return ""
 
 
-def _free_letters(names: Sequence[str]) -> list[str]:
+def _distinct_letters(names: Sequence[str]) -> list[str]:
     """Return a letter for each name: the first letter in it that no earlier name uses, or the index
     of the name if there is none."""
-    taken: list[str] = []
-    for number, name in enumerate(names):
-        free = (letter for letter in name.lower() if letter.isalnum() and letter not in taken)
-        taken.append(next(free, str(number)))
-    return taken
+    letters: list[str] = []
+    for index, name in enumerate(names):
+        free = (letter for letter in name.lower() if letter.isalnum() and letter not in letters)
+        letters.append(next(free, str(index)))
+    return letters
 
 
 def sprite_folders(scenario: Playable) -> tuple[Path, ...]:
@@ -108,8 +117,8 @@ def with_builtin_folders(folders: Iterable[str | Path]) -> tuple[Path, ...]:
 
 
 def find_sprite(name: str, folders: Iterable[Path], small: bool = False) -> Path | None:
-    """Return the SVG file of the sprite called `name` from the first of `folders` that has it, by
-    preference its version in `small/` if `small` is True; None if there is none.
+    """Return the SVG file of the sprite called `name` from the first of `folders` that has it; None
+    if there is none.
 
     Args:
         name: file name without `.svg`.
@@ -129,10 +138,10 @@ def read_svg(file: Path) -> str:
         SpriteError: the file is no SVG, incomplete, or something in it can take SDL for ever.
         OSError: the file cannot be read.
     """
-    raw = read_bytes(file, _LARGEST, "drawings")
+    data = read_bytes(file, _MAX_BYTES, "drawings")
     try:
-        raw.decode("utf-8")
-        root = parse_xml(raw)
+        data.decode("utf-8")
+        root = parse_xml(data)
     except ValueError as error:
         raise SpriteError(f"{file}: no SVG drawing, or a part of one ({error})") from None
     if root.tag != "svg":
@@ -140,54 +149,60 @@ def read_svg(file: Path) -> str:
     width, height = (root.attrib.pop(side, "48") for side in ("width", "height"))
     root.attrib = {"viewBox": f"0 0 {width} {height}"} | root.attrib
     box = [float(number) for number in _NUMBER.findall(root.attrib["viewBox"])]
+    sides = box[2:]
     try:
-        if len(box) != 4 or not 0 < min(box[2:]) <= max(box[2:]) <= _MAX_SIDE:
+        if len(box) != 4 or not 0 < min(sides) <= max(sides) <= _MAX_SIDE:
             raise ValueError(f"a viewBox needs 4 numbers, and sides of at most {_MAX_SIDE}")
         if any(element.tag == "svg" for element in root.iterfind(".//")):
             raise ValueError("an <svg> within another; leave out the inner one")
-        _clean_element(root, 48 / min(box[2:]), max(box[2:]), file.is_relative_to(ASSETS))
+        _clean_element(root, 48 / min(sides), max(sides), file.is_relative_to(ASSETS))
     except ValueError as error:
         raise SpriteError(f"{file}: {error}") from None
     return tostring(root, "unicode")
 
 
-def _clean_element(element: Element, scale: float, side: float, dashes: bool) -> None:
-    """Remove from an SVG element and its children all that the library SDL cannot read; raise
-    ValueError for content that SDL could take hours to draw. `scale` is in pixels per unit, `side`
-    is the longer side of the `viewBox`, and `dashes` allows dashed lines.
+def _clean_element(element: Element, scale: float, side: float, allows_dashes: bool) -> None:
+    """Remove from an SVG element and its children all that the library SDL cannot read.
 
     Args:
-        element: the element.
+        element: changed in place.
         scale: pixels of a 48 x 48 sprite per unit.
         side: longer side of the `viewBox`.
-        dashes: whether `stroke-dasharray` is allowed.
+        allows_dashes: whether `stroke-dasharray` is allowed.
 
     Raises:
         ValueError: SDL may need hours or gigabytes for the element.
     """
     if element.tag.endswith("Gradient") and any("href" in name for name in element.attrib):
         raise ValueError("a gradient with href, which may be a circle; copy the stops into it")
-    rules = [rule.partition(":") for rule in element.attrib.get("style", "").split(";")]
-    styles = [*element.attrib.items(), *((name.strip(), value) for name, _, value in rules)]
-    for name, value in styles:
-        if "dasharray" in name and value.strip() != "none" and not dashes:
+    style = [rule.partition(":") for rule in element.attrib.get("style", "").split(";")]
+    attributes = [*element.attrib.items(), *((name.strip(), value) for name, _, value in style)]
+    for name, value in attributes:
+        if "dasharray" in name and value.strip() != "none" and not allows_dashes:
             raise ValueError("it has a stroke-dasharray, over which SDL may take hours; remove it")
-    kept = {name: value for name, value in element.attrib.items() if _SHAPES.fullmatch(name)}
-    kept |= {name: value for name, value in styles if _STYLES.fullmatch(name)}
-    element.attrib = {name: re.sub(r"[\s&<>\"]+", " ", kept[name]) for name in kept}
+    kept = {
+        name: element.attrib[name] for name in element.attrib if _SHAPE_ATTRIBUTES.fullmatch(name)
+    }
+    kept |= {name: value for name, value in attributes if _STYLE_ATTRIBUTES.fullmatch(name)}
+    element.attrib = {name: re.sub(r"[\s&<>\"]+", " ", value) for name, value in kept.items()}
     scale *= _max_scale(element.attrib.get("transform", ""))
-    units = {"": 1, "px": 1, "%": side / 100, "em": _MAX_SIDE, "ex": _MAX_SIDE}
-    for name in element.attrib.keys() - set(_TEXTS):
-        most = _MAX_STROKE if name == "stroke-width" else _MAX_NUMBER
-        zoom = 1 if name == "transform" else scale  # which has angles, too
-        for number, unit in _LENGTH.findall(element.attrib[name]):
-            if abs(float(number)) * units.get(unit, 100) * zoom > most:
-                raise ValueError(
-                    f"{name} has {number}{unit}: more than {most} pixels in a sprite of 48 x 48"
-                )
+    _check_lengths(element.attrib, scale, side)
     element.text = element.tail = None
-    for part in element:
-        _clean_element(part, scale, side, dashes)
+    for child in element:
+        _clean_element(child, scale, side, allows_dashes)
+
+
+def _check_lengths(attributes: Mapping[str, str], scale: float, side: float) -> None:
+    """Raise ValueError if an attribute has a length of too many pixels; `scale` and `side` are as
+    for `_clean_element`."""
+    units = {"": 1, "px": 1, "%": side / 100, "em": _MAX_SIDE, "ex": _MAX_SIDE}
+    for name in sorted(attributes.keys() - _TEXT_ATTRIBUTES):
+        max_pixels = _MAX_STROKE if name == "stroke-width" else _MAX_NUMBER
+        zoom = 1 if name == "transform" else scale  # a transform has angles, too
+        for number, unit in _LENGTH.findall(attributes[name]):
+            if abs(float(number)) * units.get(unit, 100) * zoom > max_pixels:
+                length = f"{name} has {number}{unit}"
+                raise ValueError(f"{length}: more than {max_pixels} pixels in a sprite of 48 x 48")
 
 
 def _max_scale(transform: str) -> float:
@@ -211,15 +226,15 @@ def find_missing_sprites(scenario: Scenario) -> Iterator[str]:
     folders = sprite_folders(scenario)
     existing = sorted({file.name for folder in folders for file in folder.glob("*.svg")})
     declared = mapping(scenario.document.root).get("objects")
-    for kind in _custom_types(scenario):
+    custom_types = [kind for kind in scenario.layout.types if not is_engine_module(kind.module)]
+    for kind in custom_types:
         names = dict.fromkeys(kind.sprite_of(state) for state in range(kind.num_states))
         missing = [n for n in names if find_sprite(n, with_builtin_folders(folders)) is None]
         files = [f"{name}.svg" for name in missing]
-        if declared and kind.module.startswith(INLINE_TYPES_PREFIX):
-            letters = ", ".join(tile_letters(_custom_types(scenario), name) for name in missing)
+        if missing and declared and kind.module.startswith(INLINE_TYPES_PREFIX):
+            letters = ", ".join(tile_letters(custom_types, name) for name in missing)
             message = f"no {', '.join(files)} beside the scenario, so it is a tile with {letters}"
-            if missing:
-                yield format_message(scenario.document.label, mapping(declared)[kind.name], message)
+            yield format_message(scenario.document.label, mapping(declared)[kind.name], message)
             continue
         for file in files:
             hint = describe_allowed(file, existing, "there are")
@@ -264,7 +279,3 @@ def list_sprite_names(types: Iterable[ObjectType]) -> list[str]:
     """Return the names of all sprites that a level with these object types can show."""
     states = (kind.sprite_of(state) for kind in types for state in range(kind.num_states))
     return [name for name in dict.fromkeys((*SPRITES, *states)) if name not in OTHER_AGENTS]
-
-
-def _custom_types(scenario: Scenario) -> list[ObjectType]:
-    return [kind for kind in scenario.layout.types if not is_engine_module(kind.module)]

@@ -34,7 +34,7 @@ _MAX_LOADED = 64
 """Maximum number of built-in scenarios that stay loaded."""
 _MAX_DIGITS = 6
 """Maximum number of digits of a level's number in a pack."""
-_SHOWN = 60
+_MAX_QUOTED = 60
 """Maximum number of characters of an unknown name in an error message."""
 
 
@@ -81,7 +81,7 @@ class TextGames:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.limits, self._clock = limits or Limits(), clock
-        self._own = dict(scenarios or {})
+        self._given = dict(scenarios or {})
         self._load_built_in = lru_cache(_MAX_LOADED)(load_playable)
         self._games: dict[str, _OpenGame] = {}
         self._entries = [entry for entry in built_in_entries() if not entry.missing]
@@ -92,13 +92,13 @@ class TextGames:
 
     def list_scenarios(self, query: str = "") -> dict[str, Any]:
         """Return the names of the scenarios that match all words of `query`, by group."""
-        words = query[:_SHOWN]
-        found = search(words, self._entries, lambda entry: (entry.title, entry.group))
-        found.sort(key=attrgetter("group"))  # stable: the best match of a group is first
-        groups = groupby(found, key=attrgetter("group"))
-        own = search(words, self._own, lambda name: (name, ""))
-        named = {"Named on the command line": own} if own else {}
-        return named | {group: [entry.source for entry in entries] for group, entries in groups}
+        query = query[:_MAX_QUOTED]
+        matches = search(query, self._entries, lambda entry: (entry.title, entry.group))
+        matches.sort(key=attrgetter("group"))  # stable: the best match of a group is first
+        groups = groupby(matches, key=attrgetter("group"))
+        built_in = {group: [entry.source for entry in entries] for group, entries in groups}
+        given = search(query, self._given, lambda name: (name, ""))
+        return {"Named on the command line": given, **built_in} if given else built_in
 
     def start(self, scenario: str, seed: int | None = None) -> dict[str, Any]:
         """Begin a game and return its state, see `look`, with the scenario's description.
@@ -112,7 +112,9 @@ class TextGames:
                 number from 0 to 2³² - 1.
         """
         if seed is not None and not 0 <= seed <= _MAX_SEED:
-            found = errors.shorten(str(seed) if abs(seed) < 2**64 else "a longer number", _SHOWN)
+            found = errors.shorten(
+                str(seed) if abs(seed) < 2**64 else "a longer number", _MAX_QUOTED
+            )
             raise GameError(f"seed: found {found}, allowed are 0 to {_MAX_SEED}")
         now = self._clock()
         idle = self.limits.idle_seconds
@@ -125,8 +127,13 @@ class TextGames:
         session = Session(self._load(scenario), seed)
         name = secrets.token_hex(8)
         self._games[name] = _OpenGame(PlayController(session), now)
-        about = {"scenario": scenario, "description": session.scenario.description}
-        return {"session": name, **about, "seed": session.seed, **_describe_state(session)}
+        return {
+            "session": name,
+            "scenario": scenario,
+            "description": session.scenario.description,
+            "seed": session.seed,
+            **_describe_state(session),
+        }
 
     def act(self, session: str, action: str) -> dict[str, Any]:
         """Take an action in a game and return the new state, see `look`.
@@ -217,12 +224,12 @@ class TextGames:
         Raises:
             GameError: there is no such scenario.
         """
-        if name in self._own:
-            return self._own[name]
+        if name in self._given:
+            return self._given[name]
         base, mark, number = name.partition("#")
-        is_number = number.isdecimal() and len(number) <= _MAX_DIGITS if mark else True
-        if base not in self._names or not is_number:
-            hint = errors.suggest_similar(name, [*self._own, *self._names]) or ";"
+        is_level = not mark or (number.isdecimal() and len(number) <= _MAX_DIGITS)
+        if base not in self._names or not is_level:
+            hint = errors.suggest_similar(name, [*self._given, *self._names]) or ";"
             raise GameError(f"no scenario {_quote(name)}{hint} list_scenarios has all names")
         try:
             return self._load_built_in(f"{self._names[base]}{mark}{number}")
@@ -231,7 +238,7 @@ class TextGames:
 
 
 def _quote(text: str) -> str:
-    return errors.shorten(repr(text[:1000]), _SHOWN)
+    return errors.shorten(repr(text[:1000]), _MAX_QUOTED)
 
 
 # ---- texts ---------------------------------------------------------------------------------------
@@ -239,13 +246,12 @@ def _quote(text: str) -> str:
 
 def _describe_state(game: Game, style: str = "sentences") -> dict[str, Any]:
     """Return the state of a game, see `TextGames.look`."""
-    seen = [*_iter_views(game, style)]
+    views = [*_iter_views(game, style)]
     frame, rewards = game.frame(), [step.reward for step in game.past_steps]
-    is_alone = len(seen) == 1
-    observation = (
-        seen[0][1] if is_alone else "\n".join(f"{name}:\n{text}" for name, text, _ in seen)
-    )
-    actions: Any = seen[0][2] if is_alone else {name: actions for name, _, actions in seen}
+    _, observation, actions = views[0]
+    if len(views) > 1:
+        observation = "\n".join(f"{view.agent}:\n{view.text}" for view in views)
+        actions = {view.agent: view.actions for view in views}
     return {
         "observation": observation,
         "actions": actions,
@@ -259,9 +265,16 @@ def _describe_state(game: Game, style: str = "sentences") -> dict[str, Any]:
     }
 
 
-def _iter_views(game: Game, style: str) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield for each agent of a game its name, the text of what it sees, and its actions that have
-    an effect now, none after the end."""
+class _AgentView(NamedTuple):
+    """Name of an agent, the text of what it sees, and its actions that have an effect now."""
+
+    agent: str
+    text: str
+    actions: Any
+
+
+def _iter_views(game: Game, style: str) -> Iterator[_AgentView]:
+    """Yield the view of each agent of a game, without actions after the end."""
     for _ in game.agents:
         frame, mask = game.frame(), {} if game.outcome else game.mask()
         domain = DOMAINS[frame.domain]
@@ -269,7 +282,8 @@ def _iter_views(game: Game, style: str) -> Iterator[tuple[str, str, list[str]]]:
             text = resolve_name(domain.observation_text)(frame, style)
         else:
             text = resolve_name(domain.text)(frame)
-        yield game.controlled, text, [action_to_text(name) for name, is_on in mask.items() if is_on]
+        actions = [action_to_text(name) for name, is_valid in mask.items() if is_valid]
+        yield _AgentView(game.controlled, text, actions)
         if len(game.agents) > 1:
             game.control_next_agent()
 
@@ -282,11 +296,12 @@ def _parse_action(game: Game, text: str) -> str:
         GameError: the text names an agent that is not in the game.
         ActionTextError: there is no such action.
     """
-    names = [*game.mask(), *filter(None, [game.wait])]
+    names = [*game.mask(), game.wait] if game.wait else [*game.mask()]
     if len(game.agents) == 1:
         return find_action(text, names)
     parts = []
-    for part in text.split(ACTION_SEPARATOR.strip())[: len(game.agents) + 1]:
+    max_parts = len(game.agents) + 1  # further ones name an agent twice
+    for part in text.split(ACTION_SEPARATOR.strip())[:max_parts]:
         agent, _, words = part.strip().partition(" ")
         if agent not in game.agents:
             hint = errors.describe_allowed(agent, game.agents)

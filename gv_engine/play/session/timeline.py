@@ -42,15 +42,15 @@ class Watch:
     """
 
     def __init__(self, files: Iterable[Path]) -> None:
-        self._states: dict[Path, _FileState] = {}
-        self._before = {path: self._read_state(path) for path in files}
+        self._states: dict[Path, _FileState] = {}  # so that unchanged files are not read again
+        self._first = {path: self._read_file(path) for path in files}
 
     def differs(self, files: Iterable[Path]) -> bool:
         """Return whether `files` differ from the watched files in paths or content. Only files
         whose time or size has changed, or that were very new, are read."""
-        return {path: self._read_state(path) for path in files} != self._before
+        return {path: self._read_file(path) for path in files} != self._first
 
-    def _read_state(self, path: Path) -> SourceFile:
+    def _read_file(self, path: Path) -> SourceFile:
         """Return a record of the file `path` with a hash of its content. The file is read again
         only if its time or size has changed, or if it was less than two seconds old when last
         read."""
@@ -66,8 +66,8 @@ class Watch:
         return state.file
 
 
-_EVERY = 16  # steps between two snapshots, for the last `_RECENT` steps
-_RECENT = 1024
+_SNAPSHOT_INTERVAL = 16  # steps between two snapshots, for the last `_RECENT_STEPS`
+_RECENT_STEPS = 1024
 _MAX_HISTORY = 20  # number of timelines that a session can go back to
 
 
@@ -124,8 +124,6 @@ class Timeline:
     def __init__(
         self, scenario: Playable, episode: Episode, seed: int, watch: Watch, row: Any = None
     ) -> None:
-        """Begin a timeline without steps: reset `episode` to the level of `seed`, or load the saved
-        state `row` if given. `watch` has the state of the scenario's files."""
         if row is None:
             episode.reset(seed)
         else:
@@ -172,9 +170,6 @@ class Timeline:
         """Take `action` at the current position, and drop all undone steps after it. Return the
         step, or the reason why the action is refused.
 
-        Returns:
-            The step, or the reason why the action is refused.
-
         Raises:
             RuleError: a rule failed, and the timeline is unchanged.
         """
@@ -201,20 +196,24 @@ class Timeline:
         return step
 
     def _limit_comparison(self, action: str) -> None:
-        old, here = self.comparison, self.position
-        if old and here < old.num_steps and old.timeline.steps[here].action != action:
-            self.comparison = old._replace(num_steps=here) if here >= old.difference.step else None
+        """Let the comparison end here if the other timeline took another action than `action`; drop
+        it if its difference comes later."""
+        comparison, position = self.comparison, self.position
+        if comparison is None or position >= comparison.num_steps:
+            return
+        if comparison.timeline.steps[position].action != action:
+            has_difference = position >= comparison.difference.step
+            self.comparison = comparison._replace(num_steps=position) if has_difference else None
 
     def seek(self, position: int, from_snapshot: bool = True) -> None:
-        """Move the episode to the state after `position` steps. With `from_snapshot` always restore
-        a saved state first; else go on from the current state if possible.
+        """Move the episode to the state after `position` steps.
 
         Args:
             position: number of steps from the beginning.
             from_snapshot: always restore the nearest earlier snapshot, as needed if another
                 timeline has used the episode; else continue from the current state if possible.
         """
-        nearest = max(at for at in self._snapshots if at <= position)
+        nearest = max(start for start in self._snapshots if start <= position)
         if from_snapshot or not nearest <= self.position <= position:
             self.position = nearest
             self.episode.restore(self._snapshots[nearest])
@@ -230,7 +229,7 @@ class Timeline:
     def _save_snapshot(self) -> None:
         """Save the state if the position is a multiple of 16 steps, and drop some of the older
         saved states."""
-        if self.position % _EVERY:
+        if self.position % _SNAPSHOT_INTERVAL:
             return
         self._snapshots[self.position] = self.episode.snapshot()
         self._snapshots = {
@@ -243,13 +242,15 @@ class Timeline:
         """Return a summary (seed, steps, return, end) of the episode at the furthest position
         reached; None if no step was taken."""
         episode = self.episode
-        now = EpisodeSummary(self.seed, episode.steps, episode.total, episode.ending)
-        furthest = max(self.summary or now, now, key=lambda summary: summary.steps)
+        current = EpisodeSummary(self.seed, episode.steps, episode.total, episode.ending)
+        furthest = max(self.summary or current, current, key=lambda summary: summary.steps)
         return furthest if furthest.steps else None
 
 
 def _snapshot_interval(age: int) -> int:
-    return int(_EVERY << (age // _RECENT).bit_length())
+    """Return the steps between two snapshots that are `age` steps old: twice as many whenever the
+    age doubles."""
+    return int(_SNAPSHOT_INTERVAL << (age // _RECENT_STEPS).bit_length())
 
 
 class SessionHistory:
@@ -307,8 +308,7 @@ def replay_timeline(
     old: Timeline, scenario: Playable, episode: Episode, watch: Watch
 ) -> Generator[None, None, Timeline]:
     """Take the steps of the timeline `old` again in `scenario`, the changed version of its
-    scenario, and return the new timeline; its `comparison` has the first difference. `episode` runs
-    the scenario, and `watch` watches its files.
+    scenario, and return the new timeline.
 
     Args:
         old: timeline to replay; not changed.
@@ -326,7 +326,7 @@ def replay_timeline(
     """
     new = Timeline(scenario, episode, old.seed, watch, old.row)
     old = old.copy_with_episode()
-    refused = ""
+    refusal = ""
     for number, step in enumerate(old.steps, 1):
         yield
         try:
@@ -336,32 +336,36 @@ def replay_timeline(
         except RuleError as error:
             raise RuleError(f"step {number}: {error}") from error
         if isinstance(result, str):
-            refused = result
+            refusal = result
             break
     new.has_new_steps = False
-    length = new.length
-    for position in range(length + 1):
+    new.comparison = yield from _compare_timelines(old, new, refusal)
+    if new.comparison is None:
+        new.difference = old.difference
+    new.seek(new.length, from_snapshot=False)
+    return new
+
+
+def _compare_timelines(
+    old: Timeline, new: Timeline, refusal: str
+) -> Generator[None, None, ReloadComparison | None]:
+    """Return the first difference between the timelines, None if there is none; yield before each
+    comparison that takes time. `refusal` says why `new` is shorter than `old`, "" if it is not."""
+    step, message = new.length + 1, refusal
+    for position in range(new.length + 1):
         if _looks_equal(old, new, position):
             continue
         yield
         old.seek(position, from_snapshot=False)
         new.seek(position, from_snapshot=False)
         if differences := timeline_differences(old, new):
-            end = f"; no step {length + 1}: {refused}" if refused else ""
-            new.comparison = _compare(old, position, join_differences(differences) + end, length)
+            end = f"; no step {new.length + 1}: {refusal}" if refusal else ""
+            step, message = position, join_differences(differences) + end
             break
-    else:
-        if refused:
-            new.comparison = _compare(old, length + 1, refused, length)
-    if new.comparison is None:
-        new.difference = old.difference
-    new.seek(length, from_snapshot=False)
-    return new
-
-
-def _compare(old: Timeline, step: int, message: str, num_steps: int) -> ReloadComparison:
+    if not message:
+        return None
     start = f"from step {step} on" if step else "from the beginning on"
-    return ReloadComparison(old, Difference(step, f"{start}: {message}"), num_steps)
+    return ReloadComparison(old, Difference(step, f"{start}: {message}"), new.length)
 
 
 def _looks_equal(old: Timeline, new: Timeline, position: int) -> bool:
@@ -395,16 +399,17 @@ def _scene_differences(before: Scene, after: Scene) -> list[str]:
     differences = []
     if before.reward != after.reward:
         names = dict.fromkeys((*after.terms, *before.terms))
-        pairs = {name: (after.terms.get(name, 0.0), before.terms.get(name, 0.0)) for name in names}
-        terms = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
-        for name, (new, old) in (terms or {"": (after.reward, before.reward)}).items():
+        terms = [(name, after.terms.get(name, 0.0), before.terms.get(name, 0.0)) for name in names]
+        changed_terms = [(name, new, old) for name, new, old in terms if new != old]
+        for name, new, old in changed_terms or [("", after.reward, before.reward)]:
             rule = f" ({name.replace('_', ' ')})" if name else ""
             differences.append(f"reward {format_reward(new)}, was {format_reward(old)}{rule}")
     if (before.outcome, before.ending) != (after.outcome, after.ending):
         new_end = f"over: {after.ending or after.outcome}" if after.outcome else "goes on"
-        old_end = before.ending or before.outcome or "went on"
-        verb = "ended before: " if before.outcome else ""
-        differences.append(f"{new_end}, {verb}{old_end}")
+        old_end = (
+            f"ended before: {before.ending or before.outcome}" if before.outcome else "went on"
+        )
+        differences.append(f"{new_end}, {old_end}")
     if before.mission != after.mission:
         differences.append(f"mission {after.mission or 'none'!r}, was {before.mission or 'none'!r}")
     return differences
@@ -413,6 +418,6 @@ def _scene_differences(before: Scene, after: Scene) -> list[str]:
 def join_differences(differences: Sequence[str]) -> str:
     """Return the first three sentences about differences in one line, and the number of the
     remaining ones."""
-    more = len(differences) - _MAX_DIFFERENCES
+    num_omitted = len(differences) - _MAX_DIFFERENCES
     text = "; ".join(differences[:_MAX_DIFFERENCES])
-    return text + (f"; and {more} more" if more > 0 else "")
+    return f"{text}; and {num_omitted} more" if num_omitted > 0 else text

@@ -31,9 +31,10 @@ def choose_sound(scene: Scene, stage_sound: str = "") -> str:
     if stage_sound:
         return stage_sound
     # a small cost of every step is no event
-    notable = [value for value in scene.terms.values() if abs(value) > 0.1]
-    total = sum(notable)
-    return "gain" if total > 0 else "loss" if total < 0 else "step"
+    total = sum(value for value in scene.terms.values() if abs(value) > 0.1)
+    if not total:
+        return "step"
+    return "gain" if total > 0 else "loss"
 
 
 def synthesize(name: str) -> np.ndarray[tuple[int], np.dtype[np.int16]]:
@@ -41,6 +42,6 @@ def synthesize(name: str) -> np.ndarray[tuple[int], np.dtype[np.int16]]:
     frequencies, seconds = TONES[name]
     time = np.arange(int(seconds * RATE)) / RATE
     # each tone fades in for 4 ms to avoid a click, and fades out
-    shape = np.minimum(time / 0.004, 1) * np.exp(-time * 4 / seconds)
-    parts = [np.sin(2 * np.pi * frequency * time) * shape for frequency in frequencies]
-    return (np.concatenate(parts) * VOLUME * 32_767).astype(np.int16)
+    envelope = np.minimum(time / 0.004, 1) * np.exp(-time * 4 / seconds)
+    tones = [np.sin(2 * np.pi * frequency * time) * envelope for frequency in frequencies]
+    return (np.concatenate(tones) * VOLUME * np.iinfo(np.int16).max).astype(np.int16)

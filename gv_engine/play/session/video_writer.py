@@ -43,10 +43,10 @@ class PictureWriter:
         raise NotImplementedError
 
     def close(self, count: int) -> None:
-        """Finish the file; `count` is the number of pictures that were added, as a check.
+        """Finish the file.
 
         Args:
-            count: number of pictures added.
+            count: number of pictures added, as a check.
 
         Raises:
             OSError: the file is incomplete.

@@ -51,7 +51,7 @@ else:
 PATIENCE = 2.0
 """Seconds after which a waiting player is told the reason."""
 _GRACE_SECONDS, _MAX_SECONDS = 3.0, 1e6  # time after the limit until the exit, and its maximum
-_LOOK_EVERY, _STOP_EVERY = 0.1, 0.005  # s between two checks: normally, and while stopping a rule
+_CHECK_SECONDS, _STOP_SECONDS = 0.1, 0.005  # between two checks: usually, and while stopping a rule
 _SAME_SIGINT = 1.0  # s in which two SIGINTs count as one, as a parent process may send its own
 
 
@@ -85,34 +85,34 @@ class Watchdog:
     def __init__(
         self, limit: float, overrun: Callable[[StuckRule], bool], ends: bool = False
     ) -> None:
-        """Watch for rules that run longer than `limit` seconds; `overrun` then decides whether to
-        stop the rule. With `ends` the process is ended if the rule cannot be stopped."""
         self._limit, self._overrun, self._ends = limit, overrun, ends
         self._patience = min(limit + _GRACE_SECONDS, _MAX_SECONDS)
         self._unanswered: float | None = None  # time of the first unhandled signal
         self._call: FrameType | None = None  # frame of the running rule
-        self._since, self._tries, self._is_asking = 0.0, 0, False
-        self._over = threading.Event()
+        self._call_start = 0.0
+        self._num_tries = 0  # times that `Stopped` was raised in the running rule
+        self._is_asking = False  # `overrun` runs
+        self._is_closed = threading.Event()
         self._thread = threading.Thread(target=self._monitor, name="gv-engine guard", daemon=True)
-        self._before: Any = None
+        self._previous_handler: Any = None
 
     def __enter__(self) -> Watchdog:
         if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(_ALARM, self._on_alarm)
+            self._previous_handler = signal.signal(_ALARM, self._on_alarm)
             self._thread.start()
             if self._ends:
-                _alarm_every(_LOOK_EVERY)
+                _alarm_every(_CHECK_SECONDS)
                 self._postpone_exit()
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._thread.ident is not None:
-            self._over.set()
+            self._is_closed.set()
             self._thread.join()
             if self._ends:
                 _alarm_every(0)
                 faulthandler.cancel_dump_traceback_later()
-            signal.signal(_ALARM, self._before)
+            signal.signal(_ALARM, self._previous_handler)
             self._forget_call()
 
     def _monitor(self) -> None:
@@ -120,18 +120,19 @@ class Watchdog:
         runs there. If the rule cannot be stopped and `ends` was set, end the process."""
         main = threading.main_thread().ident
         assert main is not None, "it runs"
-        while not self._over.wait(_STOP_EVERY if self._tries else _LOOK_EVERY):
+        while not self._is_closed.wait(_STOP_SECONDS if self._num_tries else _CHECK_SECONDS):
             if self._ends:
                 self._postpone_exit()
             # locals of the main thread must be released there, not in this thread
             if self._call is not None or _rule_frames(sys._current_frames()[main]):
                 _interrupt(main)
                 now = time.monotonic()
-                self._unanswered = since = self._unanswered or now
+                self._unanswered = self._unanswered or now
+                waited = now - self._unanswered
                 stack = _rule_frames(sys._current_frames()[main])
-                if self._ends and stack and now - since > self._patience:
-                    rule = self._stuck_rule(stack, now)
-                    _exit(f"{rule} ran for {now - since:.0f} s and was ended")
+                if self._ends and stack and waited > self._patience:
+                    rule = self._describe_rule(stack, now)
+                    _exit(f"{rule} ran for {waited:.0f} s and was ended")
             else:
                 self._unanswered = None
 
@@ -149,8 +150,10 @@ class Watchdog:
         call = stack[-1] if stack else None
         if call is None or call is not self._call or _is_debugged():
             self._forget_call()
-            self._call, self._since = call, now
-        elif now - self._since >= self._limit and (self._tries or self._should_stop(stack, now)):
+            self._call, self._call_start = call, now
+            return
+        is_over_limit = now - self._call_start >= self._limit
+        if is_over_limit and (self._num_tries or self._should_stop(stack, now)):
             self._stop(stack, now)
 
     def _should_stop(self, stack: list[FrameType], now: float) -> bool:
@@ -158,35 +161,36 @@ class Watchdog:
         has the rule's Python frames, and `now` is the time."""
         self._is_asking = True
         try:
-            return self._overrun(self._stuck_rule(stack, now))
+            return self._overrun(self._describe_rule(stack, now))
         finally:
             self._is_asking = False
 
-    def _stuck_rule(self, stack: list[FrameType], now: float) -> StuckRule:
+    def _describe_rule(self, stack: list[FrameType], now: float) -> StuckRule:
         """Return name, file and line, and running time at `now` of the rule whose Python frames are
         in `stack`."""
-        inner = list(dropwhile(lambda frame: not is_rule_frame(frame), stack))
-        place = format_place(inner[0].f_code.co_filename, inner[0].f_lineno)
-        custom = takewhile(lambda frame: not is_engine_frame(frame), inner)
-        *_, called = filter(is_rule_frame, custom)
-        return StuckRule(called.f_code.co_qualname, place, now - self._since)
+        frames = list(dropwhile(lambda frame: not is_rule_frame(frame), stack))
+        place = format_place(frames[0].f_code.co_filename, frames[0].f_lineno)
+        custom_frames = takewhile(lambda frame: not is_engine_frame(frame), frames)
+        *_, function_frame = filter(is_rule_frame, custom_frames)  # the one that the engine calls
+        return StuckRule(function_frame.f_code.co_qualname, place, now - self._call_start)
 
     def _stop(self, stack: list[FrameType], now: float) -> None:
         """Raise `Stopped` in the running rule, whose Python frames are in `stack`, but not inside a
         function of the engine; `now` is the time. If the rule has caught an earlier `Stopped`, also
         let its next line raise one."""
-        rule = self._stuck_rule(stack, now)
+        rule = self._describe_rule(stack, now)
         stopped = Stopped(f"{rule} ran for {rule.seconds:.0f} s and was stopped")
-        self._tries += 1
-        if self._tries > 1:  # the rule has caught the first one; its next line raises too
+        self._num_tries += 1
+        if self._num_tries > 1:  # the rule has caught the first one; its next line raises too
             for frame in filter(is_rule_frame, stack):
                 frame.f_trace = _make_raising_trace(stopped)
             sys.settrace(_ignore)
-        if not any(map(is_engine_frame, takewhile(lambda frame: not is_rule_frame(frame), stack))):
+        called_frames = takewhile(lambda frame: not is_rule_frame(frame), stack)
+        if not any(map(is_engine_frame, called_frames)):
             raise stopped
 
     def _forget_call(self) -> None:
-        self._call, self._tries = None, 0
+        self._call, self._num_tries = None, 0
         if sys.gettrace() is _ignore:
             sys.settrace(None)
 
@@ -195,19 +199,20 @@ def _rule_frames(frame: FrameType | None) -> list[FrameType]:
     """Return the Python frames of the rule that runs in `frame` or its callers, from the innermost
     to the rule's function; [] if no rule runs."""
     stack: list[FrameType] = []
-    last = 0
+    num_rule_frames = 0
     while frame is not None:
         stack.append(frame)
         if is_rule_frame(frame):
-            last = len(stack)
+            num_rule_frames = len(stack)
         frame = frame.f_back
-    return stack[:last]
+    return stack[:num_rule_frames]
 
 
 def _is_debugged() -> bool:
+    if sys.gettrace() not in (None, _ignore):
+        return True
     monitoring = getattr(sys, "monitoring", None)  # from Python 3.12 on
-    stepped = monitoring is not None and monitoring.get_tool(monitoring.DEBUGGER_ID) is not None
-    return stepped or sys.gettrace() not in (None, _ignore)
+    return monitoring is not None and monitoring.get_tool(monitoring.DEBUGGER_ID) is not None
 
 
 def _ignore(frame: FrameType, event: str, argument: Any) -> None:
@@ -273,19 +278,19 @@ def force_exit_after(seconds: float, message: str) -> Iterator[None]:
 def _handle_signals(reader: socket.socket, seconds: float, message: str) -> None:
     """Read the numbers of arriving signals from the socket `reader` until it closes, and end the
     process with `message` if the block does not end within `seconds` seconds of a signal."""
-    signal_number, first = 0, math.inf
+    last_signal, first_time = 0, math.inf
     while True:
         try:
-            number = reader.recv(1)
+            data = reader.recv(1)
         except TimeoutError:
-            _exit(message, 128 + signal_number)
-        if not number:
+            _exit(message, 128 + last_signal)
+        if not data:
             return
-        if number[0] in (signal.SIGINT, signal.SIGTERM):
+        if data[0] in (signal.SIGINT, signal.SIGTERM):
             now = time.monotonic()
-            if number[0] == signal.SIGINT and now - first > _SAME_SIGINT:
+            if data[0] == signal.SIGINT and now - first_time > _SAME_SIGINT:
                 _exit(message, 128 + signal.SIGINT)
-            signal_number, first = number[0], min(first, now)
+            last_signal, first_time = data[0], min(first_time, now)
             reader.settimeout(seconds)
 
 
