@@ -21,13 +21,7 @@ from typing import Any, NamedTuple
 from gv_engine.play.editor import pack, text_buffer
 from gv_engine.play.editor.map_model import MapCell, MapModel, Vocabulary, read_vocabulary
 from gv_engine.play.editor.rules import RuleList
-from gv_engine.play.editor.text_buffer import (
-    EditError,
-    KeyPath,
-    TextBuffer,
-    compose_yaml,
-    has_value,
-)
+from gv_engine.play.editor.text_buffer import EditError, KeyPath, TextBuffer
 from gv_engine.play.session.sprite_paths import find_broken_sprites, folders_beside
 from gv_engine.play.session.timeline import Watch
 from gv_engine.rules.errors import GVEngineError, ProblemPlace, ScenarioError
@@ -256,7 +250,7 @@ class EditorDocument:
         """Set the value at the key path `path` of the file to `value`; None removes the key."""
         if value is not None:
             self.edit(lambda text: text_buffer.put(text, path, value))
-        elif has_value(self.buffer.text, path):
+        elif text_buffer.has_value(self.buffer.text, path):
             self.edit(lambda text: text_buffer.remove(text, path))
 
     # ---- changes -------------------------------------------------------------------------
@@ -419,7 +413,7 @@ def check_domain(text: str, ref: ScenarioRef) -> None:
     Raises:
         EditError: the text is no YAML, or of another domain.
     """
-    compose_yaml(text)  # broken YAML must be fixed as text
+    text_buffer.compose_yaml(text)  # broken YAML must be fixed as text
     name = text_buffer.read_scalar(text, ("domain",)) or next(iter(DOMAINS))
     if name in DOMAINS and not DOMAINS[name].sketch:
         raise EditError(f"{ref} is of the domain {name}; levels of grids are edited here")

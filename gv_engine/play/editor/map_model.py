@@ -15,14 +15,7 @@ from numpy.typing import NDArray
 
 from components.core import FLOOR, NONE
 from gv_engine.play.editor import text_buffer
-from gv_engine.play.editor.text_buffer import (
-    EditError,
-    KeyPath,
-    has_value,
-    list_length,
-    put,
-    put_rows,
-)
+from gv_engine.play.editor.text_buffer import EditError, KeyPath, has_value, list_length
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import ABOVE, COLORS, OBJECT_TYPES, USUAL_COLORS, ObjectTypes
@@ -31,14 +24,8 @@ from gv_engine.scenario.readers.definitions import AgentSpecs, read_agents, read
 from gv_engine.scenario.readers.map import LEGEND, LEGEND_KEYS, Legend, Symbol, read_legend
 from gv_engine.scenario.readers.random_values import RandomValues
 from gv_engine.scenario.readers.resolver import NameResolver, TypeIds, list_referring_nodes
-from gv_engine.scenario.syntax.fields import (
-    MAX_SIDE,
-    ErrorCollector,
-    FieldError,
-    YamlNode,
-    items,
-    mapping,
-)
+from gv_engine.scenario.syntax import fields
+from gv_engine.scenario.syntax.fields import MAX_SIDE, ErrorCollector, FieldError, YamlNode
 
 CellThing = Mapping[str, Any]
 """Content of a cell as a legend entry without default values: {} is bare floor, {"object": "Key",
@@ -151,11 +138,13 @@ def read_vocabulary(document: Document) -> Vocabulary:
     usual = names.list_grid_types()
     objects, colors = usual, USUAL_COLORS
     with suppress(FieldError, ScenarioError):
-        space = mapping(entries["state_space"]) if "state_space" in entries else {}
+        space = fields.mapping(entries["state_space"]) if "state_space" in entries else {}
         if "objects" in space:
-            objects = tuple(names.resolve_object_type(node) for node in items(space["objects"]))
+            objects = tuple(
+                names.resolve_object_type(node) for node in fields.items(space["objects"])
+            )
         if "colors" in space:
-            color_names = [node.text for node in items(space["colors"])]
+            color_names = [node.text for node in fields.items(space["colors"])]
             colors = tuple(COLORS.index(name) for name in color_names if name in COLORS)
     vocab = Vocabulary(
         names.types,
@@ -166,7 +155,7 @@ def read_vocabulary(document: Document) -> Vocabulary:
         names=names,
         headings=_find_headings(document.root.written),
     )
-    legend_nodes: dict[str, YamlNode] = read("legend", mapping, {})
+    legend_nodes: dict[str, YamlNode] = read("legend", fields.mapping, {})
     # the scenario's own characters first
     things = {key: vocab.normalize_entry(node.written) for key, node in legend_nodes.items()}
     for character, symbol in LEGEND.items():
@@ -506,7 +495,7 @@ class MapModel:
     def _with_rows(self, text: str, rows: list[str]) -> str:
         if self.path[0] == "levels" and not has_value(text, self.path):
             raise EditError("This level is in a file of another format; edit it there")
-        return put_rows(text, self.path, rows)
+        return text_buffer.put_rows(text, self.path, rows)
 
     def _character_for(
         self, text: str, legend: dict[str, CellThing], rows: list[list[str]], thing: CellThing
@@ -527,8 +516,9 @@ class MapModel:
         legend[character] = thing
         entry = _shorten_entry({key: thing[key] for key in LEGEND_KEYS if key in thing})
         if not has_value(text, ("legend",)):
-            return put(text, ("legend",), {character: entry}, after=str(self.path[0])), character
-        return put(text, ("legend", character), entry), character
+            after = str(self.path[0])
+            return text_buffer.put(text, ("legend",), {character: entry}, after), character
+        return text_buffer.put(text, ("legend", character), entry), character
 
     def _with_allowed_names(self, text: str, things: Iterable[CellThing]) -> str:
         """Return `text` with the object types and colours of the legend entries `things` added to
@@ -604,7 +594,7 @@ class MapModel:
         for key in _GENERATOR_KEYS:
             if has_value(text, (key,)):
                 text = text_buffer.remove(text, (key,))
-        text = put_rows(text, ("map",), ["." * grid.shape[1]] * grid.shape[0])
+        text = text_buffer.put_rows(text, ("map",), ["." * grid.shape[1]] * grid.shape[0])
         facing_by_cell = {(y, x): facing for y, x, facing in agents}
         placements = []
         for y, x in np.ndindex(*grid.shape[:2]):

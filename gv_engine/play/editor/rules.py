@@ -9,15 +9,7 @@ from typing import Any, NamedTuple
 
 from gv_engine.play.editor import text_buffer
 from gv_engine.play.editor.map_model import Vocabulary
-from gv_engine.play.editor.text_buffer import (
-    EditError,
-    KeyPath,
-    has_value,
-    insert,
-    move,
-    put,
-    remove,
-)
+from gv_engine.play.editor.text_buffer import EditError, KeyPath, has_value
 from gv_engine.rules import system
 from gv_engine.rules.objects import is_engine_module
 from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, Phase, System, system_of
@@ -231,13 +223,13 @@ class RuleList:
         instead."""
         text, combination = self._with_inherited_key(part.key), self.combination(part)
         if part.is_list:
-            return insert(text, (part.key,), index, entry)
+            return text_buffer.insert(text, (part.key,), index, entry)
         if combination == _COMBINATIONS["reduce_any"] or (combination and joins_all):
-            return insert(text, (part.key, _NESTED), index, entry)
+            return text_buffer.insert(text, (part.key, _NESTED), index, entry)
         if part.key not in self._entries:
-            return put(text, (part.key,), entry)
+            return text_buffer.put(text, (part.key,), entry)
         combined = {"name": "reduce_any", _NESTED: [self._entries[part.key].written, entry]}
-        return put(text, (part.key,), combined)
+        return text_buffer.put(text, (part.key,), combined)
 
     def _example(self, parameter: system.Parameter) -> Any:
         """Return an example value for `parameter`, valid in this level."""
@@ -263,9 +255,9 @@ class RuleList:
         if not others and rule.part.key == "terminating_function":
             raise EditError("Something has to end it; add another end first")
         if rule.part.is_list or len(others) != 1:
-            return remove(text, rule.path)
+            return text_buffer.remove(text, rule.path)
         nested = self._nested_nodes(rule.part) or []
-        return put(text, (rule.part.key,), nested[int(others[0].path[-1])].written)
+        return text_buffer.put(text, (rule.part.key,), nested[int(others[0].path[-1])].written)
 
     def move_rule(self, rule: Rule, offset: int) -> str:
         """Return the file's text with `rule` moved by `offset` positions in its list of rules;
@@ -275,7 +267,7 @@ class RuleList:
         if not isinstance(index, int) or not 0 <= index + offset < count:
             return self._text
         text = self._with_inherited_key(rule.part.key)
-        return move(text, tuple(list_path), index, index + offset)
+        return text_buffer.move(text, tuple(list_path), index, index + offset)
 
     def set_argument(self, rule: Rule, key: str, value: Any) -> str:
         """Return the file's text with the argument `key` of `rule` set to `value`; None removes the
@@ -283,17 +275,17 @@ class RuleList:
         text = self._with_inherited_key(rule.part.key)
         path = (*rule.path, key)
         if value is None:
-            return remove(text, path) if has_value(text, path) else text
+            return text_buffer.remove(text, path) if has_value(text, path) else text
         if not rule.arguments and not has_value(text, (*rule.path, "name")):
-            return put(text, rule.path, {"name": rule.name, key: value})
-        return put(text, path, value)
+            return text_buffer.put(text, rule.path, {"name": rule.name, key: value})
+        return text_buffer.put(text, path, value)
 
     def _with_inherited_key(self, key: str) -> str:
         """Return the file's text; with a copy of the value of `key` if only the files that it
         extends have that key."""
         if has_value(self._text, (key,)) or key not in self._entries:
             return self._text
-        return put(self._text, (key,), self._entries[key].written)
+        return text_buffer.put(self._text, (key,), self._entries[key].written)
 
 
 def _rule_name(node: YamlNode) -> str:

@@ -17,18 +17,9 @@ from gv_engine.play.grid.motion import Cell, CellObject, Motion, lerp
 from gv_engine.play.grid.overlay import draw_policy_map, draw_watched_cells
 from gv_engine.play.session.sprite_paths import sprite_folders
 from gv_engine.play.ui.colors import DARK, Theme
+from gv_engine.play.ui.drawing import sprites
 from gv_engine.play.ui.drawing.recording import DrawFrame
-from gv_engine.play.ui.drawing.sprites import (
-    ANGLES,
-    LOOK_MASK,
-    CellCodes,
-    SpriteSheet,
-    TileCache,
-    TileCanvas,
-    clipped,
-    encode_looks,
-    pygame,
-)
+from gv_engine.play.ui.drawing.sprites import CellCodes, SpriteSheet, TileCache, TileCanvas, pygame
 from gv_engine.play.ui.drawing.stage import Camera, MapDrawing, Point, scroll_offset
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.objects import ObjectTypes
@@ -55,7 +46,7 @@ class GridContent(NamedTuple):
     @property
     def codes(self) -> CellCodes:
         """(H, W) appearances of the cells, see `encode_looks`."""
-        return encode_looks(self.grid, self.lit, self.beneath)
+        return sprites.encode_looks(self.grid, self.lit, self.beneath)
 
     @property
     def has_agent(self) -> bool:
@@ -151,7 +142,7 @@ class Minimap:
             shown: top, left, height and width of the visible part, in cells.
         """
         picture, scale = self._draw_cells(
-            encode_looks(grid, lit), room.inflate(-2 * EDGE, -2 * EDGE)
+            sprites.encode_looks(grid, lit), room.inflate(-2 * EDGE, -2 * EDGE)
         )
         frame = picture.get_rect().inflate(2 * EDGE, 2 * EDGE)
         setattr(frame, corner, getattr(room, corner))
@@ -233,7 +224,7 @@ class Board:
         if motion is not None and progress < 1:
             _hide_moving_objects(codes, motion)
         self._update_cells(codes, (max(0, top), max(0, left)), rect, cell)
-        with clipped(surface, self._clip):
+        with sprites.clipped(surface, self._clip):
             surface.blit(self._cells.surface, self.cell_rect(*self._origin).topleft)
             if motion is not None and progress < 1:
                 for obj, position, opacity in motion.objects(progress):
@@ -241,7 +232,7 @@ class Board:
                 self._draw_moving_agent(surface, content, motion, progress)
                 return
             y, x, facing = content.agent
-            self._draw_agent(surface, content.agent, ANGLES[facing], content.color)
+            self._draw_agent(surface, content.agent, sprites.ANGLES[facing], content.color)
             if content.has_agent:
                 self._sheet.draw_under_agent(surface, self.cell_rect(y, x), content.grid[y, x])
 
@@ -267,8 +258,8 @@ class Board:
         """Draw the agent on its way to its cell and facing, at `progress` from 0 to 1."""
         facing = content.agent[2]
         # at most half a turn
-        turn = (ANGLES[facing] - ANGLES[motion.agent[2]] + 180) % 360 - 180
-        angle = ANGLES[facing] - turn * (1 - progress) + motion.shake(progress)
+        turn = (sprites.ANGLES[facing] - sprites.ANGLES[motion.agent[2]] + 180) % 360 - 180
+        angle = sprites.ANGLES[facing] - turn * (1 - progress) + motion.shake(progress)
         y, x = lerp(motion.agent, content.agent, progress)
         self._draw_agent(surface, (y, x, facing), angle, content.color)
 
@@ -282,7 +273,7 @@ class Board:
             return
         rect = self.cell_rect(agent[0], agent[1])
         side = max(rect.w, MIN_AGENT_SIZE)
-        if angle == ANGLES[agent[2]]:
+        if angle == sprites.ANGLES[agent[2]]:
             sprite = self._sheet.agent(color, side, agent[2])
         else:
             sprite = pygame.transform.rotozoom(self._sheet.agent(color, side), angle, 1)
@@ -326,7 +317,7 @@ class Board:
 
 def _hide_moving_objects(codes: CellCodes, motion: Motion) -> None:
     """Put floor into the cells of `codes` at which the moving objects of `motion` will arrive."""
-    keep_ground = ~codes.dtype.type(LOOK_MASK)
+    keep_ground = ~codes.dtype.type(sprites.LOOK_MASK)
     for movement in motion.movements:
         if movement.opacity[1]:  # else the object is gone at the end
             codes[movement.goal] = FLOOR | codes[movement.goal] & keep_ground
@@ -370,7 +361,7 @@ class EditorMapView(MapDrawing):
         start = scroll_offset((height, width), room, self._update_center(cursor, room, cell), cell)
         grid, ground = sketch.cell_arrays()
         self._board.draw(surface, rect, start, cell, GridContent(grid, _NO_AGENT, beneath=ground))
-        with clipped(surface, rect):
+        with sprites.clipped(surface, rect):
             for y, x, facing in sketch.agents():
                 cell_rect = self._board.cell_rect(y, x)
                 surface.blit(self._sheet.get("agent", 0, cell_rect.w, facing), cell_rect)
@@ -392,7 +383,7 @@ class EditorMapView(MapDrawing):
         self, surface: pygame.Surface, rect: pygame.Rect, cells: Mapping[MapCell, str]
     ) -> None:
         """Outline cells of the map; `cells` gives the name of the theme colour for each cell."""
-        with clipped(surface, rect):
+        with sprites.clipped(surface, rect):
             for cell, color in cells.items():
                 cell_rect = self._board.cell_rect(*cell)
                 width = max(2, cell_rect.w // 16)

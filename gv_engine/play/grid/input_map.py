@@ -22,9 +22,8 @@ from gv_engine.scenario.plugin import KeyCommand
 # ---- steering ------------------------------------------------------------------------------------
 
 _SIDE_STEPS = {"TURN_LEFT": "MOVE_LEFT", "TURN_RIGHT": "MOVE_RIGHT"}
-# Direction of each move, relative to the agent's
-_MOVES = {name: direction for direction, name in enumerate(ACTIONS[: geometry.MOVE_RIGHT + 1])}
-_TURN_DIRECTIONS = {"TURN_LEFT": LEFT, "TURN_RIGHT": RIGHT}
+MOVE_DIRECTIONS = {name: way for way, name in enumerate(ACTIONS[: geometry.MOVE_RIGHT + 1])}
+TURN_DIRECTIONS = {"TURN_LEFT": LEFT, "TURN_RIGHT": RIGHT}
 _TURNS = {LEFT: ("TURN_LEFT",), RIGHT: ("TURN_RIGHT",), BACKWARD: ("TURN_RIGHT", "TURN_RIGHT")}
 _KEYS = {command.name: command.keys for command in DOMAIN.keys}
 _DIRECTIONS = {
@@ -84,12 +83,12 @@ class Steering:
             keys = tuple(key for key in _KEYS[keyed_action] if key not in used_keys)
             commands.append(KeyCommand(name, description, keys, repeats=True))
         self.commands = tuple(commands)
-        self.replaces = frozenset((*_MOVES, *_SIDE_STEPS))
+        self.replaces = frozenset((*MOVE_DIRECTIONS, *_SIDE_STEPS))
 
     def direction_of(self, action: str, facing: int) -> str:
         """Return the description of the steering command that begins with `action` for an agent
         that looks in the direction `facing`, such as "go up"; "" if there is none."""
-        relative_direction = (_MOVES | _TURN_DIRECTIONS).get(action)
+        relative_direction = (MOVE_DIRECTIONS | TURN_DIRECTIONS).get(action)
         if relative_direction is None:
             return ""
         direction = rotate(facing, relative_direction)
@@ -117,8 +116,9 @@ class Steering:
             return
         direction = _DIRECTIONS[name][0]
         facing = frame().agent[2] if self._is_relative else geometry.FORWARD
-        move = next(move for move in _MOVES if rotate(facing, _MOVES[move]) == direction)
-        turns = [turn for turn in _TURNS.get(_MOVES[move], ()) if turn in self._actions]
+        relative_direction = next(k for k in range(4) if rotate(facing, k) == direction)
+        move = ACTIONS[relative_direction]
+        turns = [turn for turn in _TURNS.get(relative_direction, ()) if turn in self._actions]
         if move in self._actions and (not turns or (not look_first and game.mask()[move])):
             yield move
             return
@@ -162,8 +162,8 @@ class Walk:
     ) -> None:
         self._goal, self._actions, self._puts = goal, actions, puts
         self._is_relative = is_relative
-        self._moves = {name: _MOVES[name] for name in _MOVES if name in actions}
-        self._turns = {name: _TURN_DIRECTIONS[name] for name in _TURN_DIRECTIONS if name in actions}
+        self._moves = {name: MOVE_DIRECTIONS[name] for name in MOVE_DIRECTIONS if name in actions}
+        self._turns = {name: TURN_DIRECTIONS[name] for name in TURN_DIRECTIONS if name in actions}
         self._expected: Pose | None = None  # pose after the last action; None if the walk ends
 
     def next_action(self, frame: Frame, mask: Mapping[str, bool]) -> str:

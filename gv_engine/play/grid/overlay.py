@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from gv_engine.play.grid.input_map import MOVE_DIRECTIONS, TURN_DIRECTIONS
 from gv_engine.play.ui.drawing.sprites import draw_text_line, font, pygame
 from gv_engine.rules.frame import PolicyMap
-from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, RIGHT, rotate, step_x, step_y
+from gv_engine.rules.geometry import rotate, step_x, step_y
 
 LOW_COLOR, HIGH_COLOR = (38, 60, 160), (255, 222, 60)
 """Colours of the lowest and the highest value: blue and yellow differ for everybody."""
@@ -17,13 +18,6 @@ VALUE_ALPHA = 130
 _WATCHED_ALPHA = 90
 _ARROW_COLOR, _ARROW_EDGE_COLOR = "#fffdf8", "#231f27"
 _MIN_TEXT_CELL = 36  # pixels; smaller cells have no numbers
-_MOVES = {
-    "MOVE_FORWARD": FORWARD,
-    "MOVE_BACKWARD": BACKWARD,
-    "MOVE_LEFT": LEFT,
-    "MOVE_RIGHT": RIGHT,
-}
-_TURNS = {"TURN_LEFT": LEFT, "TURN_RIGHT": RIGHT}
 _FACING_NAMES = ("up", "down", "left", "right")
 _DOT_RADIUS = 1 / 9
 """Radius, in cells, of the dot that stands for an action that neither moves nor turns."""
@@ -45,13 +39,13 @@ def arrow_points(action: str, facing: int) -> list[tuple[float, float]]:
     """Return the (x, y) points of the arrow for an action of an agent that faces in a direction, in
     cells from the middle of the cell, the tip last; [] for an action that neither moves nor turns.
     A turn is an arrow with a corner."""
-    if action in _MOVES:
-        direction = rotate(facing, _MOVES[action])
+    if action in MOVE_DIRECTIONS:
+        direction = rotate(facing, MOVE_DIRECTIONS[action])
         x, y = 0.3 * step_x(direction), 0.3 * step_y(direction)
         return [(-x, -y), (x, y)]
-    if action not in _TURNS:
+    if action not in TURN_DIRECTIONS:
         return []
-    side = rotate(facing, _TURNS[action])
+    side = rotate(facing, TURN_DIRECTIONS[action])
     corners = ((-0.15, -0.25), (-0.15, 0.1), (0.25, 0.1))  # (aside, ahead)
     return [
         (

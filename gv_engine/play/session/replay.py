@@ -39,11 +39,9 @@ from gv_engine.scenario.storage.files import check_digest, check_line, format_by
 
 # ---- row digest ----------------------------------------------------------------------------------
 
-# fields of a world that are no components, in the order in which they are hashed
-_WORLD_FIELDS = (
-    *("reward", "total", "steps", "error", "action", "free"),
-    *("terminated", "truncated", "member"),
-)
+# Fields of a world that are no components, in the order in which they are hashed
+_NUMBER_FIELDS = "reward", "total", "steps", "error", "action", "free"
+_FLAG_FIELDS = "terminated", "truncated", "member"
 _WAIT_IN_DIGESTS = 8  # number of `WAIT` in digests: its value when the first replays were saved
 
 
@@ -65,7 +63,7 @@ def row_digest(row: NDArray[Any], types: ObjectTypes) -> str:
 
     for name in RNG.names or ():
         update(name, row["rng"][name].view(np.int64))
-    for name in _WORLD_FIELDS:
+    for name in (*_NUMBER_FIELDS, *_FLAG_FIELDS):
         values = row[name][1:].squeeze() if row[name].ndim else row[name]  # by entity, from 1
         if name == "action":
             values = np.where(values == WAIT, _WAIT_IN_DIGESTS, values)

@@ -23,15 +23,7 @@ from gv_engine.scenario.syntax.fields import format_message, mapping
 _MAX_BYTES = 2**16  # of a sprite; SDL takes seconds for larger ones
 _MAX_NUMBER, _MAX_STROKE = 2000, 200  # in pixels of a 48 x 48 sprite; SDL takes GBs for more
 _MAX_SIDE = 10_000  # of the viewBox
-_TEXT_ATTRIBUTES = (
-    "id",
-    "display",
-    "fill",
-    "fill-rule",
-    "stroke",
-    "stop-color",
-    "preserveAspectRatio",
-)
+_NON_LENGTHS = ("id", "display", "fill", "fill-rule", "stroke", "stop-color", "preserveAspectRatio")
 """SVG attributes whose values contain no lengths or coordinates."""
 _STYLE_ATTRIBUTES = re.compile(
     "display|fill|fill-opacity|fill-rule|font-size|opacity|stop-color|stop-opacity|stroke"
@@ -196,7 +188,7 @@ def _check_lengths(attributes: Mapping[str, str], scale: float, side: float) -> 
     """Raise ValueError if an attribute has a length of too many pixels; `scale` and `side` are as
     for `_clean_element`."""
     units = {"": 1, "px": 1, "%": side / 100, "em": _MAX_SIDE, "ex": _MAX_SIDE}
-    for name in sorted(attributes.keys() - _TEXT_ATTRIBUTES):
+    for name in sorted(attributes.keys() - {*_NON_LENGTHS}):
         max_pixels = _MAX_STROKE if name == "stroke-width" else _MAX_NUMBER
         zoom = 1 if name == "transform" else scale  # a transform has angles, too
         for number, unit in _LENGTH.findall(attributes[name]):
