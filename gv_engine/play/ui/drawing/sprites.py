@@ -581,7 +581,7 @@ class TileCache:
 
     def _copy_tile(self, code: int) -> NDArray[Any]:
         copy_pixels = pygame.surfarray.array3d if self._is_rgb else pygame.surfarray.array2d
-        return copy_pixels(self._draw_tile(code)).swapaxes(0, 1)
+        return np.ascontiguousarray(copy_pixels(self._draw_tile(code)).swapaxes(0, 1))
 
     def _draw_tile(self, code: int) -> pygame.Surface:
         """Return the picture of a cell; `code` packs its appearance as `encode_looks` does."""
