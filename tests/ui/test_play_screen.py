@@ -162,7 +162,7 @@ def test_the_end_says_what_to_press(desk: Desk):
 def test_time_runs_and_waits(desk: Desk):
     screen = playing(desk, "dynamic-obstacles-5x5")
     desk.press("T")
-    desk.now = screen._controller._next_step
+    desk.now = screen._controller._next_step_time
     desk.wait(10)
     assert screen.game.length == 1
     desk.press("Escape")  # the menu is a pause
