@@ -35,7 +35,7 @@ from gv_engine.plugins.learning.cuda_graph import GraphedStep, record_graphs
 from gv_engine.plugins.learning.curriculum import RandomLevels
 from gv_engine.plugins.learning.network import ActorCritic
 from gv_engine.plugins.learning.optimizer import Adam
-from gv_engine.plugins.learning.partners import PartnerInput, make_partners
+from gv_engine.plugins.learning.partners import PartnerInput, find_partners_class
 from gv_engine.plugins.learning.ppo_loss import compute_ppo_loss
 from gv_engine.plugins.learning.reward_scaler import RewardScaler
 from gv_engine.plugins.learning.rollout_buffer import RolloutBuffer, TrainingBatch
@@ -151,7 +151,8 @@ class Learner:
         self.colors = ColorAugmentation(colors, self.cells, env.num_envs, self._rngs["colors"])
         self._max_steps = min(member.max_steps or math.inf for member in scenario.members)
         self._any_agent_succeeds = scenario.agent_group.ends == ANY
-        self.partners = make_partners(env, settings, self.spec, self._rngs["partners"], self.cells)
+        partners_class = find_partners_class(settings.partner)
+        self.partners = partners_class(env, settings, self.spec, self._rngs["partners"], self.cells)
         self._observed, self._info = env.reset(
             seed=derive_seeds(settings.seed, "worlds", env.num_worlds), out=self._buffer.first
         )
