@@ -241,7 +241,10 @@ class AlgebraEpisode(Episode):
         self.world.restore(snapshot)
 
     row = snapshot
-    load_row = restore
+
+    def load_row(self, row: WorldSnapshot) -> None:
+        """Set the episode to the state in `row`, a snapshot."""
+        self.restore(row)
 
     def state_digest(self) -> str:
         """Return a hash of the whole state as 16 hexadecimal digits, the same in every process."""

@@ -238,8 +238,7 @@ def train(
             f"{path} is there already: give another folder by `out`, or continue its run by "
             f"resume_training({str(path)!r})"
         ) from None
-    described = settings, config.levels, levels, config.stop_condition
-    run = Run.create(path, grid, *described)
+    run = Run.create(path, grid, settings, config.levels, levels, config.stop_condition)
     with removing_refused([run]):
         return _train_run(run, levels.scenario if levels else grid, device, callbacks, loggers)
 
@@ -315,9 +314,9 @@ def _to_config(config: Config | Mapping[str, Any] | str | Path | None) -> Config
     """Return the configuration that the argument `config` of `train` means."""
     if isinstance(config, Config):
         return config
-    return (
-        Config.read(config) if isinstance(config, str | Path) else Config.from_values(config or {})
-    )
+    if isinstance(config, str | Path):
+        return Config.read(config)
+    return Config.from_values(config or {})
 
 
 def _train_run(
