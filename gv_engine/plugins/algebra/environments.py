@@ -65,11 +65,11 @@ class Sampler:
     def letters(self, count: int, exclude: str = "") -> list[str]:
         """Sample `count` different letters that are not in `exclude`."""
         free = [letter for letter in _LETTERS if letter not in exclude]
-        return [free[place] for place in self.rng.permutation(len(free))[:count]]
+        return [free[index] for index in self.rng.permutation(len(free))[:count]]
 
     def shuffle(self, items: Sequence[_T]) -> list[_T]:
         """Return the items in random order."""
-        return [items[place] for place in self.rng.permutation(len(items))]
+        return [items[index] for index in self.rng.permutation(len(items))]
 
     def number(self) -> str:
         """Sample a number from 1 to 12, as text."""
@@ -126,37 +126,39 @@ def sample_like_terms(
     Returns:
         The text, and its complexity.
     """
-    count = 1 if terms == 2 else max(2, int(terms * scaling))
-    noisy = sampler.chance(noise)
-    letters = sampler.letters(count)
-    shared = sampler.chance(0.5)
-    if shared and count > 1 and not noisy:
+    num_groups = 1 if terms == 2 else max(2, int(terms * scaling))
+    has_noise = sampler.chance(noise)
+    letters = sampler.letters(num_groups)
+    # two groups, or a group and an unlike term, have one letter with different exponents
+    shares_letter = sampler.chance(0.5)
+    unlike_terms = []
+    if shares_letter and num_groups > 1 and not has_noise:
         groups = [letters[0], letters[0] + sampler.power()]
         groups += [letter + sampler.power(powers) for letter in letters[2:]]
-        extra = []
     else:
         groups = [letter + sampler.power(powers) for letter in letters]
-        own = groups[0].removeprefix(letters[0])
-        extra = [letters[0] + sampler.power(exclude=own)] if shared else []
-    chosen = [groups[place % count] for place in range(terms)] + extra
-    if noisy:
-        many = min(5, max(1, terms // 3)) if noise_terms is None else noise_terms
-        free = sampler.letters(many, exclude="".join(letters))
-        others = [letter + sampler.power(powers) for letter in free]
-        front = sampler.smaller_part(many)
-        chosen = others[:front] + chosen + others[front:]
+        if shares_letter:
+            power = groups[0].removeprefix(letters[0])
+            unlike_terms = [letters[0] + sampler.power(exclude=power)]
+    variables = [groups[index % num_groups] for index in range(terms)] + unlike_terms
+    if has_noise:
+        num_unlike = min(5, max(1, terms // 3)) if noise_terms is None else noise_terms
+        free_letters = sampler.letters(num_unlike, exclude="".join(letters))
+        unlike = [letter + sampler.power(powers) for letter in free_letters]
+        num_before = sampler.smaller_part(num_unlike)
+        variables = unlike[:num_before] + variables + unlike[num_before:]
     if sampler.chance(shuffle):
-        chosen = sampler.shuffle(chosen)
-    written = []
-    for place, term in enumerate(chosen):
-        bare = optional_variables and place > 0 and sampler.chance(0.2)
-        written.append(sampler.number() if bare else sampler.coefficient() + term)
+        variables = sampler.shuffle(variables)
+    texts = []
+    for index, variable in enumerate(variables):
+        is_number = optional_variables and index > 0 and sampler.chance(0.2)
+        texts.append(sampler.number() if is_number else sampler.coefficient() + variable)
     if sampler.chance(0.66):
-        half = len(written) // 2
-        first, last = sampler.integer(0, half - 1), sampler.integer(half, len(written) - 1)
-        written[first] = "(" + written[first]
-        written[last] += ")"
-    return f" {sign} ".join(written), terms + noisy
+        half = len(texts) // 2
+        first, last = sampler.integer(0, half - 1), sampler.integer(half, len(texts) - 1)
+        texts[first] = "(" + texts[first]
+        texts[last] += ")"
+    return f" {sign} ".join(texts), terms + has_noise
 
 
 def sample_binomials(
@@ -551,18 +553,19 @@ class PolyHaystackLikeTerms(PolySimplify):
         """Return a win if the move acted on a term that has a like term; without moves left, a loss
         that is larger the farther away the nearest such term is; else None."""
         before, after = env_state.agent.history[-2:]
-        touched = after.action[1]
-        places = _term_keys(to_library(parse(before.raw)).root)
-        keys = [key for _, key in places]
-        like = [place for place, key in places if key is not None and keys.count(key) > 1]
-        if touched in like:
+        _, node = after.action
+        terms = _term_keys(to_library(parse(before.raw)).root)
+        keys = [key for _, key in terms]
+        like_terms = [index for index, key in terms if key is not None and keys.count(key) > 1]
+        if node in like_terms:
             return termination(features, self.get_win_signal(env_state))
         if env_state.agent.moves_remaining > 0:
             return None
-        away = 1.0
-        if like:
-            away = min(abs(touched - place) for place in like) / max(place for place, _ in places)
-        return termination(features, self.rewards.lose - away)
+        distance = 1.0  # of the nearest like term, as a fraction of the expression
+        if like_terms:
+            last_index = max(index for index, _ in terms)
+            distance = min(abs(node - index) for index in like_terms) / last_index
+        return termination(features, self.rewards.lose - distance)
 
     def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
         """Sample a sum with two like terms among unlike ones; return its text and complexity."""
@@ -576,12 +579,12 @@ def _term_keys(expression: lib.MathExpression) -> list[tuple[int, Any]]:
     """Return (node index, key) of every term of an expression; like terms have equal keys. The key
     is None if mathy_core cannot read the term."""
     BaseRule().find_nodes(expression)  # numbers the nodes
-    places = []
+    keys: list[tuple[int, Any]] = []
     for node in util.get_terms(expression):
         term = util.get_term_ex(node)
         assert node.r_index is not None
-        places.append((node.r_index, None if term is None else (term.variable, term.exponent)))
-    return places
+        keys.append((node.r_index, None if term is None else (term.variable, term.exponent)))
+    return keys
 
 
 ENVIRONMENTS: dict[str, type[SampledMathyEnv]] = {

@@ -6,7 +6,6 @@ The bits of the seven core rules are stored in every node (see
 
 from __future__ import annotations
 
-import functools
 import traceback
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -134,9 +133,13 @@ def to_library(node: Node, depth: int | None = None) -> LibraryTree:
     return LibraryTree(convert(node, -1 if depth is None else depth), nodes, sources)
 
 
-@functools.cache
+_DEFAULT_ATTRIBUTES: dict[NodeKind, dict[str, Any]] = {}
+
+
 def _default_attributes(kind: NodeKind) -> dict[str, Any]:
-    return vars(kind())
+    if kind not in _DEFAULT_ATTRIBUTES:
+        _DEFAULT_ATTRIBUTES[kind] = vars(kind())
+    return _DEFAULT_ATTRIBUTES[kind]
 
 
 # ---- rewrite templates ---------------------------------------------------------------------------

@@ -57,9 +57,9 @@ from gv_engine.plugins.learning.training import (
     Logger,
     RunResult,
     Training,
-    TrainingSlices,
     check_partner_code,
     prepare_settings,
+    train_slice,
 )
 from gv_engine.rules.errors import UnknownOptionError
 from gv_engine.rules.turns import AgentGroup
@@ -260,12 +260,12 @@ def train_on_ray(plan: TrainingPlan, runs: Sequence[Run], address: str) -> int:
     runs_by_path = {run.path: run for run in runs}
     queue = deque((run.path, run.read_files()) for run in runs)
     last_results: dict[Path, RunResult] = {}
-    slices = TrainingSlices(plan.scenario, plan.levels, stop_condition, _SLICE_SECONDS)
+    train = partial(train_slice, plan.scenario, plan.levels, stop_condition, _SLICE_SECONDS)
     jobs = (queue.popleft() if queue else None for _ in count())  # None: no job at the moment
     code = num_done = 0
     try:
         with cli.progress("steps", stop_condition.steps * len(runs)) as advance:
-            for result in run_parts(slices.train, jobs, address, cores, False):
+            for result in run_parts(train, jobs, address, cores, in_order=False):
                 path, metrics, _, files = result
                 with cli.delaying_signals():
                     write_run_files(path, files)
