@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,12 @@ _HAS_NUMBER = 0.8
 _T = TypeVar("_T")
 
 
+class Chance(NamedTuple):
+    """Argument of a sampling function that is True with this probability."""
+
+    probability: float
+
+
 class Sampler:
     """Sampler of letters, numbers and terms for problems.
 
@@ -55,9 +61,11 @@ class Sampler:
         """Sample a float between two bounds."""
         return float(self.rng.uniform(low, high))
 
-    def within(self, value: Any) -> Any:
-        """Return `value`, or, if it is a pair of bounds, a random number between them: an int if
-        the bounds are ints."""
+    def argument(self, value: Any) -> Any:
+        """Return a random bool for a `Chance`, a random number for a pair of bounds (an int if the
+        bounds are ints), and any other value itself."""
+        if isinstance(value, Chance):
+            return self.chance(value.probability)
         if not isinstance(value, tuple):
             return value
         return self.integer(*value) if isinstance(value[0], int) else self.uniform(*value)
@@ -285,7 +293,8 @@ def sample_scattered_pair(sampler: Sampler, terms: int, *, exponents: float) -> 
 EASY, NORMAL, HARD = MathyEnvDifficulty
 
 ArgumentRanges = Mapping[str, Sequence[Any]]
-"""Arguments of a sampling function: for each difficulty a value, or bounds to sample it from."""
+"""Arguments of a sampling function, in the order of their samples: for each difficulty a value,
+bounds to sample it from, or a `Chance`."""
 
 
 class SampledMathyEnv(MathyEnv):
@@ -318,7 +327,7 @@ class SampledMathyEnv(MathyEnv):
         """Return the arguments of a sampling function for a difficulty, each a value in
         `argument_ranges` or sampled between its bounds."""
         column = list(MathyEnvDifficulty).index(difficulty)
-        return {name: sampler.within(row[column]) for name, row in self.argument_ranges.items()}
+        return {name: sampler.argument(row[column]) for name, row in self.argument_ranges.items()}
 
     def transition_fn(
         self, env_state: MathyEnvState, expression: lib.MathExpression, features: MathyObservation
@@ -416,6 +425,11 @@ class PolyCombineInPlace(PolySimplify):
     """Find the two adjacent like terms in a long sum, and combine them."""
 
     namespace = "mathy.polynomials.combine.in.place"
+    argument_ranges: ClassVar[ArgumentRanges] = {
+        "terms": ((6, 12), (9, 16), (16, 22)),
+        "powers": (Chance(0.2), Chance(0.4), Chance(0.6)),
+        "parentheses": (Chance(0.65), Chance(0.15), Chance(0.05)),
+    }
 
     def max_moves_fn(self, problem: MathyEnvProblem, config: MathyEnvProblemArgs) -> int:
         """Return 2: one move to factor out, and one to add."""
@@ -424,18 +438,7 @@ class PolyCombineInPlace(PolySimplify):
     def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
         """Sample a sum with two adjacent like terms among unlike ones; return its text and
         complexity."""
-        terms, powers, parentheses = {
-            EASY: ((6, 12), 0.2, 0.65),
-            NORMAL: ((9, 16), 0.4, 0.15),
-            HARD: ((16, 22), 0.6, 0.05),
-        }[difficulty]
-        text = sample_adjacent_pair(
-            sampler,
-            sampler.integer(*terms),
-            powers=sampler.chance(powers),
-            parentheses=sampler.chance(parentheses),
-        )
-        return text, 2
+        return sample_adjacent_pair(sampler, **self.sample_arguments(sampler, difficulty)), 2
 
 
 class BinomialDistribute(PolySimplify):
@@ -460,6 +463,11 @@ class PolyCommuteLikeTerms(PolySimplify):
     """Move terms until a common factor of two like terms can be taken out."""
 
     namespace = "mathy.polynomials.commute.like.terms"
+    argument_ranges: ClassVar[ArgumentRanges] = {
+        "blockers": ((1, 2), (2, 3), (5, 9)),
+        "terms": ((4, 10), (8, 12), (6, 12)),
+        "powers": (Chance(0.2), Chance(0.4), Chance(0.6)),
+    }
 
     _factor_out = lib_rules.DistributiveFactorOutRule()
 
@@ -474,16 +482,8 @@ class PolyCommuteLikeTerms(PolySimplify):
     def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
         """Sample a sum with two like terms, and unlike terms between and around them; return its
         text and complexity."""
-        blockers, terms, powers = {
-            EASY: ((1, 2), (4, 10), 0.2),
-            NORMAL: ((2, 3), (8, 12), 0.4),
-            HARD: ((5, 9), (6, 12), 0.6),
-        }[difficulty]
-        between = sampler.integer(*blockers)
-        text = sample_separated_pair(
-            sampler, sampler.integer(*terms), between, powers=sampler.chance(powers)
-        )
-        return text, between + 1
+        arguments = self.sample_arguments(sampler, difficulty)
+        return sample_separated_pair(sampler, **arguments), arguments["blockers"] + 1
 
 
 class PolyGroupLikeTerms(PolySimplify):
@@ -523,6 +523,10 @@ class PolyHaystackLikeTerms(PolySimplify):
     """Apply any rule to a term that has a like term elsewhere."""
 
     namespace = "mathy.polynomials.haystack.like.terms"
+    argument_ranges: ClassVar[ArgumentRanges] = {
+        "terms": ((3, 8), (4, 7), (5, 12)),
+        "exponents": (0.3, 0.5, 0.4),
+    }
 
     def __init__(self, *args: Any, preferred_term_commute: bool = True, **kwargs: Any) -> None:
         super().__init__(*args, preferred_term_commute=preferred_term_commute, **kwargs)
@@ -569,10 +573,7 @@ class PolyHaystackLikeTerms(PolySimplify):
 
     def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
         """Sample a sum with two like terms among unlike ones; return its text and complexity."""
-        terms, exponents = {EASY: ((3, 8), 0.3), NORMAL: ((4, 7), 0.5), HARD: ((5, 12), 0.4)}[
-            difficulty
-        ]
-        return sample_scattered_pair(sampler, sampler.integer(*terms), exponents=exponents), 2
+        return sample_scattered_pair(sampler, **self.sample_arguments(sampler, difficulty)), 2
 
 
 def _term_keys(expression: lib.MathExpression) -> list[tuple[int, Any]]:
