@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 from benchmarks.arena import Worker
 from benchmarks.peers import PeerError
 from benchmarks.roster import ROSTER, Entry
-from gv_engine.plugins.minigrid.ids import list_babyai_grids
-from gv_engine.scenario.library import list_minigrid_grids
+from gv_engine.plugins.minigrid.ids import list_babyai_grids, list_minigrid_grids
 
 OURS, MINIGRID = "ours", "minigrid"
 CONTESTANTS: dict[str, tuple[Entry, dict[str, Any]]] = {

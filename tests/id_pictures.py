@@ -23,8 +23,7 @@ from gv_engine.play.session.session import Session
 from gv_engine.play.ui.colors import LIGHT
 from gv_engine.play.ui.drawing.sprites import LineFont, cached_font
 from gv_engine.play.ui.drawing.stage import make_stage
-from gv_engine.plugins.minigrid.ids import list_babyai_grids
-from gv_engine.scenario.library import list_minigrid_grids
+from gv_engine.plugins.minigrid.ids import list_babyai_grids, list_minigrid_grids
 from tests import ROOT
 from tests.screens import SCENES, Window, draw
 

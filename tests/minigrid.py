@@ -21,10 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine import AGENT, Scenario
-from gv_engine.plugins.minigrid.ids import list_babyai_grids
+from gv_engine.plugins.minigrid.ids import list_babyai_grids, list_minigrid_grids
 from gv_engine.plugins.minigrid.observations import encode_minigrid
 from gv_engine.rules.component import NOTHING
-from gv_engine.scenario.library import list_minigrid_grids
 from gv_engine.scenario.missions.missions import has_step_limit
 from gv_engine.world.rng import generator_from_row
 from tests.boards import look_of

@@ -24,8 +24,8 @@ from typing import Any
 
 from benchmarks.peers import python_for
 from benchmarks.roster import ROSTER
-from gv_engine.plugins.minigrid.ids import list_babyai_grids
-from gv_engine.scenario.library import RefsByName, list_minigrid_grids
+from gv_engine.plugins.minigrid.ids import list_babyai_grids, list_minigrid_grids
+from gv_engine.scenario.library import RefsByName
 from tests import ROOT
 from tests.minigrid import Different, Recorded, replay
 

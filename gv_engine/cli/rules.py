@@ -12,6 +12,7 @@ import argparse
 import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gv_engine.cli import options as cli
@@ -112,7 +113,7 @@ def format_reference_page(all_chapters: list[Chapter]) -> Iterator[str]:
             entries = []
             for topic in group:
                 entry = _make_entry(topic)
-                if topic.parts and file.startswith(("systems/", "components/")):
+                if topic.parts and {"systems", "components"} & {*Path(file).parts}:
                     entry = entry._replace(name=_format_signature(topic), parts=())
                     for part, values, _ in topic.parts:
                         names_by_values.setdefault(values, {})[f"`{part}`"] = None

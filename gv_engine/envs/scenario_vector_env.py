@@ -108,11 +108,10 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         is one, otherwise into a new array if the environment makes copies."""
         copied = {}
         for name, array in results.items():
+            copied[name] = array.copy() if self._copy and name not in outputs else array
             if name in outputs:
-                np.copyto(outputs[name], array)
                 copied[name] = outputs[name]
-            else:
-                copied[name] = array.copy() if self._copy else array
+                np.copyto(outputs[name], array)
         return copied
 
     def _check_reset_arguments(
@@ -197,7 +196,7 @@ def add_presence_masks(
     """
     masked = {}
     for name, value in info.items():
-        is_nested = is_deep and isinstance(value, dict)
-        masked[name] = add_presence_masks(value, mask) if is_nested else value
+        nested = is_deep and isinstance(value, dict)
+        masked[name] = add_presence_masks(value, mask) if nested else value
         masked[f"_{name}"] = mask
     return masked

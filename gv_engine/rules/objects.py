@@ -50,6 +50,12 @@ def is_engine_module(name: str) -> bool:
     return name.partition(".")[0] in _OWN and not is_rule_module(name)
 
 
+def is_rule_package(name: str) -> bool:
+    """Return True for the name of a module of rules or components that come with the engine or a
+    plugin."""
+    return is_engine_module(name) and not {"systems", "components"}.isdisjoint(name.split("."))
+
+
 def package_of(name: str) -> str:
     """Return the package name in the module name of a rule file (there is one package per folder);
     "" for any other module."""

@@ -253,8 +253,6 @@ PUZZLES = SCENARIOS / "puzzles"
 """Folder of the packs of puzzles."""
 COURSE = ("tutorial", "puzzles-easy", "puzzles-normal", "puzzles-hard", "medley-7x7")
 """Scenarios in the order in which a new player meets them, from first steps to random levels."""
-MINIGRID = SCENARIOS / "minigrid"
-"""Folder of MiniGrid's levels."""
 _SUFFIXES = (".yaml", ".yml")
 FOLDER_FILE = "scenario.yaml"
 """File of a scenario that is a folder."""
@@ -275,9 +273,6 @@ _OTHER_FILES = {
 _SIZE = re.compile(r"\d+x\d+|easy|normal|hard")
 _VERSIONED_ID = re.compile(r".+-v\d+")
 """Pattern of environment ids with a version, such as those of MiniGrid."""
-ID_VERSIONS: Mapping[str, int] = {}
-"""Version of the Gymnasium id of each built-in scenario whose id is no longer at v0, by name;
-docs/versions.md says when to raise it."""
 
 
 class ScenarioRef(NamedTuple):
@@ -317,7 +312,7 @@ def list_built_in_grids() -> RefsByName:
     """
     packs = sorted(_list_folder(PUZZLES).items(), key=lambda pack: COURSE.index(pack[0]))
     own = _list_folder(SCENARIOS) | _list_folder(GALLERY) | dict(packs)
-    return MappingProxyType(own | list_minigrid_grids() | list_plugin_grids())
+    return MappingProxyType(own | list_plugin_grids())
 
 
 @cache
@@ -330,13 +325,6 @@ def _list_folder(folder: Path) -> dict[str, ScenarioRef]:
     files = {path.stem: path for path in folder.glob("*.yaml")}
     folders = {path.parent.name: path for path in folder.glob(f"*/{FOLDER_FILE}")}
     return list_scenarios(files | folders)
-
-
-@cache
-def list_minigrid_grids() -> RefsByName:
-    """Return the built-in copies of MiniGrid's levels, by the environment id that MiniGrid gives
-    them."""
-    return _list_folder_variants("MiniGrid", MINIGRID)
 
 
 @cache
@@ -401,7 +389,7 @@ def gym_id(name: str) -> str:
     parts = name.split("-")
     sizes = [part for part in parts if _SIZE.fullmatch(part)]
     words = "".join(part[:1].upper() + part[1:] for part in parts if part not in sizes)
-    return "-".join(["GV", words, *sizes, f"v{ID_VERSIONS.get(name, 0)}"])
+    return "-".join(["GV", words, *sizes, "v0"])
 
 
 def find_other_file(path: Path) -> str:

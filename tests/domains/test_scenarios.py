@@ -18,7 +18,7 @@ from gv_engine.play.validation.lint import find_mistakes
 from gv_engine.rules.component import AGENT
 from gv_engine.rules.frame import Frame
 from gv_engine.scenario.documents.loading import load_scenario
-from gv_engine.scenario.library import gym_id, list_minigrid_grids
+from gv_engine.scenario.library import gym_id, list_plugin_grids
 from gv_engine.scenario.plugin import list_built_in_names
 from gv_engine.world.columns import RowWorld
 from gv_engine.world.simulation import Simulation
@@ -58,7 +58,7 @@ def check_names(scenario: Any) -> None:
 def check_success(scenario: Any) -> None:
     """It says what a success is, unless it has no aim; MiniGrid's by a function of its own."""
     assert scenario.tells_success is (scenario.name not in AIMLESS)
-    if scenario.name in list_minigrid_grids():
+    if scenario.name in list_plugin_grids():
         assert scenario.success or scenario.name in AIMLESS
 
 

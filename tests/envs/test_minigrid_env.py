@@ -24,12 +24,13 @@ from gv_engine.envs.observations import make_encoder
 from gv_engine.play.session.inspection import Inspection
 from gv_engine.plugins.minigrid import env as minigrid
 from gv_engine.plugins.minigrid.env import _view_area
+from gv_engine.plugins.minigrid.ids import list_minigrid_grids
 from gv_engine.plugins.minigrid.instructions import make_instructions
 from gv_engine.plugins.minigrid.names import REPLACEMENTS
 from gv_engine.plugins.minigrid.objects import GridObject
 from gv_engine.plugins.minigrid.observations import paint_images
 from gv_engine.rules.errors import MissingExtraError, ScenarioError
-from gv_engine.scenario.library import gym_id, list_minigrid_grids
+from gv_engine.scenario.library import gym_id
 from gv_engine.world.rng import generator_from_row
 from tests import DATA
 from tests.boards import RULES, scenario

@@ -26,9 +26,8 @@ from gv_engine import Scenario
 from gv_engine.cli import create_parser, main
 from gv_engine.envs.backends import backend
 from gv_engine.play.ui.input.bindings import Bindings
-from gv_engine.plugins.minigrid.ids import list_babyai_grids
+from gv_engine.plugins.minigrid.ids import list_babyai_grids, list_minigrid_grids
 from gv_engine.rules.world import World
-from gv_engine.scenario.library import list_minigrid_grids
 from tests import ROOT
 
 pytestmark = pytest.mark.slow

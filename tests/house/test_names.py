@@ -11,7 +11,14 @@ import gv_engine
 from gv_engine.scenario.plugin import DomainPlugin
 
 ENGINE = Path(gv_engine.__file__).parent
-NAMED_ELSEWHERE = ("plugins/gridverse", "plugins/algebra/mathy_envs", "cli/starter")
+NAMED_ELSEWHERE = (
+    "plugins/gridverse",
+    "plugins/algebra/mathy_envs",
+    "plugins/algebra/systems",
+    "plugins/algebra/components",
+    "plugins/minigrid/systems",
+    "cli/starter",
+)
 ROLES = {*vars(DomainPlugin), "DOMAIN", "PLUGIN", "FORMAT", "add_options", "run", "main"}
 """What every domain, plugin or command has under the same name."""
 

@@ -8,6 +8,7 @@ import yaml
 from gv_engine import Scenario
 from gv_engine.cli import main
 from gv_engine.cli.rules import format_reference_page
+from gv_engine.rules.objects import is_rule_package
 from gv_engine.rules.system import REGISTRIES, RESET, REWARD, TERMINATING, TRANSITION, VISIBILITY
 from gv_engine.scenario.reference_docs import Topic, list_chapters
 from tests.scenario.reading import RULES
@@ -34,7 +35,7 @@ def test_every_rule_is_listed():
     phases = (RESET, TRANSITION, REWARD, TERMINATING, VISIBILITY)
     systems = [(name, REGISTRIES[phase][name]) for phase in phases for name in REGISTRIES[phase]]
     known = [name for name, _ in systems if ":" not in name]
-    built_in = [name for name, rule in systems if rule.function.__module__.startswith("systems.")]
+    built_in = [name for name, rule in systems if is_rule_package(rule.function.__module__)]
     assert sorted(listed) == sorted(
         name for name in built_in if name not in ("from_map", "note_starts")
     )

@@ -85,7 +85,11 @@ def file(tmp_path):
         ("[MOVE_FORWARD,", "[TURN_LEFT,", "12: action_space[1]: TURN_LEFT stands here a second"),
         # functions
         ("- move_agent", "- move_agnet", "14: transition_functions[0]: no transition function "),
-        ("- move_agent", "- systems.algebra:apply_rule", ") is for algebra (allowed: move_agent"),
+        (
+            "- move_agent",
+            "- gv_engine.plugins.algebra.systems:apply_rule",
+            ") is for algebra (allowed: move_agent",
+        ),
         (
             "  - move_agent",
             "  - living_reward",

@@ -213,7 +213,7 @@ def test_the_start_screen_runs_nothing_until_a_card_is_opened(
     place.file.write_text(place.file.read_text() + "description: Beware.\n")
     desk = Desk()
     card = cards(place, desk, monkeypatch)["level"]
-    assert (card.text, card.wrong) == ("Beware. Its own Python runs when you open it.", "")
+    assert (card.text, card.error) == ("Beware. Its own Python runs when you open it.", "")
     assert not place.ran
     card.open(desk.app)
     assert isinstance(desk.app.top, PlayScreen)

@@ -9,9 +9,7 @@ import pytest
 from components.items import CLOSED
 from gv_engine import AGENT, Scenario
 from gv_engine.plugins.minigrid.ids import list_babyai_grids
-from gv_engine.rules.component import NOTHING
-from gv_engine.rules.errors import ScenarioError
-from systems.minigrid.grammar import (
+from gv_engine.plugins.minigrid.systems.grammar import (
     BEHIND,
     CLAUSE_LENGTH,
     FIELDS,
@@ -27,7 +25,9 @@ from systems.minigrid.grammar import (
     parse_instruction,
     render_instruction,
 )
-from systems.minigrid.instructions import FAILED, SUCCEEDED
+from gv_engine.plugins.minigrid.systems.instructions import FAILED, SUCCEEDED
+from gv_engine.rules.component import NOTHING
+from gv_engine.rules.errors import ScenarioError
 from tests import DATA, minigrid
 from tests.scenario.reading import begin
 

@@ -10,9 +10,9 @@ import pytest
 from gv_engine import AGENT, GridEnv, GridVectorEnv, Scenario
 from gv_engine.play.validation.differential import run_differential_test
 from gv_engine.play.validation.lint import find_placed_mistakes
+from gv_engine.plugins.minigrid.systems.grammar import PICK_UP_OBJECT
 from gv_engine.rules.geometry import ACTUATE, MOVE_FORWARD, PICK_N_DROP, TURN_LEFT, TURN_RIGHT
 from gv_engine.scenario.missions.missions import Missions
-from systems.minigrid.grammar import PICK_UP_OBJECT
 from tests.scenario.reading import assert_refused, begin
 
 BALL = "components.minigrid:Ball"

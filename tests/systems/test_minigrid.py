@@ -8,10 +8,10 @@ import pytest
 from components.minigrid import BALL
 from gv_engine import GridEnv, Scenario
 from gv_engine.plugins.minigrid.env import MiniGridEnv
+from gv_engine.plugins.minigrid.systems.obstacles import in_spawn_order
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.rules.objects import object_type
 from gv_engine.world.simulation import Simulation
-from systems.minigrid.obstacles import in_spawn_order
 from tests import DATA, minigrid
 from tests.comparing import STEPS_ON
 

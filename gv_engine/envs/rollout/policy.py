@@ -264,11 +264,11 @@ class CallablePolicy:
 class BotPolicy:
     """Policy that plays with the bot that a scenario's missions name; it uses no random numbers.
 
-    The scenario's class `Mission` names the bot's module, as `bot = "systems.minigrid.bot"`. The
-    module has a class `Bot`, which is created with the number of worlds, the scenario, and a
-    function that compiles functions, or returns them as they are; it raises a ValueError if it
-    cannot play the scenario. The bot's `begin(worlds)` starts episodes, and its `act(observation)`
-    returns an action for each world.
+    The attribute `bot` of the scenario's class `Mission` names the bot's module. The module has a
+    class `Bot`, which is created with the number of worlds, the scenario, and a function that
+    compiles functions, or returns them as they are; it raises a ValueError if it cannot play the
+    scenario. The bot's `begin(worlds)` starts episodes, and its `act(observation)` returns an
+    action for each world.
 
     Args:
         num_envs: N.

@@ -185,7 +185,7 @@ rules: the object types that such a rule names are also put below it. The first 
 def _find_headings(values: Any) -> dict[str, str]:
     """Return, by object type, the heading of the palette below which the type is shown. Types are
     assigned by name, or by the rules in `values`, the plain content of a scenario."""
-    rules = [part for part in iter_nested(values) if isinstance(part, dict)]
+    rules = [part for part in iter_values(values) if isinstance(part, dict)]
     headings = {name: heading for heading, names in _HEADINGS.items() for name in names}
     for key, heading in product(("object_type", "other_type", "ground_type"), _HEADINGS):
         for rule in rules:
@@ -194,12 +194,12 @@ def _find_headings(values: Any) -> dict[str, str]:
     return headings
 
 
-def iter_nested(value: Any) -> Iterator[Any]:
+def iter_values(value: Any) -> Iterator[Any]:
     """Yield `value` and, if it is a list or mapping, all values nested in it, without keys."""
     yield value
     if isinstance(value, dict | list):
         for part in value.values() if isinstance(value, dict) else value:
-            yield from iter_nested(part)
+            yield from iter_values(part)
 
 
 def _fix_symbol(symbol: Symbol, draws: RandomValues) -> Symbol:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from components.core import FLOOR
 from components.objects import WALL
 from gv_engine.play.editor.document import EditorDocument, check_domain
-from gv_engine.play.editor.map_model import iter_nested
+from gv_engine.play.editor.map_model import iter_values
 from gv_engine.play.editor.rules import RULE_PARTS, Rule, RulePart
 from gv_engine.play.editor.text_buffer import EditError, TextBuffer
 from gv_engine.play.session.sprite_paths import find_sprite, sprite_folders, with_builtin_folders
@@ -139,7 +139,7 @@ def _combines_all(document: EditorDocument, part: RulePart) -> bool:
 
 
 def _iter_texts(value: Any) -> Iterator[str]:
-    return (part for part in iter_nested(value) if isinstance(part, str))
+    return (part for part in iter_values(value) if isinstance(part, str))
 
 
 class Addition:

@@ -441,7 +441,7 @@ class GridRenderer:
         """
         if self._view == "explored":
             frame = frame.limit_to_explored()
-        parts = [state_of(frame)] if self._view != "observation" else []
+        parts = [whole_grid_of(frame)] if self._view != "observation" else []
         if self._view in ("both", "observation"):
             parts.append(observation_of(frame))
         shapes = [part.grid.shape[:2] for part in parts]

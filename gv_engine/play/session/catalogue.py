@@ -83,7 +83,6 @@ _SIZE_SUFFIX = re.compile(r"-(\d+x\d+|easy|normal|hard)(?=$|-v\d+$)")
 _GROUPS = {
     PUZZLES: "Puzzles",
     GALLERY: "Gallery",
-    library.MINIGRID: "MiniGrid",
     **library.list_plugin_folders(),
     library.MULTI_AGENT: "Together",
 }

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from gv_engine.plugins.algebra.systems import TreeNode
 from gv_engine.rules.frame import Scene
-from systems.algebra import TreeNode
 
 
 @dataclass(frozen=True)

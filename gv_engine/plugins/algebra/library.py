@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
+from gv_engine.plugins.algebra import systems as algebra
 from gv_engine.plugins.algebra.extras import MATH
 from gv_engine.rules.errors import MissingExtraError
 from gv_engine.rules.system import TERMINATING, Call, Phase, System, get_system, system_of
 from gv_engine.world.bound_call import BoundCall
-from systems import algebra, terminating
+from systems import terminating
 
 # ---- mathy_core ----------------------------------------------------------------------------------
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from gv_engine.plugins.algebra.expression import CONSTANT, VARIABLE, Node
 from gv_engine.plugins.algebra.library import expressions as lib
 from gv_engine.plugins.algebra.parser import parse
+from gv_engine.plugins.algebra.systems import EnvRewards as EnvRewards
 from gv_engine.rules.errors import GVEngineError
-from systems.algebra import EnvRewards as EnvRewards
 
 MathyAction = int | tuple[int, int]
 """Action: `node * number_of_rules + rule`, or the pair `(rule, node)`. Nodes are numbered in order.

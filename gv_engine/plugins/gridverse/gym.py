@@ -35,7 +35,7 @@ from gv_engine.scenario.scenario import Scenario
 OuterEnvFactory = Callable[[], OuterEnv]
 
 
-_OTHER_GRIDS = library.list_minigrid_grids().keys() | library.list_plugin_grids().keys()
+_OTHER_GRIDS = library.list_plugin_grids().keys()
 STRING_TO_YAML_FILE = {
     library.gym_id(name): name for name in library.list_built_in_grids() if name not in _OTHER_GRIDS
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 from gv_engine.plugins.minigrid.extras import MINIGRID_PACKAGE
 from gv_engine.plugins.minigrid.objects import COLOR_NAME_BY_INDEX, TYPE_NAME_BY_INDEX
-from systems.minigrid import grammar
+from gv_engine.plugins.minigrid.systems import grammar
 
 _PLACES = None, "left", "right", "front", "behind"
 

@@ -3,7 +3,7 @@
     mission: go to the red ball, then open a door on your left
     mission: {put: {type: Key}, next_to: {type: Ball, color: $c}, after: {go_to: {type: Door}}}
 
-`systems.minigrid.grammar` has the numbers, `systems.minigrid.instructions` the rules.
+`grammar` has the numbers, `instructions` the rules.
 """
 
 from __future__ import annotations
@@ -15,15 +15,24 @@ import numpy as np
 
 from components.core import NONE, NONE_GRID_OBJECT
 from components.objects import DOOR
-from gv_engine.rules.system import System
+from gv_engine.plugins.minigrid.systems import grammar
+from gv_engine.plugins.minigrid.systems.instructions import (
+    Mission,
+    Progress,
+    Target,
+    follow_instruction,
+    followed_instruction,
+    list_unmatched,
+    set_instruction,
+    verify_instruction,
+)
+from gv_engine.rules.system import REGISTRIES, System, get_system
 from gv_engine.scenario.missions.mission_reader import BY_RULE, MissionObjects
 from gv_engine.scenario.missions.missions import reads_mission
 from gv_engine.scenario.syntax import fields
 from gv_engine.scenario.syntax import json_schema as schema
 from gv_engine.scenario.syntax.fields import YamlNode
 from gv_engine.scenario.syntax.json_schema import Key, KeyTable
-from systems.minigrid import grammar
-from systems.minigrid.instructions import Mission, Progress, Target, list_unmatched, set_instruction
 
 PLACES = "left", "right", "front", "behind"
 """Places of a description, in the order of their numbers from 1 on."""
@@ -136,6 +145,10 @@ class InstructionReader:
         place = entries.get("place")
         number = 1 + fields.read_choice(place, PLACES, "place") if place else 0
         return [kind, color, number, 0]
+
+
+for _rule in map(get_system, (verify_instruction, follow_instruction, followed_instruction)):
+    REGISTRIES[_rule.phase].add(_rule)
 
 
 class Instructions:

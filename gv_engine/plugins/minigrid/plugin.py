@@ -3,7 +3,7 @@
 from gv_engine.late_imports import Plugin
 
 PLUGIN = Plugin(
-    levels={"BabyAI": "babyai"},
+    levels={"MiniGrid": "minigrid", "BabyAI": "babyai"},
     env_ids="gv_engine.plugins.minigrid.ids:list_env_ids",
     representations={"minigrid": "gv_engine.plugins.minigrid.observations:MiniGridEncoder"},
     mission_language="gv_engine.plugins.minigrid.mission_language:Instructions",

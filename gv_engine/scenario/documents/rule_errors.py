@@ -8,7 +8,7 @@ from typing import Any
 
 from gv_engine.rules import errors
 from gv_engine.rules.component import fields_of, is_component
-from gv_engine.rules.objects import is_engine_module, is_rule_module
+from gv_engine.rules.objects import is_engine_module, is_rule_module, is_rule_package
 from gv_engine.rules.system import system_of
 from gv_engine.rules.world import World
 from gv_engine.scenario.documents.rule_files import is_loaded
@@ -33,7 +33,7 @@ def _is_author_frame(frame: FrameType) -> bool:
 
 def is_rule_frame(frame: FrameType) -> bool:
     """Return True if a frame runs code of a rule, an author's or a built-in one."""
-    return _is_author_frame(frame) or _get_top_package(frame) == "systems"
+    return _is_author_frame(frame) or is_rule_package(frame.f_globals.get("__name__", ""))
 
 
 def is_engine_frame(frame: FrameType) -> bool:

@@ -9,7 +9,8 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, TypedDict, Unpack, cast
 
 from gv_engine.rules import errors
-from gv_engine.scenario.storage.resources import SCENARIOS, SIBLINGS
+from gv_engine.rules.objects import is_rule_package
+from gv_engine.scenario.storage.resources import SCENARIOS
 
 ENTRY_POINT_GROUP = "gv_engine.rules"
 """Entry point group by which installed packages declare modules that scenarios may name."""
@@ -110,7 +111,7 @@ class Trust:
             source: the file or module as the scenario names it.
         """
         is_file = is_file_reference(source)
-        if not is_file and _is_below(source, SIBLINGS):
+        if not is_file and is_rule_package(source):
             return ""
         if not self.code:
             return "Python code is switched off (--no-code, code=False)"

@@ -6,7 +6,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import gv_engine.plugins.algebra
-from systems import algebra
+from gv_engine.plugins.algebra import systems as algebra
 
 DOMAIN = gv_engine.plugins.algebra.__name__
 FILES = sorted(Path(gv_engine.plugins.algebra.__file__).parent.glob("*.py"))

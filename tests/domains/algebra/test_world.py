@@ -11,10 +11,17 @@ import esper
 import numpy as np
 import pytest
 
-from components.algebra import Changed, Constant, Identity, InOrder, Operator, Variable
 from gv_engine.play.session.catalogue import load_playable
 from gv_engine.play.session.session import Session
 from gv_engine.plugins.algebra import EnvRewards, ExpressionWorld, MathyEnvState, termination
+from gv_engine.plugins.algebra.components import (
+    Changed,
+    Constant,
+    Identity,
+    InOrder,
+    Operator,
+    Variable,
+)
 from gv_engine.plugins.algebra.env import MathyEnv
 from gv_engine.plugins.algebra.environments import ENVIRONMENTS, PolySimplify
 from gv_engine.plugins.algebra.episode import AlgebraEpisode

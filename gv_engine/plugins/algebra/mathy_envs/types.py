@@ -7,7 +7,7 @@ from gv_engine.plugins.algebra.state import (
     MathyEnvProblem,
     MathyEnvProblemArgs,
 )
-from systems.algebra import EnvRewards as _Rewards
+from gv_engine.plugins.algebra.systems import EnvRewards as _Rewards
 
 __all__ = [
     "ActionList",

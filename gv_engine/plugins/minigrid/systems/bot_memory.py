@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from components.core import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT
 from components.items import OPEN
 from components.objects import DOOR, WALL
-from systems.minigrid.grammar import (
+from gv_engine.plugins.minigrid.systems.grammar import (
     ANYWHERE,
     BEHIND,
     CLAUSE_LENGTH,
@@ -75,7 +75,7 @@ def memory_dtype(most: int) -> np.dtype[Any]:
         unseen: bit x of number [0, y], and bit y of number [1, x], for each cell that has not been
             seen.
         opaque: the same for walls and doors that are not open.
-        clauses: numbers of the clauses, see `systems.minigrid.grammar`.
+        clauses: numbers of the clauses, see `grammar`.
         wording: index of the wording.
         y, x, cell, facing: row, column, cell and direction of the agent; row and column do not wrap
             around.
@@ -123,7 +123,7 @@ def wrap(number: int, size: int) -> int:
 
 def pack_origin(cell: int, y: int, x: int) -> int:
     """Return the origin of an object as one integer: above the bit BEHIND its cell at the reset,
-    and in bit k whether it was at the place k of `systems.minigrid.grammar`, such as ON_LEFT, as
+    and in bit k whether it was at the place k of `grammar`, such as ON_LEFT, as
     seen from the agent's start."""
     places = (y > 0) << BEHIND | (y < 0) << IN_FRONT | (x > 0) << ON_RIGHT | (x < 0) << ON_LEFT
     return cell << BEHIND + 1 | places

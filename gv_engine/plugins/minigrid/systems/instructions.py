@@ -1,6 +1,6 @@
 """BabyAI's instructions: components that hold them, and rules that verify them in each step.
 
-`systems.minigrid.grammar` has the numbers of an instruction.
+`grammar` has the numbers of an instruction.
 """
 
 from typing import Annotated, Any
@@ -12,31 +12,7 @@ from components.core import GREY, HIDDEN, NONE, NONE_GRID_OBJECT
 from components.core import Mission as PlainMission
 from components.items import LOCKED, OPEN
 from components.objects import DOOR, KEY
-from gv_engine.rules.component import (
-    AGENT,
-    NOTHING,
-    Bounds,
-    Coordinate,
-    EntityId,
-    Int8,
-    Int16,
-    Int32,
-    component,
-)
-from gv_engine.rules.geometry import (
-    ACTUATE,
-    DROP,
-    FORWARD,
-    PICK_N_DROP,
-    PICK_UP,
-    TOGGLE,
-    Action,
-    step_x,
-    step_y,
-)
-from gv_engine.rules.system import OBSERVATION, RESET, REWARD, TERMINATING, TRANSITION, system
-from gv_engine.rules.world import View, World
-from systems.minigrid.grammar import (
+from gv_engine.plugins.minigrid.systems.grammar import (
     ANYWHERE,
     BEHIND,
     CLAUSE_LENGTH,
@@ -61,7 +37,31 @@ from systems.minigrid.grammar import (
     is_reversed,
     render_description,
 )
-from systems.minigrid.steps import success_reward
+from gv_engine.plugins.minigrid.systems.steps import success_reward
+from gv_engine.rules.component import (
+    AGENT,
+    NOTHING,
+    Bounds,
+    Coordinate,
+    EntityId,
+    Int8,
+    Int16,
+    Int32,
+    component,
+)
+from gv_engine.rules.geometry import (
+    ACTUATE,
+    DROP,
+    FORWARD,
+    PICK_N_DROP,
+    PICK_UP,
+    TOGGLE,
+    Action,
+    step_x,
+    step_y,
+)
+from gv_engine.rules.system import OBSERVATION, RESET, REWARD, TERMINATING, TRANSITION, system
+from gv_engine.rules.world import View, World
 from systems.procedural import resolve_value
 from systems.queries import ahead, towards
 from systems.transition import can_pick_up, can_toggle, pick_up, toggle
@@ -116,7 +116,7 @@ class Mission(PlainMission):
     fourth_other_plural: Plural = 0
     max_steps: Int32 = 0
 
-    bot = "systems.minigrid.bot"
+    bot = "gv_engine.plugins.minigrid.systems.bot"
     phrases = CLAUSES
 
 

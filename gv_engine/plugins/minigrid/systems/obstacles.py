@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from components.core import BLUE
 from components.minigrid import BALL
+from gv_engine.plugins.minigrid.systems.levels import empty
+from gv_engine.plugins.minigrid.systems.placing import place, random_free_cell, whole_grid
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.geometry import FORWARD, MOVE_FORWARD
 from gv_engine.rules.system import RESET, REWARD, TERMINATING, TRANSITION, system
 from gv_engine.rules.world import World
-from systems.minigrid.levels import empty
-from systems.minigrid.placing import place, random_free_cell, whole_grid
 from systems.queries import towards
 
 _ATTEMPTS = 101

@@ -1,4 +1,4 @@
-"""Rooms, objects and instructions of BabyAI's levels, which `systems.minigrid.babyai` combines.
+"""Rooms, objects and instructions of BabyAI's levels, which `babyai` combines.
 
 A level that cannot be completed is rejected: the functions here then stop using the RNG, and
 another level is sampled.
@@ -12,11 +12,7 @@ from numpy.typing import NDArray
 from components.core import NONE, NONE_GRID_OBJECT
 from components.items import CLOSED, LOCKED
 from components.objects import WALL
-from gv_engine.rules.component import AGENT, NOTHING
-from gv_engine.rules.geometry import RIGHT
-from gv_engine.rules.world import World
-from systems.building import put, put_agent
-from systems.minigrid.grammar import (
+from gv_engine.plugins.minigrid.systems.grammar import (
     CLAUSE_LENGTH,
     COLOR,
     DESCRIPTION_LENGTH,
@@ -24,8 +20,8 @@ from systems.minigrid.grammar import (
     MAX_CLAUSES,
     VERB,
 )
-from systems.minigrid.instructions import REJECTED, Clauses, instruct
-from systems.minigrid.placing import (
+from gv_engine.plugins.minigrid.systems.instructions import REJECTED, Clauses, instruct
+from gv_engine.plugins.minigrid.systems.placing import (
     COLORS,
     DIRECTIONS,
     MOST_ATTEMPTS,
@@ -33,7 +29,7 @@ from systems.minigrid.placing import (
     Area,
     random_free_cell,
 )
-from systems.minigrid.room_grid import (
+from gv_engine.plugins.minigrid.systems.room_grid import (
     Doors,
     add_door,
     build_room_grid,
@@ -42,6 +38,10 @@ from systems.minigrid.room_grid import (
     is_side_open,
     room_area,
 )
+from gv_engine.rules.component import AGENT, NOTHING
+from gv_engine.rules.geometry import RIGHT
+from gv_engine.rules.world import World
+from systems.building import put, put_agent
 from systems.queries import ahead, neighbours
 
 Entities = NDArray[np.int64]

@@ -12,7 +12,7 @@ import numpy as np
 from components.core import FLOOR, NONE_GRID_OBJECT
 from components.items import LOCKED, OPEN
 from components.objects import DOOR, KEY, WALL
-from systems.minigrid.bot_memory import (
+from gv_engine.plugins.minigrid.systems.bot_memory import (
     DOWN,
     MOVE_FORWARD,
     NOWHERE,
@@ -26,7 +26,7 @@ from systems.minigrid.bot_memory import (
     is_object,
     wrap,
 )
-from systems.minigrid.sight import flood_row
+from gv_engine.plugins.minigrid.systems.sight import flood_row
 
 _NUM_LISTS = 64
 """Buckets of the priority queue in `search`; every move must cost less than this."""

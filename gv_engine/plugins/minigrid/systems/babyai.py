@@ -8,10 +8,7 @@ from components.core import BLUE, GREY, NONE, NONE_GRID_OBJECT, RED
 from components.items import CLOSED, LOCKED, OPEN
 from components.minigrid import BALL, PARCEL
 from components.objects import DOOR, KEY
-from gv_engine.rules.component import AGENT, NOTHING
-from gv_engine.rules.system import RESET, system
-from gv_engine.rules.world import World
-from systems.minigrid.babyai_rooms import (
+from gv_engine.plugins.minigrid.systems.babyai_rooms import (
     NOWHERE,
     Entities,
     add_object,
@@ -35,7 +32,7 @@ from systems.minigrid.babyai_rooms import (
     set_clause,
     size_of_rooms,
 )
-from systems.minigrid.grammar import (
+from gv_engine.plugins.minigrid.systems.grammar import (
     ANYWHERE,
     COLOR,
     GO_TO,
@@ -49,8 +46,8 @@ from systems.minigrid.grammar import (
     VERB,
     number_wording,
 )
-from systems.minigrid.instructions import Clauses, instruct, is_described, verb_of
-from systems.minigrid.placing import (
+from gv_engine.plugins.minigrid.systems.instructions import Clauses, instruct, is_described, verb_of
+from gv_engine.plugins.minigrid.systems.placing import (
     COLORS,
     LEFT_SIDE,
     MOST_ATTEMPTS,
@@ -58,7 +55,16 @@ from systems.minigrid.placing import (
     TOP_SIDE,
     set_cell,
 )
-from systems.minigrid.room_grid import Doors, add_door, has_neighbour, remove_wall, room_area
+from gv_engine.plugins.minigrid.systems.room_grid import (
+    Doors,
+    add_door,
+    has_neighbour,
+    remove_wall,
+    room_area,
+)
+from gv_engine.rules.component import AGENT, NOTHING
+from gv_engine.rules.system import RESET, system
+from gv_engine.rules.world import World
 
 _MOST_DESCRIPTIONS = 101
 """Descriptions that are sampled before a level is rejected."""

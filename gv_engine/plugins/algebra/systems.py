@@ -11,7 +11,15 @@ from typing import Protocol
 
 import esper
 
-from components.algebra import Changed, Constant, Depth, Identity, InOrder, Operator, Variable
+from gv_engine.plugins.algebra.components import (
+    Changed,
+    Constant,
+    Depth,
+    Identity,
+    InOrder,
+    Operator,
+    Variable,
+)
 from gv_engine.rules.system import RENDERING, REWARD, TERMINATING, TRANSITION, system
 
 MOST_VISITS = 3

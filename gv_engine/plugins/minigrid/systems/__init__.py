@@ -1,5 +1,5 @@
 """MiniGrid's levels and rules; they use the RNG exactly as the reference does.
 
 Oddities of the reference are reproduced here, and nowhere in the engine. Scenario files name these
-systems by their modules, `systems.minigrid.levels:empty`.
+systems by their modules, `gv_engine.plugins.minigrid.systems.levels:empty`.
 """

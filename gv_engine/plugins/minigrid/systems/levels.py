@@ -6,11 +6,7 @@ from components.core import FLOOR, GREEN, YELLOW
 from components.items import LOCKED
 from components.minigrid import LAVA
 from components.objects import EXIT, KEY, WALL
-from gv_engine.rules.component import AGENT
-from gv_engine.rules.system import RESET, system
-from gv_engine.rules.world import World
-from systems.building import build_room, check_odd_shape, put_agent, sample_bridges, sample_rivers
-from systems.minigrid.placing import (
+from gv_engine.plugins.minigrid.systems.placing import (
     place,
     place_agent,
     place_agent_at_start,
@@ -22,6 +18,10 @@ from systems.minigrid.placing import (
     set_row,
     whole_grid,
 )
+from gv_engine.rules.component import AGENT
+from gv_engine.rules.system import RESET, system
+from gv_engine.rules.world import World
+from systems.building import build_room, check_odd_shape, put_agent, sample_bridges, sample_rivers
 
 
 @system(RESET)

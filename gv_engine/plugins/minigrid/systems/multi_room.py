@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from components.core import GREEN
 from components.objects import EXIT
-from gv_engine.rules.system import RESET, system
-from gv_engine.rules.world import World
-from systems.minigrid.placing import (
+from gv_engine.plugins.minigrid.systems.placing import (
     BOTTOM_SIDE,
     COLORS,
     LEFT_SIDE,
@@ -24,6 +22,8 @@ from systems.minigrid.placing import (
     put_door,
     wall_in,
 )
+from gv_engine.rules.system import RESET, system
+from gv_engine.rules.world import World
 
 _LEAST_SIDE = 4
 """Minimum number of rows and of columns of a room, walls included."""

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from components.core import FLOOR, GREEN
 from components.minigrid import BALL
 from components.objects import KEY, WALL
+from gv_engine.plugins.minigrid.systems.placing import random_type, set_cell, set_column, set_row
+from gv_engine.plugins.minigrid.systems.steps import success_reward
 from gv_engine.rules.component import AGENT, NOTHING
 from gv_engine.rules.geometry import RIGHT
 from gv_engine.rules.system import RESET, REWARD, TERMINATING, system
 from gv_engine.rules.world import World
 from systems.building import build_room, check_odd_shape, put, put_agent
-from systems.minigrid.placing import random_type, set_cell, set_column, set_row
-from systems.minigrid.steps import success_reward
 
 _ROOM_END = 5
 """First column behind the small room."""

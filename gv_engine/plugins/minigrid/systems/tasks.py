@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.objects import DOOR
-from gv_engine.rules.component import NOTHING
-from gv_engine.rules.geometry import DONE, DROP, FORWARD, PICK_UP, TOGGLE
-from gv_engine.rules.system import RESET, REWARD, TERMINATING, system
-from gv_engine.rules.world import World
-from systems.building import build_room, put
-from systems.minigrid.missions import set_second_target, set_target, set_target_cell, set_wording
-from systems.minigrid.placing import (
+from gv_engine.plugins.minigrid.systems.missions import (
+    set_second_target,
+    set_target,
+    set_target_cell,
+    set_wording,
+)
+from gv_engine.plugins.minigrid.systems.placing import (
     MOST_ATTEMPTS,
     PORTABLE_TYPES,
     place,
@@ -25,7 +25,12 @@ from systems.minigrid.placing import (
     wall_in,
     whole_grid,
 )
-from systems.minigrid.steps import success_reward
+from gv_engine.plugins.minigrid.systems.steps import success_reward
+from gv_engine.rules.component import NOTHING
+from gv_engine.rules.geometry import DONE, DROP, FORWARD, PICK_UP, TOGGLE
+from gv_engine.rules.system import RESET, REWARD, TERMINATING, system
+from gv_engine.rules.world import World
+from systems.building import build_room, put
 from systems.queries import holds_wrong_object, towards
 
 Entities = NDArray[np.int64]

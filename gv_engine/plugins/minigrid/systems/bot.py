@@ -1,7 +1,7 @@
 """Bot for BabyAI's instructions: chooses actions from what it has seen in an episode.
 
-In each step it adds the observation to its memory (`systems.minigrid.bot_memory`), chooses the
-clause with the least estimated cost, and searches for a path (`systems.minigrid.bot_search`). If an
+In each step it adds the observation to its memory (`bot_memory`), chooses the
+clause with the least estimated cost, and searches for a path (`bot_search`). If an
 object or a locked door blocks the path, the bot first moves the object or fetches the key; if there
 is no path, it explores. Functions run interpreted and compiled.
 """
@@ -16,7 +16,7 @@ from components.core import FLOOR, NONE_GRID_OBJECT
 from components.items import LOCKED, OPEN
 from components.minigrid import PARCEL
 from components.objects import DOOR, KEY
-from systems.minigrid.bot_memory import (
+from gv_engine.plugins.minigrid.systems.bot_memory import (
     DONE,
     DROP,
     MOST_ROWS,
@@ -36,7 +36,7 @@ from systems.minigrid.bot_memory import (
     memory_dtype,
     observe,
 )
-from systems.minigrid.bot_search import (
+from gv_engine.plugins.minigrid.systems.bot_search import (
     BLOCKER,
     CARRYING_COST,
     CLAUSE_COST,
@@ -58,7 +58,7 @@ from systems.minigrid.bot_search import (
     search,
     trace,
 )
-from systems.minigrid.grammar import (
+from gv_engine.plugins.minigrid.systems.grammar import (
     FIELDS,
     KIND,
     MAX_CLAUSES,

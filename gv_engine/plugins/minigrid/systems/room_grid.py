@@ -12,13 +12,8 @@ from components.core import BLUE, FLOOR, GREEN, GREY, NONE
 from components.items import CLOSED, LOCKED, OPEN
 from components.minigrid import BALL, PARCEL
 from components.objects import KEY, WALL
-from gv_engine.rules.component import AGENT, NOTHING
-from gv_engine.rules.geometry import BACKWARD, RIGHT, rotate
-from gv_engine.rules.system import RESET, REWARD, TERMINATING, system
-from gv_engine.rules.world import World
-from systems.building import put_agent
-from systems.minigrid.missions import set_target
-from systems.minigrid.placing import (
+from gv_engine.plugins.minigrid.systems.missions import set_target
+from gv_engine.plugins.minigrid.systems.placing import (
     BOTTOM_SIDE,
     COLORS,
     DIRECTIONS,
@@ -36,7 +31,12 @@ from systems.minigrid.placing import (
     shuffled_colors,
     wall_in,
 )
-from systems.minigrid.steps import success_reward
+from gv_engine.plugins.minigrid.systems.steps import success_reward
+from gv_engine.rules.component import AGENT, NOTHING
+from gv_engine.rules.geometry import BACKWARD, RIGHT, rotate
+from gv_engine.rules.system import RESET, REWARD, TERMINATING, system
+from gv_engine.rules.world import World
+from systems.building import put_agent
 from systems.queries import ahead, beside, first_with
 
 Doors = NDArray[np.int64]

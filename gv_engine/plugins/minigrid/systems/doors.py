@@ -7,11 +7,8 @@ import numpy as np
 from components.core import BLUE, GREEN, RED
 from components.items import CLOSED, LOCKED, OPEN
 from components.objects import EXIT, KEY, WALL
-from gv_engine.rules.system import RESET, REWARD, TERMINATING, system
-from gv_engine.rules.world import World
-from systems.building import build_room, put
-from systems.minigrid.missions import set_second_target, set_target
-from systems.minigrid.placing import (
+from gv_engine.plugins.minigrid.systems.missions import set_second_target, set_target
+from gv_engine.plugins.minigrid.systems.placing import (
     place,
     place_agent,
     put_door,
@@ -23,7 +20,10 @@ from systems.minigrid.placing import (
     wall_in,
     whole_grid,
 )
-from systems.minigrid.steps import success_reward
+from gv_engine.plugins.minigrid.systems.steps import success_reward
+from gv_engine.rules.system import RESET, REWARD, TERMINATING, system
+from gv_engine.rules.world import World
+from systems.building import build_room, put
 
 # ---- LockedRoom ----------------------------------------------------------------------------------
 
