@@ -23,11 +23,11 @@ from gv_engine.compiler.rows import GENERATOR, make_parameter_type, make_row_typ
 from gv_engine.compiler.sight import cut_view, hide_all, prefetch_view, write_seen, write_whole
 from gv_engine.compiler.stepping import (
     ScenarioPlan,
-    look,
     reset_world,
     step_world,
     write_mask,
     write_numbers,
+    write_observation,
 )
 from gv_engine.rules.functions import find_functions, names_of
 from gv_engine.rules.geometry import Area
@@ -47,7 +47,7 @@ from gv_engine.world.simulation import (
 )
 
 CACHE_LINE = 64
-AHEAD = 4
+PREFETCH_DISTANCE = 4
 """Number of worlds by which the prefetch of rows runs ahead of the loop."""
 
 FAILURE = np.dtype(
@@ -78,25 +78,25 @@ class BatchPlan:
     Attributes:
         groups: groups of members.
         group_of: index of the group of each member; of one member without a mixture.
-        names: names of the arrays in the batch.
-        agents: agents of each world.
-        masks: True if action masks are computed.
-        prefetched: offsets in the row of a world to come that are fetched into the cache.
+        array_names: names of the arrays in the batch.
+        num_agents: number of agents of each world.
+        has_masks: True if action masks are computed.
+        prefetched_offsets: offsets in the row of a later world that are fetched into the cache.
         area: area of the view, whose cells are fetched in a large layout; else None.
     """
 
     groups: tuple[Group, ...]
     group_of: tuple[int, ...]
-    names: frozenset[str]
-    agents: int
-    masks: bool
-    prefetched: tuple[int, ...]
+    array_names: frozenset[str]
+    num_agents: int
+    has_masks: bool
+    prefetched_offsets: tuple[int, ...]
     area: Area | None
 
     @property
-    def seats(self) -> Sequence[int]:
+    def agent_indices(self) -> Sequence[int]:
         """Indices of the agents; of one agent as a tuple, so that it is known while compiling."""
-        return (0,) if self.agents == 1 else range(self.agents)
+        return (0,) if self.num_agents == 1 else range(self.num_agents)
 
     @property
     def is_mixture(self) -> bool:
@@ -110,15 +110,17 @@ Elements = Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]]
 
 def make_batch_type(layout: Layout, elements: Elements, is_checked: bool) -> RecordType:
     """Return the record type of a batch with arrays of these elements."""
-    records: dict[str, RecordType] = {"rows": make_row_type(layout, is_checked)}
+    record_types: dict[str, RecordType] = {"rows": make_row_type(layout, is_checked)}
     for name, (_, dtype) in elements.items():
         if dtype == RNG:
-            records[name] = GENERATOR
+            record_types[name] = GENERATOR
         elif name.startswith("parameters"):
-            records[name] = make_parameter_type(dtype)
+            record_types[name] = make_parameter_type(dtype)
         elif name == "failures":
-            records[name] = RecordType(dtype)
-    arrays = {name: (*each, records.get(name)) for name, each in elements.items()}
+            record_types[name] = RecordType(dtype)
+    arrays = {
+        name: (shape, dtype, record_types.get(name)) for name, (shape, dtype) in elements.items()
+    }
     return RecordType(address_record_dtype(dict.fromkeys(sorted(elements))), arrays=arrays)
 
 
@@ -131,14 +133,14 @@ def run_worlds(b: Any, plan: Any, start: int, stop: int, mode: int) -> int:
     those with KEEP stay. Return how many worlds failed; their codes are in `b.rows`."""
     failed = 0
     for i in range(start, stop):
-        following = b.rows[i + AHEAD]
-        for place in plan.prefetched:
-            prefetch_record(following, place)
-        if plan.area is not None and i + AHEAD // 2 < stop:
-            prefetch_view(b.rows[i + AHEAD // 2], plan.area)
-        if b.actions[i * plan.agents] != KEEP:
+        later_world = b.rows[i + PREFETCH_DISTANCE]
+        for offset in plan.prefetched_offsets:
+            prefetch_record(later_world, offset)
+        if plan.area is not None and i + PREFETCH_DISTANCE // 2 < stop:
+            prefetch_view(b.rows[i + PREFETCH_DISTANCE // 2], plan.area)
+        if b.actions[i * plan.num_agents] != KEEP:
             code = attempt(run_world, b, plan, i, mode)
-            b.actions[i * plan.agents] = KEEP
+            b.actions[i * plan.num_agents] = KEEP
             b.rows[i].error = code
             if code != 0:
                 failed += 1
@@ -149,16 +151,16 @@ def run_worlds(b: Any, plan: Any, start: int, stop: int, mode: int) -> int:
 
 
 def run_world(b: Any, plan: Any, i: int, mode: int) -> None:
-    """Reset, step or show a world."""
-    w, seat = b.rows[i], i * plan.agents
+    """Reset, step or show a world, as the action of its first agent says, in an autoreset mode."""
+    w, first_line = b.rows[i], i * plan.num_agents
     if w.stale != 0:
         w.stale = 0
         w.update_looks()
-    action = b.actions[seat]
+    action = b.actions[first_line]
     if starts_episode(action, mode, w.terminated != 0 or w.truncated != 0):
         action = RESTART
-        for k in plan.seats:
-            clear_outputs(b, seat + k)
+        for k in plan.agent_indices:
+            clear_outputs(b, first_line + k)
     # runs twice for a SAME_STEP reset: for the end of an episode and the start of the next
     is_shown = False
     while not is_shown:
@@ -188,7 +190,7 @@ def is_playing(b: Any, plan: Any, group: Any, w: Any) -> Any:
 def begin_episode(b: Any, plan: Any, i: int, w: Any) -> None:
     """Start an episode with a new level: of a member that is sampled, if there are several, and
     from the batch's list of levels, if it has one."""
-    if "levels" in plan.names:
+    if "levels" in plan.array_names:
         copy_generator(w.rng, b.drawing[i])
         copy_generator(b.levels[take_next_level(b, i)], w.rng)
     if plan.is_mixture:
@@ -196,9 +198,9 @@ def begin_episode(b: Any, plan: Any, i: int, w: Any) -> None:
     for group in plan.groups:
         if is_playing(b, plan, group, w):
             reset_world(w, b[group.parameters][w.member], group.plan)
-    if "levels" in plan.names:
+    if "levels" in plan.array_names:
         copy_generator(b.drawing[i], w.rng)
-    terms = b.terms[i * plan.agents : (i + 1) * plan.agents]
+    terms = b.terms[i * plan.num_agents : (i + 1) * plan.num_agents]
     clear_terms(terms)
 
 
@@ -219,66 +221,66 @@ def clear_terms(terms: Any) -> None:
 
 def act(b: Any, plan: Any, group: Any, i: int, w: Any) -> None:
     """Step a world with the actions of its agents, and write the results."""
-    seat, p = i * plan.agents, b[group.parameters][w.member]
-    for k in plan.seats:
-        number = b.actions[seat + k]
-        if w.is_checked and not 0 <= number < len(group.plan.actions):
+    first_line, p = i * plan.num_agents, b[group.parameters][w.member]
+    for k in plan.agent_indices:
+        action_index = b.actions[first_line + k]
+        if w.is_checked and not 0 <= action_index < len(group.plan.actions):
             raise IndexError("there is no such action")
-        w.action[k + 1] = group.plan.actions[number]
-    terms = b.terms[seat : seat + plan.agents]
-    if plan.agents > 1 or plan.is_mixture:
+        w.action[k + 1] = group.plan.actions[action_index]
+    terms = b.terms[first_line : first_line + plan.num_agents]
+    if plan.num_agents > 1 or plan.is_mixture:
         clear_terms(terms)
     step_world(w, p, group.plan, terms)
-    for k in plan.seats:
-        write_outputs(b, seat + k, w, k + 1)
+    for k in plan.agent_indices:
+        write_outputs(b, first_line + k, w, k + 1)
 
 
 def show(b: Any, plan: Any, group: Any, i: int, w: Any, is_shown: bool) -> None:
-    """Write the observations and action masks of all agents of a world; if it is not shown, into
-    the arrays for the end of an episode."""
+    """Write the observations and action masks of all agents of a world: if `is_shown` into the
+    arrays of the step, else into the `final_` ones, for the end of an episode."""
     p = b[group.parameters][w.member]
-    for k in plan.seats:
-        agent, seat = k + 1, i * plan.agents + k
-        grid = b.grid[seat] if is_shown else b.final_grid[seat]
-        item = b.item[seat] if is_shown else b.final_item[seat]
-        mask = b.mask[seat] if is_shown else b.final_mask[seat]
-        ground = choose_ground(b, plan, seat, is_shown)
-        if plan.agents > 1 and w.position.y[agent] < 0:
+    for k in plan.agent_indices:
+        agent, line = k + 1, i * plan.num_agents + k
+        grid = b.grid[line] if is_shown else b.final_grid[line]
+        item = b.item[line] if is_shown else b.final_item[line]
+        mask = b.mask[line] if is_shown else b.final_mask[line]
+        ground = choose_ground(b, plan, line, is_shown)
+        if plan.num_agents > 1 and w.position.y[agent] < 0:
             hide_all(grid, item)
             if ground is not None:
                 hide_all(ground, item)
         else:
-            look(w, p, group.plan, agent, grid, item, ground)
-        if plan.masks:
-            is_away = plan.agents > 1 and w.position.y[agent] < 0
-            if is_away or (plan.agents > 1 and w.done[agent] != 0 and w.terminated == 0):
+            write_observation(w, p, group.plan, agent, grid, item, ground)
+        if plan.has_masks:
+            is_away = plan.num_agents > 1 and w.position.y[agent] < 0
+            if is_away or (plan.num_agents > 1 and w.done[agent] != 0 and w.terminated == 0):
                 mask[:] = 0
             else:
                 write_mask(w, p, group.plan, agent, mask)
-        if "whole" in plan.names:
-            write_whole(w, agent, b.whole[seat] if is_shown else b.final_whole[seat])
-        if "mission" in plan.names:
-            numbers = b.mission[seat] if is_shown else b.final_mission[seat]
+        if "whole" in plan.array_names:
+            write_whole(w, agent, b.whole[line] if is_shown else b.final_whole[line])
+        if "mission" in plan.array_names:
+            numbers = b.mission[line] if is_shown else b.final_mission[line]
             write_numbers(w, agent, group.plan.mission, numbers)
             numbers[0] += p.first_text
-        if "state" in plan.names:
-            state = b.state[seat] if is_shown else b.final_state[seat]
+        if "state" in plan.array_names:
+            state = b.state[line] if is_shown else b.final_state[line]
             write_numbers(w, agent, group.plan.numbers, state)
         if is_shown:
-            b.member[seat] = w.member
-            b.facing[seat] = w.agent.facing[agent]
+            b.member[line] = w.member
+            b.facing[line] = w.agent.facing[agent]
         else:
-            b.final_member[seat] = w.member
-            b.final_facing[seat] = w.agent.facing[agent]
+            b.final_member[line] = w.member
+            b.final_facing[line] = w.agent.facing[agent]
             for slot in range(b.terms.shape[1]):
-                b.final_terms[seat, slot] = b.terms[seat, slot]
+                b.final_terms[line, slot] = b.terms[line, slot]
 
 
-def choose_ground(b: Any, plan: Any, seat: int, is_shown: bool) -> Any:
+def choose_ground(b: Any, plan: Any, line: int, is_shown: bool) -> Any:
     """Return the array for the ground that an agent sees, None if there is none."""
-    if "ground" not in plan.names:
+    if "ground" not in plan.array_names:
         return None
-    return b.ground[seat] if is_shown else b.final_ground[seat]
+    return b.ground[line] if is_shown else b.final_ground[line]
 
 
 # ---- programs ------------------------------------------------------------------------------------
@@ -296,17 +298,18 @@ def make_plan(
     """Return the plan of the loop over the worlds of a batch with arrays of these names;
     `parameters` are the dtypes of the parameters of each member."""
     plans = [ScenarioPlan(member, scenario.reward_names) for member in scenario.members]
-    keys = [key_of((plan, dtype)) for plan, dtype in zip(plans, parameters, strict=True)]
-    kinds = [*dict.fromkeys(keys)]
+    keys = [make_key((plan, dtype)) for plan, dtype in zip(plans, parameters, strict=True)]
+    group_keys = [*dict.fromkeys(keys)]
+    groups = (Group(f"parameters{k}", plans[keys.index(key)]) for k, key in enumerate(group_keys))
     layout = scenario.layout
     return BatchPlan(
-        tuple(Group(f"parameters{k}", plans[keys.index(key)]) for k, key in enumerate(kinds)),
-        tuple(map(kinds.index, keys)),
-        frozenset(names),
-        layout.agents,
-        masks,
-        find_prefetched(scenario),
-        scenario.area if layout.is_large else None,
+        groups=tuple(groups),
+        group_of=tuple(map(group_keys.index, keys)),
+        array_names=frozenset(names),
+        num_agents=layout.agents,
+        has_masks=masks,
+        prefetched_offsets=find_prefetched(scenario),
+        area=scenario.area if layout.is_large else None,
     )
 
 
@@ -315,32 +318,33 @@ def find_prefetched(scenario: Scenario) -> tuple[int, ...]:
     of each column that step rules name, and in small rows of all cells."""
     rules = scenario.walk_functions(TRANSITION, REWARD, TERMINATING)
     functions = find_functions([*rules, *VERBS.values(), cut_view, write_seen])
-    names = {name for function in functions for name in names_of(function).attributes}
+    used_names = {name for function in functions for name in names_of(function).attributes}
     layout = scenario.layout
-    parts = RecordType(layout.looks_dtype).fields
-    offsets = set(range(0, parts["at" if layout.is_large else "placed"][1], CACHE_LINE))
-    offsets |= {parts[name][1] for name in ("placed", "recent") if name in names}
-    for name, (dtype, start) in parts.items():
+    fields = RecordType(layout.looks_dtype).fields
+    _, head_size = fields["at" if layout.is_large else "placed"]
+    offsets = set(range(0, head_size, CACHE_LINE))
+    offsets |= {fields[name][1] for name in ("placed", "recent") if name in used_names}
+    for name, (dtype, start) in fields.items():
         columns = RecordType(dtype).fields
-        if name in names and columns:
-            named = names.intersection(columns) - {"has"} or {*columns} & {"has"}
-            offsets |= {start + columns[field][1] for field in named}
+        if name in used_names and columns:
+            used_columns = used_names.intersection(columns) - {"has"} or {*columns} & {"has"}
+            offsets |= {start + columns[column][1] for column in used_columns}
     if not layout.is_large:
-        shown, start = parts["looks"]
-        offsets |= set(range(start, start + shown.itemsize, CACHE_LINE))
+        dtype, start = fields["looks"]
+        offsets |= set(range(start, start + dtype.itemsize, CACHE_LINE))
     return tuple(sorted({offset // CACHE_LINE * CACHE_LINE for offset in offsets}))
 
 
-def key_of(value: Any) -> Any:
-    """Return a key of what a plan holds, equal for plans that give the same program."""
+def make_key(value: Any) -> Any:
+    """Return a hashable key of a plan and what it holds, equal for plans of the same program."""
     if isinstance(value, Mapping):
-        return tuple((name, key_of(each)) for name, each in value.items())
+        return tuple((name, make_key(each)) for name, each in value.items())
     if isinstance(value, tuple | list | frozenset):
-        return tuple(map(key_of, sorted(value) if isinstance(value, frozenset) else value))
+        return tuple(map(make_key, sorted(value) if isinstance(value, frozenset) else value))
     if is_dataclass(value) and not isinstance(value, type | System):
-        return tuple(key_of(getattr(value, each.name)) for each in fields(value))
+        return tuple(make_key(getattr(value, each.name)) for each in fields(value))
     if isinstance(value, ScenarioPlan):
-        return key_of(vars(value))
+        return make_key(vars(value))
     if isinstance(value, int | str | float | None | Phase | np.dtype):
         return type(value), value
     return id(value)
@@ -358,17 +362,17 @@ def compile_batch(
     if for_web:
         compiler.module.guards_loops = is_checked
         compiler.module.max_inlined_chars = _MAX_INLINED_CHARS_FOR_WEB
-    kind = make_batch_type(layout, elements, is_checked)
+    batch_type = make_batch_type(layout, elements, is_checked)
     numbers = {name: Scalar(Kind.INT, "") for name in ("start", "stop", "mode")}
-    root: Any = run_worlds
-    version = compiler.compile(root, {"b": Record("", kind), "plan": plan, **numbers})
+    arguments = {"b": Record("", batch_type), "plan": plan, **numbers}
+    version = compiler.compile(run_worlds, arguments)
     assert version is not None
     assert version.returns == ("i64",)
-    place = kind.fields["arena"][1]
+    _, arena_offset = batch_type.fields["arena"]
     entry = [
         "define i64 @run(i64 %batch, i64 %start, i64 %stop, i64 %mode) {",
         "%b = inttoptr i64 %batch to ptr",
-        f"%place = getelementptr i8, ptr %b, i64 {place}",
+        f"%place = getelementptr i8, ptr %b, i64 {arena_offset}",
         "%address = load i64, ptr %place",
         "%arena = inttoptr i64 %address to ptr",
         f'%failed = call i64 @"{version.name}"'

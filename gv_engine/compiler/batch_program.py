@@ -5,13 +5,13 @@ from __future__ import annotations
 import builtins
 import ctypes
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.compiler.batch import BatchPlan, Elements, compile_batch, key_of, make_plan
+from gv_engine.compiler.batch import BatchPlan, Elements, compile_batch, make_key, make_plan
 from gv_engine.compiler.language.body import Failure
 from gv_engine.compiler.language.machine import MachineCode
 from gv_engine.compiler.parameters import make_parameters
@@ -24,7 +24,9 @@ from gv_engine.scenario.scenario import Scenario
 _MAX_WIDTH = 62
 """Columns of a view whose bits fit into an int64, with room for a carry."""
 
-_FAULT = 'a fault of the engine or of its installation; world="object" runs without compiling'
+_ENGINE_FAULT = (
+    'a fault of the engine or of its installation; world="object" runs without compiling'
+)
 
 
 def check_compilable(scenario: Scenario) -> None:
@@ -33,29 +35,33 @@ def check_compilable(scenario: Scenario) -> None:
     Raises:
         DoesNotCompileError: with the name of the system.
     """
-    calls = (c for member in scenario.members for phase in Phase for c in member.calls(phase))
-    for system in (part.system for call in calls for part in call.walk()):
+    for system in _walk_systems(scenario, Phase):
         if system.is_processor:
             raise DoesNotCompileError(
                 f"{system.name} is an esper.Processor and runs in object worlds only"
             )
         if system.objects is not None:
-            where = ":".join(map(str, system.place))
             raise DoesNotCompileError(
-                f"{system.name} ({where}) is a function of states or grids, which is any Python"
+                f"{system.title} is a function of states or grids, which is any Python"
             )
-    for call in (call for member in scenario.members for call in member.calls(Phase.TERMINATING)):
-        for part in call.walk():
-            if uses_name(part.system.function, "ended_by"):
-                raise DoesNotCompileError(
-                    f"{part.system.title} reads w.ended_by before it is known; only later rules may"
-                )
+    for system in _walk_systems(scenario, [Phase.TERMINATING]):
+        if uses_name(system.function, "ended_by"):
+            raise DoesNotCompileError(
+                f"{system.title} reads w.ended_by before it is known; only later rules may"
+            )
     width = scenario.area.shape[1]
     if width > _MAX_WIDTH and uses_name(scenario.visibility.system.function, "clear_row"):
         raise DoesNotCompileError(
             f"{scenario.visibility.name} takes views by rows of bits and compiles for up to "
             f"{_MAX_WIDTH} columns; the observation area has {width}"
         )
+
+
+def _walk_systems(scenario: Scenario, phases: Iterable[Phase]) -> Iterator[System]:
+    for member in scenario.members:
+        for phase in phases:
+            for call in member.calls(phase):
+                yield from (part.system for part in call.walk())
 
 
 class BatchProgram:
@@ -74,9 +80,9 @@ class BatchProgram:
         """Make the program of a batch with arrays of these elements."""
         self.run: Any = None
         self.address = 0
-        self._source = scenario.layout, plan, elements, checked
+        self._compile_arguments = scenario.layout, plan, elements, checked
         self.plan = plan
-        self._failure: DoesNotCompileError | None = None
+        self._compile_error: DoesNotCompileError | None = None
         self._failures: Mapping[int, Failure] = {}
         self._lock = threading.Lock()
         self._is_built_in = scenario.runs_engine_rules_only
@@ -89,19 +95,19 @@ class BatchProgram:
             BuiltInDoesNotCompileError: the same, if all rules come with the engine.
         """
         with self._lock:
-            if self.run is None and not self._failure:
+            if self.run is None and not self._compile_error:
                 try:
                     text, self._failures = self._write()
                     self._code = MachineCode(text)
                 except DoesNotCompileError as error:
-                    self._failure = error
+                    self._compile_error = error
                 except RuntimeError as error:  # LLVM refuses the module
-                    self._failure = DoesNotCompileError(f"LLVM: {error}; {_FAULT}")
+                    self._compile_error = DoesNotCompileError(f"LLVM: {error}; {_ENGINE_FAULT}")
                 else:
                     self.run = self._code.function("run", ctypes.c_int64, *[ctypes.c_int64] * 4)
                     self.address = ctypes.cast(self.run, ctypes.c_void_p).value or 0
-            if self._failure:
-                raise self._failure.with_traceback(None)
+            if self._compile_error:
+                raise self._compile_error.with_traceback(None)
 
     def write_for_web(self) -> tuple[str, Mapping[int, Failure]]:
         """Return the program as LLVM IR for `link_texts`, and the errors that it can end with, by
@@ -114,10 +120,10 @@ class BatchProgram:
 
     def _write(self, for_web: bool = False) -> tuple[str, Mapping[int, Failure]]:
         try:
-            compiler, text = compile_batch(*self._source, for_web)
+            compiler, text = compile_batch(*self._compile_arguments, for_web)
         except DoesNotCompileError as error:
             if self._is_built_in:
-                raise BuiltInDoesNotCompileError(f"{error}; {_FAULT}") from error
+                raise BuiltInDoesNotCompileError(f"{error}; {_ENGINE_FAULT}") from error
             raise DoesNotCompileError(f"{error} (see docs/compiling.md)") from error
         return text, compiler.failures
 
@@ -125,15 +131,15 @@ class BatchProgram:
         """Return the exception for an error code of a row, with the system that failed attached to
         it; `failure` is a record of `batch.FAILURE`, and `member` the scenario that the world
         plays."""
-        found = self._failures[code]
-        kind, _, message = found.fill_in(failure["numbers"].tolist()).partition(": ")
-        # the constructor of OutOfBoundsError takes the parts of the message
-        found_cls = getattr(errors, kind, None) or getattr(builtins, kind, None)
-        cls: Any = IndexError if kind == "OutOfBoundsError" else found_cls
+        text = self._failures[code].fill_in(failure["numbers"].tolist())
+        class_name, _, message = text.partition(": ")
+        cls: Any = getattr(errors, class_name, None) or getattr(builtins, class_name, None)
+        if class_name == "OutOfBoundsError":  # its constructor takes the parts of the message
+            cls = IndexError
         try:
             error: Exception = cls(message)
         except TypeError:  # a class of the rule's file, or one that takes other arguments
-            error = type(kind, (Exception,), {})(message)
+            error = type(class_name, (Exception,), {})(message)
         system = self._find_system(int(failure["blame"]), member)
         if system is not None:
             system.attach_to_error(error)
@@ -170,7 +176,7 @@ def get_batch_program(
     elements = {
         name: (array.shape[1:], array.dtype) for name, array in {**arrays, **parameters}.items()
     }
-    key = key_of(plan), key_of(scenario.layout), tuple(elements.items()), checked
+    key = make_key(plan), make_key(scenario.layout), tuple(elements.items()), checked
     with _LOCK:
         program = _PROGRAMS.get(key)
         if program is None:

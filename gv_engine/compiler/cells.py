@@ -243,7 +243,9 @@ def find_changed_types(w: Any) -> None:
     w.changed_types = 0
     for e in range(AGENT + 1, w.layout.capacity):
         kind = w.kind.value[e]
-        if w.alive[e] and has_changed(w, e, kind if 0 <= kind < w.tables.empty else w.tables.empty):
+        if w.alive[e] and has_changed(
+            w, e, kind if 0 <= kind < w.tables.empty_prefab else w.tables.empty_prefab
+        ):
             w.changed_types |= 1 << (kind & 31)
 
 
@@ -273,7 +275,7 @@ def having(w: Any, columns: Any) -> Any:
             for i in set_bits(merge_bits(w.filled, types, j), 64 * j):
                 count = collect_having(w, columns, i, merge_bits(w.listed, types, i), found, count)
     else:
-        for i in range(w.tables.words):
+        for i in range(w.tables.num_words):
             count = collect_having(w, columns, i, find_typed_cells(w, i, types), found, count)
     return found[:count]
 
@@ -337,7 +339,7 @@ def of_type(w: Any, kind: int) -> Any:
             for i in set_bits(w.filled[kind, j], 64 * j):
                 count = collect_typed(w, kind, i, w.listed[kind, i], found, count)
         return found[:count]
-    for i in range(w.tables.words):
+    for i in range(w.tables.num_words):
         if count < len(found):
             every = ~np.uint64(0)
             is_shown = len(w.layout.layers) == 1

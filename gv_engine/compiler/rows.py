@@ -52,9 +52,14 @@ class Tables:
     """Tables of a layout, which methods of its worlds read.
 
     Attributes:
+        empty_prefab: number of the empty prefab.
         prefabs: all component fields, with the value in each prefab.
         spawned: those in which some object type differs from the empty prefab.
         presence: the fields `has` among them.
+        terrain: entities of terrain.
+        start: offset in a row of what `clear` sets.
+        turned: types whose states are directions, apart from agents.
+        num_words: number of 64-bit words for a bit of each cell.
 
     Prefabs (sets of components with values) are numbered: those of the object types by type index,
     then an empty one, then those of the entities that every level begins with.
@@ -62,56 +67,57 @@ class Tables:
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        self.empty = layout.type_table_length
+        self.empty_prefab = layout.type_table_length
         self.has_prefab = np.array([bool(parts) for parts in layout.prefabs])
         self.terrain_entities = np.array(layout.terrain_entities)
         self.num_states = np.array(layout.num_states)
-        states = [*layout.states]
-        numbers = {k.index: states.index(k.state) if k.state else -1 for k in layout.types}
-        self.state_columns = np.array([numbers.get(k, -1) for k in range(self.empty)])
+        self.state_columns = np.full(self.empty_prefab, -1)
+        for object_type in layout.types:
+            if object_type.state:
+                column_index = [*layout.states].index(object_type.state)
+                self.state_columns[object_type.index] = column_index
         self.successor_types = np.array(layout.successor_types)
         self.is_ground_type = np.array(layout.is_ground_type)
         self.has_ground_types = any(layout.is_ground_type)
         self.terrain = range(layout.first_object - len(layout.terrain), layout.first_object)
         self.start = RecordType(layout.dtype).fields["at"][1]
-        self.turned = tuple(kind for kind in layout.oriented if kind not in layout.agent_types)
-        self.words = -(-(layout.height + 1) * (layout.width + 1) // 64)
+        self.turned = tuple(index for index in layout.oriented if index not in layout.agent_types)
+        self.num_words = -(-(layout.height + 1) * (layout.width + 1) // 64)
 
-        prefabs = [
-            dict(parts) for parts in (*self.layout.prefabs, (), *self.layout.initial_prefabs)
+        prefabs = [dict(parts) for parts in (*layout.prefabs, (), *layout.initial_prefabs)]
+        self._prefab_tables = [
+            table
+            for cls in layout.components
+            for table in _list_fields(cls, [parts.get(cls) for parts in prefabs])
         ]
-        tables: list[Table] = []
-        for cls in layout.components:
-            column = column_name(cls)
-            tables.append((column, "has", np.array([cls in parts for parts in prefabs])))
-            for k, field in enumerate(fields_of(cls)):
-                values = [parts[cls][k] if cls in parts else field.default for parts in prefabs]
-                tables.append((column, field.name, np.array(values)))
-        self._row = RecordType(layout.looks_dtype)
-        self.prefabs = group_fields(self._row, tables)
-        kinds = slice(self.empty)
-        self.spawned = group_fields(
-            self._row, [each for each in tables if (each[2][kinds] != each[2][self.empty]).any()]
+        spawned = []
+        for column, field, values in self._prefab_tables:
+            if (values[: self.empty_prefab] != values[self.empty_prefab]).any():
+                spawned.append((column, field, values))
+        self._row_type = RecordType(layout.looks_dtype)
+        self.prefabs = group_fields(self._row_type, self._prefab_tables)
+        self.spawned = group_fields(self._row_type, spawned)
+        self.presence = group_fields(
+            self._row_type, [table for table in self._prefab_tables if table[1] == "has"]
         )
-        self.presence = group_fields(self._row, [each for each in tables if each[1] == "has"])
-        self._tables = tables
 
     @cached_property
     def state_changes(self) -> tuple[tuple[str, NDArray[Any], tuple[FieldValues, ...]], ...]:
         """For each component that states add or remove: its column, the number of the set of values
         that a (type, state) gives it (0: none, -1: unchanged), and the values by this number."""
         layout, changes = self.layout, []
-        most = max((len(kind.state_components) for kind in layout.types), default=0)
+        max_states = max((len(kind.state_components) for kind in layout.types), default=0)
         for cls in layout.state_component_classes:
-            numbers = np.full((self.empty, most), -1)
-            sets: list[tuple[float, ...] | None] = [None]
+            set_numbers = np.full((self.empty_prefab, max_states), -1)
+            value_sets: list[tuple[float, ...] | None] = [None]
             for kind in layout.types:
                 for state in range(len(kind.state_components)):
                     if cls in (parts := kind.component_changes(state)):
-                        numbers[kind.index, state] = 0 if parts[cls] is None else len(sets)
-                        sets.append(parts[cls])
-            values = group_fields(self._row, _list_fields(cls, sets))
-            changes.append((column_name(cls), numbers, values))
+                        is_removed = parts[cls] is None
+                        set_numbers[kind.index, state] = 0 if is_removed else len(value_sets)
+                        value_sets.append(parts[cls])
+            values = group_fields(self._row_type, _list_fields(cls, value_sets))
+            changes.append((column_name(cls), set_numbers, values))
         return tuple(changes)
 
     @cached_property
@@ -139,9 +145,9 @@ class Tables:
             row[name] = FLOOR
         for e in range(1, layout.first_object):
             row["alive"][e] = 1
-            for column, field, table in self._tables:
+            for column, field, values in self._prefab_tables:
                 if e < len(row[column][field]):
-                    row[column][field][e] = table[self.empty + e]
+                    row[column][field][e] = values[self.empty_prefab + e]
         return row.reshape(1).view(np.uint8)[self.start :]
 
     @cached_property
@@ -149,22 +155,23 @@ class Tables:
         """By column, the values of a removed and a new component, and the column's length."""
         return {
             column_name(cls): (
-                group_fields(self._row, _list_fields(cls, [None, ()])),
+                group_fields(self._row_type, _list_fields(cls, [None, ()])),
                 self.layout.column_lengths[cls],
             )
             for cls in self.layout.components
         }
 
 
-def _list_fields(cls: type, sets: list[tuple[float, ...] | None]) -> tuple[Table, ...]:
+def _list_fields(cls: type, value_sets: list[tuple[float, ...] | None]) -> list[Table]:
     """Return the fields of a component with their values by number of a set of values; () stands
     for the defaults, None for no component."""
     column = column_name(cls)
-    tables: list[Table] = [(column, "has", np.array([values is not None for values in sets]))]
+    has_component = np.array([values is not None for values in value_sets])
+    tables: list[Table] = [(column, "has", has_component)]
     for k, field in enumerate(fields_of(cls)):
-        values = [parts[k] if parts else field.default for parts in sets]
+        values = [values[k] if values else field.default for values in value_sets]
         tables.append((column, field.name, np.array(values)))
-    return tuple(tables)
+    return tables
 
 
 # ---- methods -------------------------------------------------------------------------------------
@@ -225,7 +232,7 @@ def remove_entity(w: Any, e: int) -> None:
 
 
 def become_nothing(w: Any, e: int) -> None:
-    write_fields(w, e, w.tables.empty, w.tables.prefabs)
+    write_fields(w, e, w.tables.empty_prefab, w.tables.prefabs)
     w.alive[e] = 0
 
 
@@ -241,7 +248,7 @@ def is_terrain(w: Any, e: int) -> Any:
 def on_ground(w: Any, kind: int) -> Any:
     if not w.tables.has_ground_types:
         return False
-    return w.tables.is_ground_type[kind] if 0 <= kind < w.tables.empty else False
+    return w.tables.is_ground_type[kind] if 0 <= kind < w.tables.empty_prefab else False
 
 
 def num_states(w: Any, kind: int) -> Any:
@@ -269,7 +276,7 @@ def state_of(w: Any, e: int) -> Any:
 def find_state_column(w: Any, e: int) -> Any:
     """Return the index of the column with the state of an entity's type; -1 if there is none."""
     kind = w.kind.value[e]
-    return w.tables.state_columns[kind] if 0 <= kind < w.tables.empty else -1
+    return w.tables.state_columns[kind] if 0 <= kind < w.tables.empty_prefab else -1
 
 
 def set_state(w: Any, e: int, state: int) -> None:
@@ -328,7 +335,7 @@ def clear(w: Any) -> None:
         empty_lists(w)
     for e in range(1, w.layout.first_object):
         w.alive[e] = 1
-        write_fields(w, e, w.tables.empty + e, w.tables.prefabs)
+        write_fields(w, e, w.tables.empty_prefab + e, w.tables.prefabs)
 
 
 def wipe(w: Any) -> None:
@@ -343,7 +350,7 @@ def fill_columns(w: Any, stop: int, is_zeroed: bool) -> None:
     """Give the entities before `stop` the defaults of all columns; those other than 0 if
     `is_zeroed`."""
     for values in w.tables.prefabs:
-        fill_values(w, min(stop, values.length), w.tables.empty, values, is_zeroed)
+        fill_values(w, min(stop, values.length), w.tables.empty_prefab, values, is_zeroed)
 
 
 def empty_lists(w: Any) -> None:
@@ -427,11 +434,11 @@ WORLD_METHODS: dict[str, Callable[..., Any]] = {
 
 def _emit_high_product(body: Body, a: Any, b: Any) -> Scalar:
     """Emit one 128-bit multiplication."""
-    wide = [
+    x, y = (
         body.emit.value(f"zext i64 {arithmetic.to_kind(body, value, Kind.UINT).operand} to i128")
         for value in (a, b)
-    ]
-    product = body.emit.value(f"mul i128 {wide[0]}, {wide[1]}")
+    )
+    product = body.emit.value(f"mul i128 {x}, {y}")
     high = body.emit.value(f"lshr i128 {product}, 64")
     return Scalar(Kind.UINT, body.emit.value(f"trunc i128 {high} to i64"))
 
@@ -519,18 +526,17 @@ def make_row_type(layout: Layout, is_checked: bool = True) -> RecordType:
     for cls in layout.components:
         name = column_name(cls)
         columns, start = row.fields[name]
-        of_fields = {
-            field.name: writer
-            for field in fields_of(cls)
-            if (writer := make_column_writer(layout, cls, field.name, is_checked))
-        }
-        own = {"has": make_presence_writer(cls)} | of_fields
+        column_writers = {"has": make_presence_writer(cls)}
+        for field in fields_of(cls):
+            writer = make_column_writer(layout, cls, field.name, is_checked)
+            if writer is not None:
+                column_writers[field.name] = writer
         parts[name] = RecordType(
             columns,
             {"column": name},
             capacity=layout.capacity,
             wraps=False,
-            writers=own,
+            writers=column_writers,
             outer=(row, start),
         )
     return row

@@ -32,7 +32,15 @@ from gv_engine.scenario.scenario import Scenario
 
 @dataclass(frozen=True, eq=False)
 class Argument:
-    """An argument of a call: a field of the parameter record, nested calls, or a known value."""
+    """An argument of a call: a field of the parameter record, nested calls, or a known value.
+
+    Attributes:
+        name: name of the parameter.
+        value: known value, if the argument is one.
+        group, field: names of a sub-record of the parameter record, and of its field.
+        call: nested call, of which the system gets the result.
+        calls: nested calls, of which it gets a tuple of results.
+    """
 
     name: str
     value: Any = None
@@ -49,10 +57,12 @@ class CallPlan:
     Attributes:
         system: the system.
         arguments: arguments of the function, in order.
+        is_per_agent: True if the call runs for each agent.
         number: number of the test that can end the episode, 0 for none.
         agent_mask: by agent, True in whose turns the call runs; () for all.
-        otherwise: result in other turns.
-        result: type of the result, None to leave it as it is.
+        masked_value: result in other turns.
+        result_type: type of the result, None to leave it as it is.
+        has_nested: True if arguments are calls.
         mark: number of the call among the scenario's, from 1, which errors name.
     """
 
@@ -61,8 +71,8 @@ class CallPlan:
     is_per_agent: bool
     number: int
     agent_mask: tuple[bool, ...]
-    otherwise: Any
-    result: Any
+    masked_value: Any
+    result_type: Any
     has_nested: bool
     mark: int
 
@@ -79,6 +89,9 @@ class CallPlan:
     def of(self, helper: Any) -> tuple[Argument, ...]:
         """Return the arguments that a helper of the system takes."""
         return tuple(each for each in self.arguments if has_parameter(helper, each.name))
+
+
+_RESULT_TYPES = {Phase.REWARD: float, Phase.TERMINATING: bool}
 
 
 class Planner:
@@ -98,8 +111,7 @@ class Planner:
         for field, call in list_call_fields(self._scenario, phase):
             numbers = number_tests(call) if phase is Phase.TERMINATING else {}
             plan = self._plan(field, call.name, call, numbers)
-            results = {Phase.REWARD: float, Phase.TERMINATING: bool}
-            plans.append(replace(plan, result=results.get(phase)))
+            plans.append(replace(plan, result_type=_RESULT_TYPES.get(phase)))
         return tuple(plans)
 
     def _plan(self, group: str, prefix: str, call: Call, numbers: dict[str, int]) -> CallPlan:
@@ -125,13 +137,13 @@ class Planner:
         return CallPlan(
             system,
             tuple(arguments),
-            call.is_per_agent,
-            numbers.get(prefix, 0),
-            call.agent_mask,
-            call.masked_value,
-            None,
-            any(each.call or each.calls for each in arguments),
-            len(self.marked),
+            is_per_agent=call.is_per_agent,
+            number=numbers.get(prefix, 0),
+            agent_mask=call.agent_mask,
+            masked_value=call.masked_value,
+            result_type=None,
+            has_nested=any(argument.call or argument.calls for argument in arguments),
+            mark=len(self.marked),
         )
 
 
@@ -153,26 +165,28 @@ class ScenarioPlan:
         resets, transitions, rewards, visibility, observations: calls of these phases.
         ending, success: the terminating call, and that of success or None.
         measured: calls of rewards, of the end and of success, which may remember something.
-        slots: place of each reward among the reward terms.
+        slots: index of each reward among the reward terms.
         actions: numbers of the actions, and at the end WAIT for an agent that does nothing.
         alone: number of the only agent, () for several.
-        numbers, mission: (column, field, kind, item) of the numbers that agents observe.
+        numbers, mission: (column, field, object type, item) of the numbers that agents observe.
         marked: systems by their marks less 1.
+        view: record type of the agents' views.
     """
 
-    def __init__(self, scenario: Scenario, reward_names: Sequence[str] | None = None) -> None:
-        plan = Planner(scenario)
-        self.resets, self.transitions = map(plan.plan_phase, (Phase.RESET, Phase.TRANSITION))
-        self.rewards = plan.plan_phase(Phase.REWARD)
-        (self.ending,) = plan.plan_phase(Phase.TERMINATING)
-        self.success = next(iter(plan.plan_phase(Phase.SUCCESS)), None)
-        (self.visibility,) = plan.plan_phase(Phase.VISIBILITY)
-        self.observations = plan.plan_phase(Phase.OBSERVATION)
-        successes = () if self.success is None else (self.success,)
+    def __init__(self, scenario: Scenario, reward_names: Sequence[str]) -> None:
+        """Plan the calls of a scenario; `reward_names` are those of all members of its mixture."""
+        planner = Planner(scenario)
+        self.resets = planner.plan_phase(Phase.RESET)
+        self.transitions = planner.plan_phase(Phase.TRANSITION)
+        self.rewards = planner.plan_phase(Phase.REWARD)
+        (self.ending,) = planner.plan_phase(Phase.TERMINATING)
+        successes = planner.plan_phase(Phase.SUCCESS)
+        self.success = successes[0] if successes else None
+        (self.visibility,) = planner.plan_phase(Phase.VISIBILITY)
+        self.observations = planner.plan_phase(Phase.OBSERVATION)
         self.measured = (*self.rewards, self.ending, *successes)
-        self.marked = tuple(plan.marked)
-        names = [*(scenario.reward_names if reward_names is None else reward_names)]
-        self.slots = tuple(names.index(name) for name in scenario.reward_names)
+        self.marked = tuple(planner.marked)
+        self.slots = tuple(map([*reward_names].index, scenario.reward_names))
         layout = scenario.layout
         self.actions = (*map(int, scenario.actions), int(WAIT))
         self.reaches_limit = get_limit_test(layout.mission)
@@ -184,10 +198,10 @@ class ScenarioPlan:
         self.numbers = tuple((n.column, n.field, n.kind, n.item) for n in scenario.state_numbers)
         fields = list_observed_fields(layout.mission) if layout.mission else ()
         self.mission = tuple(("mission", field.name, None, None) for field in fields)
-        looking = [call.system for call in (self.visibility, *self.observations)]
-        rows = all(system.rows for system in looking)
-        entities = any(uses_name(system.function, "entity") for system in looking)
-        self.view = make_view_type(scenario.area, rows, entities)
+        view_systems = [call.system for call in (self.visibility, *self.observations)]
+        by_rows = all(system.rows for system in view_systems)
+        with_entities = any(uses_name(system.function, "entity") for system in view_systems)
+        self.view = make_view_type(scenario.area, by_rows, with_entities)
 
 
 # ---- calls of systems, compiled ------------------------------------------------------------------
@@ -207,18 +221,18 @@ def read_argument(w: Any, p: Any, argument: Any, agent: int, past: Any) -> Any:
     return argument.value
 
 
-def holds(w: Any, p: Any, call: Any, helper: Any, agent: int, action: int) -> bool:
-    """Return the result of a condition of a call."""
-    own = (agent,) if call.takes(helper, "agent") else ()
-    acting = (action,) if call.takes(helper, "action") else ()
+def evaluate_condition(w: Any, p: Any, call: Any, helper: Any, agent: int, action: int) -> bool:
+    """Return the result of a condition of a call, one of its system's helper functions."""
+    agents = (agent,) if call.takes(helper, "agent") else ()
+    actions = (action,) if call.takes(helper, "action") else ()
     values = tuple(read_argument(w, p, each, agent, None) for each in call.of(helper))
-    return bool(helper(w, *own, *acting, *values))
+    return bool(helper(w, *agents, *actions, *values))
 
 
 def measure_call(w: Any, p: Any, call: Any, agent: int) -> Any:
     """Return what a call and the calls nested in it remember of the world before the step."""
     return (
-        call_marked(call.mark, measure_own, w, p, call, agent)
+        call_marked(call.mark, measure_system, w, p, call, agent)
         if call.system.remember is not None
         else None,
         tuple(measure_argument(w, p, each, agent) for each in call.arguments),
@@ -232,49 +246,50 @@ def measure_argument(w: Any, p: Any, argument: Any, agent: int) -> Any:
     return tuple(measure_call(w, p, call, agent) for call in argument.calls)
 
 
-def measure_own(w: Any, p: Any, call: Any, agent: int) -> Any:
+def measure_system(w: Any, p: Any, call: Any, agent: int) -> Any:
     """Return what a call itself remembers, a number or a tuple of numbers."""
-    own = (agent,) if call.takes(call.system.remember, "agent") else ()
+    agents = (agent,) if call.takes(call.system.remember, "agent") else ()
     values = tuple(read_argument(w, p, each, agent, None) for each in call.of(call.system.remember))
-    found = call.system.remember(w, *own, *values)
-    return found if isinstance(found, tuple) else 0 + found
+    measured = call.system.remember(w, *agents, *values)
+    return measured if isinstance(measured, tuple) else 0 + measured
 
 
 def run_call(w: Any, p: Any, call: Any, agent: int, past: Any) -> Any:
     """Run a call in an agent's turn; return its result. `past` is from `measure_call`, or None."""
     if call.agent_mask and not call.agent_mask[agent]:
-        return call.otherwise
+        return call.masked_value
     if call.system.until is not None:
         return call_marked(call.mark, run_until, w, p, call, agent)
     if call.system.when is not None and not call_marked(
-        call.mark, holds, w, p, call, call.system.when, agent, w.action[agent]
+        call.mark, evaluate_condition, w, p, call, call.system.when, agent, w.action[agent]
     ):
         return None
-    before = w.ended_by[agent]
-    found = call_marked(call.mark, call_function, w, p, call, agent, past)
+    ended_by = w.ended_by[agent]
+    result = call_marked(call.mark, call_function, w, p, call, agent, past)
     if call.number:
-        note_end(w, call, agent, found, before)
-    return found if call.result is None else call.result(found)
+        record_ending(w, call, agent, result, ended_by)
+    return result if call.result_type is None else call.result_type(result)
 
 
 def call_function(w: Any, p: Any, call: Any, agent: int, past: Any) -> Any:
     """Call the function of a system with its arguments."""
-    own = (agent,) if call.takes(call.system.function, "agent") else ()
+    agents = (agent,) if call.takes(call.system.function, "agent") else ()
     was = (past[0],) if call.system.remember is not None else ()
     values = tuple(
         read_argument(w, p, each, agent, None if past is None else past[1][k])
         for k, each in enumerate(call.arguments)
     )
-    return call.system.function(w, *own, *was, *values)
+    return call.system.function(w, *agents, *was, *values)
 
 
-def note_end(w: Any, call: Any, agent: int, found: Any, before: int) -> None:
-    """Write the number of the first true test into `w.ended_by`."""
-    over = bool(found)
-    if over and w.ended_by[agent] == 0:
+def record_ending(w: Any, call: Any, agent: int, result: Any, ended_by: int) -> None:
+    """Write the number of the first true test into `w.ended_by`; restore `ended_by`, the value from
+    before the call, if only nested tests were true."""
+    is_over = bool(result)
+    if is_over and w.ended_by[agent] == 0:
         w.ended_by[agent] = call.number
-    if call.has_nested and not over:
-        w.ended_by[agent] = before
+    if call.has_nested and not is_over:
+        w.ended_by[agent] = ended_by
 
 
 def run_until(w: Any, p: Any, call: Any, agent: int) -> None:
@@ -283,21 +298,20 @@ def run_until(w: Any, p: Any, call: Any, agent: int) -> None:
     while True:  # what a try has made is free again after it
         if tries > 0:
             w.clear()
-        values = read_all(w, p, call, agent)
+        values = read_arguments(w, p, call, agent)
         tries += 1
-        if until_holds(w, p, call, tries):
-            call.system.function(
-                w, *((agent,) if call.takes(call.system.function, "agent") else ()), *values
-            )
+        if ends_repetition(w, p, call, tries):
+            agents = (agent,) if call.takes(call.system.function, "agent") else ()
+            call.system.function(w, *agents, *values)
             return
 
 
-def read_all(w: Any, p: Any, call: Any, agent: int) -> Any:
+def read_arguments(w: Any, p: Any, call: Any, agent: int) -> Any:
     """Return the arguments of a call; nested calls run."""
     return tuple(read_argument(w, p, each, agent, None) for each in call.arguments)
 
 
-def until_holds(w: Any, p: Any, call: Any, tries: int) -> bool:
+def ends_repetition(w: Any, p: Any, call: Any, tries: int) -> bool:
     """Return the result of the condition that ends the repetition of a reset."""
     tried = (tries,) if call.takes(call.system.until, "tried") else ()
     values = tuple(read_argument(w, p, each, NOTHING, None) for each in call.of(call.system.until))
@@ -340,8 +354,8 @@ def step_world(w: Any, p: Any, plan: Any, terms: Any) -> None:
     w.truncated = 0
     run_systems(w, p, plan, terms)
     w.steps += 1
-    over = w.terminated != 0
-    w.truncated = plan.reaches_limit(w, p.max_steps) and (not over or p.always_truncates != 0)
+    is_over = w.terminated != 0
+    w.truncated = plan.reaches_limit(w, p.max_steps) and (not is_over or p.always_truncates != 0)
     w.truncated |= w.steps >= p.time_limit
 
 
@@ -371,15 +385,15 @@ def run_systems(w: Any, p: Any, plan: Any, terms: Any) -> None:
                     run_call(w, p, call, w.order[k], None)
     if not plan.is_bodiless:
         check_agents_placed(w, plan)
-    found = tuple(
-        score(w, p, plan, call, pasts[k], None if plan.alone else terms, plan.slots[k])
+    rewards = tuple(
+        run_reward(w, p, plan, call, pasts[k], None if plan.alone else terms, plan.slots[k])
         for k, call in enumerate(plan.rewards)
     )
     end_agents(w, p, plan, ended)
     finish_agents(w, p, plan, done)
     if plan.alone:
         w.terminated = w.done[AGENT]
-        for k, term in enumerate(found):  # a rule that fails leaves them as they were
+        for k, term in enumerate(rewards):  # a rule that fails leaves them as they were
             terms[0, plan.slots[k]] = term
     else:
         w.terminated = is_episode_over(w, p.one_suffices)
@@ -410,7 +424,7 @@ def finish_agents(w: Any, p: Any, plan: Any, pasts: Any) -> None:
             w.total[agent] += w.reward[agent]
 
 
-def score(w: Any, p: Any, plan: Any, call: Any, pasts: Any, terms: Any, slot: int) -> Any:
+def run_reward(w: Any, p: Any, plan: Any, call: Any, pasts: Any, terms: Any, slot: int) -> Any:
     """Add a reward function's value for each agent to its reward, and write it into `terms`,
     (agents, functions); with one agent, return it instead."""
     term = 0.0
@@ -426,52 +440,59 @@ def score(w: Any, p: Any, plan: Any, call: Any, pasts: Any, terms: Any, slot: in
 # ---- action masks and observations, compiled -----------------------------------------------------
 
 
-def acts(w: Any, p: Any, call: Any, agent: int, action: int) -> Any:
+def reacts_to_action(w: Any, p: Any, call: Any, agent: int, action: int) -> Any:
     """Return True if a transition would react to an action of an agent."""
     if call.agent_mask and not call.agent_mask[agent]:
         return False
-    inside = nested_acts(w, p, call, agent, action) if call.system.is_spontaneous else True
+    reacts = nested_calls_react(w, p, call, agent, action) if call.system.is_spontaneous else True
     if call.system.when is None:
-        return inside
-    return inside and call_marked(call.mark, holds, w, p, call, call.system.when, agent, action)
+        return reacts
+    return reacts and call_marked(
+        call.mark, evaluate_condition, w, p, call, call.system.when, agent, action
+    )
 
 
-def nested_acts(w: Any, p: Any, call: Any, agent: int, action: int) -> Any:
+def nested_calls_react(w: Any, p: Any, call: Any, agent: int, action: int) -> Any:
     """Return True if a transition among the arguments of a call would react to an action."""
     if not call.has_nested:
         return False
-    found = False
+    is_effective = False
     for part in call.nested:
         if part.system.phase is Phase.TRANSITION:
-            found = found or acts(w, p, part, agent, action)
-    return found
+            is_effective = is_effective or reacts_to_action(w, p, part, agent, action)
+    return is_effective
 
 
-def answers(w: Any, p: Any, call: Any, agent: int, action: int) -> Any:
+def answers_action(w: Any, p: Any, call: Any, agent: int, action: int) -> Any:
     """Return True if a reward or terminating function says that an action of an agent has an
     effect."""
     if call.agent_mask and not call.agent_mask[agent]:
         return False
     if call.system.answers is None and not call.has_nested:
         return False
-    found = False
+    is_effective = False
     if call.system.answers is not None:
-        found = call_marked(call.mark, holds, w, p, call, call.system.answers, agent, action)
+        is_effective = call_marked(
+            call.mark, evaluate_condition, w, p, call, call.system.answers, agent, action
+        )
     for part in call.nested:
-        found = found or answers(w, p, part, agent, action)
-    return found
+        is_effective = is_effective or answers_action(w, p, part, agent, action)
+    return is_effective
 
 
 def is_valid(w: Any, p: Any, plan: Any, agent: int, action: int) -> Any:
     """Return True if an action of an agent has an effect."""
-    found = False
-    for test, calls in ((acts, plan.transitions), (answers, (*plan.rewards, plan.ending))):
+    is_effective = False
+    for test, calls in (
+        (reacts_to_action, plan.transitions),
+        (answers_action, (*plan.rewards, plan.ending)),
+    ):
         for call in calls:
             if w.is_checked:
-                found = found or test(w, p, call, agent, action)
+                is_effective = is_effective or test(w, p, call, agent, action)
             else:  # a test takes less time than a branch that is predicted badly
-                found = found | test(w, p, call, agent, action)
-    return found
+                is_effective = is_effective | test(w, p, call, agent, action)
+    return is_effective
 
 
 def write_mask(w: Any, p: Any, plan: Any, agent: int, mask: Any) -> None:
@@ -480,7 +501,9 @@ def write_mask(w: Any, p: Any, plan: Any, agent: int, mask: Any) -> None:
         mask[k] = is_valid(w, p, plan, agent, action)
 
 
-def look(w: Any, p: Any, plan: Any, agent: int, grid: Any, item: Any, ground: Any) -> None:
+def write_observation(
+    w: Any, p: Any, plan: Any, agent: int, grid: Any, item: Any, ground: Any
+) -> None:
     """Write what an agent sees into (h, w, 3) `grid`, (3,) `item` and, unless it is None, (h, w, 3)
     `ground`."""
     view = new_record(plan.view)
@@ -495,17 +518,23 @@ def look(w: Any, p: Any, plan: Any, agent: int, grid: Any, item: Any, ground: An
 
 def run_visibility(w: Any, p: Any, call: Any, agent: int, view: Any) -> None:
     """Run a visibility system."""
-    call.system.function(w, agent, view, *read_all(w, p, call, agent))
+    call.system.function(w, agent, view, *read_arguments(w, p, call, agent))
 
 
 def run_observation(w: Any, p: Any, call: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
     """Run an observation system."""
-    call.system.function(w, agent, view, (grid, item), *read_all(w, p, call, agent))
+    call.system.function(w, agent, view, (grid, item), *read_arguments(w, p, call, agent))
 
 
 def write_numbers(w: Any, agent: int, sources: Any, out: Any) -> None:
     """Write component fields into `out`: of the agent, of the world, or of the only object of a
     type (the default if there are none or several)."""
-    for k, (column, field, kind, item) in enumerate(sources):
-        e = agent if kind is None else w.world if kind == WORLD else w.unique(kind)
+    for k, (column, field, object_type, item) in enumerate(sources):
+        e = (
+            agent
+            if object_type is None
+            else w.world
+            if object_type == WORLD
+            else w.unique(object_type)
+        )
         out[k] = w[column][field][e] if item is None else w[column][field][e, item]
