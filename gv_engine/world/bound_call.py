@@ -58,15 +58,16 @@ class BoundCall:
         self._arguments_by_agent = self._list_by_agent(self._function, self._arguments)
         self._leading = self._list_by_agent(self._function, ())
         self._measurements: list[tuple[Any, ...]] = [()] * (agents + 1)  # by agent, () or one value
+        # by index of the argument; functions of states run their nested calls themselves
         self._nested = {
             position: [BoundCall(part, agents) for part in _as_tuple(argument)]
             for position, argument in enumerate(self._arguments)
-            # functions of states run their nested calls themselves
             if is_nested_call(argument) and call.system.objects is None
         }
         self._parts = [part for calls in self._nested.values() for part in calls]
+        # those that decide about the action mask: transitions in a transition, others in others
         is_transition = call.system.phase is Phase.TRANSITION
-        self._inner = [
+        self._acting_parts = [
             part
             for part in self._parts
             if (part._system.phase is Phase.TRANSITION) is is_transition
@@ -76,8 +77,10 @@ class BoundCall:
     def _list_by_agent(
         self, function: Callable[..., Any] | None, arguments: tuple[Any, ...]
     ) -> list[tuple[Any, ...]]:
-        asks = function is not None and has_parameter(function, "agent")
-        return [(agent, *arguments) if asks else arguments for agent in self._agents]
+        """Return by agent the arguments of a function of the system, after the agent if it takes
+        one."""
+        takes_agent = function is not None and has_parameter(function, "agent")
+        return [(agent, *arguments) if takes_agent else arguments for agent in self._agents]
 
     def measure(self, w: Any, agent: int) -> None:
         """Store what the `remember` functions of this call and of nested calls measure in world
@@ -116,9 +119,11 @@ class BoundCall:
     def can_act(self) -> bool:
         """True if this call, or a nested one, may have an effect for some actions only, so that the
         action mask depends on it."""
-        is_transition = self._system.phase is Phase.TRANSITION
-        own = not self._is_spontaneous if is_transition else self._answers is not None
-        return own or any(call.can_act for call in self._inner)
+        if self._system.phase is Phase.TRANSITION:
+            can_act_itself = not self._is_spontaneous
+        else:
+            can_act_itself = self._answers is not None
+        return can_act_itself or any(call.can_act for call in self._acting_parts)
 
     def _make_action_test(self) -> Callable[[Any, int, int], bool]:
         """Return a function `(w, agent, action)` that returns True if the call has an effect when
@@ -134,12 +139,13 @@ class BoundCall:
         itself, even if the action changes nothing in the world."""
         if self._condition is not None and not self._condition(w, agent, action):
             return False  # the turn of another agent
-        own = self._answers is not None and self._answers(w, agent, action)
-        return own or answers_action(self._inner, w, agent, action)
+        answers = self._answers is not None and self._answers(w, agent, action)
+        return answers or answers_action(self._acting_parts, w, agent, action)
 
     def _test_transition(self, w: Any, agent: int, action: int) -> bool:
-        holds = self._condition is None or self._condition(w, agent, action)
-        return holds and (not self._is_spontaneous or answers_action(self._inner, w, agent, action))
+        if self._condition is not None and not self._condition(w, agent, action):
+            return False
+        return not self._is_spontaneous or answers_action(self._acting_parts, w, agent, action)
 
     def run(self, w: Any, agent: int, leading: tuple[Any, ...] = ()) -> Any:
         """Call the system's function with the world, `leading` and the call's arguments, and return
@@ -168,9 +174,9 @@ class BoundCall:
         results = list(self._arguments)
         for tried in count(1):
             for position, calls in self._nested.items():
-                several = tuple([call.run(w, agent) for call in calls])
+                values = tuple([call.run(w, agent) for call in calls])
                 is_tuple = isinstance(self._arguments[position], tuple)
-                results[position] = several if is_tuple else several[0]
+                results[position] = values if is_tuple else values[0]
             if self._until is None or self._until(w, tried, *self.call.bind_arguments(self._until)):
                 break
             w.clear()

@@ -52,16 +52,16 @@ def _make_template() -> tuple[tuple[Any, ...], dict[str, int]]:
     With them, worlds are made and changed without a switch of esper's current world, which other
     threads would notice.
     """
-    names = "_entity_count _entities _components _dead_entities _processors _processors_dict"
-    names += " _get_component_cache _get_components_cache"
+    part_names = "_entity_count _entities _components _dead_entities _processors _processors_dict"
+    part_names += " _get_component_cache _get_components_cache"
     with ESPER_LOCK:
-        outer, name = esper.current_world, "gv_engine-0"
-        esper.switch_world(name)
-        parts = {part: getattr(esper, part) for part in names.split()}
-        esper.switch_world(outer)
-        stored = esper._context_map.pop(name)
+        outer_world, empty_world = esper.current_world, "gv_engine-0"
+        esper.switch_world(empty_world)
+        parts = {name: getattr(esper, name) for name in part_names.split()}
+        esper.switch_world(outer_world)
+        stored = esper._context_map.pop(empty_world)
     ids = [*map(id, stored)]
-    return stored, {part: ids.index(id(value)) for part, value in parts.items()}
+    return stored, {name: ids.index(id(part)) for name, part in parts.items()}
 
 
 _TEMPLATE, _POSITIONS = _make_template()
@@ -80,7 +80,7 @@ class EsperContext:
         while _RETIRED:
             _RETIRED.pop().remove_processors()
         self.name = f"gv_engine-{next(_NUMBERS)}"
-        self._outer: list[str] = []
+        self._outer_worlds: list[str] = []  # one for each `with` block around
         weakref.finalize(self, _delete_world, self.name)
         parts: list[Any] = [type(part)() for part in _TEMPLATE]
         self._entities: dict[int, dict[type, Any]] = parts[_POSITIONS["_entities"]]
@@ -107,7 +107,7 @@ class EsperContext:
     def clear(self, size: int) -> None:
         """Replace all entities of the esper world by `size` new ones without components, numbered
         from 1."""
-        if self._outer:  # it is the current one
+        if self._outer_worlds:  # it is the current one
             with self:
                 esper.clear_database()
                 for _ in range(size):
@@ -198,13 +198,13 @@ class EsperContext:
         """Lock the library esper for this thread, and make this context's world its current one."""
         ESPER_LOCK.acquire()
         current = esper.current_world
-        self._outer.append(current)
+        self._outer_worlds.append(current)
         if current != self.name:
             esper.switch_world(self.name)
 
     def __exit__(self, *_: object) -> None:
         """Make the previous world current in the library esper again, and unlock it."""
-        outer = self._outer.pop()
+        outer = self._outer_worlds.pop()
         if outer != self.name:
             esper.switch_world(outer)
         ESPER_LOCK.release()
@@ -323,10 +323,6 @@ class CellColumn(np.ndarray[Any, Any]):
         super().__setitem__(place, e)
 
 
-_KINDS: dict[str, Callable[[Any], Any]] = {"f": float, "b": bool}
-"""Types of the values in columns by the kind of their dtype; all others are int."""
-
-
 @cache
 def _make_entity_cast(capacity: int) -> Callable[[Any], int]:
     """Return a function that converts a value to an entity below `capacity`."""
@@ -352,6 +348,17 @@ def _make_integer_cast(dtype: np.dtype[Any], column: str) -> Callable[[Any], int
     return to_integer
 
 
+def _make_cast(cls: type, field: Field, capacity: int) -> Callable[[Any], Any]:
+    """Return a function that converts a value to one that the column of a field holds."""
+    if field.dtype == "entity":
+        return _make_entity_cast(capacity)
+    if not isinstance(field.dtype, np.dtype):
+        return int
+    if field.dtype.kind in "fb":
+        return float if field.dtype.kind == "f" else bool
+    return _make_integer_cast(field.dtype, f"w.{column_name(cls)}.{field.name}")
+
+
 class ComponentColumns:
     """All columns of one component class: `w.door`, with `has` and one attribute per field."""
 
@@ -363,16 +370,12 @@ class ComponentColumns:
         self.rows = self.default_rows.copy()
         self.has = ObjectPresence(self)
         for field in fields_of(cls):
-            kind = _KINDS.get(getattr(field.dtype, "kind", ""), int)
-            if isinstance(field.dtype, np.dtype) and kind is int:
-                kind = _make_integer_cast(field.dtype, f"w.{column_name(cls)}.{field.name}")
-            if field.dtype == "entity":
-                kind = _make_entity_cast(capacity)
-            column = (
-                ObjectArrayColumn(cls, field, self.rows, kind)
-                if field.items
-                else ObjectColumn(field.name, self.rows, kind)
-            )
+            cast = _make_cast(cls, field, capacity)
+            column: ObjectArrayColumn | ObjectColumn
+            if field.items:
+                column = ObjectArrayColumn(cls, field, self.rows, cast)
+            else:
+                column = ObjectColumn(field.name, self.rows, cast)
             setattr(self, field.name, column)
 
     def get_value(self, field: Field, e: int) -> Any:
@@ -472,10 +475,11 @@ class RowWorld:
         return self._layout.world_entity
 
     def agents(self) -> range:
-        """Return the range of the agents: the entities from 1 on."""
-        return self._layout.agent_entities[
-            : self.present if self._layout.has_smaller_members else None
-        ]
+        """Return the range of the agents that take part in the scenario: the entities from 1 on."""
+        agents = self._layout.agent_entities
+        if self._layout.has_smaller_members:  # a member of a mixture may have fewer agents
+            return agents[: self.present]
+        return agents
 
     def cells(self) -> NDArray[np.uint8]:
         """Return an (H, W, 3) array: type, state and colour of the topmost object in each cell."""
@@ -489,26 +493,29 @@ class RowWorld:
     def _get_appearances(self, cells: NDArray[Any]) -> NDArray[np.uint8]:
         """Return an (H, W, 3) array of (type, state, colour) numbers for `cells`, an array of
         entity numbers by cell."""
-        row, at = self._row, cells[: self.height, : self.width]
-        grid = np.zeros((*at.shape, 3), np.uint8)
-        kinds = grid[..., 0]
-        kinds[...] = row["kind"]["value"][at]
-        for kind in self._layout.types:
-            if kind.state:
-                column, field = kind.state
-                where = kinds == kind.index
-                grid[where, 1] = row[column][field][at[where]]
-        grid[..., 2] = row["color"]["value"][at]
+        row, entities = self._row, cells[: self.height, : self.width]
+        grid = np.zeros((*entities.shape, 3), np.uint8)
+        types = grid[..., 0]
+        types[...] = row["kind"]["value"][entities]
+        for object_type in self._layout.types:
+            if object_type.state:
+                column, field = object_type.state
+                is_of_type = types == object_type.index
+                grid[is_of_type, 1] = row[column][field][entities[is_of_type]]
+        grid[..., 2] = row["color"]["value"][entities]
         return grid
 
     def appearance(self, e: int) -> tuple[int, int, int]:
         """Return the type, state and colour of entity `e` as observations show it; those of Floor
         for NOTHING."""
         row = self._row
-        kind = int(row["kind"]["value"][e])
-        state = next((of.state for of in self._layout.types if of.index == kind), None)
-        shown = int(row[state[0]][state[1]][e]) if state else 0
-        return kind, shown, int(row["color"]["value"][e])
+        type_index = int(row["kind"]["value"][e])
+        state = 0
+        for object_type in self._layout.types:
+            if object_type.index == type_index and object_type.state:
+                column, field = object_type.state
+                state = int(row[column][field][e])
+        return type_index, state, int(row["color"]["value"][e])
 
 
 class RowColumns:

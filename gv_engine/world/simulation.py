@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from components.core import HIDDEN, NONE_GRID_OBJECT
 from gv_engine.rules import turns
-from gv_engine.rules.component import NOTHING
+from gv_engine.rules.component import AGENT, NOTHING
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import WAIT
@@ -128,23 +128,24 @@ _PROCESSORS = {
 
 
 @cache
-def _make_processor_class(base: Any, name: str, place: int) -> Any:
+def _make_processor_class(base: Any, name: str, index: int) -> Any:
+    """Return a subclass for one processor, as esper identifies processors by class."""
     return type(name, (base,), {})
 
 
-def make_processor(world: Any, call: Call, place: int) -> Any:
+def make_processor(world: Any, call: Call, index: int) -> Any:
     """Return the esper processor (object that esper runs in each step) for `call`: an instance of
     the author's class if the system is one, else of the engine's class for the phase of the system.
-    `place` is its index among the scenario's processors."""
+    `index` is its index among the scenario's processors."""
     function: Any = call.system.function
     phase = call.system.phase
     if not call.system.is_processor:
         base = _PROCESSORS.get(phase, SystemProcessor)
-        return _make_processor_class(base, call.name, place)(world, call)
+        return _make_processor_class(base, call.name, index)(world, call)
 
     def process(self: Any, canvas: Any = None) -> None:
         if (canvas is None) == (phase is not Phase.RENDERING):
-            before = [*world.reward]
+            rewards_before = [*world.reward]
             try:
                 function.process(self)
             except Exception as error:
@@ -152,8 +153,9 @@ def make_processor(world: Any, call: Call, place: int) -> Any:
                 raise
             world.adopt()
             if phase is Phase.REWARD:
-                for terms, now, was in zip(self.terms, world.reward, before, strict=True):
-                    terms[self.slot] = now - was
+                rewards = zip(self.terms, world.reward, rewards_before, strict=True)
+                for terms, reward, reward_before in rewards:
+                    terms[self.slot] = reward - reward_before
 
     processor = type(function.__name__, (function,), {"process": process})(*call.bind_arguments())
     processor.world = world
@@ -165,19 +167,25 @@ NUMPY_ERRORS: Any = dict.fromkeys(("divide", "over", "invalid"), "raise")
 
 
 class StrictContext:
-    """Another context manager, within which NumPy's numbers fail as Python's do."""
+    """Context manager that enters `inner`, and lets NumPy's numbers fail as Python's do inside."""
 
     def __init__(self, inner: Any) -> None:
-        self._inner, self._errors = inner, [np.errstate()]
+        self._inner = inner
+        self._error_states: list[np.errstate] = []  # one for each `with` block around
 
     def __enter__(self) -> None:
         self._inner.__enter__()
-        self._errors.append(np.errstate(**NUMPY_ERRORS))
-        self._errors[-1].__enter__()
+        self._error_states.append(np.errstate(**NUMPY_ERRORS))
+        self._error_states[-1].__enter__()
 
     def __exit__(self, *error: Any) -> None:
-        self._errors.pop().__exit__(*error)
+        self._error_states.pop().__exit__(*error)
         self._inner.__exit__(*error)
+
+
+def _ignores_action(processor: esper.Processor, action: int) -> bool:
+    """Return True if a processor does nothing in a step in which the only agent takes an action."""
+    return isinstance(processor, SystemProcessor) and processor.bound.ignores(AGENT, action)
 
 
 class BoundScenario:
@@ -201,9 +209,9 @@ class BoundScenario:
     """
 
     def __init__(
-        self, scenario: Scenario, world: ObjectWorld, share: float, whole: Scenario, terms: Any
+        self, scenario: Scenario, world: ObjectWorld, share: float, mixture: Scenario, terms: Any
     ) -> None:
-        """Prepare all calls of a scenario to run in `world`; in the mixture `whole`, `share` is the
+        """Prepare all calls of a scenario to run in `world`; in the mixture, `share` is the
         scenario's cumulative probability. Rewards are written into `terms`, lists by agent."""
         self.scenario, self.share = scenario, share
         bind = partial(BoundCall, agents=scenario.layout.agents)
@@ -218,44 +226,53 @@ class BoundScenario:
             if bound.can_act
         ]
         self.mask_tests = [
-            [(k, a, *find_acting_calls(calls, agent, a)) for k, a in enumerate(whole.actions)]
+            [(k, a, *find_acting_calls(calls, agent, a)) for k, a in enumerate(mixture.actions)]
             for agent in (NOTHING, *scenario.layout.agent_entities)
         ]
-        slots = map(whole.reward_names.index, scenario.reward_names)
-        self.endings: list[BoundCall] = []
-        self.success = bind(scenario.success) if scenario.success else None
-        self._rules: list[BoundCall] = [self.success] if self.success else []
-        self._processors: list[Any] = []
-        for phase in (Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING, Phase.RENDERING):
-            if phase is Phase.RENDERING:
-                step_processors = [*self._processors]
-            if phase is Phase.REWARD and not scenario.layout.is_bodiless:
-                self._processors.append(EnsurePlaced(world))
-            for call in scenario.calls(phase):
-                processor = make_processor(world, call, len(self._processors))
-                self._processors.append(processor)
-                if phase is Phase.REWARD:
-                    processor.terms, processor.slot = terms, next(slots)
-                if phase is not Phase.RENDERING and not call.system.is_processor:
-                    self._rules.append(processor.bound)
-                    if phase is Phase.TERMINATING and not call.system.objects:
-                        self.endings.append(processor.bound)
         self.context: Any = world.context if scenario.may_call_esper else ESPER_LOCK
         if not scenario.runs_engine_rules_only:
             self.context = StrictContext(self.context)
+        self.endings: list[BoundCall] = []
+        self.success = bind(scenario.success) if scenario.success else None
+        self._rules: list[BoundCall] = [self.success] if self.success else []
+        slots = map(mixture.reward_names.index, scenario.reward_names)
+        step_processors = self._make_step_processors(world, terms, slots)
+        self._processors = [*step_processors]
+        for call in scenario.calls(Phase.RENDERING):
+            self._processors.append(make_processor(world, call, len(self._processors)))
+        self.step_processes = [processor.process for processor in step_processors]
         self.processes_by_actions: dict[tuple[int, ...], list[Any]] = {}
-        for action in whole.actions if scenario.layout.agents == 1 else ():
+        for action in mixture.actions if scenario.layout.agents == 1 else ():
             self.processes_by_actions[action,] = [
-                each.process
-                for each in step_processors
-                if not (isinstance(each, SystemProcessor) and each.bound.ignores(1, action))
+                processor.process
+                for processor in step_processors
+                if not _ignores_action(processor, action)
             ]
-        self.step_processes = [each.process for each in step_processors]
         self.measurements = [
             bound
             for bound in self._rules
             if any(part.system.remember for part in bound.call.walk())
         ]
+
+    def _make_step_processors(
+        self, world: ObjectWorld, terms: Any, slots: Iterator[int]
+    ) -> list[Any]:
+        """Return the processors of a step, in order. Add their calls to `_rules`, those that end
+        the episode to `endings`; `slots` are the indices of the rewards in `terms`."""
+        processors: list[Any] = []
+        for phase in (Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING):
+            if phase is Phase.REWARD and not self.scenario.layout.is_bodiless:
+                processors.append(EnsurePlaced(world))
+            for call in self.scenario.calls(phase):
+                processor = make_processor(world, call, len(processors))
+                processors.append(processor)
+                if phase is Phase.REWARD:
+                    processor.terms, processor.slot = terms, next(slots)
+                if not call.system.is_processor:
+                    self._rules.append(processor.bound)
+                    if phase is Phase.TERMINATING and not call.system.objects:
+                        self.endings.append(processor.bound)
+        return processors
 
     def use_processors(self, context: EsperContext) -> None:
         """Make the processors those of the esper world `context`."""
@@ -353,8 +370,8 @@ class Simulation:
             RuleError: a rule is not defined on this world.
         """
         world, playing = self.world, self._get_bound_scenario()
-        single, scenario = world.is_alone, playing.scenario
-        if single:
+        is_alone, scenario = world.is_alone, playing.scenario
+        if is_alone:
             (world.action[1],) = actions
             turns.clear_step_results(world, 1)
             if len(self._members) > 1:
@@ -377,10 +394,13 @@ class Simulation:
                 if world.done[agent] and playing.success:
                     world.success[agent] = bool(playing.success.run(world, agent))
                 world.total[agent] += world.reward[agent]
-        if not single and scenario.layout.has_absence:
+        if not is_alone and scenario.layout.has_absence:
             turns.lift_absent_agents(world)
         one_suffices = scenario.agent_group.ends == turns.ANY
-        world.terminated = world.done[1] if single else turns.is_episode_over(world, one_suffices)
+        if is_alone:
+            world.terminated = world.done[1]
+        else:
+            world.terminated = turns.is_episode_over(world, one_suffices)
         world.steps += 1
         goes_on = not world.terminated or scenario.always_truncates
         world.truncated = goes_on and self._reaches_limit(world, scenario.max_steps or sys.maxsize)
@@ -573,8 +593,10 @@ def write_outputs(out: Any, line: int, w: Any, agent: int) -> None:
     """
     out.rewards[line] = w.reward[agent]
     out.terminated[line] = w.done[agent] != 0
-    over, cut = w.terminated != 0, w.truncated != 0
-    out.truncated[line] = (cut and over) or (w.done[agent] == 0 and (cut or over))
+    is_terminated, is_truncated = w.terminated != 0, w.truncated != 0
+    out.truncated[line] = (is_truncated and is_terminated) or (
+        w.done[agent] == 0 and (is_truncated or is_terminated)
+    )
     out.success[line] = w.success[agent] != 0
     out.returns[line] = w.total[agent]
     out.lengths[line] = w.steps

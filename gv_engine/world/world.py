@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import chain, compress, product
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,15 +74,15 @@ class ObjectWorld(Verbs, World):
         for columns in self._columns:
             setattr(self, column_name(columns.cls), columns)
         self._state_columns: list[ObjectColumn | None] = [None] * layout.type_table_length
-        self._grounds = frozenset(k for k, below in enumerate(layout.is_ground_type) if below)
-        self._terrain = {e for e in layout.terrain_entities if e > NOTHING}
+        self._ground_types = frozenset(k for k, below in enumerate(layout.is_ground_type) if below)
+        self._terrain_entities = {e for e in layout.terrain_entities if e > NOTHING}
         self._types = {kind.index: kind for kind in layout.types}
         for kind in layout.types:
             if kind.state:
                 self._state_columns[kind.index] = self[kind.state[0]][kind.state[1]]
         # columns that every view reads for every cell
-        self._kinds, self._colors = self.kind.rows, self.color.rows
-        self._places = self.position.rows
+        self._type_rows, self._color_rows = self.kind.rows, self.color.rows
+        self._positions = self.position.rows
         self._prefabs = tuple(map(self._bind_prefab, layout.prefabs))
         self._initial_prefabs = tuple(map(self._bind_prefab, layout.initial_prefabs))
         self.world, self.member = layout.world_entity, 0
@@ -138,7 +137,7 @@ class ObjectWorld(Verbs, World):
             for name in CELL_AGENT_COLUMNS:
                 setattr(self, name, np.zeros(self.layout.dtype[name].shape, object))
         # the engine's own writes, which need no check
-        self._cells_of = [
+        self._cells_by_type = [
             layers["ground" if below else "at"] for below in self.layout.is_ground_type
         ]
         self.placed = np.zeros(self.layout.type_table_length, object)
@@ -171,7 +170,7 @@ class ObjectWorld(Verbs, World):
             RuleError: the type is not one of this world.
         """
         prefabs = self._prefabs
-        if self._terrain and (shared := self.terrain_of(kind)) > NOTHING:
+        if self._terrain_entities and (shared := self.terrain_of(kind)) > NOTHING:
             return shared
         if not (0 <= kind < len(prefabs) and prefabs[kind]):
             raise errors.RuleError(UNKNOWN_TYPE)
@@ -202,24 +201,24 @@ class ObjectWorld(Verbs, World):
     def place(self, e: int, y: int, x: int) -> None:
         """Move entity `e` into the cell (y, x), which must be free, and out of the cell where it
         was."""
-        places = self._places
+        positions = self._positions
         # fast path without a call per column: resets spend most time here
         if (
-            0 < e < len(places)
-            and e not in self._terrain
+            0 < e < len(positions)
+            and e not in self._terrain_entities
             and 0 <= y < self.height
             and 0 <= x < self.width
-            and (cells := self._cells_of[kind := self._kinds[e].value])[y, x] == NOTHING
+            and (cells := self._cells_by_type[kind := self._type_rows[e].value])[y, x] == NOTHING
         ):
-            place = places[e]
-            if place.y < 0:
+            position = positions[e]
+            if position.y < 0:
                 self.placed[kind] += 1
             else:
-                cells[place.y, place.x] = NOTHING
+                cells[position.y, position.x] = NOTHING
                 # as `lift`: a rule may have changed the type
                 self.placed[kind] = max(self.placed[kind] - 1, 0) + 1
             cells[y, x] = e
-            place.y, place.x = int(y), int(x)
+            position.y, position.x = int(y), int(x)
             self.recent[kind] = e
         else:
             super().place(e, y, x)
@@ -227,23 +226,23 @@ class ObjectWorld(Verbs, World):
     def enclose(self, kind: int) -> None:
         """Put a new object of the type number `kind` into each cell at the edge of the grid, row by
         row."""
-        cells, prefabs = _list_edge_cells(self.height, self.width), self._prefabs
-        new = range(self.free, self.free + len(cells))
+        edge_cells, prefabs = _list_edge_cells(self.height, self.width), self._prefabs
+        new = range(self.free, self.free + len(edge_cells))
         # fast path for all cells at once, in a third of the time
         if (
             0 <= kind < len(prefabs)
             and prefabs[kind]
-            and kind not in self._grounds
+            and kind not in self._ground_types
             and new.stop <= self.capacity
             and not any(self._alive[new.start : new.stop])
             and not self.at.any()
         ):
             for cls, values, rows in prefabs[kind]:
                 self.context.attach_each(new, [cls(*values) for _ in new], rows)
-            at = self._cells_of[kind]
-            for e, (y, x) in zip(new, cells):
-                at[y, x] = e
-                self._places[e].y, self._places[e].x = y, x
+            cells = self._cells_by_type[kind]
+            for e, (y, x) in zip(new, edge_cells):
+                cells[y, x] = e
+                self._positions[e].y, self._positions[e].x = y, x
             self._alive[new.start : new.stop] = [True] * len(new)
             self.free = new.stop
             self.placed[kind] += len(new)
@@ -296,17 +295,17 @@ class ObjectWorld(Verbs, World):
 
     def on_ground(self, kind: int) -> bool:
         """Return True for an object type whose layer is the ground, or terrain."""
-        return kind in self._grounds
+        return kind in self._ground_types
 
     def terrain_of(self, kind: int) -> int:
         """Return the entity that all cells with terrain of a type share; NOTHING for FLOOR, -1 for
         types that are no terrain."""
-        shared = self.layout.terrain_entities
-        return shared[kind] if 0 <= kind < len(shared) else -1
+        entities = self.layout.terrain_entities
+        return entities[kind] if 0 <= kind < len(entities) else -1
 
     def is_terrain(self, e: int) -> bool:
         """Return True for an entity that all cells with terrain of its type share."""
-        return e in self._terrain
+        return e in self._terrain_entities
 
     def add(self, e: int, column: str) -> None:
         """Give entity `e` a component with default values, named by its `column` in the world, such
@@ -351,49 +350,50 @@ class ObjectWorld(Verbs, World):
         Of two objects in a cell, the one on the ground comes first.
         """
         cls: Any = columns.cls  # always `ComponentColumns` here
-        entities = [e for e, _ in self.context.having(cls)]
         ys, xs = self.position.y, self.position.x
-        cells = sorted((ys[e], xs[e], e) for e in entities)
-        if all(self.inside(y, x) and self.at[y, x] == e for y, x, e in cells):
-            return np.array([e for *_, e in cells], object)
+        positions = sorted((ys[e], xs[e], e) for e, _ in self.context.having(cls))
+        if all(self.inside(y, x) and self.at[y, x] == e for y, x, e in positions):
+            return np.array([e for *_, e in positions], object)
         # some objects are on the ground, held or in a box, or a rule has moved them without
         # updating their position
         layers = (getattr(self, name) for name in reversed(self.layout.layers))
-        stacked = np.stack([cells[: self.height, : self.width] for cells in layers], axis=-1)
+        stacked = np.stack([layer[: self.height, : self.width] for layer in layers], axis=-1)
         return np.array([e for e in stacked.ravel().tolist() if columns.has[e]], object)
 
     def of_type(self, kind: int) -> NDArray[np.int64]:
         """Return the (n,) entity numbers of all objects on the grid of the type number `kind`, row
         by row."""
         count, cells = self.placed[kind], self.ground if self.on_ground(kind) else self.at
-        entities = [e for e, of in self.context.having(Kind) if of.value == kind]
+        entities = [e for e, component in self.context.having(Kind) if component.value == kind]
         ys, xs = self.position.y, self.position.x
-        sorted_places = sorted((ys[e], xs[e], e) for e in entities if ys[e] >= 0)
-        if len(sorted_places) == count and all(cells[y, x] == e for y, x, e in sorted_places):
-            return np.array([e for *_, e in sorted_places], object)
-        own = self.kind.value
-        entities_on_grid = cells[: self.height, : self.width].ravel().tolist()
-        return np.array(
-            [e for e in entities_on_grid if e != NOTHING and own[e] == kind][:count], object
-        )
+        positions = sorted((ys[e], xs[e], e) for e in entities if ys[e] >= 0)
+        if len(positions) == count and all(cells[y, x] == e for y, x, e in positions):
+            return np.array([e for *_, e in positions], object)
+        # one entity in several cells, or a rule has moved objects without updating their position
+        type_of = self.kind.value
+        on_grid = cells[: self.height, : self.width].ravel().tolist()
+        of_type = [e for e in on_grid if e != NOTHING and type_of[e] == kind]
+        return np.array(of_type[:count], object)
 
     def steps_from(self, y: int, x: int) -> NDArray[np.int64]:
         """Return an (H, W) array with the length of the shortest path from cell (y, x) to each
         cell, around obstacles; -1 for cells that cannot be reached."""
-        steps = np.empty((self.height, self.width), object)
-        self.write_distances(y, x, steps)
-        return steps
+        distances = np.empty((self.height, self.width), object)  # of Python's ints, for rules
+        self.write_distances(y, x, distances)
+        return distances
 
     def agents(self) -> range:
-        """Return the range of the agents: the entities from 1 on."""
-        return self.everyone[: self.present] if self.layout.has_smaller_members else self.everyone
+        """Return the range of the agents that take part in the scenario: the entities from 1 on."""
+        if self.layout.has_smaller_members:  # a member of a mixture may have fewer agents
+            return self.everyone[: self.present]
+        return self.everyone
 
     def agent_at(self, y: int, x: int) -> int:
         """Return the agent in a cell, or NOTHING."""
         if not self.is_alone:
             return int(self.who[y, x])
-        place = self._places[1]
-        return int(place.y == y and place.x == x)
+        position = self._positions[1]
+        return int(position.y == y and position.x == x)
 
     def is_taken(self, y: int, x: int) -> bool:
         """Return True if the cell (y, x) holds a solid agent, so that no other one can enter."""
@@ -446,8 +446,8 @@ class ObjectWorld(Verbs, World):
         Args:
             marked: (H, W) bool; if given, return (n, 3) for these cells only.
         """
-        things, below = self._select_cells(self.at, marked), self._select_cells(self.ground, marked)
-        return self._get_appearances(np.where(things != NOTHING, things, below))
+        above, ground = self._select_cells(self.at, marked), self._select_cells(self.ground, marked)
+        return self._get_appearances(np.where(above != NOTHING, above, ground))
 
     def beneath(self, marked: NDArray[np.bool_] | None = None) -> NDArray[np.uint8] | None:
         """Return an (H, W, 3) array of the type, state and colour of the ground object in each
@@ -500,17 +500,17 @@ class ObjectWorld(Verbs, World):
             objects: (index of the cell, entity) for each cell with an object.
             background, is_floor: both results of `make_floor`; is_floor has an entry a cell.
         """
-        kinds, states, colors = self._kinds, self._state_columns, self._colors
-        shown = bytearray(background)
+        types, state_columns, colors = self._type_rows, self._state_columns, self._color_rows
+        encoded = bytearray(background)
         for k, e in objects:
             if is_floor[k]:
-                first = 3 * k
-                shown[first] = kind = kinds[e].value
-                state = states[kind]
-                if state is not None:
-                    shown[first + 1] = state[e]
-                shown[first + 2] = colors[e].value
-        return shown
+                first_byte = 3 * k
+                encoded[first_byte] = kind = types[e].value
+                state_column = state_columns[kind]
+                if state_column is not None:
+                    encoded[first_byte + 1] = state_column[e]
+                encoded[first_byte + 2] = colors[e].value
+        return encoded
 
     def appearance(self, e: int) -> tuple[int, int, int]:
         """Return (type, state, colour) of an entity as observations show it; Floor for NOTHING."""
@@ -539,32 +539,34 @@ class ObjectWorld(Verbs, World):
         """
         row = self.layout.defaults()
         generator_to_row(self.rng, row["rng"])
-        optional = "drawn", "present", *CELL_AGENT_COLUMNS
-        tables = [*self.layout.layers, *(name for name in optional if name in row.dtype.names)]
+        optional = ("drawn", "present", *CELL_AGENT_COLUMNS)
+        names = [*AGENT_COLUMNS, *SCALAR_COLUMNS, "placed", "recent", *self.layout.layers]
+        names += [name for name in optional if name in row.dtype.names]
         row["alive"] = np.frombuffer(bytes(self._alive), np.bool_)
-        for name in (*AGENT_COLUMNS, *SCALAR_COLUMNS, "placed", "recent", *tables):
+        for name in names:
             with _name_value_in_errors(f"w.{name}"):
                 row[name] = getattr(self, name)
         for name in self.layout.layers:
-            if (last := row[name].max()) >= self.capacity:
+            if (highest := row[name].max()) >= self.capacity:
                 raise errors.RuleError(
-                    f"w.{name}: {last} is no entity, the last one is {self.capacity - 1}"
+                    f"w.{name}: {highest} is no entity, the last one is {self.capacity - 1}"
                 )
         for columns in self._columns:
-            having = self.context.having(columns.cls)
-            entities = np.array([e for e, _ in having], np.intp)
-            components = [component for _, component in having]
-            if entities.max(initial=0) >= self.layout.column_lengths[columns.cls]:
-                self.fail(NOT_OF_OBJECTS)
-            fields = row[column_name(columns.cls)]
-            fields["has"][entities] = 1
-            for field in fields_of(columns.cls):
-                column = fields[field.name]
-                values = [*map(attrgetter(field.name), components)]
-                with _name_value_in_errors(f"w.{column_name(columns.cls)}.{field.name}"):
-                    shape = -1, *field.shape
-                    column[entities] = np.array(values, column.dtype).reshape(shape)
+            self._write_component(columns.cls, row[column_name(columns.cls)])
         return row
+
+    def _write_component(self, cls: type, record: NDArray[Any]) -> None:
+        """Write the values of a component of all entities into its columns in a row."""
+        having = self.context.having(cls)
+        entities = np.array([e for e, _ in having], np.intp)
+        if entities.max(initial=0) >= self.layout.column_lengths[cls]:
+            self.fail(NOT_OF_OBJECTS)
+        record["has"][entities] = 1
+        for field in fields_of(cls):
+            column = record[field.name]
+            values = [getattr(component, field.name) for _, component in having]
+            with _name_value_in_errors(f"w.{column_name(cls)}.{field.name}"):
+                column[entities] = np.array(values, column.dtype).reshape(-1, *field.shape)
 
     def restore(self, row: NDArray[Any]) -> None:
         """Set the whole world to the state that `row`, a record from `snapshot`, holds; it then
@@ -635,8 +637,8 @@ def make_floor(seen: tuple[Any, ...], outside: bytes) -> tuple[bytes, tuple[bool
 
 @lru_cache(maxsize=64)
 def _list_edge_cells(height: int, width: int) -> list[tuple[int, int]]:
-    whole = product(range(height), range(width))
-    return [(y, x) for y, x in whole if y in (0, height - 1) or x in (0, width - 1)]
+    cells = product(range(height), range(width))
+    return [(y, x) for y, x in cells if y in (0, height - 1) or x in (0, width - 1)]
 
 
 @contextmanager
