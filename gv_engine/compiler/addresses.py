@@ -30,28 +30,29 @@ def copy_bytes(target: int, source: int, size: int) -> None:
 
 @emits(copy_bytes)
 def _copy_bytes(body: Body, target: Any, source: Any, size: Any) -> None:
-    to, at = (
-        body.emit.value(f"inttoptr i64 {arithmetic.to_int(body, each).operand} to ptr")
-        for each in (target, source)
+    target_pointer, source_pointer = (
+        body.emit.value(f"inttoptr i64 {arithmetic.to_int(body, address).operand} to ptr")
+        for address in (target, source)
     )
-    memory.emit_memcpy(body, to, at, arithmetic.to_int(body, size).operand)
+    num_bytes = arithmetic.to_int(body, size).operand
+    memory.emit_memcpy(body, target_pointer, source_pointer, num_bytes)
 
 
 def make_byte_copy(count: int) -> Callable[[Any, int, Any, int], None]:
-    """Return a function `(source, start, goal, place)` of compiled code that copies `count` bytes
-    from index `start` of the bytes of an array to index `place` of those of another one."""
+    """Return a function `(source, source_start, target, target_start)` of compiled code that copies
+    `count` bytes from an offset in one array to an offset in another one, both in bytes."""
 
-    def copy(source: Any, start: int, goal: Any, place: int) -> None:
+    def copy(source: Any, source_start: int, target: Any, target_start: int) -> None:
         raise NotImplementedError
 
     @emits(copy)
-    def emit(body: Body, source: ArrayValue, start: Any, goal: ArrayValue, place: Any) -> None:
-        at = body.emit.offset(source.pointer, arithmetic.to_int(body, start).operand)
-        memory.emit_memcpy(
-            body,
-            body.emit.offset(goal.pointer, arithmetic.to_int(body, place).operand),
-            at,
-            str(count),
+    def emit(
+        body: Body, source: ArrayValue, source_start: Any, target: ArrayValue, target_start: Any
+    ) -> None:
+        from_pointer = body.emit.offset(
+            source.pointer, arithmetic.to_int(body, source_start).operand
         )
+        to_pointer = body.emit.offset(target.pointer, arithmetic.to_int(body, target_start).operand)
+        memory.emit_memcpy(body, to_pointer, from_pointer, str(count))
 
     return copy

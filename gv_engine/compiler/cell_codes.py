@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gv_engine.compiler.language import arithmetic, arrays, flow
 from gv_engine.compiler.language.body import Body, emits
-from gv_engine.compiler.language.values import ArrayValue, Kind, Scalar
+from gv_engine.compiler.language.values import ArrayValue, Scalar
 
 CHUNK = 64
 """Number of cells that are encoded at once."""
@@ -35,11 +35,11 @@ def make_code_steps(
         unlisted: value in `numbers` for a type or colour without a code.
     """
     listed = np.flatnonzero(numbers != unlisted)
-    more = numbers[listed].astype(np.int64) - stride * listed
+    offsets = numbers[listed].astype(np.int64) - stride * listed
     steps = [
-        (of_color, low, 256 - low, (after - before) % 256, 0)
-        for low, (before, after) in zip(listed[1:].tolist(), pairwise(more.tolist()))
-        if after != before
+        (of_color, low, 256 - low, (offset - previous) % 256, 0)
+        for low, (previous, offset) in zip(listed[1:].tolist(), pairwise(offsets.tolist()))
+        if offset != previous
     ]
     steps += [
         (of_color, low + 1, high - low - 1, 0, 255)
@@ -78,50 +78,52 @@ def _emit_chunk(
     stride: Any,
     out: ArrayValue,
 ) -> Scalar:
-    get, do = body.emit.value, body.emit.do
-    place = arrays.element_address(body, cells, (start,), is_inside=True)
-    shown = get(f"load <{3 * CHUNK} x i8>, ptr {place}, align 1")
-    kind, state, color = (
-        _pick(body, f"<{3 * CHUNK} x i8>", shown, range(channel, 3 * CHUNK, 3))
+    value, do = body.emit.value, body.emit.do
+    pointer = arrays.element_address(body, cells, (start,), is_inside=True)
+    channels = value(f"load <{3 * CHUNK} x i8>, ptr {pointer}, align 1")
+    types, states, colors = (
+        _pick_lanes(body, f"<{3 * CHUNK} x i8>", channels, range(channel, 3 * CHUNK, 3))
         for channel in range(3)
     )
-    even = _repeat(body, get(f"trunc i64 {arithmetic.to_int(body, stride).operand} to i8"))
-    number = get(f"mul {_CELLS} {even}, {get(f'add {_CELLS} {kind}, {state}')}")
+    strides = _broadcast(body, value(f"trunc i64 {arithmetic.to_int(body, stride).operand} to i8"))
+    even_codes = value(f"mul {_CELLS} {strides}, {value(f'add {_CELLS} {types}, {states}')}")
     sums = {name: body.emit.alloca(_CELLS) for name in ("rise", "wrong")}
-    do(f"store {_CELLS} {get(f'add {_CELLS} {number}, {color}')}, ptr {sums['rise']}")
+    do(f"store {_CELLS} {value(f'add {_CELLS} {even_codes}, {colors}')}, ptr {sums['rise']}")
     do(f"store {_CELLS} zeroinitializer, ptr {sums['wrong']}")
 
-    def take(k: Scalar) -> None:
-        step = arrays.element_address(body, steps, (k,), is_inside=True)
-        values = {
-            name: get(f"load i8, ptr {body.emit.offset(step, column)}")
+    def apply_step(k: Scalar) -> None:
+        step_pointer = arrays.element_address(body, steps, (k,), is_inside=True)
+        step = {
+            name: value(f"load i8, ptr {body.emit.offset(step_pointer, column)}")
             for column, name in enumerate(CODE_STEP)
         }
-        is_color = get(f"icmp ne i8 {values['of_color']}, 0")
-        value = get(f"select i1 {is_color}, {_CELLS} {color}, {_CELLS} {kind}")
-        above = get(f"sub {_CELLS} {value}, {_repeat(body, values['low'])}")
-        within = get(f"icmp ult {_CELLS} {above}, {_repeat(body, values['count'])}")
-        mask = get(f"sext <{CHUNK} x i1> {within} to {_CELLS}")
-        for operator, name in (("add", "rise"), ("or", "wrong")):
-            part = get(f"and {_CELLS} {mask}, {_repeat(body, values[name])}")
-            before = get(f"load {_CELLS}, ptr {sums[name]}")
-            do(f"store {_CELLS} {get(f'{operator} {_CELLS} {before}, {part}')}, ptr {sums[name]}")
+        is_color = value(f"icmp ne i8 {step['of_color']}, 0")
+        indices = value(f"select i1 {is_color}, {_CELLS} {colors}, {_CELLS} {types}")
+        distance = value(f"sub {_CELLS} {indices}, {_broadcast(body, step['low'])}")
+        is_in_range = value(f"icmp ult {_CELLS} {distance}, {_broadcast(body, step['count'])}")
+        mask = value(f"sext <{CHUNK} x i1> {is_in_range} to {_CELLS}")
+        for opcode, name in (("add", "rise"), ("or", "wrong")):
+            change = value(f"and {_CELLS} {mask}, {_broadcast(body, step[name])}")
+            old_sum = value(f"load {_CELLS}, ptr {sums[name]}")
+            new_sum = value(f"{opcode} {_CELLS} {old_sum}, {change}")
+            do(f"store {_CELLS} {new_sum}, ptr {sums[name]}")
 
-    flow.emit_loop(body, steps.shape[0], take)
-    goal = arrays.element_address(body, out, (start,), is_inside=True)
-    do(f"store {_CELLS} {get(f'load {_CELLS}, ptr ' + sums['rise'])}, ptr {goal}, align 1")
-    wrong = get(f"load i{8 * CHUNK}, ptr {sums['wrong']}")
-    return Scalar(Kind.BOOL, get(f"icmp ne i{8 * CHUNK} {wrong}, 0"), 0, 1)
+    flow.emit_loop(body, steps.shape[0], apply_step)
+    target = arrays.element_address(body, out, (start,), is_inside=True)
+    codes = value(f"load {_CELLS}, ptr {sums['rise']}")
+    do(f"store {_CELLS} {codes}, ptr {target}, align 1")
+    wrong_bits = value(f"load i{8 * CHUNK}, ptr {sums['wrong']}")
+    return body.emit.condition(f"icmp ne i{8 * CHUNK} {wrong_bits}, 0")
 
 
-def _pick(body: Body, llvm: str, vector: str, lanes: Iterable[int]) -> str:
-    order = ", ".join(f"i32 {lane}" for lane in lanes)
-    mask = f"<{CHUNK} x i32> <{order}>"
+def _pick_lanes(body: Body, llvm: str, vector: str, lanes: Iterable[int]) -> str:
+    indices = ", ".join(f"i32 {lane}" for lane in lanes)
+    mask = f"<{CHUNK} x i32> <{indices}>"
     return body.emit.value(f"shufflevector {llvm} {vector}, {llvm} poison, {mask}")
 
 
-def _repeat(body: Body, byte: str) -> str:
-    """Return a vector with a byte in all lanes."""
+def _broadcast(body: Body, byte: str) -> str:
+    """Emit a vector with a byte in all lanes."""
     first = body.emit.value(f"insertelement {_CELLS} poison, i8 {byte}, i64 0")
     return body.emit.value(
         f"shufflevector {_CELLS} {first}, {_CELLS} poison, <{CHUNK} x i32> zeroinitializer"

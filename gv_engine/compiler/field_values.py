@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gv_engine.compiler.language import arithmetic, arrays, flow, memory
 from gv_engine.compiler.language.body import Body, emits
-from gv_engine.compiler.language.values import Kind, Record, RecordType, Scalar
+from gv_engine.compiler.language.values import Record, RecordType, Scalar
 
 Table = tuple[str, str, NDArray[Any]]
 """Component, field, and the field's value by number of a set of values."""
@@ -28,7 +28,7 @@ class FieldValues:
 
     Attributes:
         length: number of entities in the columns.
-        starts: place of each column in a row, in bytes.
+        starts: offset of each column in a row, in bytes.
         bytes: (sets, fields, size) uint8, the values in memory.
     """
 
@@ -36,8 +36,8 @@ class FieldValues:
     starts: tuple[int, ...]
     bytes: NDArray[np.uint8]
 
-    def places(self) -> Iterator[tuple[int, int]]:
-        """Yield the place of each column in a row, and that of its value in a set of values."""
+    def iter_offsets(self) -> Iterator[tuple[int, int]]:
+        """Yield the offset of each column in a row, and that of its value in a set of values."""
         size = self.bytes.shape[2]
         return zip(self.starts, range(0, size * len(self.starts), size))
 
@@ -66,20 +66,21 @@ def copy_values(w: Any, e: int, number: int, values: FieldValues) -> None:
 @emits(copy_values)
 def _copy_values(body: Body, w: Record, e: Any, number: Any, values: FieldValues) -> None:
     size = values.bytes.shape[2]
-    entity, word = _offset_of(body, w.pointer, e, size), f"i{8 * size}"
+    entity, llvm = _emit_offset(body, w.pointer, e, size), f"i{8 * size}"
     if isinstance(number, int) and size in WORDS:
         for start, data in zip(values.starts, values.bytes[number]):
-            body.emit.do(f"store {word} {_word(data)}, ptr {body.emit.offset(entity, start)}")
+            pointer = body.emit.offset(entity, start)
+            body.emit.do(f"store {llvm} {_to_integer(data)}, ptr {pointer}")
         return
     table = arrays.constant_array(body, values.bytes.reshape(-1)).pointer
-    source = _offset_of(body, table, number, values.bytes[0].size)
-    for start, offset in values.places():
-        target, place = body.emit.offset(entity, start), body.emit.offset(source, offset)
+    value_set = _emit_offset(body, table, number, values.bytes[0].size)
+    for start, offset in values.iter_offsets():
+        target, source = body.emit.offset(entity, start), body.emit.offset(value_set, offset)
         if size in WORDS:
-            value = body.emit.value(f"load {word}, ptr {place}, align 1")
-            body.emit.do(f"store {word} {value}, ptr {target}")
+            value = body.emit.value(f"load {llvm}, ptr {source}, align 1")
+            body.emit.do(f"store {llvm} {value}, ptr {target}")
         else:
-            memory.emit_memcpy(body, target, place, size)
+            memory.emit_memcpy(body, target, source, size)
 
 
 def fill_values(w: Any, count: int, number: int, values: FieldValues, is_zeroed: bool) -> None:
@@ -91,18 +92,19 @@ def fill_values(w: Any, count: int, number: int, values: FieldValues, is_zeroed:
 def _fill_values(
     body: Body, w: Record, count: Any, number: int, values: FieldValues, is_zeroed: bool
 ) -> None:
-    size, mixed = values.bytes.shape[2], []
-    whole = body.emit.value(f"mul i64 {arithmetic.to_int(body, count).operand}, {size}")
+    size, mixed_fields = values.bytes.shape[2], []  # fields whose bytes differ
+    num_bytes = body.emit.value(f"mul i64 {arithmetic.to_int(body, count).operand}, {size}")
     for k, start in enumerate(values.starts):
         data = values.bytes[number, k]
         if (data != data[0]).any():
-            mixed.append(k)
+            mixed_fields.append(k)
         elif data[0] or not is_zeroed:
-            memory.emit_memset(body, body.emit.offset(w.pointer, start), _word(data[:1]), whole)
-    if mixed:
-        starts = tuple(values.starts[k] for k in mixed)
-        part = FieldValues(values.length, starts, values.bytes[:, mixed])
-        flow.emit_loop(body, count, lambda e: _copy_values(body, w, e, number, part))
+            pointer = body.emit.offset(w.pointer, start)
+            memory.emit_memset(body, pointer, _to_integer(data[:1]), num_bytes)
+    if mixed_fields:
+        starts = tuple(values.starts[k] for k in mixed_fields)
+        mixed = FieldValues(values.length, starts, values.bytes[:, mixed_fields])
+        flow.emit_loop(body, count, lambda e: _copy_values(body, w, e, number, mixed))
 
 
 def differ_from(w: Any, e: int, number: int, values: FieldValues) -> bool:
@@ -113,29 +115,25 @@ def differ_from(w: Any, e: int, number: int, values: FieldValues) -> bool:
 
 @emits(differ_from)
 def _differ_from(body: Body, w: Record, e: Any, number: Any, values: FieldValues) -> Scalar:
-    get, found = body.emit.value, "0"
     table = arrays.constant_array(body, values.bytes.reshape(-1)).pointer
-    entity, source = (
-        _offset_of(body, w.pointer, e, 1),
-        _offset_of(body, table, number, len(values.starts)),
-    )
-    for start, offset in values.places():
-        is_value, should = (
-            get(f"load i8, ptr {body.emit.offset(*each)}")
-            for each in ((entity, start), (source, offset))
-        )
-        found = get(f"or i8 {found}, {get(f'xor i8 {is_value}, {should}')}")
-    return Scalar(Kind.BOOL, get(f"icmp ne i8 {found}, 0"), 0, 1)
+    entity = _emit_offset(body, w.pointer, e, 1)
+    value_set = _emit_offset(body, table, number, len(values.starts))
+    different_bits = "0"
+    for start, offset in values.iter_offsets():
+        value = body.emit.value(f"load i8, ptr {body.emit.offset(entity, start)}")
+        expected = body.emit.value(f"load i8, ptr {body.emit.offset(value_set, offset)}")
+        difference = body.emit.value(f"xor i8 {value}, {expected}")
+        different_bits = body.emit.value(f"or i8 {different_bits}, {difference}")
+    return body.emit.condition(f"icmp ne i8 {different_bits}, 0")
 
 
-def _offset_of(body: Body, pointer: str, index: Any, size: int) -> str:
-    """Return the address of the element with an index behind another address."""
+def _emit_offset(body: Body, pointer: str, index: Any, size: int) -> str:
+    """Emit the address of the element at an index of an array of elements of `size` bytes."""
     if isinstance(index, int):
         return body.emit.offset(pointer, index * size)
-    return body.emit.offset(
-        pointer, body.emit.value(f"mul i64 {arithmetic.to_int(body, index).operand}, {size}")
-    )
+    offset = body.emit.value(f"mul i64 {arithmetic.to_int(body, index).operand}, {size}")
+    return body.emit.offset(pointer, offset)
 
 
-def _word(data: NDArray[np.uint8]) -> int:
+def _to_integer(data: NDArray[np.uint8]) -> int:
     return int.from_bytes(data.tobytes(), sys.byteorder, signed=True)

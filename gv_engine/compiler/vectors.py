@@ -22,62 +22,64 @@ class _Vectors:
     """Emits instructions on vectors of `size` lanes of i32 into a function."""
 
     def __init__(self, body: Body, size: int) -> None:
-        self.body, self.size, self.get = body, size, body.emit.value
-        self.kind = f"<{size} x i32>"
+        self.body, self.size, self.value = body, size, body.emit.value
+        self.vector_type = f"<{size} x i32>"
 
-    def splat(self, value: int, kind: str = "i32", size: int = 0) -> str:
+    def constant(self, lane: int, lane_type: str = "i32") -> str:
         """Return a constant vector with equal lanes."""
-        return f"<{', '.join([f'{kind} {value}'] * (size or self.size))}>"
+        return f"<{', '.join([f'{lane_type} {lane}'] * self.size)}>"
 
-    def spread(self, text: str) -> str:
-        """Return a vector with an i32 in all lanes."""
-        first = self.get(f"insertelement {self.kind} poison, i32 {text}, i32 0")
-        zeros = self.splat(0)
-        return self.get(
-            f"shufflevector {self.kind} {first}, {self.kind} poison, {self.kind} {zeros}"
-        )
+    def broadcast(self, operand: str) -> str:
+        """Emit a vector with an i32 in all lanes."""
+        llvm = self.vector_type
+        first = self.value(f"insertelement {llvm} poison, i32 {operand}, i32 0")
+        return self.value(f"shufflevector {llvm} {first}, {llvm} poison, {llvm} {self.constant(0)}")
 
-    def shuffle(self, kind: str, vector: str, order: Sequence[int], other: str = "poison") -> str:
-        """Return the lanes `order` of a vector, or of two."""
-        lanes = ", ".join(f"i32 {k}" for k in order)
-        mask = f"<{len(order)} x i32> <{lanes}>"
-        return self.get(f"shufflevector {kind} {vector}, {kind} {other}, {mask}")
+    def shuffle(
+        self, llvm: str, vector: str, lanes: Sequence[int], other_vector: str = "poison"
+    ) -> str:
+        """Emit a vector of some lanes of a vector, or of two: those of the other follow."""
+        indices = ", ".join(f"i32 {lane}" for lane in lanes)
+        mask = f"<{len(lanes)} x i32> <{indices}>"
+        return self.value(f"shufflevector {llvm} {vector}, {llvm} {other_vector}, {mask}")
 
-    def clamp(self, text: str, low: int, high: int) -> str:
-        """Return an i64 limited to [low, high]."""
-        for bound, sign in ((low, "slt"), (high, "sgt")):
-            test = self.get(f"icmp {sign} i64 {text}, {bound}")
-            text = self.get(f"select i1 {test}, i64 {bound}, i64 {text}")
-        return text
+    def clamp(self, operand: str, low: int, high: int) -> str:
+        """Emit an i64 limited to [low, high]."""
+        for bound, predicate in ((low, "slt"), (high, "sgt")):
+            is_beyond = self.value(f"icmp {predicate} i64 {operand}, {bound}")
+            operand = self.value(f"select i1 {is_beyond}, i64 {bound}, i64 {operand}")
+        return operand
 
     def bit_range(self, low: str, high: str) -> str:
-        """Return an i64 whose bits from `low` to `high` - 1 are set, among the first `size`."""
-        ends = [self.get(f"shl i64 1, {self.clamp(end, 0, self.size)}") for end in (low, high)]
-        lower, upper = (self.get(f"sub i64 {end}, 1") for end in ends)
-        return self.get(f"and i64 {upper}, {self.get(f'xor i64 {lower}, -1')}")
+        """Emit an i64 whose bits from `low` to `high` - 1 are set, among the first `size`."""
+        powers = [self.value(f"shl i64 1, {self.clamp(end, 0, self.size)}") for end in (low, high)]
+        below_low, below_high = (self.value(f"sub i64 {power}, 1") for power in powers)
+        return self.value(f"and i64 {below_high}, {self.value(f'xor i64 {below_low}, -1')}")
 
     def pack(self, mask: str) -> str:
-        """Return the bits of a vector of i1 as an i64."""
-        word = self.get(f"bitcast <{self.size} x i1> {mask} to i{self.size}")
-        return self.get(f"zext i{self.size} {word} to i64")
+        """Emit the bits of a vector of i1 as an i64."""
+        bits = self.value(f"bitcast <{self.size} x i1> {mask} to i{self.size}")
+        return self.value(f"zext i{self.size} {bits} to i64")
 
     def transpose(self, rows: list[str]) -> list[str]:
-        """Return the columns of a square matrix of vectors."""
+        """Emit the columns of a square matrix of vectors: swap its off-diagonal blocks of 1, 2, 4 …
+        lanes."""
         rows, step, lanes = [*rows], 1, range(self.size)
         while step < self.size:
             for r in (r for r in lanes if not r & step):
-                one, two = rows[r], rows[r + step]
-                first = [self.size + k - step if k & step else k for k in lanes]
-                second = [self.size + k if k & step else k + step for k in lanes]
-                rows[r] = self.shuffle(self.kind, one, first, two)
-                rows[r + step] = self.shuffle(self.kind, one, second, two)
+                upper, lower = rows[r], rows[r + step]
+                upper_lanes = [self.size + k - step if k & step else k for k in lanes]
+                lower_lanes = [self.size + k if k & step else k + step for k in lanes]
+                rows[r] = self.shuffle(self.vector_type, upper, upper_lanes, lower)
+                rows[r + step] = self.shuffle(self.vector_type, upper, lower_lanes, lower)
             step *= 2
         return rows
 
-    def place(self, record: Record, name: str, index: str, size: int) -> str:
-        """Return the address of the element with an index in an array of a record."""
-        start = self.body.emit.offset(record.pointer, record.type.fields[name][1])
-        return self.body.emit.offset(start, self.get(f"mul i64 {index}, {size}"))
+    def element_address(self, record: Record, name: str, index: str, item_size: int) -> str:
+        """Emit the address of the element at an index of an array of a record."""
+        _, start = record.type.fields[name]
+        array = self.body.emit.offset(record.pointer, start)
+        return self.body.emit.offset(array, self.value(f"mul i64 {index}, {item_size}"))
 
 
 def cut_looks(
@@ -89,104 +91,160 @@ def cut_looks(
 
 
 @emits(cut_looks)
-def _cut_looks(body: Body, w: Record, view: Record, *numbers: Any) -> None:
-    size, layout = view.type.attributes["tile"], w.type.attributes["layout"]
-    height, width = view.type.attributes["height"], view.type.attributes["width"]
-    by_rows, stride, v = view.type.attributes["by_rows"], layout.width + 1, _Vectors(body, size)
-    padded = -(-width // size) * size
+def _emit_cut_looks(body: Body, w: Record, view: Record, *numbers: Any) -> None:
     is_turned = arithmetic.to_number(body, numbers[0]).operand
     line, next_line, cell, next_cell = (
-        arithmetic.to_int(body, each).operand for each in numbers[1:]
+        arithmetic.to_int(body, number).operand for number in numbers[1:]
     )
-    rows, columns = (
-        v.clamp(memory.read_field(body, w, name).operand, 0, most)
-        for name, most in (("height", layout.height), ("width", layout.width))
-    )
-    backward = v.get(f"icmp slt i64 {next_cell}, 0")
-    turns = v.spread(v.get(f"sext i1 {backward} to i32"))
-    hidden, lanes = v.splat(HIDDEN | _OPAQUE), range(size)
-    nothing = body.module.array(np.full(size, HIDDEN | _OPAQUE, np.uint32))
-    further = v.get(f"mul i64 {next_line}, {stride}")
+    _LookCutter(body, w, view, is_turned, line, next_line, cell, next_cell).emit()
 
-    def cut_tile(i: str, j: int) -> list[str]:
-        along = v.get(f"select i1 {is_turned}, i64 {i}, i64 {j}")
-        away = v.get(f"select i1 {is_turned}, i64 {j}, i64 {i}")
-        near = v.get(f"add i64 {cell}, {v.get(f'mul i64 {along}, {next_cell}')}")
-        far = v.get(f"add i64 {line}, {v.get(f'mul i64 {away}, {next_line}')}")
-        back = v.get(f"sub i64 {near}, {size - 1}")
-        first = v.get(f"select i1 {backward}, i64 {back}, i64 {near}")
+
+class _LookCutter:
+    """Emits the code of `cut_looks`, which goes over a view by square tiles of `size` cells."""
+
+    def __init__(
+        self,
+        body: Body,
+        w: Record,
+        view: Record,
+        is_turned: str,
+        line: str,
+        next_line: str,
+        cell: str,
+        next_cell: str,
+    ) -> None:
+        self._body, self._w, self._view = body, w, view
+        self._is_turned, self._line, self._next_line = is_turned, line, next_line
+        self._cell, self._next_cell = cell, next_cell
+        view_attributes, layout = view.type.attributes, w.type.attributes["layout"]
+        self._size = view_attributes["tile"]
+        self._height, self._width = view_attributes["height"], view_attributes["width"]
+        self._by_rows = view_attributes["by_rows"]
+        self._stride = layout.width + 1
+        self._vectors = v = _Vectors(body, self._size)
+        self._num_rows, self._num_columns = (
+            v.clamp(memory.read_field(body, w, name).operand, 0, most)
+            for name, most in (("height", layout.height), ("width", layout.width))
+        )
+        self._is_backward = v.value(f"icmp slt i64 {next_cell}, 0")
+        self._backward_mask = v.broadcast(v.value(f"sext i1 {self._is_backward} to i32"))
+        self._off_grid = v.constant(HIDDEN | _OPAQUE)
+        self._off_grid_cells = body.module.array(np.full(self._size, HIDDEN | _OPAQUE, np.uint32))
+        self._next_line_offset = v.value(f"mul i64 {next_line}, {self._stride}")
+
+    def emit(self) -> None:
+        """Emit the code for all tiles."""
+        num_tile_rows = -(-self._height // self._size)
+        if num_tile_rows == 1:
+            self._write_tiles(0)
+        else:
+            flow.emit_loop(self._body, num_tile_rows, self._write_tiles)
+
+    def _cut_tile(self, i: str, j: int) -> list[str]:
+        """Emit loads of the tile with its upper left cell in row `i`, column `j` of the view;
+        return the vectors of its rows."""
+        v, emit, is_turned, lanes = (
+            self._vectors,
+            self._body.emit,
+            self._is_turned,
+            range(self._size),
+        )
+        along = v.value(f"select i1 {is_turned}, i64 {i}, i64 {j}")
+        away = v.value(f"select i1 {is_turned}, i64 {j}, i64 {i}")
+        near = v.value(f"add i64 {self._cell}, {v.value(f'mul i64 {along}, {self._next_cell}')}")
+        far = v.value(f"add i64 {self._line}, {v.value(f'mul i64 {away}, {self._next_line}')}")
+        back = v.value(f"sub i64 {near}, {self._size - 1}")
+        first = v.value(f"select i1 {self._is_backward}, i64 {back}, i64 {near}")
         # bits of the loaded cells that are on the grid; the first may be off the grid
-        low, high = v.get(f"sub i64 0, {first}"), v.get(f"sub i64 {columns}, {first}")
-        inside = v.get(f"trunc i64 {v.bit_range(low, high)} to i{size}")
-        mask = v.get(f"bitcast i{size} {inside} to <{size} x i1>")
-        first = v.clamp(first, -size, stride)
-        start = v.get(f"add i64 {v.get(f'mul i64 {far}, {stride}')}, {first}")
-        tile = []
+        low, high = v.value(f"sub i64 0, {first}"), v.value(f"sub i64 {self._num_columns}, {first}")
+        on_grid_bits = v.value(f"trunc i64 {v.bit_range(low, high)} to i{self._size}")
+        mask = v.value(f"bitcast i{self._size} {on_grid_bits} to <{self._size} x i1>")
+        first = v.clamp(first, -self._size, self._stride)
+        start = v.value(f"add i64 {v.value(f'mul i64 {far}, {self._stride}')}, {first}")
+        rows = []
         for _ in lanes:
-            on_grid = v.get(f"icmp ult i64 {far}, {rows}")
-            place = v.get(
-                f"select i1 {on_grid}, ptr {v.place(w, 'looks', start, 4)}, ptr {nothing}"
+            is_row_on_grid = v.value(f"icmp ult i64 {far}, {self._num_rows}")
+            looks = v.element_address(self._w, "looks", start, 4)
+            pointer = v.value(
+                f"select i1 {is_row_on_grid}, ptr {looks}, ptr {self._off_grid_cells}"
             )
-            look = v.get(f"load {v.kind}, ptr {place}, align 4")
-            choice = f"<{size} x i1> {mask}, {v.kind} {look}, {v.kind} {hidden}"
-            look = v.get(f"select {choice}")
-            far = v.get(f"add i64 {far}, {next_line}")
-            start = v.get(f"add i64 {start}, {further}")
-            mirrored = v.shuffle(v.kind, look, lanes[::-1])
+            row = v.value(f"load {v.vector_type}, ptr {pointer}, align 4")
+            operands = f"{v.vector_type} {row}, {v.vector_type} {self._off_grid}"
+            row = v.value(f"select <{self._size} x i1> {mask}, {operands}")
+            far = v.value(f"add i64 {far}, {self._next_line}")
+            start = v.value(f"add i64 {start}, {self._next_line_offset}")
+            mirrored = v.shuffle(v.vector_type, row, lanes[::-1])
             # by XOR, as LLVM would turn a select into a branch, which processors mispredict
-            other = v.get(f"and {v.kind} {v.get(f'xor {v.kind} {look}, {mirrored}')}, {turns}")
-            tile.append(v.get(f"xor {v.kind} {look}, {other}"))
-        before, inner, end = str(body.emit.block), body.emit.new_block(), body.emit.new_block()
-        body.emit.branch(is_turned, inner, end)
-        body.emit.start_block(inner)
-        turned = v.transpose(tile)
-        body.emit.jump(end)
-        body.emit.start_block(end)
+            difference = v.value(f"xor {v.vector_type} {row}, {mirrored}")
+            change = v.value(f"and {v.vector_type} {difference}, {self._backward_mask}")
+            rows.append(v.value(f"xor {v.vector_type} {row}, {change}"))
+        start_label = str(emit.block)
+        turn_label, end_label = emit.new_block(), emit.new_block()
+        emit.branch(is_turned, turn_label, end_label)
+        emit.start_block(turn_label)
+        turned_rows = v.transpose(rows)
+        emit.jump(end_label)
+        emit.start_block(end_label)
         return [
-            body.emit.phi(v.kind, pair)
-            for pair in (((one, before), (two, inner)) for one, two in zip(tile, turned))
+            emit.phi(v.vector_type, ((row, start_label), (turned_row, turn_label)))
+            for row, turned_row in zip(rows, turned_rows)
         ]
 
-    def write_tiles(k: Any) -> None:
-        i = v.get(f"mul i64 {arithmetic.to_int(body, k).operand}, {size}")
-        words = [["0"] * size, ["0"] * size]
-        for j in range(0, width, size):
-            count = min(size, width - j)
-            for number, look in enumerate(cut_tile(i, j)):
-                row = v.get(f"add i64 {i}, {number}")
-                index = v.get(f"add i64 {v.get(f'mul i64 {row}, {padded}')}, {j}")
-                place = v.place(view, "looks", index, 4)
-                body.emit.do(f"store {v.kind} {look}, ptr {place}, align 4")
-                if not by_rows:
-                    test = v.get(f"icmp slt {v.kind} {look}, {v.splat(0)}")
-                    # a store may run over the row's end only if the next row is stored later
-                    order = lanes[: count if j else size]
-                    opaque = v.shuffle(f"<{size} x i1>", test, order)
-                    opaque = v.get(f"zext <{len(order)} x i1> {opaque} to <{len(order)} x i8>")
-                    index = v.get(f"add i64 {v.get(f'mul i64 {row}, {width}')}, {j}")
-                    place = v.place(view, "opaque", index, 1)
-                    body.emit.do(f"store <{len(order)} x i8> {opaque}, ptr {place}, align 1")
+    def _write_tiles(self, k: Any) -> None:
+        """Emit stores of the tiles in row `k` of tiles, and of what visibility reads of them."""
+        v, emit, size = self._vectors, self._body.emit, self._size
+        i = v.value(f"mul i64 {arithmetic.to_int(self._body, k).operand}, {size}")
+        padded_width = -(-self._width // size) * size
+        clear_rows, clear_from_right = ["0"] * size, ["0"] * size
+        for j in range(0, self._width, size):
+            for number, look in enumerate(self._cut_tile(i, j)):
+                row = v.value(f"add i64 {i}, {number}")
+                index = v.value(f"add i64 {v.value(f'mul i64 {row}, {padded_width}')}, {j}")
+                pointer = v.element_address(self._view, "looks", index, 4)
+                emit.do(f"store {v.vector_type} {look}, ptr {pointer}, align 4")
+                if not self._by_rows:
+                    self._store_opaque(look, row, j)
                     continue
-                mirrored = v.shuffle(v.kind, look, lanes[::-1])
-                for side, each in enumerate((look, mirrored)):
-                    word = v.pack(v.get(f"icmp sge {v.kind} {each}, {v.splat(0)}"))
-                    if side == 0:
-                        word = v.get(f"and i64 {word}, {(1 << count) - 1}")
-                        word = v.get(f"shl i64 {word}, {j}")
-                    else:
-                        word = v.get(f"lshr i64 {word}, {size - count}")
-                        word = v.get(f"shl i64 {word}, {width - j - count}")
-                    words[side][number] = v.get(f"or i64 {words[side][number]}, {word}")
-        for name, of_rows in zip(("clear_rows", "clear_from_right"), words) if by_rows else ():
-            for number, word in enumerate(of_rows):
-                place = v.place(view, name, v.get(f"add i64 {i}, {number}"), 8)
-                body.emit.do(f"store i64 {word}, ptr {place}")
+                mirrored = v.shuffle(v.vector_type, look, range(size)[::-1])
+                clear_rows[number] = self._add_clear_bits(clear_rows[number], look, j)
+                clear_from_right[number] = self._add_clear_bits(
+                    clear_from_right[number], mirrored, j, from_right=True
+                )
+        if self._by_rows:
+            self._store_words("clear_rows", i, clear_rows)
+            self._store_words("clear_from_right", i, clear_from_right)
 
-    tiles = -(-height // size)
-    if tiles == 1:
-        write_tiles(0)
-    else:
-        flow.emit_loop(body, tiles, write_tiles)
+    def _store_opaque(self, look: str, row: str, j: int) -> None:
+        """Emit a store of a byte for each cell of one row of a tile, 1 if it blocks vision."""
+        v, size = self._vectors, self._size
+        is_opaque = v.value(f"icmp slt {v.vector_type} {look}, {v.constant(0)}")
+        # a store may run over the row's end only if the next row is stored later
+        num_cells = min(size, self._width - j) if j else size
+        opaque = v.shuffle(f"<{size} x i1>", is_opaque, range(num_cells))
+        opaque = v.value(f"zext <{num_cells} x i1> {opaque} to <{num_cells} x i8>")
+        index = v.value(f"add i64 {v.value(f'mul i64 {row}, {self._width}')}, {j}")
+        pointer = v.element_address(self._view, "opaque", index, 1)
+        self._body.emit.do(f"store <{num_cells} x i8> {opaque}, ptr {pointer}, align 1")
+
+    def _add_clear_bits(self, word: str, look: str, j: int, from_right: bool = False) -> str:
+        """Emit a word with the bits of the transparent cells of one row of a tile added."""
+        v = self._vectors
+        num_cells = min(self._size, self._width - j)
+        bits = v.pack(v.value(f"icmp sge {v.vector_type} {look}, {v.constant(0)}"))
+        if from_right:
+            bits = v.value(f"lshr i64 {bits}, {self._size - num_cells}")
+            bits = v.value(f"shl i64 {bits}, {self._width - j - num_cells}")
+        else:
+            bits = v.value(f"and i64 {bits}, {(1 << num_cells) - 1}")
+            bits = v.value(f"shl i64 {bits}, {j}")
+        return v.value(f"or i64 {word}, {bits}")
+
+    def _store_words(self, name: str, i: str, words: list[str]) -> None:
+        v = self._vectors
+        for number, word in enumerate(words):
+            row = v.value(f"add i64 {i}, {number}")
+            pointer = v.element_address(self._view, name, row, 8)
+            self._body.emit.do(f"store i64 {word}, ptr {pointer}")
 
 
 def write_seen_looks(view: Any, grid: Any) -> None:
@@ -195,48 +253,54 @@ def write_seen_looks(view: Any, grid: Any) -> None:
 
 
 @emits(write_seen_looks)
-def _write_seen_looks(body: Body, view: Record, grid: ArrayValue) -> None:
-    size, by_rows = view.type.attributes["tile"], view.type.attributes["by_rows"]
-    height, width = view.type.attributes["height"], view.type.attributes["width"]
-    v, padded = _Vectors(body, size), -(-width // size) * size
-    hidden = v.splat(HIDDEN)
-
-    def find_seen(i: str, begin: int) -> str:
-        if not by_rows:
-            index = v.get(f"add i64 {v.get(f'mul i64 {i}, {width}')}, {begin}")
-            place = v.place(view, "seen", index, 1)
-            cells = v.get(f"load <{size} x i8>, ptr {place}, align 1")
-            return v.get(f"icmp ne <{size} x i8> {cells}, {v.splat(0, 'i8')}")
-        seen = v.splat(0)
-        for name, bits in (
-            ("seen_rows", [begin + k for k in range(size)]),
-            ("seen_from_right", [width - 1 - begin - k for k in range(size)]),
-        ):
-            word = v.get(f"load i64, ptr {v.place(view, name, i, 8)}")
-            first = max(0, min(bits))
-            word = v.get(f"trunc i64 {v.get(f'lshr i64 {word}, {first}')} to i32")
-            lanes = ", ".join(f"i32 {1 << bit - first if bit >= 0 else 0}" for bit in bits)
-            part = v.get(f"and {v.kind} {v.spread(word)}, <{lanes}>")
-            seen = v.get(f"or {v.kind} {seen}, {part}")
-        return v.get(f"icmp ne {v.kind} {seen}, {v.splat(0)}")
+def _emit_write_seen_looks(body: Body, view: Record, grid: ArrayValue) -> None:
+    size, width = view.type.attributes["tile"], view.type.attributes["width"]
+    v, padded_width = _Vectors(body, size), -(-width // size) * size
+    hidden = v.constant(HIDDEN)
 
     def write_row(k: Scalar) -> None:
-        row = body.emit.offset(grid.pointer, v.get(f"mul i64 {k.operand}, {3 * width}"))
-        for begin in range(0, width, size):
-            count = min(size, width - begin)
-            index = v.get(f"add i64 {v.get(f'mul i64 {k.operand}, {padded}')}, {begin}")
-            look = v.get(f"load {v.kind}, ptr {v.place(view, 'looks', index, 4)}, align 4")
-            seen = find_seen(k.operand, begin)
-            look = v.get(f"select <{size} x i1> {seen}, {v.kind} {look}, {v.kind} {hidden}")
-            parts = v.get(f"bitcast {v.kind} {look} to <{4 * size} x i8>")
-            whole = 3 * count
-            for start in [*range(0, whole - _STORE, _STORE), max(0, whole - _STORE)]:
-                order = [n // 3 * 4 + n % 3 for n in range(start, min(whole, start + _STORE))]
-                chosen = v.shuffle(f"<{4 * size} x i8>", parts, order)
-                place = body.emit.offset(row, 3 * begin + start)
-                body.emit.do(f"store <{len(order)} x i8> {chosen}, ptr {place}, align 1")
+        i = k.operand
+        row = body.emit.offset(grid.pointer, v.value(f"mul i64 {i}, {3 * width}"))
+        for j in range(0, width, size):
+            index = v.value(f"add i64 {v.value(f'mul i64 {i}, {padded_width}')}, {j}")
+            pointer = v.element_address(view, "looks", index, 4)
+            look = v.value(f"load {v.vector_type}, ptr {pointer}, align 4")
+            operands = f"{v.vector_type} {look}, {v.vector_type} {hidden}"
+            look = v.value(f"select <{size} x i1> {_find_seen(v, view, i, j)}, {operands}")
+            channels = v.value(f"bitcast {v.vector_type} {look} to <{4 * size} x i8>")
+            num_bytes = 3 * min(size, width - j)
+            for start in [*range(0, num_bytes - _STORE, _STORE), max(0, num_bytes - _STORE)]:
+                # three of the four bytes of each look
+                stop = min(num_bytes, start + _STORE)
+                lanes = [n // 3 * 4 + n % 3 for n in range(start, stop)]
+                chunk = v.shuffle(f"<{4 * size} x i8>", channels, lanes)
+                pointer = body.emit.offset(row, 3 * j + start)
+                body.emit.do(f"store <{len(lanes)} x i8> {chunk}, ptr {pointer}, align 1")
 
-    flow.emit_loop(body, height, write_row)
+    flow.emit_loop(body, view.type.attributes["height"], write_row)
+
+
+def _find_seen(v: _Vectors, view: Record, i: str, j: int) -> str:
+    """Emit a vector of i1: True for each cell of a view that is seen, in row `i` from column `j`
+    on."""
+    width = view.type.attributes["width"]
+    if not view.type.attributes["by_rows"]:
+        index = v.value(f"add i64 {v.value(f'mul i64 {i}, {width}')}, {j}")
+        pointer = v.element_address(view, "seen", index, 1)
+        cells = v.value(f"load <{v.size} x i8>, ptr {pointer}, align 1")
+        return v.value(f"icmp ne <{v.size} x i8> {cells}, {v.constant(0, 'i8')}")
+    seen = v.constant(0)
+    for name, bits in (
+        ("seen_rows", [j + k for k in range(v.size)]),
+        ("seen_from_right", [width - 1 - j - k for k in range(v.size)]),
+    ):
+        word = v.value(f"load i64, ptr {v.element_address(view, name, i, 8)}")
+        first_bit = max(0, min(bits))
+        word = v.value(f"trunc i64 {v.value(f'lshr i64 {word}, {first_bit}')} to i32")
+        lanes = ", ".join(f"i32 {1 << bit - first_bit if bit >= 0 else 0}" for bit in bits)
+        seen_bits = v.value(f"and {v.vector_type} {v.broadcast(word)}, <{lanes}>")
+        seen = v.value(f"or {v.vector_type} {seen}, {seen_bits}")
+    return v.value(f"icmp ne {v.vector_type} {seen}, {v.constant(0)}")
 
 
 def find_typed_cells(w: Any, i: int, types: int) -> Any:
@@ -245,22 +309,24 @@ def find_typed_cells(w: Any, i: int, types: int) -> Any:
 
 
 @emits(find_typed_cells)
-def _find_typed_cells(body: Body, w: Record, i: Any, types: Any) -> Scalar:
+def _emit_find_typed_cells(body: Body, w: Record, i: Any, types: Any) -> Scalar:
     layout, v = w.type.attributes["layout"], _Vectors(body, 16)
-    cells = (layout.height + 1) * (layout.width + 1)
-    of_types = v.spread(v.get(f"trunc i64 {arithmetic.to_int(body, types).operand} to i32"))
-    number, bits = arithmetic.to_int(body, i).operand, "0"
-    first = v.get(f"shl i64 {number}, 6")
-    for begin in range(0, 64, v.size):
+    num_cells = (layout.height + 1) * (layout.width + 1)
+    type_mask = v.broadcast(v.value(f"trunc i64 {arithmetic.to_int(body, types).operand} to i32"))
+    word_index, bits = arithmetic.to_int(body, i).operand, "0"
+    first_cell = v.value(f"shl i64 {word_index}, 6")
+    for k in range(0, 64, v.size):
         # may read past the last cell, where the row goes on or a spare one lies
-        place = v.place(w, "looks", v.get(f"add i64 {first}, {begin}"), 4)
-        look = v.get(f"load {v.kind}, ptr {place}, align 4")
-        kind = v.get(f"and {v.kind} {look}, {v.splat(31)}")
-        same = v.get(f"and {v.kind} {v.get(f'lshr {v.kind} {of_types}, {kind}')}, {v.splat(1)}")
-        word = v.pack(v.get(f"icmp ne {v.kind} {same}, {v.splat(0)}"))
-        bits = v.get(f"or i64 {bits}, {v.get(f'shl i64 {word}, {begin}')}")
-    last = v.get(f"icmp eq i64 {number}, {(cells - 1) // 64}")
-    ones = (1 << (cells - 1) % 64 + 1) - 1
-    ones = ones - (1 << 64) if ones >> 63 else ones
-    existing = v.get(f"select i1 {last}, i64 {ones}, i64 -1")
-    return Scalar(Kind.UINT, v.get(f"and i64 {bits}, {existing}"))
+        pointer = v.element_address(w, "looks", v.value(f"add i64 {first_cell}, {k}"), 4)
+        look = v.value(f"load {v.vector_type}, ptr {pointer}, align 4")
+        type_bit = v.value(f"and {v.vector_type} {look}, {v.constant(31)}")
+        shifted = v.value(f"lshr {v.vector_type} {type_mask}, {type_bit}")
+        is_of_type = v.value(f"and {v.vector_type} {shifted}, {v.constant(1)}")
+        word = v.pack(v.value(f"icmp ne {v.vector_type} {is_of_type}, {v.constant(0)}"))
+        bits = v.value(f"or i64 {bits}, {v.value(f'shl i64 {word}, {k}')}")
+    is_last_word = v.value(f"icmp eq i64 {word_index}, {(num_cells - 1) // 64}")
+    last_mask = (1 << (num_cells - 1) % 64 + 1) - 1
+    if last_mask >> 63:  # as LLVM writes an i64 with its highest bit
+        last_mask -= 1 << 64
+    existing = v.value(f"select i1 {is_last_word}, i64 {last_mask}, i64 -1")
+    return Scalar(Kind.UINT, v.value(f"and i64 {bits}, {existing}"))
