@@ -148,7 +148,7 @@ class Field:
 
 
 _COLUMNS: WeakKeyDictionary[type[Any], tuple[str, tuple[Field, ...]]] = WeakKeyDictionary()
-_OFTEN: WeakSet[type[Any]] = WeakSet()
+_READ_OFTEN: WeakSet[type[Any]] = WeakSet()
 
 
 @overload
@@ -194,7 +194,7 @@ def component(cls: type[_C] | None = None, *, often: bool = False) -> Any:
     ]
     _COLUMNS[data_class] = (name, tuple(fields))
     if often:
-        _OFTEN.add(data_class)
+        _READ_OFTEN.add(data_class)
     return data_class
 
 
@@ -243,12 +243,12 @@ def _read_field(cls: type[Any], field: dataclasses.Field[Any], hint: Any) -> Fie
         raise TypeError(f"component {cls.__name__}: the array {field.name!r} can hold numbers only")
     default: Any = (field.default,) * len(items) if items else field.default
     read = Field(field.name, dtype, default, bounds, items)
-    if bounds and (fault := _find_bounds_fault(read, bounds)):
-        raise TypeError(f"component {cls.__name__}: field {field.name!r} {fault}")
+    if bounds and (error := _find_bounds_error(read, bounds)):
+        raise TypeError(f"component {cls.__name__}: field {field.name!r} {error}")
     return read
 
 
-def _find_bounds_fault(field: Field, bounds: Bounds) -> str:
+def _find_bounds_error(field: Field, bounds: Bounds) -> str:
     """Return an error message if the declared `bounds` do not fit the dtype or the default of a
     field; else ""."""
     if not isinstance(field.dtype, np.dtype):
@@ -294,7 +294,7 @@ def field_values(instance: Any) -> tuple[Any, ...]:
 
 def is_read_often(cls: type[Any]) -> bool:
     """Return True for a component declared with `often=True`: nearly every step reads it."""
-    return cls in _OFTEN
+    return cls in _READ_OFTEN
 
 
 def to_snake_case(name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
@@ -11,11 +10,11 @@ from itertools import accumulate, islice
 from string import digits
 from typing import NamedTuple
 
-_SCREEN = 4000
+_MAX_MESSAGE_LENGTH = 4000
 """Maximum number of characters of a message, about one screen."""
-_MOST_COMPARED = 300
+_MAX_COMPARED = 300
 """Maximum number of names that a wrong name is compared with; each takes up to 0.1 ms."""
-_LONGEST_LINE = 1000
+_MAX_LINE_LENGTH = 1000
 
 STEP_AFTER_END = "step() after the end of the episode: call reset(), later rewards mean nothing"
 STEP_AFTER_CLOSE = "step() after close(): call reset(), or make a new environment"
@@ -44,11 +43,12 @@ class RuleError(GVEngineError, RuntimeError):
     def in_worlds(cls, failed: Iterable[int], error: RuleError) -> RuleError:
         """Return the error of a step of many worlds: `error` is the error of the first failed
         world, `failed` lists all failed worlds."""
-        first, *others = failed
+        worlds = tuple(failed)
         error = error.world_error or error
-        more = f" ({len(others)} more failed: `worlds` of this error)" if others else ""
-        batch_error = type(error)(f"world {first}: {error}{more}")
-        batch_error.worlds, batch_error.world_error = (first, *others), error
+        num_others = len(worlds) - 1
+        note = f" ({num_others} more failed: `worlds` of this error)" if num_others else ""
+        batch_error = type(error)(f"world {worlds[0]}: {error}{note}")
+        batch_error.worlds, batch_error.world_error = worlds, error
         return batch_error
 
 
@@ -153,12 +153,12 @@ class ScenarioError(GVEngineError, ValueError):
     def __init__(self, problems: Iterable[str]) -> None:
         """Make the error from `problems`, texts of one line each, or from a single text."""
         lines = [problems] if isinstance(problems, str) else problems
-        self.problems = tuple(shorten(line, _LONGEST_LINE) for line in lines)
-        ends = accumulate(len(problem) for problem in self.problems)
-        shown = sum(end <= _SCREEN for end in ends) or 1
-        more = len(self.problems[shown:])
-        rest = [f"… and {more} more"] if more else []
-        super().__init__("\n".join([*self.problems[:shown], *rest]))
+        self.problems = tuple(shorten(line, _MAX_LINE_LENGTH) for line in lines)
+        total_lengths = accumulate(map(len, self.problems))
+        num_shown = sum(length <= _MAX_MESSAGE_LENGTH for length in total_lengths) or 1
+        shown, num_hidden = self.problems[:num_shown], len(self.problems[num_shown:])
+        hidden_note = [f"… and {num_hidden} more"] if num_hidden else []
+        super().__init__("\n".join([*shown, *hidden_note]))
 
     def __reduce__(self) -> tuple[type[ScenarioError], tuple[tuple[str, ...]]]:
         return type(self), (self.problems,)
@@ -238,18 +238,27 @@ def suggest_similar(wrong: object, allowed: Iterable[str], cutoff: float = 0.6) 
     >>> suggest_similar("agent_0", ["agent_1", "agent_2"])  # either one
     ''
     """
-    as_written = {name.casefold(): name for name in reversed([*islice(allowed, _MOST_COMPARED)])}
-    short = str(wrong)[:_LONGEST_LINE].casefold()
-    near = get_close_matches(short, as_written, 2, cutoff)
-    if not near:  # `lr` for learning_rate
-        initials = {name: "".join(re.findall(r"(?:^|_)(.)", name)) for name in as_written}
-        near = [name for name in initials if "_" in name and initials[name] == short]
-    if not near and len(short) > 2:
-        near = [name for name in as_written if name.startswith(short)]
-    unlike = str.maketrans("", "", digits)
-    if len({each.translate(unlike) for each in (short, *near)}) == 1 < len(near):
-        return ""  # another number, any of which it may be
-    return f"; did you mean {as_written[near[0]]!r}?" if near else ""
+    # of names that differ in case alone, the first one counts
+    as_written = {name.casefold(): name for name in reversed([*islice(allowed, _MAX_COMPARED)])}
+    folded = str(wrong)[:_MAX_LINE_LENGTH].casefold()
+    similar = get_close_matches(folded, as_written, 2, cutoff)
+    if not similar:  # `lr` for learning_rate
+        similar = [name for name in as_written if "_" in name and _initials_of(name) == folded]
+    if not similar and len(folded) > 2:
+        similar = [name for name in as_written if name.startswith(folded)]
+    if not similar:
+        return ""
+    without_digits = {name.translate(_DIGITS_REMOVED) for name in (folded, *similar)}
+    if len(similar) > 1 and len(without_digits) == 1:
+        return ""  # only the number is wrong: any of them may be meant
+    return f"; did you mean {as_written[similar[0]]!r}?"
+
+
+_DIGITS_REMOVED = str.maketrans("", "", digits)
+
+
+def _initials_of(name: str) -> str:
+    return "".join(word[:1] for word in name.split("_"))
 
 
 def suggest_whole(value: object) -> str:

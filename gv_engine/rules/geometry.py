@@ -46,8 +46,8 @@ class Action(NamedNumber):
     NOOP = 12
 
     def is_move(self) -> bool:
-        """Return True for a move to a neighbouring cell."""
-        return self <= Action.MOVE_RIGHT
+        """Return True for a move forward, backward, left or right."""
+        return self in MOVES
 
     def is_turn(self) -> bool:
         """Return True for a turn to the left or right."""
@@ -60,7 +60,8 @@ class Action(NamedNumber):
 
 
 ACTIONS = tuple(action.name for action in Action)
-MOVE_FORWARD, MOVE_BACKWARD, MOVE_LEFT, MOVE_RIGHT, TURN_LEFT, TURN_RIGHT = range(6)
+MOVES = MOVE_FORWARD, MOVE_BACKWARD, MOVE_LEFT, MOVE_RIGHT = range(4)
+TURN_LEFT, TURN_RIGHT = 4, 5
 ACTUATE, PICK_N_DROP, PICK_UP, DROP, TOGGLE, DONE, NOOP = range(6, len(ACTIONS))
 USUAL_ACTIONS = tuple(range(PICK_UP))
 """Default action space, as the specification lists it."""

@@ -10,26 +10,29 @@ from gv_engine.rules.component import AGENT, to_snake_case
 from gv_engine.rules.system import Call
 
 
-def describe_ending(success: Call | None, truncated: bool, by: Sequence[Call]) -> str:
-    """Return a sentence, without its full stop, that tells the player why the episode is over; `by`
-    are the nested calls that ended it, outermost first.
+def describe_ending(success: Call | None, is_truncated: bool, ending_calls: Sequence[Call]) -> str:
+    """Return a sentence, without its full stop, that tells the player why the episode is over.
 
     Args:
         success: call of the scenario's success function if the episode is a success, else None.
-        truncated: True if the episode was cut off by the step limit.
-        by: the call that ended the episode, after the calls that it is nested in.
+        is_truncated: True if the episode was cut off by the step limit.
+        ending_calls: the call that ended the episode, after the calls that it is nested in.
     """
     if success is not None:
         return success.ending_message or "Well done!"
-    if truncated:
+    if is_truncated:
         return "Time is up"
-    messages = [call.ending_message or call.system.ending_message for call in by]
-    names = [f"The end: {to_snake_case(call.name).replace('_', ' ')}" for call in by[-1:]]
-    return next(filter(None, [*messages, *names]), "The end")
+    for call in ending_calls:
+        if message := call.ending_message or call.system.ending_message:
+            return message
+    if not ending_calls:
+        return "The end"
+    return f"The end: {to_snake_case(ending_calls[-1].name).replace('_', ' ')}"
 
 
 TURNS = FIXED, SHUFFLED, ROTATING = "fixed", "shuffled", "rotating"
 """Turn orders: by agent number; shuffled in each step; or starting one agent later in each step."""
+_SHUFFLED, _ROTATING = TURNS.index(SHUFFLED), TURNS.index(ROTATING)
 DONE = STAY, LEAVE = "stay", "leave"
 """Options for an agent that is done: it stays in its cell, or leaves before the next step."""
 ENDS = ALL, ANY = "all", "any"
@@ -54,14 +57,16 @@ class AgentGroup:
 
     def team_of(self, agent: int) -> tuple[str, int]:
         """Return name and number of an agent's team, counted from 1; ("", 0) for none."""
-        named = ((name, k) for k, (name, members) in enumerate(self.teams, 1) if agent in members)
-        return next(named, ("", 0))
+        for number, (name, members) in enumerate(self.teams, 1):
+            if agent in members:
+                return name, number
+        return "", 0
 
     @property
     def agents_by_name(self) -> dict[str, tuple[int, ...]]:
         """Agent numbers by the name of an agent or of a team."""
-        single = ((name, (agent,)) for agent, name in enumerate(self.names, 1))
-        return dict((*single, *self.teams))
+        agents = {name: (agent,) for agent, name in enumerate(self.names, 1)}
+        return agents | dict(self.teams)
 
 
 SINGLE_AGENT = AgentGroup()
@@ -117,10 +122,10 @@ def set_turn_order(w: Any, turns: int) -> None:
     """Write the order in which the agents act in this step into `w.order`; `turns` is an index of
     `TURNS`, the ways to order agents."""
     count = len(w.agents())
-    first = w.steps % count if turns == 2 else 0
+    first = w.steps % count if turns == _ROTATING else 0
     for k in range(count):
         w.order[k] = 1 + (first + k) % count
-    if turns == 1:
+    if turns == _SHUFFLED:
         w.rng.shuffle(w.order[:count])
 
 
