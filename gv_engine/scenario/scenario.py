@@ -301,9 +301,8 @@ class Scenario(ImmutableScenario):
         if not (w.terminated or w.truncated):
             return ""
         member = self.members[w.member]
-        # from 1 on, 0 for no rule
-        rule = w.ended_by[agent]
-        path = member._end_paths[rule - 1] if rule else ()
+        rule_number = w.ended_by[agent]  # from 1 on, 0 for no rule
+        path = member._end_paths[rule_number - 1] if rule_number else ()
         is_truncated = bool(w.truncated and not w.terminated)
         return describe_ending(member.success if w.success[agent] else None, is_truncated, path)
 

@@ -47,16 +47,22 @@ from gv_engine.scenario.syntax.json_schema import Key, KeyTable
 from gv_engine.scenario.syntax.yaml_parser import NodeBuilder
 
 LEVELS = "levels"
-_SOKOBAN = (".xsb", ".sok", ".slc")  # suffixes of files that are scenarios by themselves
-_BOARD = re.compile(rb"^[ \t]*#[#@$.*+_ -]*#[ \t]*\r?$", re.MULTILINE)
+_SCENARIO_SUFFIXES = (".xsb", ".sok", ".slc")  # suffixes of files that are scenarios by themselves
+_BOARD_ROW = re.compile(rb"^[ \t]*#[#@$.*+_ -]*#[ \t]*\r?$", re.MULTILINE)
 """Pattern of a board's row in a file."""
-_SCENARIO = re.compile(rb"^(extends|levels|maps?|transition_functions)[ \t]*:", re.MULTILINE)
+_SCENARIO_KEY = re.compile(rb"^(extends|levels|maps?|transition_functions)[ \t]*:", re.MULTILINE)
 """Pattern of a key of a scenario."""
-_KEY = re.compile(rb"^\w+[ \t]*:", re.MULTILINE)
+_ANY_KEY = re.compile(rb"^\w+[ \t]*:", re.MULTILINE)
 _MAX_FILE_BYTES = 2**20  # maximum size of a file that is read level by level, or of a tileset
 _MAX_PACK_BYTES = 8 * _MAX_FILE_BYTES
 """Maximum size of all files of a pack that are read level by level."""
 _MAX_LEVELS = 1000
+
+VIEW_KEY = Key(
+    "First view in the window; `explored` shows the cells that the agent has seen.",
+    schema.enum_schema(VIEWS, "view"),
+)
+
 
 LEVEL_KEYS: KeyTable = {
     "map": Key("Level, a character per cell.", schema.TEXT, required=True),
@@ -72,10 +78,7 @@ LEVEL_KEYS: KeyTable = {
         schema.TEXT,
     ),
     "par": Key("Fewest steps to win.", schema.integer_schema(1, fields.INT32_MAX)),
-    "view": Key(
-        "First view in the window; `explored` shows the cells that the agent has seen.",
-        schema.enum_schema(VIEWS),
-    ),
+    "view": VIEW_KEY,
 }
 """Keys of a level in a list of levels."""
 _TEXTS = ("title", "author", "solution", "says")
@@ -98,14 +101,14 @@ def is_pack(file: Path, raw: bytes = b"") -> bool:
     """
     suffix = file.suffix.lower()
     if suffix == ".txt":
-        return bool(_BOARD.search(raw) and not _SCENARIO.search(raw))
-    return suffix in _SOKOBAN
+        return bool(_BOARD_ROW.search(raw) and not _SCENARIO_KEY.search(raw))
+    return suffix in _SCENARIO_SUFFIXES
 
 
 def check_text_file(document: YamlNode, file: Path, raw: bytes) -> None:
     """Raise a FieldError at `document` if `file` is a `.txt` file whose content `raw` has neither a
     board nor a key."""
-    if file.suffix.lower() == ".txt" and not (_BOARD.search(raw) or _KEY.search(raw)):
+    if file.suffix.lower() == ".txt" and not (_BOARD_ROW.search(raw) or _ANY_KEY.search(raw)):
         raise document.error(
             "found neither boards of Sokoban, with rows such as #@ $.# alone in their lines, nor "
             "keys of a scenario"

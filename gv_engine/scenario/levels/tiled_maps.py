@@ -231,12 +231,12 @@ class _Tileset:
         for tile in node.iterfind("tile"):
             self._tiles[_read_number("id of a tile", tile.get("id", ""))] = tile
         alignment = node.get("objectalignment", "unspecified")
-        self.anchor = _BOTTOM_LEFT
-        if alignment != "unspecified":
-            self.anchor = (
-                0 if alignment.startswith("top") else 1 if alignment.startswith("bottom") else 0.5,
-                0 if alignment.endswith("left") else 1 if alignment.endswith("right") else 0.5,
-            )
+        if alignment == "unspecified":
+            alignment = "bottomleft"  # Tiled's default on orthogonal maps
+        self.anchor = (
+            0 if alignment.startswith("top") else 1 if alignment.startswith("bottom") else 0.5,
+            0 if alignment.endswith("left") else 1 if alignment.endswith("right") else 0.5,
+        )
 
     @cached_property
     def _is_grid_sized(self) -> bool:

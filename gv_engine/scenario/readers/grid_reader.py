@@ -15,13 +15,12 @@ from components.items import Absence, Aim, Bodiless, Forgotten
 from components.objects import BOX, built_in_components
 from gv_engine.rules.component import column_name, is_component
 from gv_engine.rules.errors import describe_allowed
-from gv_engine.rules.frame import VIEWS
 from gv_engine.rules.geometry import USUAL_ACTIONS
 from gv_engine.rules.objects import GROUND, OBJECT_TYPES, TERRAIN, USUAL_COLORS, ObjectTypes, Parts
 from gv_engine.rules.system import REGISTRIES, Call, Phase, get_system
 from gv_engine.scenario.documents.document import FILE_KEYS, Document
 from gv_engine.scenario.documents.rule_files import list_source_files
-from gv_engine.scenario.levels.packs import LEVELS
+from gv_engine.scenario.levels.packs import LEVELS, VIEW_KEY
 from gv_engine.scenario.memory.layout import Layout, round_up_size
 from gv_engine.scenario.missions import mission_reader, missions
 from gv_engine.scenario.plugin import KeyCommand
@@ -52,10 +51,7 @@ STEP_LIMIT = schema.integer_schema(1, fields.INT32_MAX)
 SHARED_KEYS: KeyTable = {
     "name": Key("Name; by default that of the file or folder.", schema.TEXT),
     "description": Key("Description for players; its last sentence is the goal.", schema.TEXT),
-    "view": Key(
-        "First view in the window; `explored` shows the cells that the agent has seen.",
-        schema.enum_schema(VIEWS, "view"),
-    ),
+    "view": VIEW_KEY,
     "dim": Key(
         "Whether cells out of the agent's sight are darker for people; by default yes, unless "
         "`view` is `state`.",

@@ -186,7 +186,8 @@ class StateReader:
             entries = fields.read_fields(self._names.problems, node, NUMBER_KEYS)
             if "of" not in entries:
                 raise node.error("`of` is missing; it is the number, as agent.health")
-        name, kind, column, field, items = self._resolve_number(entries["of"])
+        name = fields.text(entries["of"])
+        kind, column, field, items = self._resolve_number(entries["of"], name)
         if field.is_entity:
             fault = f"{field.name} is another object, and agents observe numbers alone"
             raise entries["of"].error(fault)
@@ -211,12 +212,11 @@ class StateReader:
         return numbers
 
     def _resolve_number(
-        self, node: YamlNode
-    ) -> tuple[str, int | None, str, Field, Sequence[int | None]]:
-        """Read a name such as `agent.health` or `agent.counts.WOOD`; return the name, its owner as
-        in `StateNumber.kind`, column and field, and the indices of the field's items, [None] for a
-        single number."""
-        name = fields.text(node)
+        self, node: YamlNode, name: str
+    ) -> tuple[int | None, str, Field, Sequence[int | None]]:
+        """Return what `name`, such as `agent.health` or `agent.counts.WOOD`, stands for: its owner
+        as in `StateNumber.kind`, column and field, and the indices of the field's items, [None] for
+        a single number."""
         owner, *parts = name.split(".")
         if len(parts) not in (1, 2, 3) or not all((owner, *parts)):
             last = name.split(".")[-1] or "health"
@@ -230,7 +230,7 @@ class StateReader:
         has_item = len(parts) == 2 and parts[0] in arrays - {*self._layout.names}
         component = parts.pop(0) if len(parts) > 1 and not has_item else ""
         column, field = self._find_field(node, owner, kind, parts[0], component)
-        return name, kind, column, field, self._read_items(node, field, *parts[1:])
+        return kind, column, field, self._read_items(node, field, *parts[1:])
 
     def _read_items(self, node: YamlNode, field: Field, name: str = "") -> Sequence[int | None]:
         """Return the indices of the numbers of `field`: of the item called `name`, or of all;

@@ -77,7 +77,8 @@ class NpzArchive:
     """
 
     def __init__(self, path: Path, max_bytes: int, label: str) -> None:
-        self._bytes_left, self._label = max_bytes, label
+        self._bytes_left = max_bytes
+        self._label = label
         check_file_size(path, max_bytes, label)
         with path.open("rb") as file:
             _check_zip_end(file)
@@ -110,8 +111,9 @@ class NpzArchive:
         array = self.read_array(name, max_bytes=max_bytes)
         if array.dtype.kind != "U" or array.shape:
             raise ArrayError(f"{name} is no text")
-        numbers = np.frombuffer(array.tobytes(), array.dtype.str[0] + "u4")
-        if (numbers > sys.maxunicode).any():
+        byte_order = array.dtype.str[0]
+        code_points = np.frombuffer(array.tobytes(), f"{byte_order}u4")
+        if (code_points > sys.maxunicode).any():
             raise ArrayError(f"{name} is damaged: it has characters beyond U+10FFFF")
         return str(array)
 
@@ -129,25 +131,32 @@ class NpzArchive:
             entry = self._zip.getinfo(f"{name}.npy")
             if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise ArrayError(f"{name} is compressed in a way that NumPy does not use")
-            if entry.file_size > (max_bytes or self._bytes_left):
+            limit = max_bytes or self._bytes_left
+            if entry.file_size > limit:
                 raise ArrayError(
                     f"{name} is {format_bytes(entry.file_size)}, in {self._label} at most "
-                    f"{format_bytes(max_bytes or self._bytes_left)}"
+                    f"{format_bytes(limit)}"
                 )
             if not max_bytes:  # small arrays can unpack to large ones, one after the other
                 self._bytes_left -= entry.file_size
-            with self._zip.open(entry) as file:
-                header = read_npy_header(file)  # type: ignore[arg-type]  # only read() is used
-                if file.tell() + header.size != entry.file_size:
-                    raise ArrayError(f"{name} is truncated, or longer than its header says")
-                data = bytearray()
-                while chunk := file.read(_CHUNK):
-                    data += chunk
-                return np.frombuffer(data, header.dtype).reshape(header.shape)
+            return _read_entry(self._zip, entry, name)
         except ArrayError:
             raise
         except Exception as error:  # zipfile and zlib raise anything for damaged bytes
             raise ArrayError(f"{name} is missing or damaged: {error}") from None
+
+
+def _read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str) -> NDArray[Any]:
+    """Return the array in an entry of `archive`, called `name`, in chunks, so that a header that
+    claims too much reserves no memory."""
+    with archive.open(entry) as file:
+        header = read_npy_header(file)  # type: ignore[arg-type]  # only read() is used
+        if file.tell() + header.size != entry.file_size:
+            raise ArrayError(f"{name} is truncated, or longer than its header says")
+        data = bytearray()
+        while chunk := file.read(_CHUNK):
+            data += chunk
+    return np.frombuffer(data, header.dtype).reshape(header.shape)
 
 
 def _check_zip_end(file: BinaryIO) -> None:

@@ -115,8 +115,8 @@ class YamlNode:
             return f"a list of {len(self.value)}"
         if self.value is None:
             return "nothing"
-        short = self.text if len(self.text) <= 40 else self.text[:37] + "..."
-        return repr(short) if isinstance(self.value, str) else short
+        text = self.text if len(self.text) <= 40 else self.text[:37] + "..."
+        return repr(text) if isinstance(self.value, str) else text
 
 
 class FieldError(Exception):
@@ -217,9 +217,9 @@ class ErrorCollector:
 def format_message(label: str, node: YamlNode, message: str) -> str:
     """Return the error text `file:line: key.path: message` as one printable line; `label` stands
     for the file if the node has none."""
-    label = node.file or label
-    place = label if node.line is None else f"{label}:{node.line}"
-    parts = (" ".join(part.split()) for part in (place, node.path, message) if part)
+    file = node.file or label
+    location = file if node.line is None else f"{file}:{node.line}"
+    parts = (" ".join(part.split()) for part in (location, node.path, message) if part)
     return errors.escape_unprintable(": ".join(parts))
 
 
@@ -368,29 +368,29 @@ def read_fields(
         other_allowed: keys that are allowed too, but that the caller has taken out already; only
             for the suggestions.
     """
-    names = list(allowed)
+    allowed = list(allowed)
     entries = mapping(node)
-    unknown = [key for key in entries if key not in names]
+    unknown = [key for key in entries if key not in allowed]
     for key in unknown:
-        others = dict.fromkeys(name for name in (*other_allowed, *names) if name != key)
+        suggested = dict.fromkeys(name for name in (*other_allowed, *allowed) if name != key)
         # list the allowed keys only once
         describe = errors.describe_allowed if key is unknown[0] else errors.suggest_similar
-        problems.add(entries[key], f"unknown key {key!r}{describe(key, others)}")
-    return {key: value for key, value in entries.items() if key in names}
+        problems.add(entries[key], f"unknown key {key!r}{describe(key, suggested)}")
+    return {key: value for key, value in entries.items() if key in allowed}
 
 
 def make_unique(names: Iterable[str]) -> tuple[str, ...]:
     """Return the names in order, made distinct by suffixes: the second of equal names gets `_2`,
     the third `_3`, and so on."""
-    suffixes: dict[str, int] = {}  # unique name -> last suffix tried for this name
+    last_suffixes: dict[str, int] = {}  # tried for each unique name
     for name in names:
-        suffix, free = suffixes.get(name, 1), name
-        while free in suffixes:
+        suffix, unique = last_suffixes.get(name, 1), name
+        while unique in last_suffixes:
             suffix += 1
-            free = f"{name}_{suffix}"
-        suffixes[name] = suffix
-        suffixes.setdefault(free, 1)
-    return tuple(suffixes)
+            unique = f"{name}_{suffix}"
+        last_suffixes[name] = suffix
+        last_suffixes.setdefault(unique, 1)
+    return tuple(last_suffixes)
 
 
 def read_color(node: YamlNode) -> int:
@@ -439,11 +439,11 @@ def read_area(node: YamlNode) -> Area:
         return Area(-radius, radius, -radius, radius)
     expected = "two ranges: [[ymin, ymax], [xmin, xmax]], or a radius"
     ranges = items(node, expected)
-    if len(ranges) == 4 and all(isinstance(each.value, int) for each in ranges):
-        a, b, c, d = (each.value for each in ranges)
+    if len(ranges) == 4 and all(isinstance(limit.value, int) for limit in ranges):
+        a, b, c, d = (limit.value for limit in ranges)
         raise node.error(f"found 4 numbers, expected {expected}; write [[{a}, {b}], [{c}, {d}]]")
-    sides = [items(limits, "a range: [least, most]") for limits in ranges]
-    if [len(limits) for limits in sides] != [2, 2]:
+    lengths = [len(items(limits, "a range: [least, most]")) for limits in ranges]
+    if lengths != [2, 2]:
         raise node.error(f"expected {expected}")
     bounds = []
     for limits in ranges:
@@ -464,8 +464,11 @@ def read_plain(node: YamlNode) -> Any:
     """Return the value in `node` if it is a number, a boolean, or a list of these, possibly nested;
     lists become tuples."""
     if isinstance(node.value, list):
-        return tuple(read_plain(item) for item in node.value)
-    for kind, read in ((bool, boolean), (int, read_int32), (float, number)):
-        if isinstance(node.value, kind):
-            return read(node)
+        return tuple(map(read_plain, node.value))
+    if isinstance(node.value, bool):
+        return node.value
+    if isinstance(node.value, int):
+        return read_int32(node)
+    if isinstance(node.value, float):
+        return number(node)
     raise node.error(f"found {node.summary}, expected a number, true, false, or a list of them")
