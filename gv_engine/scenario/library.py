@@ -414,6 +414,12 @@ def find_ref(source: str | Path, refs: Mapping[str, ScenarioRef] | None = None) 
     if not isinstance(source, str | os.PathLike):
         raise ScenarioError(f"scenario={source!r}: allowed are a name, a file and a mapping")
     refs = list_built_in_grids() | list_multi_agent_grids() if refs is None else refs
+    return _find_named_ref(source, refs) or _find_file_ref(source, refs)
+
+
+def _find_named_ref(source: str | Path, refs: Mapping[str, ScenarioRef]) -> ScenarioRef | None:
+    """Return the scenario among `refs` that `source` names or whose Gymnasium id it is, or a level
+    of a pack among them; None if there is none."""
     if isinstance(source, str) and source in refs:
         return refs[source]
     pack, _, number = str(source).partition("#")
@@ -422,6 +428,12 @@ def find_ref(source: str | Path, refs: Mapping[str, ScenarioRef] | None = None) 
             return ref
         if number and pack in (name, gym_id(name)) and not ref.variant:
             return ScenarioRef(ref.file, number)
+    return None
+
+
+def _find_file_ref(source: str | Path, refs: Mapping[str, ScenarioRef]) -> ScenarioRef:
+    """Return the file and the variant in it that the path `source` names; raise a ScenarioError,
+    which suggests a name of `refs`, if there is no such file or it is no scenario."""
     path, variant = ScenarioRef.parse(Path(source))
     try:
         is_folder, exists = path.is_dir(), path.exists()
@@ -435,6 +447,7 @@ def find_ref(source: str | Path, refs: Mapping[str, ScenarioRef] | None = None) 
         if message := find_other_file(path):
             raise ScenarioError([message])
         return ScenarioRef(path, variant)
+    pack, _, number = str(source).partition("#")
     if number and not path.is_symlink() and pack in {*refs, *map(gym_id, refs)}:
         fault = f"no variant {number!r}; {pack} has none, leave out #{number}"
         raise ScenarioError([f"{source}: {fault}"])

@@ -277,13 +277,13 @@ class RandomValues:
     def make_call(self) -> Call:
         """Return the call of the reset system that samples all random values when a level
         begins."""
-        values = self._values
-        count = max([2, *(len(value.weights) for value in values)])
-        options, weights = make_table(0, len(values), count), make_table(0, len(values), count)
-        unlike = make_table(0, len(values), len(values))
-        for index, value in enumerate(values):
-            row = value.options if value.weights else value.bounds
-            options[index, : len(row)] = row
+        count = len(self._values)
+        max_options = max([2, *(len(value.weights) for value in self._values)])
+        options, weights = make_table(0, count, max_options), make_table(0, count, max_options)
+        unlike = make_table(0, count, count)
+        for index, value in enumerate(self._values):
+            numbers = value.options if value.weights else value.bounds
+            options[index, : len(numbers)] = numbers
             weights[index, : len(value.weights)] = value.weights
             unlike[index, list(value.excluded)] = 1
         tables = {"options": options, "weights": weights, "unlike": unlike}

@@ -320,17 +320,18 @@ class AtomicFile:
             raise OSError(f"{target} cannot be written: its path has a NUL")
         if follow_links and target.is_symlink():
             target = Path(os.path.realpath(target))  # still a link if the links form a loop
-        self._target, old = target, None
+        self._target = target
+        old_status = None
         with suppress(OSError):
-            old = target.lstat()
-        if old:
-            _check_kind(target, old)
+            old_status = target.lstat()
+        if old_status:
+            _check_kind(target, old_status)
         try:
             remove_stale_drafts(target.parent)
             self.path, self._lock = _create_draft(target)
-            if old:
-                has_same_group = self.path.stat().st_gid == old.st_gid
-                self.path.chmod(old.st_mode & (0o777 if has_same_group else 0o707))
+            if old_status:
+                has_same_group = self.path.stat().st_gid == old_status.st_gid
+                self.path.chmod(old_status.st_mode & (0o777 if has_same_group else 0o707))
         except OSError as error:
             raise make_write_error(target, error) from None
 

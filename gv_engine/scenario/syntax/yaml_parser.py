@@ -76,7 +76,8 @@ def _parse_yaml(raw: bytes, problems: ErrorCollector) -> YamlNode:
 
 
 def parse_value(text: str, keeps_words: bool = False) -> Any:
-    """Return the Python value that a piece of YAML text stands for, such as `9`, `RED` or `[5, 7]`.
+    """Return the Python value that a piece of YAML text stands for, such as `9`, `RED` or `[5, 7]`;
+    None for an empty text.
 
     Args:
         text: the YAML text.
@@ -88,11 +89,13 @@ def parse_value(text: str, keeps_words: bool = False) -> Any:
     problems = ErrorCollector("")
     try:
         tree = _compose(text)
-        node = NodeBuilder(problems).from_yaml(tree, YamlNode(None)) if tree is not None else None
+        if tree is None:
+            return None
+        node = NodeBuilder(problems).from_yaml(tree, YamlNode(None))
         problems.raise_if_any()
     except FieldError as error:
         raise ValueError(error.message) from None
-    return None if node is None else node.written if keeps_words else node.plain
+    return node.written if keeps_words else node.plain
 
 
 def decode_utf8(raw: bytes) -> str:
@@ -143,16 +146,19 @@ def _compose(text: str) -> yaml.Node | None:
 def _check_limits(text: str, loader: Any) -> None:
     """Raise `FieldError` if the YAML `text` has too many values or nesting levels; `loader` is the
     PyYAML loader class that parses it to events."""
-    values = depth = 0
+    num_values = depth = 0
     for event in yaml.parse(text, loader):
-        values += isinstance(event, yaml.NodeEvent)
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
-        at = YamlNode(None, line=event.start_mark.line + 1 if event.start_mark else 1)
-        if depth > _MAX_DEPTH:
-            raise at.error(f"nested deeper than {_MAX_DEPTH} levels")
-        if values > 2 * _MAX_VALUES:  # keys count too
-            raise at.error(f"more than {_MAX_VALUES} values")
+        if isinstance(event, yaml.NodeEvent):
+            num_values += 1
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > _MAX_DEPTH or num_values > 2 * _MAX_VALUES:  # keys count too
+            node = YamlNode(None, line=event.start_mark.line + 1 if event.start_mark else 1)
+            if depth > _MAX_DEPTH:
+                raise node.error(f"nested deeper than {_MAX_DEPTH} levels")
+            raise node.error(f"more than {_MAX_VALUES} values")
 
 
 class NodeBuilder:
