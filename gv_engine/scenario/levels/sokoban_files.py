@@ -183,12 +183,19 @@ def _read_gap(lines: Sequence[str], kinds: str, start: int, stop: int) -> _Gap:
             numbers_by_part.setdefault(part, []).append(number)
     readable = filter(_MOVES.fullmatch, solutions)
     texts[_SOLUTION] = next(readable, next(filter(None, solutions), ""))
-    leans = {}
-    for part, numbers in numbers_by_part.items():
-        touches_next = stop < len(lines) and _BLANK not in kinds[numbers[-1] : stop]
-        touches_previous = start > 0 and _BLANK not in kinds[start : numbers[0]]
-        leans[part] = touches_next - touches_previous
+    leans = {
+        part: _find_lean(kinds, start, stop, first=numbers[0], last=numbers[-1])
+        for part, numbers in numbers_by_part.items()
+    }
     return _Gap(texts, remarks, heading, leans)
+
+
+def _find_lean(kinds: str, start: int, stop: int, first: int, last: int) -> int:
+    """Return, as in `_Gap.leans`, which board the lines `first` to `last` of the gap from `start`
+    to `stop` touch; `kinds` are those of all lines."""
+    touches_next = stop < len(kinds) and _BLANK not in kinds[last:stop]
+    touches_previous = start > 0 and _BLANK not in kinds[start:first]
+    return touches_next - touches_previous
 
 
 def _is_above(gaps: Sequence[_Gap], part: str) -> bool:

@@ -191,8 +191,12 @@ class StateReader:
         if field.is_entity:
             fault = f"{field.name} is another object, and agents observe numbers alone"
             raise entries["of"].error(fault)
-        low, high = field.bounds if isinstance(field.dtype, np.dtype) else (None, None)
-        is_float = isinstance(field.dtype, np.dtype) and field.dtype.kind == "f"
+        low: float | None = None
+        high: float | None = None
+        is_float = False
+        if isinstance(field.dtype, np.dtype):  # else a row or column
+            low, high = field.bounds
+            is_float = field.dtype.kind == "f"
         has_bar = "show" in entries and fields.choose(entries["show"], _SHOWN, "form") == "bar"
         if has_bar and not field.declared_bounds:
             type_name = "float" if is_float else "int"
