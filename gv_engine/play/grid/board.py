@@ -56,7 +56,7 @@ class GridContent(NamedTuple):
         return bool(0 <= y < height and 0 <= x < width)
 
 
-def state_of(frame: Frame) -> GridContent:
+def whole_grid_of(frame: Frame) -> GridContent:
     """Return the whole grid of `frame` with its agent."""
     return GridContent(frame.grid, frame.agent, frame.lit, frame.beneath, frame.color)
 
