@@ -50,7 +50,7 @@ CONTENTS = {
         "examples/README",
         "CONTRIBUTING",
     ],
-    "Reference": ["docs/reference", "docs/glossary", "CHANGELOG"],
+    "Reference": ["docs/reference", "docs/glossary", "docs/versions", "CHANGELOG"],
     "Explanations": ["docs/compiling", "docs/performance", "docs/security"],
 }
 """The pages, beside the README."""

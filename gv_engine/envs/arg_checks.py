@@ -14,7 +14,7 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import combinations
-from typing import Any, SupportsIndex
+from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode
@@ -37,11 +37,13 @@ def check_at_least(minimum: int, **named_value: Any) -> int:
         ValueError: the value is no integer or less than `minimum`.
     """
     ((name, value),) = named_value.items()
-    if isinstance(value, SupportsIndex) and not isinstance(value, bool):
-        with suppress(TypeError):  # an array of several numbers
-            if (number := operator.index(value)) >= minimum:
-                return number
-    raise ValueError(f"{name}={value!r}: allowed are whole numbers from {minimum} on")
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or number < minimum or isinstance(value, bool):
+        raise ValueError(f"{name}={value!r}: allowed are whole numbers from {minimum} on")
+    return number
 
 
 def check_time_limit(max_episode_steps: int | None) -> int | None:

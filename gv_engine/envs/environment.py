@@ -30,6 +30,8 @@ from gv_engine.scenario.syntax.fields import INT32_MAX
 from gv_engine.world.simulation import DISABLED
 
 _Observation = TypeVar("_Observation")
+_NO_ACTION = -1
+"""Number of everything that is no integer."""
 
 
 class ScenarioEnv(RenderedEnv, gymnasium.Env[_Observation, np.int64]):
@@ -78,16 +80,12 @@ class ScenarioEnv(RenderedEnv, gymnasium.Env[_Observation, np.int64]):
         try:
             number = operator.index(action)
         except TypeError:
-            number = -1
-            if isinstance(action, float | np.floating):
-                last = self.num_actions - 1
-                raise ValueError(
-                    f"action {action!r}: expected a whole number; allowed are 0 to {last}, "
-                    f"{self._action_legend}"
-                ) from None
+            number = _NO_ACTION
         if not 0 <= number < self.num_actions:
-            shown, last = shorten(repr(action), 100), self.num_actions - 1
-            raise ValueError(f"action {shown}: allowed are 0 to {last}, {self._action_legend}")
+            allowed = f"allowed are 0 to {self.num_actions - 1}, {self._action_legend}"
+            if isinstance(action, float | np.floating):
+                raise ValueError(f"action {action!r}: expected a whole number; {allowed}")
+            raise ValueError(f"action {shorten(repr(action), 100)}: {allowed}")
         if not self._started:
             raise ValueError("call reset() before the first step()")
         if self._is_closed:
@@ -112,7 +110,7 @@ class ScenarioEnv(RenderedEnv, gymnasium.Env[_Observation, np.int64]):
         return self._draw(0)
 
 
-_ALONE = np.ones(1, np.bool_)
+_ONLY_WORLD = np.ones(1, np.bool_)
 
 
 class GridEnv(ScenarioEnv[Any]):
@@ -193,9 +191,13 @@ class GridEnv(ScenarioEnv[Any]):
         self.observation_space = self._encoder.space
         if world == "auto" and render_mode == "human":
             world = "object"
-        extra = self._encoder.source_arrays
         self._batch = make_batch(
-            self.scenario, 1, world, checked=checked, extra_names=extra, levels=level_rngs
+            self.scenario,
+            1,
+            world,
+            checked=checked,
+            extra_names=self._encoder.source_arrays,
+            levels=level_rngs,
         )
         self._encoder.bind_backend(self._batch)
         self._action = np.zeros(1, np.int64)
@@ -236,7 +238,8 @@ class GridEnv(ScenarioEnv[Any]):
         self._observed = [array[0, ...] for array in out.get_arrays(self._encoder.source_arrays)]
         self._mask, self._terms = out.mask[0], out.terms[0]
         self._success = out.success
-        self._results = out.rewards.item, out.terminated.item, out.truncated.item
+        # functions that return the value of the last step
+        self._readers = out.rewards.item, out.terminated.item, out.truncated.item
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -256,7 +259,7 @@ class GridEnv(ScenarioEnv[Any]):
         generator = self._reset_generator(seed)
         if generator and seed is None:
             self._batch.set_generator(0, generator)
-        self._batch.restart(_ALONE, {} if seed is None else {0: seed})
+        self._batch.restart(_ONLY_WORLD, {} if seed is None else {0: seed})
         if self.render_mode == "human":
             self.render()
         return self._observation(), self._info()
@@ -271,12 +274,13 @@ class GridEnv(ScenarioEnv[Any]):
             ValueError: the action is not in the action space, or `reset` was not called yet.
             RuleError: a rule is not defined on this world.
         """
-        reward, terminated, truncated = self._results
-        number = self._check_action(action)
-        if terminated() or truncated():
+        read_reward, read_terminated, read_truncated = self._readers
+        action_index = self._check_action(action)
+        if read_terminated() or read_truncated():
             self._warn_once(STEP_AFTER_END)
-        self._step_batch(number)
-        return self._observation(), reward(), terminated(), truncated(), self._info()
+        self._step_batch(action_index)
+        reward, terminated, truncated = read_reward(), read_terminated(), read_truncated()
+        return self._observation(), reward, terminated, truncated, self._info()
 
     def _step_batch(self, action: int) -> None:
         """Step the world, the only one in the batch, by the action with the index `action`, and

@@ -50,17 +50,21 @@ _ANY = 2**62
 def find_values_read_by_rules(scenario: Scenario) -> NDArray[np.bool_]:
     """Return a bool array of shape (scenarios of the mixture, random values): True where a rule of
     the scenario may read the level's random value `w.drawn[k]` after the reset."""
-    is_read = np.zeros((len(scenario.members), scenario.layout.drawn), np.bool_)
+    num_values = scenario.layout.drawn
+    is_read = np.zeros((len(scenario.members), num_values), np.bool_)
     if not is_read.size:
         return is_read
-    for row, member in zip(is_read, scenario.members, strict=True):
-        for part in member.walk_calls(*(p for p in Phase if p not in (RESET, RENDERING))):
-            system = part.system
+    phases = [phase for phase in Phase if phase not in (RESET, RENDERING)]
+    for is_read_by_member, member in zip(is_read, scenario.members, strict=True):
+        for call in member.walk_calls(*phases):
+            system = call.system
             if system.is_processor:  # its code may read all values
-                row[:] = True
-            roots = *system.functions, system.objects, *part.arguments.values()
-            for k in (k for f in find_functions(roots) for k in _find_read_indices(f)):
-                row[k if -len(row) <= k < len(row) else slice(None)] = True
+                is_read_by_member[:] = True
+            roots = *system.functions, system.objects, *call.arguments.values()
+            for function in find_functions(roots):
+                for index in _find_read_indices(function):
+                    is_known = -num_values <= index < num_values
+                    is_read_by_member[index if is_known else slice(None)] = True
     return is_read
 
 
@@ -70,12 +74,13 @@ def _find_read_indices(function: FunctionType) -> Iterator[int]:
     names = names_of(function)
     if not names.is_known:
         yield _ANY
-    parts = [part for node in names.body for part in ast.walk(node)]
-    indexed = {id(part.value): part.slice for part in parts if isinstance(part, ast.Subscript)}
-    for part in parts:
-        match part:
+    nodes = [node for statement in names.body for node in ast.walk(statement)]
+    # index of each node that is indexed, by the identity of the node
+    indices = {id(node.value): node.slice for node in nodes if isinstance(node, ast.Subscript)}
+    for node in nodes:
+        match node:
             case ast.Attribute(_, "drawn") | ast.Subscript(_, ast.Constant("drawn")):
-                match indexed.get(id(part)):
+                match indices.get(id(node)):
                     case ast.Constant(int(k)):
                         yield k
                     case ast.Name(name) if isinstance(function.__globals__.get(name), int):
@@ -97,7 +102,8 @@ _MAX_LEVELS = 5000
 """Maximum number of levels of `train`, `validation`, `test` and `test-layout` together, and of any
 other set."""
 _TEST_INTERVAL = 5
-_VALIDATION = slice(3, None, 10)  # none of every fifth
+_TEST = slice(_TEST_INTERVAL - 1, None, _TEST_INTERVAL)
+_VALIDATION = slice(3, None, 10)  # every tenth, and none of `_TEST`
 _MAX_SEEDS_WITHOUT_NEW_LEVEL = 2000
 """Seeds that are tried in a row without a new level before the search ends."""
 _FORMAT = 1
@@ -174,21 +180,24 @@ def _split(scenario: Scenario, world: str, name: str) -> LevelSet:
     Raises:
         LevelsError: there are too few distinct levels or layouts.
     """
-    levels = [*islice(_distinct_levels(scenario, count(), world), _MAX_LEVELS)]
-    seeds, layouts = [seed for seed, _ in levels], [*dict.fromkeys(layout for _, layout in levels)]
-    sets = {"test": seeds[_TEST_INTERVAL - 1 :: _TEST_INTERVAL]}
-    new_layouts = {*layouts[_TEST_INTERVAL - 1 :: _TEST_INTERVAL]}
-    sets["test-layout"] = [seed for seed, layout in levels if layout in new_layouts]
+    levels = [*islice(_iter_distinct_levels(scenario, count(), world), _MAX_LEVELS)]
+    seeds = [seed for seed, _ in levels]
+    layouts = [*dict.fromkeys(layout for _, layout in levels)]
+    test_layouts = {*layouts[_TEST]}
+    sets = {"test": seeds[_TEST]}
+    sets["test-layout"] = [seed for seed, layout in levels if layout in test_layouts]
     tested = {*sets["test"], *sets["test-layout"]}
-    rest = [pair for pair in levels if pair[0] not in tested]
-    has_layouts = len(layouts) >= _TEST_INTERVAL
-    chosen = {*(layouts if has_layouts else seeds)[_VALIDATION]}
-    sets["validation"] = [pair[0] for pair in rest if pair[has_layouts] in chosen]
-    sets["train"] = [pair[0] for pair in rest if pair[has_layouts] not in chosen]
-    number, kind = (len(layouts), "layouts") if name == "test-layout" else (len(seeds), "levels")
+    if len(layouts) >= _TEST_INTERVAL:
+        validation_layouts = {*layouts[_VALIDATION]}
+        validation = {seed for seed, layout in levels if layout in validation_layouts}
+    else:  # too few layouts to divide
+        validation = {*seeds[_VALIDATION]}
+    sets["validation"] = [seed for seed in seeds if seed in validation - tested]
+    sets["train"] = [seed for seed in seeds if seed not in validation | tested]
+    noun, number = ("layouts", len(layouts)) if name == "test-layout" else ("levels", len(seeds))
     if number < _TEST_INTERVAL or not sets[name]:
         raise LevelsError(
-            f"{scenario.name} has {number} different {kind}, too few for the set {name}: at least "
+            f"{scenario.name} has {number} different {noun}, too few for the set {name}: at least "
             f"{_TEST_INTERVAL}"
         )
     return LevelSet(scenario, tuple(sets[name]))
@@ -258,22 +267,22 @@ def _set_of_seeds(scenario: Scenario, levels: Any, world: str) -> LevelSet:
     Raises:
         LevelsError: the argument is no sequence of 1 to 5000 seeds.
     """
-    vector = isinstance(levels, np.ndarray) and levels.ndim == 1
-    is_list = vector or (isinstance(levels, Sequence) and not isinstance(levels, bytes | bytearray))
-    seeds = [*islice(levels, _MAX_LEVELS + 1)] if is_list else []
+    is_vector = isinstance(levels, np.ndarray) and levels.ndim == 1
+    is_sequence = isinstance(levels, Sequence) and not isinstance(levels, bytes | bytearray)
+    seeds = [*islice(levels, _MAX_LEVELS + 1)] if is_vector or is_sequence else []
     if not 0 < len(seeds) <= _MAX_LEVELS or not all(map(_is_seed, seeds)):
         raise LevelsError(
             f"levels={errors.shorten(str(levels), 60)}: expected 1 to {_MAX_LEVELS:,} seeds, whole "
             f"numbers from 0 on, as range(100) or [3, 5, 8] has them; {', '.join(SETS)}; or a file "
             f"{FILE_SUFFIX}"
         )
-    distinct = _distinct_levels(scenario, map(int, seeds), world)
+    distinct = _iter_distinct_levels(scenario, map(int, seeds), world)
     return LevelSet(scenario, tuple(seed for seed, _ in distinct))
 
 
 def _is_seed(value: Any) -> bool:
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    return whole and 0 <= value < 2**63
+    is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return is_integer and 0 <= value < 2**63
 
 
 def _load_set(scenario: Scenario, path: Path) -> LevelSet:
@@ -318,20 +327,21 @@ def check_level_seeds(values: Any) -> tuple[int, ...]:
     return seeds
 
 
-def _distinct_levels(
+def _iter_distinct_levels(
     scenario: Scenario, seeds: Iterable[int], world: str
 ) -> Iterator[tuple[int, int]]:
     """Yield (seed, layout key) for each of the seeds whose level differs from the levels of all
     seeds before it; `world` names the backend that samples the levels."""
     seen_keys: set[int] = set()
-    tried = 0
+    num_without_new = 0
     for seed, key, layout in sample_keys(scenario, seeds, world):
-        tried += 1
         if key not in seen_keys:
             seen_keys.add(key)
-            tried = 0
+            num_without_new = 0
             yield seed, layout
-        elif tried == _MAX_SEEDS_WITHOUT_NEW_LEVEL:
+            continue
+        num_without_new += 1
+        if num_without_new == _MAX_SEEDS_WITHOUT_NEW_LEVEL:
             return
 
 
@@ -375,28 +385,10 @@ def compute_content_keys(
         is_read: (members, drawn) sampled values that tell levels apart, see
             `find_values_read_by_rules`; None for the hash of the layout.
     """
-    whole, counted = is_read is not None, np.ones(layout.capacity, np.bool_)
-    counted[AGENT : AGENT + layout.agents] = whole
-    shown = {("position", "y"), ("position", "x"), ("kind", "value"), ("color", "value")}
-    shown.update(kind.state for kind in layout.types if kind.state)
-    own_keys = np.zeros((len(rows), layout.capacity), np.uint64)
-    inner_keys = np.zeros_like(own_keys)
     rng = np.random.default_rng(0)
     salts = (rng.integers(2**64, dtype=np.uint64) for _ in count())
-    for cls in layout.components:
-        columns = rows[column_name(cls)]
-        has = layout.extend_column(columns["has"]) * counted
-        for field in fields_of(cls):
-            if not (whole or field.is_entity or (column_name(cls), field.name) in shown):
-                continue
-            words, into = _to_words(layout.extend_column(columns[field.name])), own_keys
-            if field.is_entity:  # entity numbers differ, so hash the entity's contents
-                words, into = (np.take_along_axis(own_keys, words.astype(np.int64), 1), inner_keys)
-            for each in words.reshape(*own_keys.shape, max(1, len(field.items))).transpose(2, 0, 1):
-                into += np.where(has, _mix_bits(each ^ next(salts)), 0).astype(np.uint64)
-        own_keys += has * whole * next(salts)
-    mixed = _mix_bits(own_keys + inner_keys) * (rows["alive"] * counted)
-    keys: NDArray[np.uint64] = mixed.sum(1, dtype=np.uint64)
+    entity_keys = _compute_entity_keys(rows, layout, salts, only_layout=is_read is None)
+    keys: NDArray[np.uint64] = entity_keys.sum(1, dtype=np.uint64)
     if layout.terrain:  # cells share its entities
         terrain = np.isin(rows["ground"], layout.terrain_entities) * rows["ground"]
         words = _to_words(terrain.reshape(len(rows), -1))
@@ -404,11 +396,43 @@ def compute_content_keys(
         keys += np.where(words, _mix_bits(words ^ cells ^ next(salts)), 0).sum(1, dtype=np.uint64)
     scalars = [rows[name] for name in ("member", "height", "width")]
     if is_read is not None:
-        read = np.flatnonzero(is_read.any(axis=0))
-        scalars += [np.where(is_read[rows["member"], k], rows["drawn"][:, k], 0) for k in read]
+        for k in np.flatnonzero(is_read.any(axis=0)):
+            scalars.append(np.where(is_read[rows["member"], k], rows["drawn"][:, k], 0))
     for values in scalars:
         keys += _mix_bits(_to_words(values) ^ next(salts))
     return keys
+
+
+def _compute_entity_keys(
+    rows: NDArray[Any], layout: Layout, salts: Iterator[np.uint64], only_layout: bool
+) -> NDArray[np.uint64]:
+    """Return an (n, entities) hash of each entity in n worlds; 0 for those that do not exist. With
+    `only_layout`, hash what is seen of an object, and where it is, and no agents."""
+    is_counted = np.ones(layout.capacity, np.bool_)
+    is_counted[AGENT : AGENT + layout.agents] = not only_layout
+    seen_fields = {("position", "y"), ("position", "x"), ("kind", "value"), ("color", "value")}
+    seen_fields.update(kind.state for kind in layout.types if kind.state)
+    own_keys = np.zeros((len(rows), layout.capacity), np.uint64)
+    inner_keys = np.zeros_like(own_keys)  # of the entities that an entity contains
+    for cls in layout.components:
+        columns = rows[column_name(cls)]
+        has = layout.extend_column(columns["has"]) * is_counted
+        for field in fields_of(cls):
+            is_seen = field.is_entity or (column_name(cls), field.name) in seen_fields
+            if only_layout and not is_seen:
+                continue
+            words, keys = _to_words(layout.extend_column(columns[field.name])), own_keys
+            if field.is_entity:  # entity numbers differ, so hash the entity's contents
+                words = np.take_along_axis(own_keys, words.astype(np.int64), 1)
+                keys = inner_keys
+            items = words.reshape(*own_keys.shape, max(1, len(field.items))).transpose(2, 0, 1)
+            for item_words in items:
+                keys += np.where(has, _mix_bits(item_words ^ next(salts)), 0).astype(np.uint64)
+        component_salt = next(salts)
+        if not only_layout:
+            own_keys += has * component_salt
+    keys = _mix_bits(own_keys + inner_keys)
+    return keys * (rows["alive"] * is_counted)  # type: ignore[no-any-return]  # numpy's
 
 
 def _to_words(values: NDArray[Any]) -> NDArray[np.uint64]:
@@ -416,6 +440,7 @@ def _to_words(values: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 def _mix_bits(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return a 64-bit hash of each word, whose bits depend on all bits of the word."""
     for _ in range(2):
         words = (words ^ words >> np.uint64(32)) * np.uint64(0xD6E8FEB86659FD93)
     return words ^ words >> np.uint64(32)

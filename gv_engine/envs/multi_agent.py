@@ -44,13 +44,16 @@ class EachAgentVectorEnv(GridVectorEnv):
     def _unmark_running_worlds(self) -> None:
         out = self._batch.outputs
         member = out.final_member if self._mode == SAME_STEP else out.member
-        self._ended[:] = self._worlds_with_all(self._ended) & self._present_agents(member)
+        self._ended[:] = self._find_worlds_with_all(self._ended) & self._find_present(member)
 
-    def _worlds_with_all(self, lines: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def _find_worlds_with_all(self, lines: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return an (N * A,) mask of the lines of worlds in which all `lines` are True."""
         by_agent = np.ascontiguousarray(self._by_world(lines).T)  # NumPy is slow along short axes
         return by_agent.all(axis=0).repeat(len(by_agent))
 
-    def _present_agents(self, member: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _find_present(self, member: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return an (N * A,) mask of the agents that are part of their world; `member` has the
+        index of the mixture's scenario for each line."""
         if not self.scenario.layout.has_smaller_members:
             return self._all
         return self.scenario.present_agents(self._by_world(member)[:, 0]).ravel()
@@ -63,11 +66,12 @@ class EachAgentVectorEnv(GridVectorEnv):
         """Return the dictionary `info` about all agents of all worlds, with `live`: True for agents
         that can act in the next step. `outputs` are the caller's arrays."""
         out = self._batch.outputs
-        over = out.terminated | out.truncated
-        live = (~over | self._worlds_with_all(over)) & self._present_agents(out.member)
+        is_done = out.terminated | out.truncated
+        # a world in which all agents are done is reset by the next step
+        is_live = (~is_done | self._find_worlds_with_all(is_done)) & self._find_present(out.member)
         if self.scenario.layout.has_absence and self._has_action_masks:
-            live &= out.mask.any(axis=-1)
-        return super()._info(outputs) | add_presence_masks({"live": live}, self._all)
+            is_live &= out.mask.any(axis=-1)
+        return super()._info(outputs) | add_presence_masks({"live": is_live}, self._all)
 
 
 def _delegate(name: str) -> Any:
@@ -121,11 +125,12 @@ class AgentsVectorEnv:
         self.agent_shape = (len(self.agents),)
         sizes = np.full((num_envs, *self.agent_shape), self.num_actions)
         self.action_space = spaces.MultiDiscrete(sizes)
-        each = batch_space(self.single_observation_space, *self.agent_shape)
-        texts = isinstance(each, spaces.Tuple)  # Gymnasium would batch them by agent
-        self.observation_space: spaces.Space[Any] = (
-            spaces.Tuple([each] * num_envs) if texts else batch_space(each, num_envs)
-        )
+        world_space = batch_space(self.single_observation_space, *self.agent_shape)
+        self.observation_space: spaces.Space[Any]
+        if isinstance(world_space, spaces.Tuple):  # texts, which Gymnasium would batch by agent
+            self.observation_space = spaces.Tuple([world_space] * num_envs)
+        else:
+            self.observation_space = batch_space(world_space, num_envs)
 
     @property
     def labels(self) -> dict[str, list[str]]:

@@ -39,10 +39,9 @@ if TYPE_CHECKING:
 RepresentationSpec = str | Mapping[str, Any]
 """Name of an encoder, or a mapping of `name` and the encoder's options."""
 
-_LEAST_SIDE = 8
-"""Smallest side of a drawn cell in pixels."""
+_MIN_CELL_PIXELS = 8
 
-_FARTHEST = "You see a  512 steps right and 512 steps backward\n"
+_LONGEST_SENTENCE = "You see a  512 steps right and 512 steps backward\n"
 """Longest sentence about an object, without the description of the object."""
 
 
@@ -65,37 +64,36 @@ class IndexGrid(ObservationEncoder):
         self._agent_id_grid = agent_id_grid(
             scenario.area.shape, representations.observer_pose(scenario)
         )
-        # a copy of the cells, which a representation may return themselves
-        self._fresh: Any = np.ndarray.copy if name == "default" else self._representation.codes
+        self._is_default = name == "default"  # whose codes are the cells themselves
 
     def make_arrays(self, *batch_shape: int) -> Arrays:
         """Return new arrays `grid` and `item` with zeros, and the constant `agent_id_grid`, for one
         observation or for a batch of this shape."""
-        made = super().make_arrays(*batch_shape)
-        made["agent_id_grid"][...] = self._agent_id_grid
-        return made
+        arrays = super().make_arrays(*batch_shape)
+        arrays["agent_id_grid"][...] = self._agent_id_grid
+        return arrays
 
     def write(self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
         """Write the code numbers of the observed cells (`grid`) and of the held object (`item`)
         into the arrays `out`."""
         for cells, target in ((grid, out["grid"]), (item, out["item"])):
-            if target is cells:
-                continue
-            codes = self._representation.codes(cells, target)
-            if codes is not target:  # `default` returns the cells themselves
-                np.copyto(target, codes)
+            if not self._is_default:
+                self._representation.codes(cells, target)
+            elif target is not cells:
+                np.copyto(target, cells)
 
     def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
         """Return arrays for N observations; in the representation `default`, `grid` and `item` are
         the observed arrays, not copies."""
-        arrays = self.make_arrays(len(observed[0]))
-        same = self._representation.name == "default"
-        return {**arrays, "grid": observed[0], "item": observed[1]} if same else arrays
+        grid, item, *_ = observed
+        arrays = self.make_arrays(len(grid))
+        return {**arrays, "grid": grid, "item": item} if self._is_default else arrays
 
     def encode(self, *observed: NDArray[Any]) -> Arrays:
         """Return the encoded observation of one world from the `observed` arrays, its cells and the
         held object."""
-        grid, item = map(self._fresh, observed)
+        make_new: Any = np.ndarray.copy if self._is_default else self._representation.codes
+        grid, item = map(make_new, observed)
         return {"grid": grid, "agent_id_grid": self._agent_id_grid.copy(), "item": item}
 
 
@@ -116,10 +114,10 @@ class LayeredGrid(IndexGrid):
     def __init__(self, scenario: Scenario) -> None:
         """Make the encoder and the observation space; the class says what each argument means."""
         super().__init__(scenario, "default")
-        shown: Any = self.space["grid"]
-        low, high = (np.concatenate([bound, bound], -1) for bound in (shown.low, shown.high))
-        both = spaces.Box(low, high, dtype=np.uint8)
-        self.space = spaces.Dict({**self.space.spaces, "grid": both})
+        view: Any = self.space["grid"]
+        low, high = (np.concatenate([bound, bound], -1) for bound in (view.low, view.high))
+        layers = spaces.Box(low, high, dtype=np.uint8)
+        self.space = spaces.Dict({**self.space.spaces, "grid": layers})
 
     def make_shared_arrays(self, *observed: NDArray[np.uint8]) -> Arrays:
         """Return arrays for N observations; `item` is the observed array of held objects, not a
@@ -135,7 +133,7 @@ class LayeredGrid(IndexGrid):
         if out["item"] is not item:
             np.copyto(out["item"], item)
 
-    encode = ObservationEncoder.encode
+    encode = ObservationEncoder.encode  # that of `IndexGrid` has three channels
 
 
 class OneHotGrid(IndexGrid):
@@ -153,42 +151,43 @@ class OneHotGrid(IndexGrid):
         if dtype not in ("uint8", "float32"):
             raise ValueError(f"dtype={dtype!r}: allowed are 'uint8' and 'float32'")
         super().__init__(scenario, "compact")
-        size, kind = self._representation.size, np.dtype(dtype).type
+        channels, box_dtype = self._representation.size, np.dtype(dtype).type
         self.space = spaces.Dict(
             {
-                "grid": spaces.Box(0, 1, (size, *scenario.area.shape), kind),
+                "grid": spaces.Box(0, 1, (channels, *scenario.area.shape), box_dtype),
                 "agent_id_grid": self.space["agent_id_grid"],
-                "item": spaces.Box(0, 1, (size,), kind),
+                "item": spaces.Box(0, 1, (channels,), box_dtype),
             }
         )
 
     def write(self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
         """Write the observed cells (`grid`) and the held object (`item`) into `out`, as planes with
         1 where a type, state or colour is present."""
-        held = item[..., None, None, :], out["item"][..., None, None]
-        for cells, planes in ((grid, out["grid"]), held):
-            numbers = self._representation.codes(cells)
-            numbers = numbers.reshape(-1, cells.shape[-3] * cells.shape[-2], 3)
-            planes = planes.reshape(len(numbers), self._representation.size, -1)
+        item_as_grid = item[..., None, None, :], out["item"][..., None, None]
+        for cells, planes in ((grid, out["grid"]), item_as_grid):
+            codes = self._representation.codes(cells)
+            codes = codes.reshape(-1, cells.shape[-3] * cells.shape[-2], 3)
+            planes = planes.reshape(len(codes), self._representation.size, -1)
             if self._representation.is_compiled:
-                representations.get_compiled(mark_channels)(numbers, planes)
+                representations.get_compiled(mark_channels)(codes, planes)
                 continue
             planes[...] = 0
-            for channel in range(3):
-                rows = numbers[:, None, :, channel].astype(np.int64)
-                np.put_along_axis(planes, rows, 1, axis=1)
+            for k in range(3):  # type, state and colour
+                channels = codes[:, None, :, k].astype(np.int64)
+                np.put_along_axis(planes, channels, 1, axis=1)
 
+    # those of `IndexGrid` return codes
     encode, make_shared_arrays = ObservationEncoder.encode, ObservationEncoder.make_shared_arrays
 
 
-def mark_channels(numbers: NDArray[Any], planes: NDArray[Any]) -> None:
-    """Fill `planes` (M, channels, cells): 1 where the channel is one of the three `numbers` (M,
+def mark_channels(codes: NDArray[Any], planes: NDArray[Any]) -> None:
+    """Fill `planes` (M, channels, cells): 1 where the channel is one of the three `codes` (M,
     cells, 3) of the cell, else 0; also runs compiled."""
-    for i in range(len(numbers)):
+    for i in range(len(codes)):
         planes[i] = 0
-        for k in range(numbers.shape[1]):
-            for channel in range(3):
-                planes[i, numbers[i, k, channel], k] = 1
+        for cell in range(codes.shape[1]):
+            for k in range(3):
+                planes[i, codes[i, cell, k], cell] = 1
 
 
 class PixelView(ObservationEncoder):
@@ -211,19 +210,21 @@ class PixelView(ObservationEncoder):
         """Make the encoder of pictures, with `cell` pixels for a cell's side, and the observation
         space; `channels_first` puts the colour axis first."""
         super().__init__(representations.Representation.of_observation(scenario, "cells"))
-        cell = check_at_least(_LEAST_SIDE, cell=cell)
-        self._planar = bool(channels_first)
+        cell = check_at_least(_MIN_CELL_PIXELS, cell=cell)
+        self._channels_first = bool(channels_first)
         (height, width), (y, x) = scenario.area.shape, scenario.area.observer
         self._agent_cell = (y, x) if 0 <= y < height and 0 <= x < width else None
         if not scenario.area.turns:
             self.source_arrays = "grid", "item", "facing"
         shape = height * cell, width * cell
-        self.space = spaces.Box(0, 255, (3, *shape) if self._planar else (*shape, 3), np.uint8)
+        picture_shape = (3, *shape) if self._channels_first else (*shape, 3)
+        self.space = spaces.Box(0, 255, picture_shape, np.uint8)
         pictures = resolve_name(CELL_RENDERER)(scenario, self._representation.listed, cell)
-        self._cell_pictures, self._items = map(self._lines, pictures)
+        self._cell_pictures, self._item_pictures = map(self._split_planes, pictures)
 
-    def _lines(self, pictures: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        if self._planar:
+    def _split_planes(self, pictures: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return (n, side, side, 3) pictures as (n, planes, side, bytes of a pixel line)."""
+        if self._channels_first:
             return np.ascontiguousarray(np.moveaxis(pictures, -1, 1))
         return pictures.reshape(len(pictures), 1, pictures.shape[1], -1)
 
@@ -232,46 +233,48 @@ class PixelView(ObservationEncoder):
     ) -> None:
         """Draw the observed cells (`grid`), the agent and the object in its hand (`item`), and
         write the pixels into `out`. `facing` is the agent's direction in the view."""
-        (height, width), (_, planes, side, run) = grid.shape[-3:-1], self._cell_pictures.shape
+        height, width = grid.shape[-3:-1]
+        _, planes, side, line_bytes = self._cell_pictures.shape
         codes = np.empty((grid[..., 0, 0, 0].size, height, width), np.uint32)
         self._representation.codes(grid.reshape(-1, height, width, 3), codes[..., None])
-        if self._agent_cell:
-            codes[:, *self._agent_cell] += len(self._items) * (1 + np.uint32(facing))
-        lines = out["pixels"].reshape(len(codes), planes, height, side, width * run)
-        cells = lines.reshape(*lines.shape[:4], width, run)
+        if self._agent_cell:  # pictures with the agent come after those of all objects
+            codes[:, *self._agent_cell] += len(self._item_pictures) * (1 + np.uint32(facing))
+        lines = out["pixels"].reshape(len(codes), planes, height, side, width * line_bytes)
+        cells = lines.reshape(*lines.shape[:4], width, line_bytes)
         if self._representation.is_compiled:
-            representations.get_compiled(make_tile_blit(run))(codes, self._cell_pictures, lines)
+            paint = representations.get_compiled(make_tile_blit(line_bytes))
+            paint(codes, self._cell_pictures, lines)
         else:
             cells[...] = self._cell_pictures[codes].transpose(0, 3, 1, 4, 2, 5)
         if self._agent_cell:
             y, x = self._agent_cell
-            half, line = self._items.shape[2:]
-            held = item.reshape(-1, 3)
-            who = np.flatnonzero(held[:, 0] != NONE_GRID_OBJECT)
-            items = self._representation.codes(held[who])[:, 0]
-            cells[:, :, y, side - half :, x, run - line :][who] = self._items[items]
+            item_side, item_bytes = self._item_pictures.shape[2:]
+            items = item.reshape(-1, 3)
+            holding = np.flatnonzero(items[:, 0] != NONE_GRID_OBJECT)
+            pictures = self._item_pictures[self._representation.codes(items[holding])[:, 0]]
+            cells[:, :, y, side - item_side :, x, line_bytes - item_bytes :][holding] = pictures
 
 
 @cache
-def make_tile_blit(run: int) -> Callable[..., None]:
-    """Return the function `paint(codes, cells, out)`, to be compiled, which draws images from
-    tiles. Each pixel line of a tile has `run` bytes."""
+def make_tile_blit(line_bytes: int) -> Callable[..., None]:
+    """Return the function `paint(codes, tiles, out)`, to be compiled, which draws images from
+    tiles. Each pixel line of a tile has `line_bytes` bytes."""
     from gv_engine.compiler.addresses import make_byte_copy
 
-    copy = make_byte_copy(run)
+    copy = make_byte_copy(line_bytes)
 
-    def paint(codes: Any, cells: Any, out: Any) -> None:
-        many, height, width = codes.shape
-        planes, side = cells.shape[1:3]
-        place = 0
-        for i in range(many):
+    def paint(codes: Any, tiles: Any, out: Any) -> None:
+        num_images, height, width = codes.shape
+        planes, side = tiles.shape[1:3]
+        target = 0
+        for i in range(num_images):
             for plane in range(planes):
                 for y in range(height):
                     for line in range(side):
                         for x in range(width):
-                            picture = (codes[i, y, x] * planes + plane) * side + line
-                            copy(cells, picture * run, out, place)
-                            place += run
+                            source = (codes[i, y, x] * planes + plane) * side + line
+                            copy(tiles, source * line_bytes, out, target)
+                            target += line_bytes
 
     return paint
 
@@ -300,11 +303,12 @@ class TextView(ObservationEncoder):
         if not scenario.area.turns:
             self.source_arrays = "grid", "item", "facing"
         (height, width), listed = self._shape, self._representation.listed
-        words = [describe_object(self._scenario.types, *look) for look in listed.tolist()]
-        line = len(_FARTHEST) + max(map(len, words))
+        names = [describe_object(self._scenario.types, *cell) for cell in listed.tolist()]
+        max_line_length = len(_LONGEST_SENTENCE) + max(map(len, names))
+        # a map, and a line for each cell and for the object in hand
         self.space = spaces.Text(
-            max_length=height * (width + 1) + (height * width + 1) * line,
-            charset=frozenset(ascii_letters + digits + punctuation + " \n").union(*words),
+            max_length=height * (width + 1) + (height * width + 1) * max_line_length,
+            charset=frozenset(ascii_letters + digits + punctuation + " \n").union(*names),
         )
 
     def make_arrays(self, *batch_shape: int) -> Arrays:
@@ -328,10 +332,10 @@ class TextView(ObservationEncoder):
         """Return the text of the view in `arrays`, or a tuple of texts if they hold many views."""
         views = [arrays[name] for name in self.source_arrays]
         if arrays["item"].ndim == 1:
-            return self._text(*views)
-        return tuple(self._text(*view) for view in zip(*views, strict=True))
+            return self._format_view(*views)
+        return tuple(self._format_view(*view) for view in zip(*views, strict=True))
 
-    def _text(self, grid: NDArray[Any], item: NDArray[Any], facing: Any = FORWARD) -> str:
+    def _format_view(self, grid: NDArray[Any], item: NDArray[Any], facing: Any = FORWARD) -> str:
         observer = *self._observer, int(facing)
         return self._view_to_text(grid, item, self._scenario.types, observer)
 
@@ -367,13 +371,12 @@ class FlatEncoder(ObservationEncoder):
             dtype = "float32" if state.dtype is np.float32 else dtype
         ends = np.cumsum([0, *(box.low.size for box in boxes)])
         self._slices = [slice(*pair) for pair in pairwise(ends.tolist())]
-        low, high = (
-            np.concatenate([getattr(b, n).ravel() for b in boxes]) for n in ("low", "high")
-        )
-        least = np.result_type(*(np.min_scalar_type(bound) for bound in (low.min(), high.max())))
-        kind = np.dtype(dtype or least).type
-        self.space = spaces.Box(low.astype(kind), high.astype(kind), dtype=kind)
-        self._scratch: Arrays = {}
+        low = np.concatenate([box.low.ravel() for box in boxes])
+        high = np.concatenate([box.high.ravel() for box in boxes])
+        smallest = np.result_type(np.min_scalar_type(low.min()), np.min_scalar_type(high.max()))
+        box_dtype = np.dtype(dtype or smallest).type
+        self.space = spaces.Box(low.astype(box_dtype), high.astype(box_dtype), dtype=box_dtype)
+        self._scratch: Arrays = {}  # encoded grids and items, reused
 
     def write(self, out: Arrays, *observed: NDArray[Any]) -> None:
         """Write the observed grid, the held object, mission and state one after the other into the
@@ -423,8 +426,8 @@ class TokenEncoder(ObservationEncoder):
 
     def encode(self, *observed: NDArray[Any]) -> Any:
         """Return the observation of one world, see `ObservationEncoder`."""
-        seen = self._encoder.encode(*observed)
-        return {**seen, MISSION: self._tokens.encode(observed[-1])}
+        observation = self._encoder.encode(*observed)
+        return {**observation, MISSION: self._tokens.encode(observed[-1])}
 
 
 class VectorEncoder(ObservationEncoder):
@@ -475,14 +478,14 @@ class VectorEncoder(ObservationEncoder):
 
     def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
         """Return arrays for N observations; the vector is the observed array, not a copy."""
-        *seen, vector = observed
-        return {**self._encoder.make_shared_arrays(*seen), self._key: vector}
+        *inner_observed, vector = observed
+        return {**self._encoder.make_shared_arrays(*inner_observed), self._key: vector}
 
     def write(self, out: Arrays, *observed: NDArray[Any]) -> None:
         """Write the inner encoder's encoding of the `observed` arrays, and the vectors, the last of
         the `observed` arrays, into the arrays `out`."""
-        *seen, vector = observed
-        self._encoder.write(out, *seen)
+        *inner_observed, vector = observed
+        self._encoder.write(out, *inner_observed)
         if out[self._key] is not vector:
             np.copyto(out[self._key], vector)
 
@@ -493,8 +496,8 @@ class VectorEncoder(ObservationEncoder):
 
     def encode(self, *observed: NDArray[Any]) -> Any:
         """Return the observation of one world, see `ObservationEncoder`."""
-        *seen, vector = observed
-        return self._add_vector(self._encoder.encode(*seen), vector.copy())
+        *inner_observed, vector = observed
+        return self._add_vector(self._encoder.encode(*inner_observed), vector.copy())
 
     def _add_vector(self, observation: Any, vector: NDArray[Any]) -> Any:
         """Return the inner encoder's `observation` with the vector (k,); for arrays or texts of N
@@ -502,7 +505,8 @@ class VectorEncoder(ObservationEncoder):
         if isinstance(observation, str):
             return "\n".join(filter(None, (observation, self._source.to_line(vector))))
         if isinstance(observation, tuple):  # a text for each world
-            return tuple(self._add_vector(*each) for each in zip(observation, vector, strict=True))
+            pairs = zip(observation, vector, strict=True)
+            return tuple(self._add_vector(text, numbers) for text, numbers in pairs)
         if not isinstance(observation, dict):  # an array that had no name before
             observation = {self._encoder.buffer_names[0]: observation}
         return {**observation, self._key: vector}
@@ -516,11 +520,11 @@ _ENCODERS: dict[str, Callable[..., ObservationEncoder]] = {
     "pixels": PixelView,
     "text": TextView,
 }
-_FURTHER = {
-    name: place for plugin in find_plugins() for name, place in plugin.representations.items()
+_PLUGIN_ENCODERS = {
+    name: path for plugin in find_plugins() for name, path in plugin.representations.items()
 }
-"""Encoders of plugins."""
-REPRESENTATION_NAMES = *_ENCODERS, *_FURTHER
+"""Class paths of the encoders of plugins."""
+REPRESENTATION_NAMES = *_ENCODERS, *_PLUGIN_ENCODERS
 """Names that `observation_representation` takes."""
 
 
@@ -553,7 +557,7 @@ def _find_encoder_class(name: Any, options: Iterable[str]) -> Callable[..., Obse
         allowed = describe_allowed(str(name or ""), REPRESENTATION_NAMES)
         raise ValueError(f"no representation {name!r}{allowed}")
     encoder_class: Callable[..., ObservationEncoder]
-    encoder_class = _ENCODERS.get(name) or resolve_name(_FURTHER[name])
+    encoder_class = _ENCODERS.get(name) or resolve_name(_PLUGIN_ENCODERS[name])
     parameters = signature(encoder_class).parameters
     known = [option for option in parameters if option not in ("scenario", "name")]
     for option in options:
@@ -564,13 +568,13 @@ def _find_encoder_class(name: Any, options: Iterable[str]) -> Callable[..., Obse
 
 
 def _make_token_encoder(
-    scenario: Scenario, name: Any, encoder: ObservationEncoder, shown: Any
+    scenario: Scenario, name: Any, encoder: ObservationEncoder, mission_option: Any
 ) -> ObservationEncoder:
     """Return an encoder that replaces the mission in the observations of `encoder` by token ids.
-    Raise ValueError if the option `mission` of the representation `name` has another value,
-    `shown`, than "tokens", or if observations have no mission."""
-    if shown != "tokens":
-        raise ValueError(f"found the option mission={shown!r}, allowed is 'tokens'")
+    Raise ValueError if the option `mission` of the representation `name` is not "tokens", or if
+    observations have no mission."""
+    if mission_option != "tokens":
+        raise ValueError(f"found the option mission={mission_option!r}, allowed is 'tokens'")
     if scenario.missions is None:
         raise ValueError("the scenario has no missions, so that there are no token ids")
     if not isinstance(encoder.single_observation_space, spaces.Dict):

@@ -108,10 +108,11 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         is one, otherwise into a new array if the environment makes copies."""
         copied = {}
         for name, array in results.items():
-            copied[name] = array.copy() if self._copy and name not in outputs else array
             if name in outputs:
-                copied[name] = outputs[name]
                 np.copyto(outputs[name], array)
+                copied[name] = outputs[name]
+            else:
+                copied[name] = array.copy() if self._copy else array
         return copied
 
     def _check_reset_arguments(
@@ -196,7 +197,7 @@ def add_presence_masks(
     """
     masked = {}
     for name, value in info.items():
-        nested = is_deep and isinstance(value, dict)
-        masked[name] = add_presence_masks(value, mask) if nested else value
+        is_nested = is_deep and isinstance(value, dict)
+        masked[name] = add_presence_masks(value, mask) if is_nested else value
         masked[f"_{name}"] = mask
     return masked

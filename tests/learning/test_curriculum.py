@@ -174,7 +174,7 @@ def test_edits_change_one_thing_and_cut_off_nothing(level):
     for generator in generators:
         editor.start(generator)
         for _ in range(10):
-            (walls, things), parts = cells_of(world), editor._count_parts()
+            (walls, things), parts = cells_of(world), editor._count_regions()
             places = [(world.position.y[a], world.position.x[a]) for a in world.agents()]
             facing = [world.agent.facing[a] for a in world.agents()]
             before = world.cells().copy()
@@ -183,7 +183,7 @@ def test_edits_change_one_thing_and_cut_off_nothing(level):
             moved = [(world.position.y[a], world.position.x[a]) for a in world.agents()]
             turned = [world.agent.facing[a] for a in world.agents()]
             assert things_after == things
-            assert editor._count_parts() <= parts or (walls & ~walls_after).any()
+            assert editor._count_regions() <= parts or (walls & ~walls_after).any()
             changed = (before != after).any(-1)
             assert not changed[[0, -1]].any()
             assert not changed[:, [0, -1]].any()

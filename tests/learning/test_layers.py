@@ -26,28 +26,13 @@ def assert_close(found: list[Any], expected: list[Any]) -> None:
         torch.testing.assert_close(one, other, rtol=1e-5, atol=2e-5)
 
 
-@pytest.mark.parametrize("activation", ["none", "relu"])
-@pytest.mark.parametrize("sizes", [(1, 3, 2), (64, 128, 9), (37, 5, 128)])
-def test_linear_layers(sizes, activation):
-    rows, width, outputs = sizes
-    inputs = normal(rows, width, seed=0), normal(outputs, width, seed=1), normal(outputs, seed=2)
-    found = layers.linear(*inputs, activation)
-    assert type(found.grad_fn).__name__ == "OneDNNLinearBackward"
-    expected = torch.nn.functional.linear(*inputs)
-    expected = expected.relu() if activation == "relu" else expected
-    assert_close(gradients(found, *inputs), gradients(expected, *inputs))
-
-
-@pytest.mark.parametrize("products", ["of oneDNN", "of torch"])
 @pytest.mark.parametrize(("steps", "number"), [(1, 4), (9, 7)])
-def test_gru_through_time_with_resets(steps, number, products, monkeypatch):
+def test_gru_through_time_with_resets(steps, number, monkeypatch):
     torch.manual_seed(3)
     gru = torch.nn.GRUCell(12, 12)
     features, memory = normal(steps, number, 12, seed=4), normal(number, 12, seed=5).detach()
     starts = torch.rand(steps, number, generator=torch.Generator().manual_seed(6)) < 0.3
     inputs = features, *gru.parameters()
-    if products == "of torch":
-        monkeypatch.setattr(layers, "_has_onednn", lambda tensor: False)
     found = gradients(layers.unroll_gru(gru, features, starts, memory), *inputs)
     monkeypatch.setattr(layers, "is_exporting", lambda: True)
     expected = gradients(layers.unroll_gru(gru, features, starts, memory), *inputs)

@@ -25,7 +25,7 @@ from gv_engine.plugins.learning.benchmark import runner
 from gv_engine.plugins.learning.benchmark.runner import PartRunner
 from gv_engine.plugins.learning.cli import train
 from gv_engine.plugins.learning.config import ConfigError, Hyperparameters, StopCondition
-from gv_engine.plugins.learning.training import TrainingSlices
+from gv_engine.plugins.learning.training import train_slice
 from gv_engine.scenario.scenario import Scenario
 from tests import ROOT
 from tests.cli.shell import RULE, write
@@ -501,10 +501,10 @@ def test_stretches_of_a_run_are_the_run():
     whole = trained("whole")
     run = Run.create(Path("part"), Scenario.load("keydoor-5x5"), Run(whole).settings)
     scenario = Scenario.load("keydoor-5x5").with_(max_steps=20)
-    stretches = TrainingSlices(scenario, None, StopCondition(UPDATE * 4), seconds=0.0)
+    end = StopCondition(UPDATE * 4)
     for number in range(1, 5):
-        stretch = stretches.train(run.path, run.read_files())
+        stretch = train_slice(scenario, None, end, 0.0, run.path, run.read_files())
         write_run_files(run.path, stretch.files)
         assert stretch.metrics.steps == UPDATE * number
-    assert stretches.stop_condition.is_met(stretch.metrics)
+    assert end.is_met(stretch.metrics)
     assert_same(whole, run.path)

@@ -19,7 +19,7 @@ from gv_engine.play.ui.screens.replay import Prompt
 from gv_engine.play.ui.screens.settings import KeysScreen, PauseMenu, PauseSection, SettingsScreen
 from gv_engine.play.ui.settings import settings_file
 from gv_engine.play.ui.window.app import App
-from gv_engine.play.ui.window.viewer import _window_size
+from gv_engine.play.ui.window.viewer import _choose_window_size
 from tests.desk import Desk, key_event, letter_event, playing, watching
 
 pytestmark = pytest.mark.window
@@ -280,5 +280,5 @@ def test_a_long_text_is_measured_a_few_times(monkeypatch: pytest.MonkeyPatch):
         assert shorten_text(lines[3], 20, 400).endswith("...")
         assert sum(measured) < 30_000  # letters; it was 100,000 for each word
         measured.clear()
-    assert _window_size(None, (1920, 1080)) == (1265, 810)
-    assert _window_size((5000, 5000), (1000, 1000)) == (900, 900)
+    assert _choose_window_size(None, (1920, 1080)) == (1265, 810)
+    assert _choose_window_size((5000, 5000), (1000, 1000)) == (900, 900)

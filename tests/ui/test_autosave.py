@@ -44,7 +44,7 @@ def test_edits_and_games_of_a_killed_window_are_offered_and_continued(desk: Desk
     desk.app.edit_new_level("keydoor")
     desk.top(EditScreen).write(file)
     desk.press(*PAINT)
-    text = desk.top(EditScreen).work.buffer.text
+    text = desk.top(EditScreen).draft.buffer.text
     assert text != file.read_text("utf-8")
     assert save(desk, 0.0) is None
     assert find_autosaves() == []  # its window is open
@@ -60,9 +60,9 @@ def test_edits_and_games_of_a_killed_window_are_offered_and_continued(desk: Desk
     }
     after.choose("Go on editing: cave.yaml")
     screen = after.top(EditScreen)
-    assert (screen.work.buffer.text, screen.work.buffer.file) == (text, file)
+    assert (screen.draft.buffer.text, screen.draft.buffer.file) == (text, file)
     after.press("Z")
-    assert screen.work.buffer.text == file.read_text("utf-8")
+    assert screen.draft.buffer.text == file.read_text("utf-8")
     after.press("Y")
     screen.leave()
     after.choose("Go on playing: empty-4x4")

@@ -120,18 +120,18 @@ def test_worlds_are_filtered_by_their_last_result_and_zoomed_by_the_wheel(
     desk.app.push(screen)
     desk.draw()
     desk.press("F", "D")
-    assert screen._shown_worlds().tolist() == [2, 5]
-    assert screen._hints()[0] == "World 2"
+    assert screen._find_shown_worlds().tolist() == [2, 5]
+    assert screen._list_hints()[0] == "World 2"
     desk.press("D", "Return")
     assert "World 5" in desk.top(WorldScreen).facts()
     desk.press("Escape", "F")
-    assert screen._shown_worlds().tolist() == [1, 4, 7]
+    assert screen._find_shown_worlds().tolist() == [1, 4, 7]
     worlds._results[:] = 1
     worlds._snapshot = worlds._make_snapshot()
     before = desk.look()
-    assert len(screen._shown_worlds()) == 0
+    assert len(screen._find_shown_worlds()) == 0
     desk.press("F", "D")
-    assert len(screen._shown_worlds()) == N
+    assert len(screen._find_shown_worlds()) == N
     assert (desk.look() != before).any()
     desk.point(screen._view.world_rect(N - 1).center)
     for notches in (30, 3, -40):

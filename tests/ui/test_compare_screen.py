@@ -42,12 +42,12 @@ def test_a_saved_rule_marks_the_first_step_that_differs(
     before = desk.look()
     saved(desk, folder / "rules.py", "== 3", "== 4")
     assert (screen.game.position, screen.game.length) == (4, 4)
-    assert screen._difference_text() == "from step 2 on: reward 0, was +1 (pay)"
+    assert screen._describe_difference() == "from step 2 on: reward 0, was +1 (pay)"
     assert (desk.look() != before).any()
     desk.press("Ctrl+Home")
     assert (screen.game.position, screen.frame.reward) == (2, -0.5)
     saved(desk, folder / "rules.py", "== 4", "== 3")
-    assert (screen.frame.reward, screen._difference_text()) == (0.5, "")
+    assert (screen.frame.reward, screen._describe_difference()) == (0.5, "")
 
 
 def test_before_and_after_are_compared(desk: Desk, folder: Path):
@@ -62,11 +62,11 @@ def test_before_and_after_are_compared(desk: Desk, folder: Path):
     top = desk.top(CompareScreen)
     assert (top.frame.agent[2], screen.frame.agent[2]) != (3, 1)
     assert top._layout == places  # the board stays where it is
-    assert top._difference_text() == "Before, step 3: agent looks right, looked backward"
+    assert top._describe_difference() == "Before, step 3: agent looks right, looked backward"
     assert (desk.look() != after).any()
     desk.press("Left")
     assert (top.game.position, screen.game.position) == (2, 2)
-    assert top._difference_text() == "Before, step 2: the same"
+    assert top._describe_difference() == "Before, step 2: the same"
     desk.press("Ctrl+Home", "Ctrl+B")
     assert desk.app.top is screen
     assert screen.game.position == 3
@@ -97,7 +97,7 @@ def test_where_the_game_ends_now_the_end_from_before_can_be_seen(
     desk.press("Ctrl+B", "End")
     top = desk.top(CompareScreen)
     assert top.game.position == 4
-    assert top._difference_text() == "Before, step 4: the game has other steps now"
+    assert top._describe_difference() == "Before, step 4: the game has other steps now"
     desk.press("Escape")
     assert screen.game.position == 2
     saved(desk, folder / "scenario.yaml", "max_steps: 2\nterminating", "terminating")
@@ -137,10 +137,10 @@ def test_algebra_flows_too(desk: Desk, tmp_path: Path):
     screen = playing(desk, str(file))
     desk.press("Tab", "Space")
     saved(desk, file, "max_moves: 9", "max_moves: 9\nrewards: {time: -3}")
-    assert screen._difference_text() == "from step 1 on: reward -3, was -0.01 (spend time)"
+    assert screen._describe_difference() == "from step 1 on: reward -3, was -0.01 (spend time)"
     saved(desk, file, "max_moves: 9", "max_moves: 9\ndifficulty: hard")
     desk.press("Ctrl+B")
-    assert "expression" in desk.top(CompareScreen)._difference_text()
+    assert "expression" in desk.top(CompareScreen)._describe_difference()
 
 
 @pytest.mark.sample("size0", "size2")

@@ -112,38 +112,38 @@ def place(screen: EditScreen, cell: MapCell) -> tuple[int, int]:
 
 def test_the_mouse_paints_takes_out_and_picks(desk: Desk, screen: EditScreen):
     desk.click(place(screen, (2, 2)))
-    assert screen.work.map.thing((2, 2)) == {"object": "Wall"}
+    assert screen.draft.map.thing((2, 2)) == {"object": "Wall"}
     desk.click(place(screen, (2, 2)), button=3)
-    assert screen.work.map.thing((2, 2)) == {}
+    assert screen.draft.map.thing((2, 2)) == {}
     desk.click(place(screen, (5, 3)), button=2)
     assert screen.brushes.selected == "Key"
     desk.drag(place(screen, (1, 2)), place(screen, (1, 3)))
-    assert screen.work.map.rows[1] == "#>KK.#....#"
+    assert screen.draft.map.rows[1] == "#>KK.#....#"
     desk.press("Z")
-    assert screen.work.map.rows[1] == "#>...#....#"
+    assert screen.draft.map.rows[1] == "#>...#....#"
     desk.press("Y")
-    assert screen.work.map.rows[1] == "#>KK.#....#"
+    assert screen.draft.map.rows[1] == "#>KK.#....#"
 
 
 def test_keys_paint_too(desk: Desk, screen: EditScreen):
     desk.press("Down", "Right", "Right", "RightBracket", "Space")
-    assert screen.work.map.thing((1, 2)) == {"object": "Exit"}
+    assert screen.draft.map.thing((1, 2)) == {"object": "Exit"}
     desk.press("Delete", "LeftBracket", "T", "T", "Space", "Down", "Down", "Right", "Right")
     assert screen.tool == "room"
     desk.press("Space")
-    assert screen.work.map.rows[1:4] == ["#>####....#", "#.#.##....#", "#.###D....#"]
+    assert screen.draft.map.rows[1:4] == ["#>####....#", "#.#.##....#", "#.###D....#"]
     desk.press("Z", "T", "Up", "Space")
     assert screen.tool == "fill"
-    assert screen.work.map.rows[1:3] == ["#>####....#", "######....#"]
+    assert screen.draft.map.rows[1:3] == ["#>####....#", "######....#"]
 
 
 def test_states_colours_and_ways_to_look_are_painted(desk: Desk, screen: EditScreen):
     screen.brushes.selected = "Door"
     desk.press("S", "C", "C", *PAINT)
-    assert screen.work.map.thing((1, 2)) == {"object": "Door", "color": "RED"}
+    assert screen.draft.map.thing((1, 2)) == {"object": "Door", "color": "RED"}
     screen.brushes.selected = "agent"
     desk.press("S", "Right", "Space")
-    assert screen.work.map.agents() == [(1, 3, 0)]
+    assert screen.draft.map.agents() == [(1, 3, 0)]
 
 
 def test_tab_plays_and_comes_back(desk: Desk, screen: EditScreen):
@@ -162,7 +162,7 @@ def test_tab_plays_and_comes_back(desk: Desk, screen: EditScreen):
 def test_objects_of_another_level_are_added_painted_and_undone_together(
     desk: Desk, screen: EditScreen
 ):
-    before = screen.work.buffer.text
+    before = screen.draft.buffer.text
     desk.press("O")
     assert desk.top(SearchList).rows()[0].sentence.startswith("Gallery. ")
     desk.type("levers", "Return")
@@ -174,9 +174,9 @@ def test_objects_of_another_level_are_added_painted_and_undone_together(
     assert desk.app._note == "Added Lever, Gate with all rules; undo takes them out"
     assert screen.brushes.selected == "Lever"
     desk.press(*PAINT)
-    assert screen.work.map.thing((1, 2)) == {"object": "Lever", "color": "YELLOW"}
+    assert screen.draft.map.thing((1, 2)) == {"object": "Lever", "color": "YELLOW"}
     desk.press("Z", "Z")
-    assert screen.work.buffer.text == before
+    assert screen.draft.buffer.text == before
     desk.press("Y", "O")
     desk.type("levers", "Return", "End", "Return")
     assert desk.app._note == "All of it is here already"
@@ -192,7 +192,7 @@ def test_a_level_without_a_file_is_saved_before_python_comes(
     desk.type("mine", "Return")
     assert {file.name for file in tmp_path.iterdir()} >= {"mine.yaml", "rules.py", "ball.svg"}
     assert screen.brushes.selected == "Ball"
-    assert not screen.work.faults
+    assert not screen.draft.faults
 
 
 def test_a_level_without_objects_of_its_own_is_named(desk: Desk, screen: EditScreen):
@@ -221,7 +221,7 @@ def test_faults_are_shown_one_after_the_other(desk: Desk, screen: EditScreen):
     for cell in ((5, 3), (5, 8)):
         desk.press("N")
         assert screen.cursor == cell
-    assert screen._outlines()[5, 3] == "loss"
+    assert screen._find_outlines()[5, 3] == "loss"
 
 
 def test_a_fault_opens_where_it_can_be_mended(desk: Desk, screen: EditScreen):
@@ -229,7 +229,7 @@ def test_a_fault_opens_where_it_can_be_mended(desk: Desk, screen: EditScreen):
     screen.open_fault(1)
     desk.top(RuleListScreen)
     desk.press("Delete", "Escape")
-    assert "turm" not in screen.work.buffer.text
+    assert "turm" not in screen.draft.buffer.text
     screen.open_fault(0)
     desk.top(FormScreen)
     desk.press("Return")
@@ -241,10 +241,10 @@ def test_a_new_level_is_saved_under_a_name(desk: Desk, screen: EditScreen):
     desk.press("Ctrl+S")
     desk.type("vault", "Return")
     file = Path("vault.yaml").absolute()
-    assert file.read_text() == screen.work.buffer.text
-    assert (screen.work.title, desk.app.settings.recent[0]) == ("vault", str(file))
+    assert file.read_text() == screen.draft.buffer.text
+    assert (screen.draft.title, desk.app.settings.recent[0]) == ("vault", str(file))
     desk.press(*PAINT, "Ctrl+S")
-    assert file.read_text() == screen.work.buffer.text
+    assert file.read_text() == screen.draft.buffer.text
     desk.press("Ctrl+Shift+S")
     Path("other.yaml").write_text("")
     desk.type("other.yaml", "Return")
@@ -302,7 +302,7 @@ def test_a_newcomer_makes_wins_and_shares_a_puzzle_in_a_few_keys(
     newcomer.type("mine")
     newcomer.press("Return")
     screen = desk.top(EditScreen)
-    work, screen._export = screen.work, None
+    work, screen._export = screen.draft, None
     objects = {str(work.map.thing(cell).get("object")) for cell in work.map.cells()}
     assert {"Key", "Door", "Crate", "Lever", "Gate"} <= objects
     assert Path("mine.yaml").exists()
@@ -314,14 +314,14 @@ def test_what_is_wrong_with_a_cell_is_said_without_files_and_counted_as_in_the_p
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ):
     screen = editing(desk, "puzzle")
-    lever = {**screen.work.map.thing((4, 2)), "color": "BLUE"}
+    lever = {**screen.draft.map.thing((4, 2)), "color": "BLUE"}
     screen.paint([(4, 2)], lever)
-    assert screen.work.scenario
+    assert screen.draft.scenario
     (place, message), *_ = [
-        (place, finding.message) for finding, place in find_placed_mistakes(screen.work.scenario)
+        (place, finding.message) for finding, place in find_placed_mistakes(screen.draft.scenario)
     ]
     assert "rules.yaml" in message
-    text = screen.work.shorten_message(message, place)
+    text = screen.draft.shorten_message(message, place)
     assert text.startswith("the Gate at row 2, column 5 is RED, and no Lever or Plate is")
     (screen.cursor,) = place.cells
     assert describe_cursor_cell(screen) == "Row 2, column 5: red gate"
@@ -374,7 +374,7 @@ def test_what_was_not_saved_is_kept_when_the_window_is_closed(
     desk.app.offer_autosaves()
     desk.choose("Go on editing: a new level")
     again = desk.top(EditScreen)
-    assert again.work.buffer.text == screen.work.buffer.text
+    assert again.draft.buffer.text == screen.draft.buffer.text
     desk.press("Escape")
     desk.choose("Leave the editor")
     desk.choose("Leave without saving")
@@ -382,13 +382,13 @@ def test_what_was_not_saved_is_kept_when_the_window_is_closed(
 
 
 def test_a_file_that_changes_elsewhere_is_noticed(desk: Desk, screen: EditScreen):
-    file = screen.work.buffer.save(Path("shared.yaml").absolute())
-    own = screen.work.buffer.text
+    file = screen.draft.buffer.save(Path("shared.yaml").absolute())
+    own = screen.draft.buffer.text
     file.write_text(own.replace("max_steps: 200", "max_steps: 9"))
     screen._check_file()
     assert "was changed elsewhere and is read again" in desk.app._note
-    assert screen.work.scenario
-    assert screen.work.scenario.max_steps == 9
+    assert screen.draft.scenario
+    assert screen.draft.scenario.max_steps == 9
     desk.press("Z", *PAINT)
     time.sleep(0.01)
     file.write_text("map: [\n")
@@ -397,7 +397,7 @@ def test_a_file_that_changes_elsewhere_is_noticed(desk: Desk, screen: EditScreen
     desk.press("Ctrl+S")
     desk.top(ConflictMenu)
     desk.choose("Write mine over it")
-    assert file.read_text() == screen.work.buffer.text
+    assert file.read_text() == screen.draft.buffer.text
     assert desk.app.top is screen
 
 
@@ -411,7 +411,7 @@ def test_the_level_is_set_in_a_form(desk: Desk, screen: EditScreen):
     desk.type("soon", "Return")
     assert screen.faults[0].place.path == "max_steps"
     desk.press("Z")
-    said = screen.work.values
+    said = screen.draft.values
     assert said["description"] == "Mine: take it"
     assert said["mission"] == {"text": "open the door"}
     assert "max_steps" not in said
@@ -423,9 +423,9 @@ def test_what_is_in_a_cell_is_set_in_a_form(desk: Desk, screen: EditScreen):
     desk.press("P")
     desk.choose("color", "Right")
     thing = {"object": "Door", "state": "LOCKED", "color": "YELLOW"}
-    assert screen.work.map.thing((3, 5)) != thing
+    assert screen.draft.map.thing((3, 5)) != thing
     desk.choose("state", "Left", "Z", "Z")
-    assert screen.work.map.thing((3, 5)) == thing
+    assert screen.draft.map.thing((3, 5)) == thing
 
 
 def test_a_level_that_rules_make_can_become_a_map(desk: Desk):
@@ -437,9 +437,9 @@ def test_a_level_that_rules_make_can_become_a_map(desk: Desk):
         assert "no map to paint on" in desk.app._note
     desk.press("Escape")
     desk.choose("Draw it as a map")
-    assert screen.work.map.rows
-    assert screen.work.scenario
-    assert screen.work.undo()
+    assert screen.draft.map.rows
+    assert screen.draft.scenario
+    assert screen.draft.undo()
     assert not screen.has_map
 
 
@@ -452,7 +452,7 @@ def test_rules_are_added_ordered_and_set(desk: Desk, screen: EditScreen):
     desk.press("Right", "Escape", "Shift+Up", "Shift+Up")
 
     def names() -> list[str]:
-        rules = screen.work.values["transition_functions"]
+        rules = screen.draft.values["transition_functions"]
         return [rule if isinstance(rule, str) else rule["name"] for rule in rules]
 
     assert names() == ["move_agent", "turn_agent", "use_up", "actuate_door", "pickndrop"]
@@ -495,18 +495,18 @@ def test_every_picture_of_the_editor_has_room_in_every_window(
 
 
 def test_large_levels_are_seen_in_parts(desk: Desk, screen: EditScreen):
-    screen.edit(lambda _: screen.work.map.resize(60, 80))
+    screen.edit(lambda _: screen.draft.map.resize(60, 80))
     screen.cursor = (58, 78)
     for keys in ([], ["Equals", "Equals"]):
         desk.press(*keys)
         desk.draw()
         assert screen.drawing.cell_at(place(screen, (58, 78))) == (58, 78)
     desk.click(place(screen, (58, 77)))
-    assert screen.work.map.thing((58, 77)) == {"object": "Wall"}
+    assert screen.draft.map.thing((58, 77)) == {"object": "Wall"}
 
 
 def test_forms_show_values_in_words(desk: Desk, screen: EditScreen):
-    screen.edit(lambda _: f"{screen.work.buffer.text}dim: true\n")
+    screen.edit(lambda _: f"{screen.draft.buffer.text}dim: true\n")
     desk.press("F4")
     assert {row.label: row.value for row in desk.top(FormScreen).rows()}["dim"] == "yes"
     desk.choose("action space")
@@ -519,7 +519,7 @@ def test_forms_show_values_in_words(desk: Desk, screen: EditScreen):
     desk.app.push(cell_form(screen))
     desk.choose("object")
     desk.choose("moving obstacle")
-    assert screen.work.map.thing(screen.cursor) == {"object": "MovingObstacle"}
+    assert screen.draft.map.thing(screen.cursor) == {"object": "MovingObstacle"}
     desk.choose("object")
     desk.choose("door")
     desk.choose("color")
@@ -530,25 +530,25 @@ def test_forms_show_values_in_words(desk: Desk, screen: EditScreen):
 def test_values_are_picked_and_stepped_and_no_yaml_is_typed(desk: Desk, screen: EditScreen):
     desk.press("F4")
     desk.choose("max steps", "Right")
-    steps = screen.work.values["max_steps"]
+    steps = screen.draft.values["max_steps"]
     desk.choose("max steps", "Left", "Left")
-    assert (steps, screen.work.values["max_steps"]) == (210, 190)
+    assert (steps, screen.draft.values["max_steps"]) == (210, 190)
     desk.hold("Right", 2)
-    assert screen.work.values["max_steps"] == 220
+    assert screen.draft.values["max_steps"] == 220
     desk.choose("observation function")
     assert [row.value for row in desk.top(FormScreen).rows()][1] == "7 × 7 ahead"
     desk.choose("area")
     assert labels(desk.top(PickScreen))[-1] == "Another one"
     desk.choose("5 × 5 around")
-    assert screen.work.values["observation_function"]["area"] == 2
+    assert screen.draft.values["observation_function"]["area"] == 2
     desk.choose("area")
     desk.choose("Another one")
     desk.type("", *["Backspace"] * 20)
     desk.type("[[-1, 0], [-1, 1]]", "Return")
-    assert screen.work.values["observation_function"]["area"] == [[-1, 0], [-1, 1]]
+    assert screen.draft.values["observation_function"]["area"] == [[-1, 0], [-1, 1]]
     desk.choose("name")
     desk.choose("raytracing")
-    assert screen.work.values["observation_function"]["name"] == "raytracing"
+    assert screen.draft.values["observation_function"]["name"] == "raytracing"
     desk.press("Escape")
     form = desk.top(FormScreen)
     rows = {row.label: row for row in form.rows()}
@@ -564,39 +564,39 @@ def test_lists_and_names_of_ones_own_are_filled_in_part_by_part(desk: Desk, scre
     for row in ("state space", "colors", "purple"):
         desk.choose(row)
     usual = ["NONE", "RED", "GREEN", "BLUE", "YELLOW"]
-    assert screen.work.values["state_space"]["colors"] == [*usual, "PURPLE"]
+    assert screen.draft.values["state_space"]["colors"] == [*usual, "PURPLE"]
     desk.choose("purple")
-    assert screen.work.values["state_space"]["colors"] == usual
+    assert screen.draft.values["state_space"]["colors"] == usual
     desk.press("Escape", "Escape")
     for row in ("symmetries", "turn", "mirror"):
         desk.choose(row)
     desk.press("Escape")
-    assert screen.work.values["symmetries"] == ["turn", "mirror"]
+    assert screen.draft.values["symmetries"] == ["turn", "mirror"]
     for row in ("place", "Add one", "1", "object"):
         desk.choose(row)
     desk.choose("wall")
     desk.press("Escape", "A", "Delete", "Escape")
-    assert screen.work.values["place"] == [{"object": "Wall"}]
+    assert screen.draft.values["place"] == [{"object": "Wall"}]
     desk.choose("objects")
     desk.choose("Add one")
     desk.type("Gate", "Return", "Return")
     desk.choose("states")
     desk.type("[CLOSED, OPEN]", "Return", "Escape", "Escape")
-    assert screen.work.values["objects"] == {"Gate": {"states": ["CLOSED", "OPEN"]}}
+    assert screen.draft.values["objects"] == {"Gate": {"states": ["CLOSED", "OPEN"]}}
     desk.choose("observation function")
     desk.choose("name")
     desk.press("Escape")
-    assert list(screen.work.values["observation_function"]) == ["name", "area"]
+    assert list(screen.draft.values["observation_function"]) == ["name", "area"]
     desk.press(*["Z"] * 40)  # what is undone below an open form
 
 
 def test_parts_of_lists_are_moved(desk: Desk, screen: EditScreen):
-    text = screen.work.buffer.text
+    text = screen.draft.buffer.text
     screen.edit(lambda _: f"{text}place: [{{object: Wall}}, {{object: Key}}]\n")
     desk.press("F4")
     desk.choose("place")
     desk.press("Down", "Shift+Up", "Shift+Up")
-    assert [each["object"] for each in screen.work.values["place"]] == ["Key", "Wall"]
+    assert [each["object"] for each in screen.draft.values["place"]] == ["Key", "Wall"]
     assert desk.top(FormScreen).chosen == 0
 
 
@@ -604,9 +604,9 @@ def test_the_pen_leaves_no_gaps_when_the_mouse_jumps(desk: Desk, screen: EditScr
     desk.press("RightBracket")
     rect = screen.drawing.cell_rect
     start, end = rect((1, 1)).center, rect((1, 5)).center
-    before = screen.work.map.rows[1]
+    before = screen.draft.map.rows[1]
     desk.drag(start, end)
-    after = screen.work.map.rows[1]
+    after = screen.draft.map.rows[1]
     assert before != after
     assert len({*after[1:6]}) == 1
 
@@ -654,45 +654,45 @@ def test_the_palette_says_what_an_object_does(desk: Desk, monkeypatch: pytest.Mo
 
 
 def test_a_pack_is_made_ordered_named_and_played_in_the_editor(desk: Desk, screen: EditScreen):
-    before = screen.work.buffer.text
+    before = screen.draft.buffer.text
     desk.press("F6")
     menu = desk.top(PackMenu)
     desk.press("Return")  # make a pack of it
-    assert screen.work.pack_titles == ["Level 1"]
+    assert screen.draft.pack_titles == ["Level 1"]
     desk.press("A", "A")
-    assert screen.work.pack_titles == ["Level 1", "Level 2", "Level 3"]
-    assert (menu.chosen, screen.work.variant) == (2, "3")
+    assert screen.draft.pack_titles == ["Level 1", "Level 2", "Level 3"]
+    assert (menu.chosen, screen.draft.variant) == (2, "3")
     desk.choose("Title, par and texts of the edited level")
     desk.choose("title")
     desk.type("The last: a way out", "Return")
     desk.press("Escape")
     desk.choose("3  The last: a way out", "Shift+Up", "Shift+Up", "Shift+Up", "Return")
     assert desk.app.top is screen
-    assert screen.work.pack_titles == ["The last: a way out", "Level 1", "Level 2"]
+    assert screen.draft.pack_titles == ["The last: a way out", "Level 1", "Level 2"]
     desk.click(place(screen, (2, 2)))
     desk.press("Tab")
     assert desk.top(PlaytestScreen).game.title.endswith("-1")
     assert desk.top(PlaytestScreen).frame.grid[2, 2, 0] == WALL
     desk.press("Tab", "F6", "Down", "Return")
-    assert screen.work.variant == "2"
-    assert screen.work.map.thing((2, 2)) == {}  # each level has a map of its own
+    assert screen.draft.variant == "2"
+    assert screen.draft.map.thing((2, 2)) == {}  # each level has a map of its own
     desk.press("F6", "Delete", "Escape")
-    assert screen.work.pack_titles == ["The last: a way out", "Level 2"]
-    assert not screen.work.faults
-    while screen.work.undo():
+    assert screen.draft.pack_titles == ["The last: a way out", "Level 2"]
+    assert not screen.draft.faults
+    while screen.draft.undo():
         pass
-    assert (screen.work.buffer.text, screen.work.variant) == (before, "")
+    assert (screen.draft.buffer.text, screen.draft.variant) == (before, "")
 
 
 def test_a_pack_is_shared_whole_and_keeps_a_level(desk: Desk, tmp_path: Path):
     file = tmp_path / "two.yaml"
     file.write_text(TWO_LEVELS)
     screen = editing(desk, str(file))
-    assert (screen.work.variant, screen.work.title) == ("1", "two#1")
-    assert str(file) in screen.work.export_command(tmp_path / "two.html")
+    assert (screen.draft.variant, screen.draft.title) == ("1", "two#1")
+    assert str(file) in screen.draft.export_command(tmp_path / "two.html")
     desk.press("F6", "Delete", "Delete")
     assert "The only level of a pack stays" in desk.app._note
-    assert screen.work.pack_titles == ["Level 1"]
-    assert screen.work.map.rows[1] == "#>..E#"
+    assert screen.draft.pack_titles == ["Level 1"]
+    assert screen.draft.map.rows[1] == "#>..E#"
     desk.press("Escape", "R", "Escape")  # it can still be edited
     assert desk.app.top is screen

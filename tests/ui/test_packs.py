@@ -108,7 +108,7 @@ def test_a_level_that_is_lost_is_played_again(desk: Desk, tmp_path: Path):
     screen = playing(desk, str(tmp_path / "trap.yaml#1"))
     desk.press("Up")
     assert screen.game.is_lost
-    assert screen._end_choices()[0] == ("Try again", "go_on")
+    assert screen._list_end_choices()[0] == ("Try again", "go_on")
     desk.press("Return")
     assert (screen.game.title, screen.game.position) == ("trap-1", 0)
     desk.press("N", "Up", "N")
@@ -395,9 +395,9 @@ def test_the_last_level_of_a_pack_leads_back_to_its_levels(desk: Desk, tmp_path:
     desk.app.play(str(tmp_path / "two.yaml#1"))
     screen = desk.top(PlayScreen)
     desk.press("Up", "Up")
-    assert screen._end_choices()[0] == ("Next level", "go_on")
+    assert screen._list_end_choices()[0] == ("Next level", "go_on")
     desk.press("Return", "Up", "Up", "Up")
-    assert screen._end_choices()[0] == ("Back to the levels", "go_on")
+    assert screen._list_end_choices()[0] == ("Back to the levels", "go_on")
     desk.press("Return")
     assert isinstance(desk.app.top, StartScreen)
 

@@ -153,7 +153,7 @@ def test_a_pack_is_opened_at_its_list_of_levels(
         opened.extend(type(screen).__name__ for screen in app.screens)
         app.screens.clear()
 
-    monkeypatch.setattr(App, "_loop", leave)
+    monkeypatch.setattr(App, "_run_loop", leave)
     assert main(["play", *words]) == 0
     assert opened == ["StartScreen", expected]
 

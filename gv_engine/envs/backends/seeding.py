@@ -25,7 +25,7 @@ from gv_engine.world.rng import generator_to_row
 _FEW = 12
 """Number of seeds up to which it is as fast to let NumPy seed one by one."""
 
-_POOL = 4
+_POOL_WORDS = 4
 """Words in the pool of a seed sequence."""
 
 
@@ -36,10 +36,10 @@ def _make_constants(first: int, factor: int, count: int) -> NDArray[np.uint32]:
 
 _MAX_WORDS = 6
 """Words of a seed that are hashed here: of a number up to 64 bits, a purpose and another number."""
-_POOL_SALTS = _make_constants(0x43B0D7E5, 0x931E8875, _POOL * _MAX_WORDS + 1)
-_OUTPUT_SALTS = _make_constants(0x8B51F9DD, 0x58F38DED, 2 * _POOL + 1)
+_POOL_SALTS = _make_constants(0x43B0D7E5, 0x931E8875, _POOL_WORDS * _MAX_WORDS + 1)
+_OUTPUT_SALTS = _make_constants(0x8B51F9DD, 0x58F38DED, 2 * _POOL_WORDS + 1)
 _MIX_LEFT, _MIX_RIGHT = np.uint32(0xCA01F9DD), np.uint32(0x4973F715)
-_HALF = np.uint32(16)
+_HALF_WORD = np.uint32(16)
 _1, _32, _63 = np.uint64(1), np.uint64(32), np.uint64(63)
 
 
@@ -88,9 +88,11 @@ def make_purpose_generators(seed: int, purpose: str, numbers: Sequence[int]) -> 
     number)`, for K `numbers`."""
     if len(numbers) <= _FEW or seed >> 64 or max(numbers) >> 32:
         return _seed_by_numpy([make_seed_sequence(seed, purpose, number) for number in numbers])
+    # as a seed sequence lists them: the seed in four words, and the two numbers of the spawn key
     words = seed, seed >> 32, 0, 0, crc32(purpose.encode())
-    last = np.array(numbers, np.uint64)
-    return seed_from_words(*(np.full_like(last, word & 0xFFFFFFFF) for word in words), last)
+    last_words = np.array(numbers, np.uint64)
+    first_words = (np.full_like(last_words, word & 0xFFFFFFFF) for word in words)
+    return seed_from_words(*first_words, last_words)
 
 
 def _seed_by_numpy(seeds: Sequence[int | np.random.SeedSequence]) -> NDArray[Any]:
@@ -109,37 +111,44 @@ def seed_from_words(*words: NDArray[np.uint64]) -> NDArray[Any]:
     Args:
         words: arrays (K,) uint64; only the lower 32 bits of a word count.
     """
-    pool = np.zeros((_POOL, len(words[0])), np.uint32)
-    for line, word in zip(pool, words, strict=False):
-        line[:] = word.astype(np.uint32)
-    pool = _hash(pool, _POOL_SALTS, 0, _POOL)
-    for source in range(_POOL):
-        others = [k for k in range(_POOL) if k != source]
-        hashed = _hash(pool[source], _POOL_SALTS, _POOL + source * len(others), len(others))
-        pool[others] = _mix(pool[others], hashed)
-    for k, word in enumerate(words[_POOL:], _POOL):
-        pool = _mix(pool, _hash(word.astype(np.uint32), _POOL_SALTS, k * _POOL, _POOL))
-    output_words = _hash(np.tile(pool, (2, 1)), _OUTPUT_SALTS, 0, 2 * _POOL).astype(np.uint64)
+    # `SeedSequence.mix_entropy`
+    size = _POOL_WORDS
+    pool = np.zeros((size, len(words[0])), np.uint32)
+    for pool_word, word in zip(pool, words, strict=False):
+        pool_word[:] = word.astype(np.uint32)
+    pool = _hash(pool, _POOL_SALTS, 0, size)
+    for source in range(size):
+        targets = [k for k in range(size) if k != source]
+        hashed = _hash(pool[source], _POOL_SALTS, size + source * len(targets), len(targets))
+        pool[targets] = _mix(pool[targets], hashed)
+    for k, word in enumerate(words[size:], size):
+        pool = _mix(pool, _hash(word.astype(np.uint32), _POOL_SALTS, k * size, size))
+    # `SeedSequence.generate_state`
+    output_words = _hash(np.tile(pool, (2, 1)), _OUTPUT_SALTS, 0, 2 * size).astype(np.uint64)
     high, low, stream_high, stream_low = output_words[::2] | output_words[1::2] << _32
+    # `PCG64` seeded with a state and a stream
     records = np.zeros(len(high), RNG)
     records["inc_high"] = stream_high << _1 | stream_low >> _63
     records["inc_low"] = stream_low << _1 | _1
-    high, low = _add(high, low, records)
+    high, low = _add_increment(high, low, records)
     step = high_product(low, MULTIPLIER_LOW) + high * MULTIPLIER_LOW + low * MULTIPLIER_HIGH
-    records["state_high"], records["state_low"] = _add(step, low * MULTIPLIER_LOW, records)
+    high, low = _add_increment(step, low * MULTIPLIER_LOW, records)
+    records["state_high"], records["state_low"] = high, low
     return records
 
 
 def _hash(words: NDArray[np.uint32], salts: NDArray[np.uint32], start: int, count: int) -> Any:
     mixed = (words ^ salts[start : start + count]) * salts[start + 1 : start + count + 1]
-    return mixed ^ mixed >> _HALF
+    return mixed ^ mixed >> _HALF_WORD
 
 
 def _mix(words: NDArray[np.uint32], hashed: NDArray[np.uint32]) -> Any:
     mixed = _MIX_LEFT * words - _MIX_RIGHT * hashed
-    return mixed ^ mixed >> _HALF
+    return mixed ^ mixed >> _HALF_WORD
 
 
-def _add(high: Any, low: Any, records: NDArray[Any]) -> Any:
+def _add_increment(high: Any, low: Any, records: NDArray[Any]) -> Any:
+    """Return the halves of a 128-bit number plus the increments in `records`."""
     total = low + records["inc_low"]
-    return high + records["inc_high"] + (total < low), total
+    carry = total < low
+    return high + records["inc_high"] + carry, total

@@ -58,12 +58,13 @@ def connect(address: str) -> None:
     """
     if ray.is_initialized():
         return
-    if place := _parse_address(address):
-        _check_listening(*place)
+    host_and_port = _parse_address(address)
+    if host_and_port:
+        _check_listening(*host_and_port)
     try:
         ray.init(address, log_to_driver=False, include_dashboard=False)
     except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-        raise ClusterError(f"{error}{_TOKEN_HINT if place else ''}") from None
+        raise ClusterError(f"{error}{_TOKEN_HINT if host_and_port else ''}") from None
 
 
 def _parse_address(address: str) -> tuple[str, int] | None:
@@ -73,11 +74,11 @@ def _parse_address(address: str) -> tuple[str, int] | None:
     Raises:
         ClusterError: the address is invalid.
     """
-    scheme, _, rest = address.rpartition("://")
+    scheme, _, network_location = address.rpartition("://")
     if address in ("auto", LOCAL) or scheme not in ("", "ray"):
         return None
     try:
-        parsed = urlsplit(f"//{rest}")
+        parsed = urlsplit(f"//{network_location}")
         host, port = parsed.hostname, parsed.port
     except ValueError:
         host = port = None
@@ -143,18 +144,20 @@ def run_parts(
     """
     connect(address)
     task: Any = ray.remote(num_cpus=cores, max_retries=-1)(_run_part)
-    function_ref, remaining = [ray.put(work)], iter(parts)  # a list keeps it a reference
+    function_refs = [ray.put(work)]  # in a list, as Ray replaces a reference by its value
+    remaining = iter(parts)
     running: dict[Any, str | None] = {}  # machine by task
     unfinished: list[Any] = []  # running ones, and those that wait for earlier ones
-    machines = _Machines(cores, 2 if in_order else 1)  # keeps machines busy while results are used
+    # a second task for each slot keeps machines busy while results are used
+    machines = _Machines(cores, tasks_per_slot=2 if in_order else 1)
     try:
         while True:
             for machine in machines.free_slots(running.values()):
                 is_full = len(unfinished) >= _AHEAD * machines.slots
                 if is_full or (part := next(remaining, None)) is None:
                     break
-                placed = task.options(scheduling_strategy=_scheduling(machine))
-                unfinished.append(placed.remote(function_ref, part))
+                placed = task.options(scheduling_strategy=_make_scheduling_strategy(machine))
+                unfinished.append(placed.remote(function_refs, part))
                 running[unfinished[-1]] = machine
             if not unfinished:
                 return
@@ -177,15 +180,16 @@ class _Machines:
 
     Args:
         cores: cores of a part.
-        depth: submitted parts for each slot, of which one runs.
+        tasks_per_slot: submitted parts for each slot, of which one runs.
 
     Attributes:
         slots: number of slots of all machines.
     """
 
-    def __init__(self, cores: int, depth: int) -> None:
-        self._cores, self._depth = cores, depth
-        self._refreshed, self._slots = -math.inf, dict[str | None, int]()
+    def __init__(self, cores: int, tasks_per_slot: int) -> None:
+        self._cores, self._tasks_per_slot = cores, tasks_per_slot
+        self._slots: dict[str | None, int] = {}  # by id of the machine
+        self._last_refresh = -math.inf
 
     @property
     def slots(self) -> int:
@@ -195,22 +199,24 @@ class _Machines:
     def free_slots(self, assigned: Iterable[str | None]) -> list[str | None]:
         """Return the ids of machines that can take another part of the work, idle ones first.
         `assigned` has the machine of each part in progress; None means any."""
-        if time.monotonic() - self._refreshed > _REFRESH_SECONDS:
+        if time.monotonic() - self._last_refresh > _REFRESH_SECONDS:
             nodes = (node for node in ray.nodes() if node["Alive"])
             cpus = {node["NodeID"]: int(node["Resources"].get("CPU", 0)) for node in nodes}
-            self._slots = {name: n // self._cores for name, n in cpus.items() if n >= self._cores}
+            slots = {machine: number // self._cores for machine, number in cpus.items()}
+            self._slots = {machine: number for machine, number in slots.items() if number}
             self._slots = self._slots or {None: 1}
-            self._refreshed = time.monotonic()
-        submitted = Counter(assigned)
-        places = [
-            (number // size, name)
-            for name, size in self._slots.items()
-            for number in range(submitted[name], size * self._depth)
+            self._last_refresh = time.monotonic()
+        num_assigned = Counter(assigned)
+        # (number of tasks before this one in the same slot, machine)
+        free = [
+            (index // num_slots, machine)
+            for machine, num_slots in self._slots.items()
+            for index in range(num_assigned[machine], num_slots * self._tasks_per_slot)
         ]
-        return [name for _, name in sorted(places, key=itemgetter(0))]
+        return [machine for _, machine in sorted(free, key=itemgetter(0))]
 
 
-def _scheduling(machine: str | None) -> Any:
+def _make_scheduling_strategy(machine: str | None) -> Any:
     return NodeAffinitySchedulingStrategy(machine, soft=True) if machine else "DEFAULT"
 
 
@@ -227,8 +233,8 @@ def _run_part(references: list[Any], part: tuple[Any, ...]) -> Any:
     except (GVEngineError, OSError):
         raise
     except Exception as error:
-        if place := find_author_line(error):
-            raise RemoteError(f"{place}: {type(error).__name__}: {error}") from None
+        if location := find_author_line(error):
+            raise RemoteError(f"{location}: {type(error).__name__}: {error}") from None
         raise
 
 

@@ -208,21 +208,25 @@ class _Rollout:
         success = find_ended(scenario, member, info["success"]) if "success" in info else None
         terms = self._terms[worlds]
         last = {name: array[worlds] for name, array in self._observation.items()}
+        # lists, as single numbers of arrays take several times as long
+        numbers, members = self._numbers[worlds].tolist(), member[worlds].tolist()
+        lengths, totals = self._length[worlds].tolist(), self._total[worlds].tolist()
+        is_terminated = terminated[worlds].tolist()
+        successes = [None] * len(worlds) if success is None else success[worlds].tolist()
         for k, world in enumerate(worlds.tolist()):
-            number, length = int(self._numbers[world]), int(self._length[world])
-            is_terminated = bool(terminated[world])
+            number = numbers[k]
             self._finished[number] = FinishedEpisode(
                 number=number,
                 seed=self._seeds[number],
-                member=int(member[world]),
-                length=length,
-                total=float(self._total[world]),
+                member=members[k],
+                length=lengths[k],
+                total=totals[k],
                 terms=terms[k],
-                terminated=is_terminated,
-                truncated=not is_terminated,
-                success=None if success is None else bool(success[world]),
+                terminated=is_terminated[k],
+                truncated=not is_terminated[k],
+                success=successes[k],
                 last={name: array[k] for name, array in last.items()},
-                steps=self._get_steps(world, length),
+                steps=self._get_steps(world, lengths[k]),
             )
             self._numbers[world] = next(self._later_numbers, number)
             self._is_idle[world] = self._numbers[world] == number

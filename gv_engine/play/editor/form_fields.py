@@ -237,12 +237,12 @@ class FormParts(NamedTuple):
             make_field(str(o), option_key, o in selected, self.vocab)._replace(label=to_words(o))
             for o in self.options
         ]
-        others = [
+        item_fields = [
             make_field(name, self.key, part, self.vocab)
             for name, part in self._named_parts(value)
             if part not in self.options
         ]
-        return [*option_fields, *others]
+        return [*option_fields, *item_fields]
 
     def _named_parts(self, value: Any) -> list[tuple[str, Any]]:
         if self.is_list:

@@ -251,13 +251,13 @@ class RuleList:
             EditError: the rule is the only end of episodes.
         """
         text = self._with_inherited_key(rule.part.key)
-        others = [other for other in self.rules(rule.part) if other.path != rule.path]
-        if not others and rule.part.key == "terminating_function":
+        remaining = [other for other in self.rules(rule.part) if other.path != rule.path]
+        if not remaining and rule.part.key == "terminating_function":
             raise EditError("Something has to end it; add another end first")
-        if rule.part.is_list or len(others) != 1:
+        if rule.part.is_list or len(remaining) != 1:
             return text_buffer.remove(text, rule.path)
         nested = self._nested_nodes(rule.part) or []
-        return text_buffer.put(text, (rule.part.key,), nested[int(others[0].path[-1])].written)
+        return text_buffer.put(text, (rule.part.key,), nested[int(remaining[0].path[-1])].written)
 
     def move_rule(self, rule: Rule, offset: int) -> str:
         """Return the file's text with `rule` moved by `offset` positions in its list of rules;

@@ -187,8 +187,8 @@ class GridStage(Stage):
         commands = getattr(game, "commands", ())
         self._steering = Steering(self._actions, commands, self._has_relative_moves)
         self._view = "both"
-        self._whole: Frame = game.frame()
-        self._frame = self._whole
+        self._whole_frame: Frame = game.frame()
+        self._frame = self._whole_frame
         self._sheet = SpriteSheet(game.sprite_folders, theme.palette, self._frame.types)
         self._state = Board(self._sheet)
         self._observation = Board(self._sheet)
@@ -213,7 +213,7 @@ class GridStage(Stage):
     @view.setter
     def view(self, view: str) -> None:
         self._view = view
-        self._frame = self._as_viewed(self._whole)
+        self._frame = self._as_viewed(self._whole_frame)
 
     def _as_viewed(self, frame: Frame) -> Frame:
         return frame.limit_to_explored() if self._view == "explored" else frame
@@ -247,7 +247,7 @@ class GridStage(Stage):
     def begin(self, previous: Frame | None, frame: Frame) -> bool:
         """Set the frame to draw; prepare an animation from the frame `previous`, and remove hint
         and highlights. Return True if there is an animation."""
-        self._whole, self._frame = frame, self._as_viewed(frame)
+        self._whole_frame, self._frame = frame, self._as_viewed(frame)
         self._policy_map = frame.policy_map or self._policy_map
         before = None if previous is None else self._as_viewed(previous)
         self._motion = None if before is None else find_motion(before, self._frame)
@@ -262,7 +262,7 @@ class GridStage(Stage):
 
     def mark_differences(self, other: Frame | None) -> None:
         """Highlight the cells that differ in the frame `other`; None removes the highlights."""
-        self._differing_cells = other.find_differences(self._whole) if other else ()
+        self._differing_cells = other.find_differences(self._whole_frame) if other else ()
 
     def show_policy_map(self, policy_map: PolicyMap | None) -> None:
         """Draw `policy_map` over the state from now on; nothing if it is None."""
@@ -529,8 +529,8 @@ class GridStage(Stage):
         """Yield the actions of a key command: several for a steering command such as "go left",
         else one."""
         if any(command.name == name for command in self.steering):
-            looks = self.view == "explored"  # the agent sees only what is ahead
-            return self._steering.steer(name, lambda: self._frame, self._game, looks)
+            look_first = self.view == "explored"  # the agent sees only what is ahead
+            return self._steering.steer(name, lambda: self._frame, self._game, look_first)
         return super().actions(name)
 
     def click(self, position: tuple[int, int], button: int) -> str:
@@ -544,11 +544,10 @@ class GridStage(Stage):
         if cell is None or button not in (1, 3):
             return ""
         if button == 1 and self.walks and self.side_panel is None:
-            looks = self.view == "explored"  # the agent sees only what is ahead
-            names = [name for name in self._actions if not (looks and name in REDUNDANT_MOVES)]
-            own = [command.name for command in self._game.commands]
-            relative = self._has_relative_moves
-            self._walk = Walk(cell, (*names, *own), self._is_putting, relative)
+            names = [*self._actions, *(command.name for command in self._game.commands)]
+            if self.view == "explored":  # the agent sees only what is ahead
+                names = [name for name in names if name not in REDUNDANT_MOVES]
+            self._walk = Walk(cell, names, self._is_putting, self._has_relative_moves)
             action = self.next_walk_action()
             self._note = "" if action else self._explain_click(cell)
             return action
@@ -586,12 +585,12 @@ class GridStage(Stage):
     def absent_types(self) -> Collection[int]:
         """Return the indices of the object types that neither occur in the level nor can be left
         over when an object is used up."""
-        frame = self._whole
-        layers = [frame.grid, *([] if frame.beneath is None else [frame.beneath])]
-        present = {int(kind) for layer in layers for kind in np.unique(layer[..., 0])}
-        present |= {int(frame.item[0])}
-        left = {frame.types[kind].leaves for kind in present if kind < len(frame.types)}
-        return {kind.index for kind in frame.types} - present - left
+        frame = self._whole_frame
+        present = {*np.unique(frame.grid[..., 0]).tolist(), int(frame.item[0])}
+        if frame.beneath is not None:
+            present |= {*np.unique(frame.beneath[..., 0]).tolist()}
+        leftovers = {frame.types[kind].leaves for kind in present if kind < len(frame.types)}
+        return {kind.index for kind in frame.types} - present - leftovers
 
     def sound(self, before: Frame, after: Frame) -> str:
         """Return the name of the sound of a step; empty if there is none."""
@@ -606,7 +605,7 @@ class GridStage(Stage):
         return action
 
     def stop_walking(self) -> None:
-        """Stop walking."""
+        """Cancel the walk to the clicked cell."""
         self._walk = None
 
     def hover(self, position: tuple[int, int] | None) -> bool:
@@ -630,9 +629,9 @@ class GridStage(Stage):
         if "state" not in self._places:
             return
         rect, (height, width) = self._places["state"].rect, self._frame.grid.shape[:2]
-        whole = max(1, min(rect.h // height, rect.w // width))
-        size = self._camera.cell_size((height, width), (rect.h, rect.w), self._readable)
-        self._camera.zoom(notches, size, whole)
+        fitting_cell = max(1, min(rect.h // height, rect.w // width))
+        cell = self._camera.cell_size((height, width), (rect.h, rect.w), self._readable)
+        self._camera.zoom(notches, cell, fitting_cell)
 
     def _view_cell(self, view: str, board: Board, position: tuple[int, int]) -> Cell | None:
         return board.cell_at(position) if view in self._places else None

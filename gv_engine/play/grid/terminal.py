@@ -156,8 +156,8 @@ class GridTerminalView(TerminalPicture):
         """Yield the actions of a key command: several for a steering command such as "go left",
         else one."""
         if any(command.name == name for command in self.steering):
-            looks = self._view == "explored"
-            return self._steering.steer(name, self._game.frame, self._game, looks)
+            look_first = self._view == "explored"  # the agent sees only what is ahead
+            return self._steering.steer(name, self._game.frame, self._game, look_first)
         return super().actions(name)
 
     def has_command(self, name: str) -> bool:
@@ -223,8 +223,8 @@ def _cell_text(
     if color:
         shades = PALETTES[theme.palette][color]
         is_dark = int(theme.background[1:3], 16) < 128  # the red of `#rrggbb`
-        ink = shades.light if is_dark else shades.dark
-        return letter + COLOR_LETTERS[color], f"bold {ink} on {ground}"
+        text_color = shades.light if is_dark else shades.dark
+        return letter + COLOR_LETTERS[color], f"bold {text_color} on {ground}"
     if letter == ".":
         return (letter if is_lit else " ") + " ", f"{theme.muted} on {ground}"
     return letter + " ", f"{'bold ' if is_lit else ''}{theme.text} on {ground}"

@@ -130,7 +130,7 @@ class AutosaveWriter:
     def _write(self, before: Sequence[Unsaved | None], works: Sequence[Unsaved | None]) -> None:
         """Write each of `works` that differs from its entry in `before` into its file, and remove
         the files of work that is saved or gone; set `error` if that fails."""
-        names = [f"{index}{_suffix(work)}" for index, work in enumerate(works)]
+        names = [f"{index}{_get_suffix(work)}" for index, work in enumerate(works)]
         try:
             for name, work, work_before in zip_longest(names, works, before[: len(works)]):
                 if work and work != work_before:
@@ -152,7 +152,7 @@ class AutosaveWriter:
         return self._folder
 
 
-def _suffix(work: Unsaved | None) -> str:
+def _get_suffix(work: Unsaved | None) -> str:
     if work is None:
         return ""
     return SUFFIX if isinstance(work, Replay) else ".yaml"
@@ -200,11 +200,11 @@ class Autosave(NamedTuple):
 
 def find_autosaves() -> list[Autosave]:
     """Return the autosaves of windows that are no longer open, the newest first."""
-    found = [autosave for folder in _closed_folders() for autosave in _read_folder(folder)]
+    found = [autosave for folder in _find_closed_folders() for autosave in _read_folder(folder)]
     return sorted(found, key=lambda autosave: autosave.saved, reverse=True)
 
 
-def _closed_folders() -> Iterator[Path]:
+def _find_closed_folders() -> Iterator[Path]:
     """Yield the folders of windows that are no longer open; remove old empty ones."""
     try:
         folders = [folder for folder in autosave_folder().iterdir() if folder.is_dir()]

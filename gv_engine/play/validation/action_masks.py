@@ -19,9 +19,13 @@ class _StepOutcome(NamedTuple):
     """Result of a step: whether the episode ended, the reward terms, and the bytes of the world's
     record without the action."""
 
-    over: bool
+    is_over: bool
     terms: tuple[float, ...]
-    rest: bytes
+    record: bytes
+
+    def measure_effect(self) -> tuple[bool, float]:
+        """Return a value that is greater for an outcome with more effect."""
+        return self.is_over, sum(map(abs, self.terms))
 
 
 def find_mask_faults(scenario: Scenario) -> list[str]:
@@ -35,15 +39,19 @@ def find_mask_faults(scenario: Scenario) -> list[str]:
         simulation.reset(np.random.default_rng(seed))
         for step in range(_STEPS):
             simulation.valid_actions(mask)
-            masked = [
-                action for action, valid in zip(scenario.actions, mask, strict=True) if not valid
-            ]
+            is_valid = dict(zip(scenario.actions, mask.tolist(), strict=True))
             before = simulation.world.snapshot()
-            outcomes = {action: _step_outcome(simulation, before, action) for action in masked}
+            outcomes = {
+                action: _take_step(simulation, before, action)
+                for action in scenario.actions
+                if not is_valid[action]
+            }
             counts = Counter(outcomes.values())
             if len(counts) > 1:
-                # if two outcomes are equally frequent, the one with less effect
-                usual = max(counts, key=lambda o: (counts[o], not o.over, -sum(map(abs, o.terms))))
+                # if several outcomes are equally frequent, the one with the least effect
+                most = max(counts.values())
+                frequent = [outcome for outcome, number in counts.items() if number == most]
+                usual = min(frequent, key=_StepOutcome.measure_effect)
                 return [_describe_fault(outcomes, usual, f"level {seed}, step {step}")]
             simulation.world.restore(before)
             simulation.step(scenario.actions[rng.integers(len(scenario.actions))])
@@ -52,14 +60,15 @@ def find_mask_faults(scenario: Scenario) -> list[str]:
     return []
 
 
-def _step_outcome(simulation: Simulation, row: np.ndarray, action: int) -> _StepOutcome:
-    """Return the outcome of an action in the world state `row`."""
+def _take_step(simulation: Simulation, row: np.ndarray, action: int) -> _StepOutcome:
+    """Take an action in the world state `row`, and return its outcome."""
     world = simulation.world
     world.restore(row)
     simulation.step(action)
     after = world.snapshot()
-    rest = b"".join(after[name].tobytes() for name in after.dtype.names or () if name != "action")
-    return _StepOutcome(bool(world.terminated), simulation.terms_of(), rest)
+    names = [name for name in after.dtype.names or () if name != "action"]
+    record = b"".join(after[name].tobytes() for name in names)
+    return _StepOutcome(bool(world.terminated), simulation.terms_of(), record)
 
 
 def _describe_fault(outcomes: dict[int, _StepOutcome], usual: _StepOutcome, place: str) -> str:
@@ -67,7 +76,7 @@ def _describe_fault(outcomes: dict[int, _StepOutcome], usual: _StepOutcome, plac
     frequent one. `outcomes` has the outcome of each action that the mask excludes, and `place` the
     level and step, for the message."""
     action, outcome = next(item for item in outcomes.items() if item[1] != usual)
-    if outcome.over != usual.over:
+    if outcome.is_over != usual.is_over:
         effect = "ends the episode; give the terminating function answers="
     elif outcome.terms != usual.terms:
         effect = "changes a reward; give the reward function answers="

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random  # noqa: TID251  # to see whether others draw from it
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,9 @@ _WATCHED_STEPS = 50  # steps of an episode; contracts break early
 def find_broken_contracts(scenario: Scenario, episodes: int = 3, seed: int = 0) -> list[str]:
     """Play random episodes in the object world; return a sentence for each function of a rule that
     breaks its contract, for example a reward function that changes the world."""
-    messages: dict[str, None] = {}
+    messages: dict[str, None] = {}  # an ordered set
     simulation = Simulation(scenario)
-    simulation.watch(lambda *rule: _watch_function(messages, *rule))
+    simulation.watch(partial(_watch_function, messages))
     for number in range(episodes):
         rng = make_rng(seed, "actions", number)
         observation = np.zeros((*scenario.area.shape, 3), np.uint8), np.zeros(3, np.uint8)
@@ -36,8 +37,8 @@ def find_broken_contracts(scenario: Scenario, episodes: int = 3, seed: int = 0) 
             for _ in range(_WATCHED_STEPS):
                 for agent in simulation.agents:
                     simulation.observe(*observation, agent)
-                action_indices = rng.integers(len(scenario.actions), size=len(simulation.agents))
-                simulation.step(*(scenario.actions[number] for number in action_indices))
+                indices = rng.integers(len(scenario.actions), size=len(simulation.agents))
+                simulation.step(*(scenario.actions[index] for index in indices))
                 if simulation.world.terminated or simulation.world.truncated:
                     break
         except Exception:
@@ -51,17 +52,18 @@ def _watch_function(
     """Return a wrapper of `function` that compares the world before and after each call, and adds a
     sentence for each broken contract to `messages`. `part` is the function's role in `system`, such
     as `function`, `remember` or `when`."""
-    phase = system.phase if part == "function" else None
-    engines = _ENGINE_FIELDS if phase in _MAY_EDIT and system.objects is None else []
+    phase = system.phase if part == "function" else None  # helpers may only read
+    may_edit = phase in _MAY_EDIT
+    field_names = _ENGINE_FIELDS if may_edit and system.objects is None else []
 
     def report(fault: str) -> None:
         messages[f"{_describe_function(system, part)}, {fault}"] = None
 
-    def watched(w: Any, *arguments: Any) -> Any:
+    def call_and_compare(w: Any, *arguments: Any) -> Any:
         worlds = [w, *(obj.world for obj in arguments if hasattr(obj, "world"))]
-        rows = [] if phase in _MAY_EDIT else [world.snapshot() for world in worlds]
-        field_values = [_read_field(w, name) for name in engines]
-        rng_state, containers = _global_rng_state(), _read_containers(function)
+        rows = [] if may_edit else [(world, world.snapshot()) for world in worlds]
+        fields = {name: _read_field(w, name) for name in field_names}
+        rng_state, containers = _read_global_rng_state(), _read_containers(function)
         result = function(w, *arguments)
         for name, text in _read_containers(function).items():
             if text != containers.get(name, text):
@@ -69,34 +71,33 @@ def _watch_function(
                     f"changes the global {name!r}, which no reset or snapshot restores; keep it in "
                     f"a component"
                 )
-        if _global_rng_state() != rng_state:
+        if _read_global_rng_state() != rng_state:
             report("draws from a global generator, which no seed of the world reaches; use w.rng")
         if phase is Phase.TRANSITION and result is not None:
             report(f"returns {type(result).__name__}; transitions edit the state, return nothing")
-        for name, value in zip(engines, field_values, strict=True):
+        for name, value in fields.items():
             new_value = _read_field(w, name)
             if new_value is not value and (name not in AGENT_COLUMNS or new_value != value):
                 report(f"writes w.{name}, which is set by the engine; rules only read it")
-        for world, row in zip(worlds, rows, strict=bool(rows)):
-            new_value = world.snapshot()
-            if new_value["rng"] != row["rng"] and phase not in _MAY_USE_RNG:
+        for world, row in rows:
+            new_row = world.snapshot()
+            if new_row["rng"] != row["rng"] and phase not in _MAY_USE_RNG:
                 report("draws by chance; it must give the same for the same step")
-            new_value["rng"] = row["rng"]
-            if new_value.tobytes() != row.tobytes():
+            new_row["rng"] = row["rng"]
+            if new_row.tobytes() != row.tobytes():
                 report("edits the state, which it may only look at")
         return result
 
-    return watched
+    return call_and_compare
 
 
 def _read_containers(function: Callable[..., Any]) -> dict[str, str]:
     """Return the lists, dictionaries and sets among the globals of a rule's module as texts."""
-    names = getattr(unwrap_partials(function), "__globals__", {})
-    kinds = list, dict, set, bytearray
+    module_globals = getattr(unwrap_partials(function), "__globals__", {})
     return {
         name: repr(value)
-        for name, value in names.items()
-        if isinstance(value, kinds) and not name.startswith("__")
+        for name, value in module_globals.items()
+        if isinstance(value, list | dict | set | bytearray) and not name.startswith("__")
     }
 
 
@@ -115,6 +116,6 @@ def _describe_function(system: System, part: str) -> str:
     return f"{unwrap_partials(helper).__name__} ({file}:{line}), the {part} of {system.name}"
 
 
-def _global_rng_state() -> tuple[Any, ...]:
+def _read_global_rng_state() -> tuple[Any, ...]:
     legacy: Any = np.random.get_state()  # noqa: NPY002  # to see whether others draw from it
     return random.getstate(), legacy[1].tobytes(), legacy[2:]

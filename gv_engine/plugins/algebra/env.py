@@ -61,8 +61,6 @@ class Move(Rewriting):
     def __init__(
         self, env: MathyEnv, state: MathyEnvState, action: tuple[int, int], valid: bool = True
     ) -> None:
-        """Create a move from `state`; `action` is a pair (rule, node), and `valid` is False if the
-        rule does not apply to the node."""
         self.env = env
         self.reward = 0.0
         self.begin(state, action, valid)
@@ -446,20 +444,19 @@ class MathyEnv:
             expression: root of the subtree; actions count from its first node in order.
             rule_list: classes of rules; the entries of other rules are 0. None for all.
         """
-        only = None if rule_list is None else tuple(rule_list)
-        return list(self._subtree_mask(expression, only).ravel().tolist())
+        rule_types = None if rule_list is None else tuple(rule_list)
+        return list(self._subtree_mask(expression, rule_types).ravel().tolist())
 
     def _subtree_mask(
-        self, expression: lib.MathExpression, only: tuple[RuleType, ...] | None
+        self, expression: lib.MathExpression, rule_types: tuple[RuleType, ...] | None
     ) -> NDArray[np.int8]:
-        """Return the action mask of the subtree `expression` as (nodes, rules) int8; if `only` is
-        not None, rules of other classes get 0."""
-        root = expression.get_root()
-        everywhere = root.to_list("inorder")
-        first = everywhere.index(expression.to_list("inorder")[0])
-        mask = self.rules.mask(from_library(root))[first : first + len(expression.to_list())]
-        if only is not None:
-            mask[:, [not isinstance(rule, only) for rule in self.rules]] = 0
+        """Return the action mask of the subtree `expression` as (nodes, rules) int8; if
+        `rule_types` is not None, rules of other classes get 0."""
+        root, nodes = expression.get_root(), expression.to_list("inorder")
+        first = root.to_list("inorder").index(nodes[0])
+        mask = self.rules.mask(from_library(root))[first : first + len(nodes)]
+        if rule_types is not None:
+            mask[:, [not isinstance(rule, rule_types) for rule in self.rules]] = 0
         return mask
 
     def random_action(
@@ -475,10 +472,10 @@ class MathyEnv:
         Raises:
             ValueError: no such action is valid.
         """
-        only = rule if rule is None or isinstance(rule, tuple) else (rule,)
-        actions = np.flatnonzero(self._subtree_mask(expression, only))
+        rule_types = rule if rule is None or isinstance(rule, tuple) else (rule,)
+        actions = np.flatnonzero(self._subtree_mask(expression, rule_types))
         if not len(actions):
-            names = "rule" if only is None else " or ".join(kind.__name__ for kind in only)
+            names = " or ".join(each.__name__ for each in rule_types) if rule_types else "rule"
             raise ValueError(f"no {names} applies anywhere in {expression}")
         return int(actions[self.rng.integers(len(actions))])
 
@@ -501,8 +498,8 @@ class MathyEnv:
             return f"{start}rule {rule}, allowed are 0 to {len(self.rules) - 1}"
         if not 0 <= node < state.root.size:
             return f"{start}node {node}, allowed are 0 to {state.root.size - 1}"
-        places = np.flatnonzero(self.mask(state)[:, rule]).tolist()
-        where = f"to the nodes {', '.join(map(str, places))}" if places else "nowhere"
+        valid_nodes = ", ".join(map(str, np.flatnonzero(self.mask(state)[:, rule]).tolist()))
+        where = f"to the nodes {valid_nodes}" if valid_nodes else "nowhere"
         return f"{start}{self.rules[rule].name} does not apply to node {node}; it applies {where}"
 
     # ---- episodes -----------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,12 @@ _HAS_NUMBER = 0.8
 _T = TypeVar("_T")
 
 
+class Chance(NamedTuple):
+    """Argument of a sampling function that is True with this probability."""
+
+    probability: float
+
+
 class Sampler:
     """Sampler of letters, numbers and terms for problems.
 
@@ -55,9 +61,11 @@ class Sampler:
         """Sample a float between two bounds."""
         return float(self.rng.uniform(low, high))
 
-    def within(self, value: Any) -> Any:
-        """Return `value`, or, if it is a pair of bounds, a random number between them: an int if
-        the bounds are ints."""
+    def argument(self, value: Any) -> Any:
+        """Return a random bool for a `Chance`, a random number for a pair of bounds (an int if the
+        bounds are ints), and any other value itself."""
+        if isinstance(value, Chance):
+            return self.chance(value.probability)
         if not isinstance(value, tuple):
             return value
         return self.integer(*value) if isinstance(value[0], int) else self.uniform(*value)
@@ -65,11 +73,11 @@ class Sampler:
     def letters(self, count: int, exclude: str = "") -> list[str]:
         """Sample `count` different letters that are not in `exclude`."""
         free = [letter for letter in _LETTERS if letter not in exclude]
-        return [free[place] for place in self.rng.permutation(len(free))[:count]]
+        return [free[index] for index in self.rng.permutation(len(free))[:count]]
 
     def shuffle(self, items: Sequence[_T]) -> list[_T]:
         """Return the items in random order."""
-        return [items[place] for place in self.rng.permutation(len(items))]
+        return [items[index] for index in self.rng.permutation(len(items))]
 
     def number(self) -> str:
         """Sample a number from 1 to 12, as text."""
@@ -126,37 +134,39 @@ def sample_like_terms(
     Returns:
         The text, and its complexity.
     """
-    count = 1 if terms == 2 else max(2, int(terms * scaling))
-    noisy = sampler.chance(noise)
-    letters = sampler.letters(count)
-    shared = sampler.chance(0.5)
-    if shared and count > 1 and not noisy:
+    num_groups = 1 if terms == 2 else max(2, int(terms * scaling))
+    has_noise = sampler.chance(noise)
+    letters = sampler.letters(num_groups)
+    # two groups, or a group and an unlike term, have one letter with different exponents
+    shares_letter = sampler.chance(0.5)
+    unlike_terms = []
+    if shares_letter and num_groups > 1 and not has_noise:
         groups = [letters[0], letters[0] + sampler.power()]
         groups += [letter + sampler.power(powers) for letter in letters[2:]]
-        extra = []
     else:
         groups = [letter + sampler.power(powers) for letter in letters]
-        own = groups[0].removeprefix(letters[0])
-        extra = [letters[0] + sampler.power(exclude=own)] if shared else []
-    chosen = [groups[place % count] for place in range(terms)] + extra
-    if noisy:
-        many = min(5, max(1, terms // 3)) if noise_terms is None else noise_terms
-        free = sampler.letters(many, exclude="".join(letters))
-        others = [letter + sampler.power(powers) for letter in free]
-        front = sampler.smaller_part(many)
-        chosen = others[:front] + chosen + others[front:]
+        if shares_letter:
+            power = groups[0].removeprefix(letters[0])
+            unlike_terms = [letters[0] + sampler.power(exclude=power)]
+    variables = [groups[index % num_groups] for index in range(terms)] + unlike_terms
+    if has_noise:
+        num_unlike = min(5, max(1, terms // 3)) if noise_terms is None else noise_terms
+        free_letters = sampler.letters(num_unlike, exclude="".join(letters))
+        unlike = [letter + sampler.power(powers) for letter in free_letters]
+        num_before = sampler.smaller_part(num_unlike)
+        variables = unlike[:num_before] + variables + unlike[num_before:]
     if sampler.chance(shuffle):
-        chosen = sampler.shuffle(chosen)
-    written = []
-    for place, term in enumerate(chosen):
-        bare = optional_variables and place > 0 and sampler.chance(0.2)
-        written.append(sampler.number() if bare else sampler.coefficient() + term)
+        variables = sampler.shuffle(variables)
+    texts = []
+    for index, variable in enumerate(variables):
+        is_number = optional_variables and index > 0 and sampler.chance(0.2)
+        texts.append(sampler.number() if is_number else sampler.coefficient() + variable)
     if sampler.chance(0.66):
-        half = len(written) // 2
-        first, last = sampler.integer(0, half - 1), sampler.integer(half, len(written) - 1)
-        written[first] = "(" + written[first]
-        written[last] += ")"
-    return f" {sign} ".join(written), terms + noisy
+        half = len(texts) // 2
+        first, last = sampler.integer(0, half - 1), sampler.integer(half, len(texts) - 1)
+        texts[first] = "(" + texts[first]
+        texts[last] += ")"
+    return f" {sign} ".join(texts), terms + has_noise
 
 
 def sample_binomials(
@@ -283,7 +293,8 @@ def sample_scattered_pair(sampler: Sampler, terms: int, *, exponents: float) -> 
 EASY, NORMAL, HARD = MathyEnvDifficulty
 
 ArgumentRanges = Mapping[str, Sequence[Any]]
-"""Arguments of a sampling function: for each difficulty a value, or bounds to sample it from."""
+"""Arguments of a sampling function, in the order of their samples: for each difficulty a value,
+bounds to sample it from, or a `Chance`."""
 
 
 class SampledMathyEnv(MathyEnv):
@@ -316,7 +327,7 @@ class SampledMathyEnv(MathyEnv):
         """Return the arguments of a sampling function for a difficulty, each a value in
         `argument_ranges` or sampled between its bounds."""
         column = list(MathyEnvDifficulty).index(difficulty)
-        return {name: sampler.within(row[column]) for name, row in self.argument_ranges.items()}
+        return {name: sampler.argument(row[column]) for name, row in self.argument_ranges.items()}
 
     def transition_fn(
         self, env_state: MathyEnvState, expression: lib.MathExpression, features: MathyObservation
@@ -414,6 +425,11 @@ class PolyCombineInPlace(PolySimplify):
     """Find the two adjacent like terms in a long sum, and combine them."""
 
     namespace = "mathy.polynomials.combine.in.place"
+    argument_ranges: ClassVar[ArgumentRanges] = {
+        "terms": ((6, 12), (9, 16), (16, 22)),
+        "powers": (Chance(0.2), Chance(0.4), Chance(0.6)),
+        "parentheses": (Chance(0.65), Chance(0.15), Chance(0.05)),
+    }
 
     def max_moves_fn(self, problem: MathyEnvProblem, config: MathyEnvProblemArgs) -> int:
         """Return 2: one move to factor out, and one to add."""
@@ -422,18 +438,7 @@ class PolyCombineInPlace(PolySimplify):
     def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
         """Sample a sum with two adjacent like terms among unlike ones; return its text and
         complexity."""
-        terms, powers, parentheses = {
-            EASY: ((6, 12), 0.2, 0.65),
-            NORMAL: ((9, 16), 0.4, 0.15),
-            HARD: ((16, 22), 0.6, 0.05),
-        }[difficulty]
-        text = sample_adjacent_pair(
-            sampler,
-            sampler.integer(*terms),
-            powers=sampler.chance(powers),
-            parentheses=sampler.chance(parentheses),
-        )
-        return text, 2
+        return sample_adjacent_pair(sampler, **self.sample_arguments(sampler, difficulty)), 2
 
 
 class BinomialDistribute(PolySimplify):
@@ -458,6 +463,11 @@ class PolyCommuteLikeTerms(PolySimplify):
     """Move terms until a common factor of two like terms can be taken out."""
 
     namespace = "mathy.polynomials.commute.like.terms"
+    argument_ranges: ClassVar[ArgumentRanges] = {
+        "blockers": ((1, 2), (2, 3), (5, 9)),
+        "terms": ((4, 10), (8, 12), (6, 12)),
+        "powers": (Chance(0.2), Chance(0.4), Chance(0.6)),
+    }
 
     _factor_out = lib_rules.DistributiveFactorOutRule()
 
@@ -472,16 +482,8 @@ class PolyCommuteLikeTerms(PolySimplify):
     def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
         """Sample a sum with two like terms, and unlike terms between and around them; return its
         text and complexity."""
-        blockers, terms, powers = {
-            EASY: ((1, 2), (4, 10), 0.2),
-            NORMAL: ((2, 3), (8, 12), 0.4),
-            HARD: ((5, 9), (6, 12), 0.6),
-        }[difficulty]
-        between = sampler.integer(*blockers)
-        text = sample_separated_pair(
-            sampler, sampler.integer(*terms), between, powers=sampler.chance(powers)
-        )
-        return text, between + 1
+        arguments = self.sample_arguments(sampler, difficulty)
+        return sample_separated_pair(sampler, **arguments), arguments["blockers"] + 1
 
 
 class PolyGroupLikeTerms(PolySimplify):
@@ -521,6 +523,10 @@ class PolyHaystackLikeTerms(PolySimplify):
     """Apply any rule to a term that has a like term elsewhere."""
 
     namespace = "mathy.polynomials.haystack.like.terms"
+    argument_ranges: ClassVar[ArgumentRanges] = {
+        "terms": ((3, 8), (4, 7), (5, 12)),
+        "exponents": (0.3, 0.5, 0.4),
+    }
 
     def __init__(self, *args: Any, preferred_term_commute: bool = True, **kwargs: Any) -> None:
         super().__init__(*args, preferred_term_commute=preferred_term_commute, **kwargs)
@@ -551,37 +557,35 @@ class PolyHaystackLikeTerms(PolySimplify):
         """Return a win if the move acted on a term that has a like term; without moves left, a loss
         that is larger the farther away the nearest such term is; else None."""
         before, after = env_state.agent.history[-2:]
-        touched = after.action[1]
-        places = _term_keys(to_library(parse(before.raw)).root)
-        keys = [key for _, key in places]
-        like = [place for place, key in places if key is not None and keys.count(key) > 1]
-        if touched in like:
+        _, node = after.action
+        terms = _term_keys(to_library(parse(before.raw)).root)
+        keys = [key for _, key in terms]
+        like_terms = [index for index, key in terms if key is not None and keys.count(key) > 1]
+        if node in like_terms:
             return termination(features, self.get_win_signal(env_state))
         if env_state.agent.moves_remaining > 0:
             return None
-        away = 1.0
-        if like:
-            away = min(abs(touched - place) for place in like) / max(place for place, _ in places)
-        return termination(features, self.rewards.lose - away)
+        distance = 1.0  # of the nearest like term, as a fraction of the expression
+        if like_terms:
+            last_index = max(index for index, _ in terms)
+            distance = min(abs(node - index) for index in like_terms) / last_index
+        return termination(features, self.rewards.lose - distance)
 
     def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
         """Sample a sum with two like terms among unlike ones; return its text and complexity."""
-        terms, exponents = {EASY: ((3, 8), 0.3), NORMAL: ((4, 7), 0.5), HARD: ((5, 12), 0.4)}[
-            difficulty
-        ]
-        return sample_scattered_pair(sampler, sampler.integer(*terms), exponents=exponents), 2
+        return sample_scattered_pair(sampler, **self.sample_arguments(sampler, difficulty)), 2
 
 
 def _term_keys(expression: lib.MathExpression) -> list[tuple[int, Any]]:
     """Return (node index, key) of every term of an expression; like terms have equal keys. The key
     is None if mathy_core cannot read the term."""
     BaseRule().find_nodes(expression)  # numbers the nodes
-    places = []
+    keys: list[tuple[int, Any]] = []
     for node in util.get_terms(expression):
         term = util.get_term_ex(node)
         assert node.r_index is not None
-        places.append((node.r_index, None if term is None else (term.variable, term.exponent)))
-    return places
+        keys.append((node.r_index, None if term is None else (term.variable, term.exponent)))
+    return keys
 
 
 ENVIRONMENTS: dict[str, type[SampledMathyEnv]] = {

@@ -64,12 +64,12 @@ class TreeCursor:
     def follow(self, frame: ExpressionFrame) -> None:
         """Set the new frame and select the uppermost node that the last move changed; if it changed
         none, keep the selected node if it remains."""
-        before, previous, self.frame = self.chosen, self.frame, frame
+        selected, previous, self.frame = self.chosen, self.frame, frame
         if (previous.steps, previous.nodes) == (frame.steps, frame.nodes):
             return
-        changed = any(node.changed for node in frame.nodes)
-        same = [node.x for node in frame.nodes if node.identity == before.identity]
-        self.choose(same[0] if same and not changed else _changed_or_usable_node(frame))
+        is_changed = any(node.changed for node in frame.nodes)
+        kept = [node.x for node in frame.nodes if node.identity == selected.identity]
+        self.choose(kept[0] if kept and not is_changed else _changed_or_usable_node(frame))
 
     def command(self, name: str) -> str:
         """Run the key command `name` of the group `algebra`: move the cursor, or return the action
@@ -79,19 +79,18 @@ class TreeCursor:
             The action to take; empty if the command only moves the cursor, or the rule does not
             apply.
         """
-        nodes, rules, last = self.frame.nodes, self.chosen.rules, len(self.frame.nodes) - 1
+        nodes, rules = self.frame.nodes, self.chosen.rules
         step = -1 if name in ("node_before", "previous_usable", "previous_rule") else 1
         if name in ("node_before", "node_after"):
-            self.choose(max(0, min(last, self.node + step)))
+            self.choose(max(0, min(len(nodes) - 1, self.node + step)))
         elif name == "node_above":
-            self.choose(max(0, self.chosen.parent) if self.chosen.y else self.node)
+            self.choose(self.chosen.parent if self.chosen.parent >= 0 else self.node)
         elif name == "node_below":
-            self.choose(
-                next((x for x, node in enumerate(nodes) if node.parent == self.node), self.node)
-            )
+            children = (x for x, node in enumerate(nodes) if node.parent == self.node)
+            self.choose(next(children, self.node))
         elif name in ("next_usable", "previous_usable"):
-            ring = ((self.node + step * distance) % (last + 1) for distance in range(1, last + 2))
-            self.choose(next((x for x in ring if nodes[x].rules), self.node))
+            others = ((self.node + step * k) % len(nodes) for k in range(1, len(nodes)))
+            self.choose(next((x for x in others if nodes[x].rules), self.node))
         elif name in ("next_rule", "previous_rule") and rules:
             self.rule = rules[(rules.index(self.rule) + step) % len(rules)]
         elif name == "apply":
@@ -120,7 +119,6 @@ def _changed_or_usable_node(frame: ExpressionFrame) -> int:
 class AlgebraEpisode(Episode):
     """Episode of an algebra scenario. Actions are texts, a rule and a node: `commutative_swap 3`.
 
-
     Args:
         scenario: scenario to play.
 
@@ -138,8 +136,8 @@ class AlgebraEpisode(Episode):
     def actions(self) -> tuple[str, ...]:
         """Return the names of all actions, valid or not: every rule at every node of the
         expression, node by node."""
-        count = self.world.state.root.size * len(self._names)
-        return tuple(map(self.action_name, range(count)))
+        num_actions = self.world.state.root.size * len(self._names)
+        return tuple(map(self.action_name, range(num_actions)))
 
     @property
     def ending(self) -> str:
@@ -283,13 +281,7 @@ def find_hint(env: MathyEnv, state: MathyEnvState, budget: int = SEARCH_BUDGET) 
     """Search for a sequence of moves that wins from `state`, visiting at most `budget` expressions;
     return its first move, or None if none was found. State and RNG do not change.
 
-    Args:
-        env: environment to solve.
-        state: state to start from.
-        budget: greatest number of expressions to visit.
-
-    Returns:
-        The hint; None if no win was found within the budget and the remaining moves.
+    The first half of the budget is for a short solution, the second for any solution.
     """
     return _search(env, state, 1, budget // 2) or _search(env, state, 2, budget // 2)
 
@@ -302,9 +294,10 @@ def _search(env: MathyEnv, state: MathyEnvState, greed: int, budget: int) -> Hin
     """
     order = itertools.count()  # breaks ties: older expressions first
     seen = {step.raw for step in state.agent.history}
-    waiting: list[tuple[int, int, MathyEnvState, Hint | None]] = [(0, 0, state, None)]
-    while waiting:
-        _, _, current, first = heapq.heappop(waiting)
+    # (estimated length of the solution, order, state, hint to reach the state)
+    queue: list[tuple[int, int, MathyEnvState, Hint | None]] = [(0, 0, state, None)]
+    while queue:
+        _, _, current, first = heapq.heappop(queue)
         length = 1 if first is None else first.length + 1
         for node, rule in np.argwhere(env.mask(current)).tolist():
             try:
@@ -318,8 +311,8 @@ def _search(env: MathyEnv, state: MathyEnvState, greed: int, budget: int) -> Hin
             hint = Hint(rule, node, 1) if first is None else first._replace(length=length)
             verdict = env.get_state_transition(next_state)
             if not is_terminal_transition(verdict):
-                guess = length + greed * _estimate_moves(root)
-                heapq.heappush(waiting, (guess, next(order), next_state, hint))
+                estimate = length + greed * _estimate_moves(root)
+                heapq.heappush(queue, (estimate, next(order), next_state, hint))
             elif verdict.reward > 0:
                 return hint
             budget -= 1
@@ -340,15 +333,18 @@ def _estimate_moves(node: Node) -> int:
 def _estimate_sum_moves(terms: list[Node]) -> int:
     """Return a heuristic estimate of the number of moves that combine the like terms and numbers
     among the operands of a sum."""
-    moves = 0
-    last: dict[tuple[str | None, Any], int] = {}
-    for place, term in enumerate(terms):
+    num_moves = 0
+    last_index: dict[tuple[str | None, Any], int] = {}
+    for index, term in enumerate(terms):
         key = _term_key(term)
-        if key is not None:
-            if key in last:
-                moves += place - last[key] - 1 + (1 if key[0] is None else 2)
-            last[key] = place
-    return moves
+        if key is None:
+            continue
+        if key in last_index:
+            num_swaps = index - last_index[key] - 1
+            is_number = key[0] is None  # numbers need no factoring before they are added
+            num_moves += num_swaps + (1 if is_number else 2)
+        last_index[key] = index
+    return num_moves
 
 
 def _term_key(node: Node) -> tuple[str | None, Any] | None:
@@ -362,7 +358,9 @@ def _term_key(node: Node) -> tuple[str | None, Any] | None:
     left, right = node.left, node.right
     if node.kind is not MULTIPLY or left is None or right is None:
         return None
-    return _term_key(right) if _is_number(left) else _term_key(left) if _is_number(right) else None
+    if _is_number(left):
+        return _term_key(right)
+    return _term_key(left) if _is_number(right) else None
 
 
 def _estimate_product_moves(factors: list[Node]) -> int:
@@ -404,7 +402,6 @@ class HintSearch(Thread):
     """
 
     def __init__(self, game: Any) -> None:
-        """Start a thread that searches for a hint from the current state of the session `game`."""
         super().__init__(daemon=True)
         self.hint: Hint | None = None
         self._env, self._state = game.scenario.make_env(), game.row().attributes["state"]

@@ -206,9 +206,10 @@ class Node:
                 self.text += right.text_in(_SUM)
             else:
                 self.text += right.text_in(_QUOTIENT)
-                ones = () if left.precedence == _SUM else (left.term and left.term[1:],)
-                twos = () if right.precedence == _SUM else (right.term and right.term[1:],)
-                self.term_keys = left.term_keys + ones + right.term_keys + twos
+                # operands that are no sums themselves are terms
+                left_key = () if left.precedence == _SUM else (left.term and left.term[1:],)
+                right_key = () if right.precedence == _SUM else (right.term and right.term[1:],)
+                self.term_keys = left.term_keys + left_key + right.term_keys + right_key
         self.rule_bits = _operator_rules(kind, left, right)
         self._before = left.rule_bytes(kind, right)
         self._after = right.rule_bytes(kind, left)
@@ -375,17 +376,15 @@ def _adjacent_term(node: Node, side: str) -> Term | None:
 
 def _have_common_factor(a: Term, b: Term) -> bool:
     """Return True if mathy_core would take a common factor out of the terms `a` and `b`."""
-    first, variable, power = a
-    second, other, other_power = b
-    if variable is None and other is None:
+    if a.variable is None and b.variable is None:
         return False
-    first = 1 if first is None else first
-    second = 1 if second is None else second
-    if not (0 != abs(first) <= MAX_FACTORED and 0 != abs(second) <= MAX_FACTORED):
+    a_coefficient = 1 if a.coefficient is None else a.coefficient
+    b_coefficient = 1 if b.coefficient is None else b.coefficient
+    if not (0 < abs(a_coefficient) <= MAX_FACTORED and 0 < abs(b_coefficient) <= MAX_FACTORED):
         return False
-    are_alike = variable == other and power == other_power  # mathy_core takes x^0 for x
+    are_alike = a[1:] == b[1:]  # mathy_core takes x^0 for x
     # a number below 1 is its own smallest factor
-    return are_alike or (first == second and 0 < first < 1)
+    return are_alike or (a_coefficient == b_coefficient and 0 < a_coefficient < 1)
 
 
 def _can_add_exponents(left: Node, right: Node) -> bool:
@@ -482,28 +481,32 @@ def _evaluate(node: Node, point: Mapping[str, Any]) -> Any:
     value = None
     for outer in reversed(chain):
         right = None if outer.right is None else _evaluate(outer.right, point)
-        value = _operate(outer, value, right, point)
+        value = _evaluate_node(outer, value, right, point)
     return value
 
 
-def _operate(node: Node, a: Any, b: Any, point: Mapping[str, Any]) -> Any:
-    """Return the value of a node whose left and right operands have the values `a` and `b`; None
-    for an operand that it lacks."""
+def _evaluate_node(node: Node, left: Any, right: Any, point: Mapping[str, Any]) -> Any:
+    """Return the value of a node whose operands have the values `left` and `right`; None for an
+    operand that it lacks."""
     kind = node.kind
     if kind is CONSTANT:
         return to_exact(node.value)  # type: ignore[arg-type]  # a constant's is a number
     if kind is VARIABLE:
         return point[str(node.value)]
-    if kind in _OPERATORS:
-        return _OPERATORS[kind](a, b)
+    if left is None or right is None:
+        return _evaluate_unary(kind, right if left is None else left)
     if kind is DIVIDE:
-        exact = not isinstance(a, float | complex) and not isinstance(b, float | complex)
-        return Fraction(a) / Fraction(b) if exact else a / b
+        is_exact = not isinstance(left, float | complex) and not isinstance(right, float | complex)
+        return Fraction(left) / Fraction(right) if is_exact else left / right
     if kind is POWER:
-        if _is_huge_power(a, b):
+        if _is_huge_power(left, right):
             raise OverflowError("a power has too many digits")
-        return Fraction(a) ** b if isinstance(b, int) and isinstance(a, int) else a**b
-    operand = a if b is None else b
+        is_whole = isinstance(left, int) and isinstance(right, int)
+        return Fraction(left) ** right if is_whole else left**right
+    return _OPERATORS[kind](left, right)
+
+
+def _evaluate_unary(kind: NodeKind, operand: Any) -> Any:
     if kind is NEGATE:
         return -operand
     if kind is FACTORIAL:
@@ -552,8 +555,8 @@ def compare_values(a: Node, b: Node, points: Sequence[Mapping[str, Any]] = POINT
     as equal if the differences of their sides are proportional: sides may be swapped, and both
     sides multiplied.
     """
-    equations = a.kind is EQUAL
-    if equations != (b.kind is EQUAL):
+    are_equations = a.kind is EQUAL
+    if are_equations != (b.kind is EQUAL):
         return False
     pairs: list[tuple[Any, Any]] = []
     for point in points:
@@ -567,11 +570,11 @@ def compare_values(a: Node, b: Node, points: Sequence[Mapping[str, Any]] = POINT
     if any(NoValueError in pair for pair in pairs):
         return False
     try:
-        if not equations:
+        if not are_equations:
             return all(is_close(*pair) for pair in pairs)
-        own, other = max(pairs, key=lambda pair: abs(pair[0]))
-        return bool(own) == bool(other) and all(
-            is_close(second * own, first * other) for first, second in pairs
+        a_largest, b_largest = max(pairs, key=lambda pair: abs(pair[0]))
+        return bool(a_largest) == bool(b_largest) and all(
+            is_close(b_value * a_largest, a_value * b_largest) for a_value, b_value in pairs
         )
     except OverflowError:  # a float beside an exact number that is too large for a float
         return False

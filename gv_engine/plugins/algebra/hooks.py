@@ -17,10 +17,10 @@ from gv_engine.plugins.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.scenario.documents.document import Document
 from gv_engine.scenario.plugin import CheckPlan, CheckReport, Schedules
 
-_MAX_STEPS = 200  # of an episode; most faults show early
+_MAX_STEPS = 200  # of an episode; most errors show early
 
 
-class _Fault(Exception):
+class _CheckError(Exception):
     """A check failed; the message says which."""
 
 
@@ -39,60 +39,68 @@ def check_random_episodes(scenario: AlgebraScenario, episodes: int, seed: int) -
     """
     envs = ExpressionEnv(scenario), ExpressionEnv(scenario)
     steps = 0
-    faults = []
+    errors = []
     for number in range(episodes):
         rng = make_rng(seed, "actions", number)
         try:
-            steps += _play(envs, seed + number, rng, valid=bool(number % 2))
-        except _Fault as fault:
-            faults.append(f"seed {seed + number}: {fault}")
+            steps += _play(envs, seed + number, rng, only_valid=bool(number % 2))
+        except _CheckError as error:
+            errors.append(f"seed {seed + number}: {error}")
             break
-    faults += envs[0].env.rules.failures.values()
+    errors += envs[0].env.rules.failures.values()
     facts: list[tuple[str, object]] = [("episodes", episodes), ("steps", f"{steps:,}")]
-    if not faults:
+    if not errors:
         facts.append(("found", "nothing wrong"))
-    return CheckReport(facts, faults)
+    return CheckReport(facts, errors)
 
 
-def _play(envs: tuple[ExpressionEnv, ...], seed: int, rng: np.random.Generator, valid: bool) -> int:
-    """Play one random episode in all of `envs` with the same actions; return its number of steps.
-    Raise _Fault for an error or a difference. With `valid`, only valid actions are chosen."""
-    env, *others = envs
+def _play(
+    envs: tuple[ExpressionEnv, ExpressionEnv],
+    seed: int,
+    rng: np.random.Generator,
+    only_valid: bool,
+) -> int:
+    """Play one random episode in both environments with the same actions; return its number of
+    steps. Raise _CheckError for an error or a difference. With `only_valid`, only valid actions are
+    chosen."""
+    env, other_env = envs
     try:
-        observation, info = env.reset(seed=seed)
-        for other in others:
-            other.reset(seed=seed)
+        _, info = env.reset(seed=seed)
+        other_env.reset(seed=seed)
     except ValueError as error:
-        raise _Fault(f"reset: {error}") from None
+        raise _CheckError(f"reset: {error}") from None
     first = env.simulation.state.root
     for step in range(1, _MAX_STEPS + 1):
         valid_actions = np.flatnonzero(info["action_mask"])
-        choose_valid = valid and len(valid_actions)
-        action = int(rng.choice(valid_actions) if choose_valid else rng.integers(env.num_actions))
-        before = env.simulation.state
+        if only_valid and len(valid_actions):
+            action = int(rng.choice(valid_actions))
+        else:
+            action = int(rng.integers(env.num_actions))
+        text_before = info["text"]
         result = env.step(action)
         observation, _, terminated, truncated, info = result
-        where = f"step {step}, action {action}"
+        location = f"step {step}, action {action}"
         if observation not in env.observation_space:
-            raise _Fault(f"{where}: the observation is outside of its space")
+            raise _CheckError(f"{location}: the observation is outside of its space")
         if action in valid_actions:
             if info["decided_by"] == "refuse":
-                raise _Fault(f"{where}: the action is valid, but was refused")
+                raise _CheckError(f"{location}: the action is valid, but was refused")
             if compare_values(first, env.simulation.state.root) is False:
-                raise _Fault(f"{where}: {info['text']} has another value than {first.text}")
-        elif env.simulation.state.agent.problem != before.agent.problem:
-            raise _Fault(f"{where}: the action is invalid, but changed {before.agent.problem}")
-        for other in others:
-            if _comparable(other.step(action)) != _comparable(result):
-                raise _Fault(f"{where}: the results differ between two runs of one seed")
+                raise _CheckError(f"{location}: {info['text']} has another value than {first.text}")
+        elif info["text"] != text_before:
+            raise _CheckError(f"{location}: the action is invalid, but changed {text_before}")
+        if _select_compared(other_env.step(action)) != _select_compared(result):
+            raise _CheckError(f"{location}: the results differ between two runs of one seed")
         if terminated or truncated:
             return step
     return _MAX_STEPS
 
 
-def _comparable(result: tuple[Any, ...]) -> str:
+def _select_compared(result: tuple[Any, ...]) -> str:
+    """Return reward, flags and some infos of a step as text, in which nan equals nan."""
+    _, *reward_and_flags, info = result
     keys = ("text", "moves_remaining", "outcome", "success")
-    return repr([result[1:4], *(result[4].get(key) for key in keys)])
+    return repr([reward_and_flags, *(info.get(key) for key in keys)])
 
 
 make_hint_provider = HintFinder

@@ -91,8 +91,8 @@ class TreeInspector:
         self._scenario: Any = None
         self._world: Any = None
         self._results: dict[tuple[int, int], RuleResult] = {}
-        self._scrolled = 0
-        self._page = 1  # lines
+        self._first_row = 0
+        self._num_visible_rows = 1
 
     def begin(self) -> None:
         """Clear the cached results, because the expression has changed."""
@@ -123,10 +123,10 @@ class TreeInspector:
         """Return (theme colour name, text, indent) of each line of the panel, wrapped to `width`
         pixels; `line` is the height of a line in pixels."""
         frame, chosen = self._cursor.frame, self._cursor.chosen
-        whole = frame.text[slice(*chosen.whole)]
+        subtree_text = frame.text[slice(*chosen.whole)]
         rows = [("text", f"{chosen.kind} {chosen.text}", 0)]
-        if whole != chosen.text:
-            rows += [("muted", text, 0) for text in wrap_text(whole, line, width)]
+        if subtree_text != chosen.text:
+            rows += [("muted", text, 0) for text in wrap_text(subtree_text, line, width)]
         rows.append(("text", "", 0))
         if frame.outcome or not chosen.rules:
             return [*rows, ("muted", "No rule applies here", 0)]
@@ -146,15 +146,14 @@ class TreeInspector:
             if min(inner.size) < line:
                 return
             rows = self.rows(line, inner.w)
-            self._page = inner.h // line
-            self._scrolled = max(0, min(self._scrolled, len(rows) - self._page))
-            page = rows[self._scrolled : self._scrolled + self._page]
-            for number, (ink, text, level) in enumerate(page):
-                slot = pygame.Rect(inner.x + level * line, inner.y + number * line, 0, line)
-                slot.w = inner.right - slot.x
-                draw_text_line(
-                    surface, slot, text, line, getattr(theme, ink), get_font=formula_font
-                )
+            self._num_visible_rows = inner.h // line
+            self._first_row = max(0, min(self._first_row, len(rows) - self._num_visible_rows))
+            visible = rows[self._first_row : self._first_row + self._num_visible_rows]
+            for number, (color, text, indent) in enumerate(visible):
+                x, y = inner.x + indent * line, inner.y + number * line
+                slot = pygame.Rect(x, y, inner.right - x, line)
+                color = getattr(theme, color)
+                draw_text_line(surface, slot, text, line, color, get_font=formula_font)
 
     def event(self, event: pygame.event.Event) -> bool:
         """Handle a mouse event; return True if the panel has changed."""
@@ -163,9 +162,10 @@ class TreeInspector:
     def command(self, name: str) -> bool:
         """Run the key command `name` of the group `inspector`; return True if the panel has
         changed."""
-        half_pages = {"scroll_down": self._page // 2, "scroll_up": -self._page // 2}
+        num_rows = self._num_visible_rows
+        half_pages = {"scroll_down": num_rows // 2, "scroll_up": -num_rows // 2}
         return name in half_pages and self._scroll(half_pages[name])
 
-    def _scroll(self, lines: int) -> bool:
-        self._scrolled = max(0, self._scrolled + lines)
+    def _scroll(self, num_rows: int) -> bool:
+        self._first_row = max(0, self._first_row + num_rows)
         return True

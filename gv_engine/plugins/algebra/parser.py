@@ -98,15 +98,15 @@ class _Parser:
 
     def _parse_sum(self) -> Node:
         """Parse operands with +, -, * and / between them."""
-        total = kind = None
+        total = operator = None
         while True:
-            node = self._parse_operand()
-            while sign := _PRODUCT_SIGNS.get(self._next):
+            product = self._parse_operand()
+            while product_operator := _PRODUCT_SIGNS.get(self._next):
                 self._skip(self._next)
-                node = Node(sign, node, self._parse_operand())
-            total = node if kind is None else Node(kind, total, node)
-            kind = _SUM_SIGNS.get(self._next)
-            if kind is None:
+                product = Node(product_operator, product, self._parse_operand())
+            total = product if operator is None else Node(operator, total, product)
+            operator = _SUM_SIGNS.get(self._next)
+            if operator is None:
                 return total
             self._skip(self._next)
 
@@ -251,21 +251,20 @@ class _SpanFinder:
     def _find_subtree(self, node: Node) -> Span:
         """Store the character ranges of `node` and of all nodes below it; return the range of the
         subtree."""
-        parts = [self._find_subtree(node.left)] if node.left is not None else []
-        place = len(self._node_spans)
+        spans = [self._find_subtree(node.left)] if node.left is not None else []
+        index = len(self._node_spans)
         self._node_spans.append((0, 0))
         self._subtree_spans.append((0, 0))
-        is_postfix = node.kind is expression.FACTORIAL
-        own = (0, 0) if is_postfix else self._match_node(node)
-        parts += [self._find_subtree(node.right)] if node.right is not None else []
+        is_postfix = node.kind is expression.FACTORIAL  # its operand is on the right, all the same
+        node_span = (0, 0) if is_postfix else self._match_node(node)
+        spans += [self._find_subtree(node.right)] if node.right is not None else []
         if is_postfix:
-            own = self._match_node(node)
-        parts.append(own)
-        self._node_spans[place] = own
-        first, last = min(start for start, _ in parts), max(end for _, end in parts)
-        whole = self._with_parentheses(first, last)
-        self._subtree_spans[place] = whole
-        return whole
+            node_span = self._match_node(node)
+        spans.append(node_span)
+        self._node_spans[index] = node_span
+        start, end = min(start for start, _ in spans), max(end for _, end in spans)
+        self._subtree_spans[index] = self._with_parentheses(start, end)
+        return self._subtree_spans[index]
 
     def _with_parentheses(self, start: int, end: int) -> Span:
         """Return the character range from `start` to `end`, extended by all parentheses that

@@ -110,24 +110,25 @@ def to_library(node: Node, depth: int | None = None) -> LibraryTree:
         kind, left, right = node.kind, node.left, node.right
         if not depth and (left is not None or right is not None):
             kind, left, right = Stub, None, None
-        own: Any = kind.__new__(kind)
-        own.__dict__.update(_default_attributes(kind))
+        converted: Any = kind.__new__(kind)  # their constructors take most of the time
+        converted.__dict__.update(_default_attributes(kind))
         if left is not None:
-            own.left = convert(left, depth - 1)
-            own.left.parent = own
-        own.id = str(len(nodes))
-        sources[own.id] = node
-        nodes.append(own)
+            converted.left = convert(left, depth - 1)
+            converted.left.parent = converted
+        converted.id = str(len(nodes))
+        sources[converted.id] = node
+        nodes.append(converted)
         if right is not None:
-            own.right = convert(right, depth - 1)
-            own.right.parent = own
+            converted.right = convert(right, depth - 1)
+            converted.right.parent = converted
         if kind is CONSTANT:
-            own.value = node.value
+            converted.value = node.value
         elif kind is expression.VARIABLE:
-            own.identifier = node.value
-        elif own.left is None or own.right is None:
-            own.child, own.child_on_left = own.left or own.right, own.left is not None
-        return own
+            converted.identifier = node.value
+        elif converted.left is None or converted.right is None:
+            converted.child = converted.left or converted.right
+            converted.child_on_left = converted.left is not None
+        return converted
 
     return LibraryTree(convert(node, -1 if depth is None else depth), nodes, sources)
 
@@ -156,9 +157,9 @@ def split_expression(node: Node, depth: int) -> tuple[TreeShape, list[Node]]:
     root, and the nodes themselves in the same order."""
     shape: list[NodeKind | None] = []
     parts: list[Node] = []
-    ahead: list[tuple[Node | None, int]] = [(node, depth)]  # the next one last
-    while ahead:
-        part, depth = ahead.pop()
+    stack: list[tuple[Node | None, int]] = [(node, depth)]
+    while stack:
+        part, depth = stack.pop()
         if part is None:
             shape.append(None)
             continue
@@ -166,7 +167,7 @@ def split_expression(node: Node, depth: int) -> tuple[TreeShape, list[Node]]:
         is_leaf = part.left is None and part.right is None
         shape.append(part.kind if is_leaf or depth else Stub)
         if depth and not is_leaf:
-            ahead += (part.right, depth - 1), (part.left, depth - 1)
+            stack += (part.right, depth - 1), (part.left, depth - 1)
     return tuple(shape), parts
 
 
@@ -284,11 +285,14 @@ class RuleSet(Sequence[library.BaseRule]):
                 )
         self.failures: dict[int, str] = {}
         self._properties = [core_rule_properties(rule) for rule in self._rules]
-        self._other_rules = [n for n, known in enumerate(self._properties) if known is None]
-        self._doubtful_rules = [
-            n for n, known in enumerate(self._properties) if known is None or not known.only_moves
-        ]
-        bits = [0 if known is None else known.bit for known in self._properties]
+        # numbers of user-defined rules, and of all rules that may change an expression's value
+        self._user_rules, self._value_changing_rules = list[int](), list[int]()
+        for number, properties in enumerate(self._properties):
+            if properties is None:
+                self._user_rules.append(number)
+            if properties is None or not properties.only_moves:
+                self._value_changing_rules.append(number)
+        bits = [0 if properties is None else properties.bit for properties in self._properties]
         # (256, rules): 1 where a byte of rule bits includes the rule
         self._table = (np.arange(256)[:, None] & np.array(bits, np.int64) > 0).astype(np.int8)
 
@@ -302,19 +306,18 @@ class RuleSet(Sequence[library.BaseRule]):
         """Return the action mask of the expression `root` as (nodes, rules) int8: 1 where the rule
         applies to the node and does not change the expression's value."""
         allowed = self._table.take(np.frombuffer(root.rule_bytes(), np.uint8), 0)
-        doubtful = self._other_rules if root.is_plain else self._doubtful_rules
-        if self._other_rules:
-            self._mask_other_rules(root, allowed)
-        for number in doubtful:
+        if self._user_rules:
+            self._mask_user_rules(root, allowed)
+        for number in self._user_rules if root.is_plain else self._value_changing_rules:
             for node in np.flatnonzero(allowed[:, number]).tolist():
                 allowed[node, number] = self._keeps_value(root, node, number)
         return allowed
 
-    def _mask_other_rules(self, root: Node, allowed: NDArray[np.int8]) -> None:
+    def _mask_user_rules(self, root: Node, allowed: NDArray[np.int8]) -> None:
         """Fill the columns of `allowed`, (nodes, rules), that belong to user-defined rules: 1 for
         each node to which the rule applies, else 0."""
         tree = to_library(root)
-        for number in self._other_rules:
+        for number in self._user_rules:
             for node, target in enumerate(tree.nodes):
                 try:
                     allowed[node, number] = bool(self._rules[number].can_apply_to(target))
@@ -341,22 +344,23 @@ class RuleSet(Sequence[library.BaseRule]):
         self._record_failure(number, root, node, f"it changes the value: {after.text}")
         return False
 
-    def _record_failure(self, number: int, root: Node, node: int, fault: Exception | str) -> None:
-        """Store in `failures` the first failure of a user-defined rule; `fault` is an exception or
+    def _record_failure(self, number: int, root: Node, node: int, error: Exception | str) -> None:
+        """Store in `failures` the first failure of a user-defined rule; `error` is an exception or
         a description."""
-        kind = type(self._rules[number])
-        if number in self.failures or kind.__module__.partition(".")[0] == "mathy_core":
+        rule_type = type(self._rules[number])
+        if number in self.failures or rule_type.__module__.partition(".")[0] == "mathy_core":
             return
-        place = library.code_location(
-            kind.apply_to if kind.apply_to is not library.BaseRule.apply_to else kind
+        has_apply_to = rule_type.apply_to is not library.BaseRule.apply_to
+        location = library.code_location(rule_type.apply_to if has_apply_to else rule_type)
+        if isinstance(error, Exception):
+            cause = error.__context__ if isinstance(error, RewriteError) else error
+            for frame in traceback.extract_tb(cause.__traceback__) if cause else ():
+                if frame.filename in location:  # the last line in the file of the rule
+                    location = f"{frame.filename}:{frame.lineno}"
+            error = f"{type(cause).__name__}: {cause}" if cause else str(error)
+        self.failures[number] = (
+            f"{location}: {rule_type.__name__} at node {node} of {root.text}: {error}"
         )
-        if isinstance(fault, Exception):
-            cause = fault.__context__ if isinstance(fault, RewriteError) else fault
-            frames = traceback.extract_tb(cause.__traceback__) if cause else []
-            own = [f"{f.filename}:{f.lineno}" for f in frames if f.filename in place]
-            place = own[-1] if own else place
-            fault = f"{type(cause).__name__}: {cause}" if cause else str(fault)
-        self.failures[number] = f"{place}: {kind.__name__} at node {node} of {root.text}: {fault}"
 
     def apply(self, root: Node, node: int, number: int) -> tuple[str, Node]:
         """Apply rule `number` to a node; return the text of the new expression and its tree, as
@@ -377,10 +381,10 @@ class RuleSet(Sequence[library.BaseRule]):
             tree = to_library(root)
             result = _apply_in_tree(rule, tree, tree.nodes[node])
         else:
-            above, part, side, depth = _find_part(root, node, properties)
+            ancestors, part, side, depth = _find_part(root, node, properties)
             apply = _apply_cached if properties.only_moves else _apply_to_part
             result = apply(rule, part, side, depth)
-            for parent, on_right in reversed(above):
+            for parent, on_right in reversed(ancestors):
                 left, right = (parent.left, result) if on_right else (result, parent.right)
                 result = Node(parent.kind, left, right, parent.value)
         return result.text, parse_again(result)
@@ -431,16 +435,16 @@ def parse_again(root: Node) -> Node:
 def _find_node(root: Node, index: int) -> tuple[list[tuple[Node, bool]], Node]:
     """Return `(ancestors, node)` for the node with in-order index `index`: each ancestor comes with
     True if the path continues in its right operand."""
-    above: list[tuple[Node, bool]] = []
+    ancestors: list[tuple[Node, bool]] = []
     node = root
     while True:
-        own = node.left.size if node.left is not None else 0
-        if index == own:
-            return above, node
-        on_right = index > own
-        above.append((node, on_right))
+        node_index = node.left.size if node.left is not None else 0
+        if index == node_index:
+            return ancestors, node
+        on_right = index > node_index
+        ancestors.append((node, on_right))
         if on_right:
-            index -= own + 1
+            index -= node_index + 1
         child = node.right if on_right else node.left
         if child is None:
             raise RewriteError(f"{root.text} has {root.size} nodes, none of them is {index}")
@@ -458,11 +462,11 @@ def _find_part(
         node: index of the node to which the rule is applied, in order.
         properties: properties of the rule.
     """
-    above, part = _find_node(root, node)
-    if not properties.up or not above:
-        return above, part, "root", properties.down
-    part, on_right = above.pop()
-    return above, part, "right" if on_right else "left", properties.down + 1
+    ancestors, part = _find_node(root, node)
+    if not properties.up or not ancestors:
+        return ancestors, part, "root", properties.down
+    part, on_right = ancestors.pop()
+    return ancestors, part, "right" if on_right else "left", properties.down + 1
 
 
 _TEMPLATES: dict[tuple[type[library.BaseRule], str, TreeShape], Template] = {}
@@ -484,6 +488,8 @@ def _apply_cached(rule: library.BaseRule, part: Node, side: str, depth: int) -> 
 
 
 def _apply_to_part(rule: library.BaseRule, part: Node, side: str, depth: int) -> Node:
+    """Apply a rule to the "root" of `part`, or to its operand on the `side` "left" or "right";
+    return the new part. The rule reads `depth` levels of it."""
     tree = to_library(part, depth)
     return _apply_in_tree(rule, tree, tree.root if side == "root" else getattr(tree.root, side))
 

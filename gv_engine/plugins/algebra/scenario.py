@@ -73,7 +73,7 @@ _MAX_NODES = 1024
 class _AlgebraNames(NameResolver):
     """Resolver of the names in algebra scenarios."""
 
-    successes = False
+    resolves_success = False
     """True while names of success functions are resolved."""
 
     def resolve_system(
@@ -82,7 +82,7 @@ class _AlgebraNames(NameResolver):
         """Return the system of `phase` that a YAML node names: a built-in name, or a reference such
         as "file.py:name"."""
         systems, label = SYSTEMS.get(phase, {}), phase.label
-        if self.successes:
+        if self.resolves_success:
             systems, label = SUCCESS_SYSTEMS, "success function"
         if ":" not in fields.text(node):
             return _choose_by_name(node, systems, label)
@@ -128,12 +128,11 @@ class AlgebraReader(TopLevelReader):
             self.problems.add(
                 node, f"missing; an algebra scenario needs it{describe_allowed('', ENVIRONMENTS)}"
             )
-        options = {
-            name: value
-            for name in _OPTIONS
-            for value in [self.key(name, ALGEBRA_KEYS[name].read, None)]
-            if value is not None
-        }
+        options: dict[str, Any] = {}
+        for name in _OPTIONS:
+            value = self.key(name, ALGEBRA_KEYS[name].read, None)
+            if value is not None:
+                options[name] = value
         if "rewards" in self.entries:
             options["rewards"] = self.key("rewards", self.read_rewards, EnvRewards())
         order = {
@@ -141,7 +140,7 @@ class AlgebraReader(TopLevelReader):
             for key, phase in _PHASES.items()
             if key in self.entries
         }
-        summary = " ".join((inspect.getdoc(environment) or "").split("\n\n")[0].split())
+        first_paragraph = (inspect.getdoc(environment) or "").split("\n\n")[0]
         arguments = {
             "environment": environment,
             "difficulty": self.key("difficulty", _read_difficulty, MathyEnvDifficulty.easy),
@@ -156,7 +155,9 @@ class AlgebraReader(TopLevelReader):
             "source": self.document.source,
             "code": tuple(list_source_files(self.names.modules.values())),
             "name": self.read_name(),
-            "description": self.key("description", fields.optional_text, summary),
+            "description": self.key(
+                "description", fields.optional_text, " ".join(first_paragraph.split())
+            ),
         }
         self.check_problem_source(environment)
         self.problems.raise_if_any()
@@ -166,14 +167,15 @@ class AlgebraReader(TopLevelReader):
         """Return the scenario's name. The suffix "-variant" is removed if `changes` replaces other
         keys than the step limit or the description."""
         name: str = self.key("name", fields.read_name, self.document.default_name)
-        before, variant = fields.mapping(self.document.root), self.document.variant
-        replaced = any(
-            key not in before or before[key].value != value
-            for key, value in self.changes.items()
-            if key not in ("max_steps", "description")
-        )
-        is_own = "name" in self.changes or not (variant and replaced)
-        return name if is_own else name.removesuffix(f"-{variant}")
+        if "name" in self.changes or not self.document.variant:
+            return name
+        original = fields.mapping(self.document.root)
+        for key, value in self.changes.items():
+            if key in ("max_steps", "description"):
+                continue
+            if key not in original or original[key].value != value:
+                return name.removesuffix(f"-{self.document.variant}")
+        return name
 
     def check_problem_source(self, environment: type[MathyEnv] | None) -> None:
         """Add an error if the scenario has two sources of problems, or if the class `environment`
@@ -185,7 +187,7 @@ class AlgebraReader(TopLevelReader):
             )
         if environment is None:
             return
-        missing = {}
+        missing = {}  # remedies by method
         if environment.get_env_namespace is MathyEnv.get_env_namespace:
             missing["get_env_namespace"] = "override this method"
         if not sources and environment.problem_fn is MathyEnv.problem_fn:
@@ -213,7 +215,7 @@ class AlgebraReader(TopLevelReader):
         """Return the call of the success function that a YAML node names: a built-in name, or a
         reference such as "file.py:name"."""
         names = copy.copy(self.names)
-        names.successes = True
+        names.resolves_success = True
         return CallReader(names).read_call(node, Phase.TERMINATING)
 
     def read_calls(self, node: YamlNode, phase: Phase) -> tuple[Call, ...]:
@@ -248,10 +250,10 @@ class AlgebraReader(TopLevelReader):
         as "file.py:Class"."""
         if ":" not in fields.text(node):
             return _choose_by_name(node, ENVIRONMENTS, "environment")
-        thing = self.names.resolve_object(node)
-        if not (isinstance(thing, type) and issubclass(thing, MathyEnv)):
+        environment = self.names.resolve_object(node)
+        if not (isinstance(environment, type) and issubclass(environment, MathyEnv)):
             raise FieldError(node, f"{node.text} is no subclass of gv_engine.mathy.MathyEnv")
-        return thing
+        return environment
 
     def read_rules(self, node: YamlNode) -> tuple[BaseRule, ...]:
         """Return the rewrite rules that a YAML node lists, in order."""
@@ -286,9 +288,9 @@ class AlgebraReader(TopLevelReader):
         names = [f.name for f in dataclasses.fields(EnvRewards)]
         entries = fields.read_fields(self.problems, node, names)
         rewards = {}
-        for key, value in entries.items():
+        for name, value in entries.items():
             with self.problems.collect():
-                rewards[key] = fields.number(value)
+                rewards[name] = fields.number(value)
         return EnvRewards(**rewards)
 
 
@@ -498,11 +500,11 @@ class AlgebraScenario(ImmutableScenario):
             options["rules"] = self.rules
         env = self.environment(**options)
         env.order = library.bind_order(self.order)
-        function, moves = self.problem_function, self.max_moves
+        function, max_moves = self.problem_function, self.max_moves
         if function is not None:
-            env.problem_fn = lambda params: _sample(function, params, env)  # type: ignore[method-assign]  # for this one
-        if moves is not None:
-            env.max_moves_fn = lambda problem, config: moves  # type: ignore[method-assign]  # for this one
+            env.problem_fn = lambda params: _sample_problem(function, params, env)  # type: ignore[method-assign]  # for this one
+        if max_moves is not None:
+            env.max_moves_fn = lambda problem, config: max_moves  # type: ignore[method-assign]  # for this one
         return env
 
     def first_state(
@@ -534,7 +536,7 @@ class AlgebraScenario(ImmutableScenario):
             return MathyEnvState(state.agent.problem, max_moves, state.agent.problem_type)
         if not isinstance(text, str):
             raise ProblemError(f"problem={text!r}: expected the text of an expression")
-        env_problem = _to_problem(text, env)
+        env_problem = _make_problem(env, text)
         state = env.begin(env_problem, max_moves or env.max_moves_fn(env_problem, config))
         if env.is_terminal_state(state):
             raise ProblemError(f"{text!r} is solved already; give another problem")
@@ -570,34 +572,33 @@ class AlgebraScenario(ImmutableScenario):
         return AlgebraScenario.read, (self.document, self.changes)
 
 
-def _to_problem(value: Any, env: MathyEnv, fn: ProblemFunction | None = None) -> MathyEnvProblem:
-    """Convert `value` to a problem for `env`; it is a text, or the result of the user-defined
-    function `fn`."""
-    text, complexity, *kind = (value, None) if isinstance(value, str) else _check_problem(value, fn)
+def _make_problem(
+    env: MathyEnv, text: str, complexity: int | None = None, problem_type: str | None = None
+) -> MathyEnvProblem:
+    """Return a problem for `env`. By default its complexity is its number of terms, and its type
+    the namespace of `env`."""
     if complexity is None:
         complexity = max(1, len(parse(text).term_keys))
-    return MathyEnvProblem(text, complexity, kind[0] if kind else env.get_env_namespace())
+    return MathyEnvProblem(text, complexity, problem_type or env.get_env_namespace())
 
 
-def _sample(fn: ProblemFunction, params: MathyEnvProblemArgs, env: MathyEnv) -> MathyEnvProblem:
-    """Sample a problem by the user-defined function `fn`; raise ProblemError if the function
-    fails."""
+def _sample_problem(
+    function: ProblemFunction, params: MathyEnvProblemArgs, env: MathyEnv
+) -> MathyEnvProblem:
+    """Sample a problem by a user-defined function; raise ProblemError if the function fails or
+    returns something else."""
     try:
-        value = fn(params, env.rng)
+        value = function(params, env.rng)
     except Exception as error:  # a user-defined function may raise anything
         file, line, *_ = traceback.extract_tb(error.__traceback__)[-1]
         raise ProblemError(f"{file}:{line}: {type(error).__name__}: {error}") from error
-    return _to_problem(value, env, fn)
-
-
-def _check_problem(value: Any, fn: ProblemFunction | None) -> tuple[Any, ...]:
-    """Return `value`, the result of the user-defined function `fn`, as a tuple (text, complexity,
-    ...); raise ProblemError if it has another form."""
+    if isinstance(value, str):
+        return _make_problem(env, value)
     parts = tuple(value) if isinstance(value, tuple | list) else ()
     if [type(part) for part in parts[:2]] != [str, int]:
         raise ProblemError(
-            f"{code_location(fn)}: the problem function "
-            f"{getattr(fn, '__name__', fn)} returned {value!r}: expected a text or "
+            f"{code_location(function)}: the problem function "
+            f"{getattr(function, '__name__', function)} returned {value!r}: expected a text or "
             f"(text, complexity)"
         )
-    return parts
+    return _make_problem(env, *parts[:3])

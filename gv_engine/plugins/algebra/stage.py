@@ -4,7 +4,7 @@ node."""
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -43,23 +43,23 @@ def measure_text(text: str, line: int) -> int:
     return font(line).size(text)[0]
 
 
-def fit_tree(nodes: Sequence[TreeNode], room: tuple[int, int], max_line: int) -> TreeLayout:
-    """Return a layout of a tree that fits into `room`, with text as large as possible; with the
-    smallest text if even that is too large.
+def fit_tree(nodes: Sequence[TreeNode], available: tuple[int, int], max_line: int) -> TreeLayout:
+    """Return a layout of a tree that fits into `available`, with text as large as possible; with
+    the smallest text if even that is too large.
 
     Args:
         nodes: nodes of the tree, in order.
-        room: width and height of the room in pixels.
+        available: width and height in pixels.
         max_line: greatest line height in pixels.
     """
 
     def is_too_large(line: int) -> bool:
         width, height = lay_out_tree(nodes, line).size
-        return width > room[0] or height > room[1]
+        return width > available[0] or height > available[1]
 
     lines = range(MIN_LINE + 1, min(max_line, MAX_LINE) + 1)
     line = MIN_LINE + bisect_left(lines, True, key=is_too_large)
-    return _stretch(lay_out_tree(nodes, line), room)
+    return _stretch(lay_out_tree(nodes, line), available)
 
 
 def lay_out_tree(nodes: Sequence[TreeNode], line: int) -> TreeLayout:
@@ -68,51 +68,46 @@ def lay_out_tree(nodes: Sequence[TreeNode], line: int) -> TreeLayout:
     Between two nodes of one row there is always a node of another row, so a node may be wider than
     a column.
     """
-    gap = max(2, line // 3)
-    high = line + max(2, line // 3)
-    wide = [max(high, measure_text(node.text, line) + max(2, line // 2)) for node in nodes]
-    pitch = high / 2
-    latest: dict[int, int] = {}
-    for node, side in zip(nodes, wide, strict=True):
-        if (left := latest.get(node.y)) is not None:
-            pitch = max(pitch, ((wide[left] + side) / 2 + gap) / (node.x - left))
-        latest[node.y] = node.x
-    row = high + max(3, line * 2 // 3)
-    before = max(side / 2 - node.x * pitch for node, side in zip(nodes, wide, strict=True))
-    return _make_layout(
-        line,
-        (
-            (round(before + node.x * pitch), node.y * row, side, high)
-            for node, side in zip(nodes, wide, strict=True)
-        ),
-    )
-
-
-def _stretch(layout: TreeLayout, room: tuple[int, int]) -> TreeLayout:
-    """Return a copy of a tree layout with larger distances between nodes, to fill `room`, but at
-    most twice as wide and high."""
-    (width, height), line = layout.size, layout.line
-    high = layout.rects[0].h
-    stretch_x = max(1.0, (min(room[0], width * 2) - line * 2) / width)
-    stretch_y = max(1.0, (min(room[1], height * 2) - high) / max(1, height - high))
-    return _make_layout(
-        line,
-        (
-            (round(rect.centerx * stretch_x), round(rect.y * stretch_y), *rect.size)
-            for rect in layout.rects
-        ),
-    )
-
-
-def _make_layout(line: int, boxes: Iterable[tuple[int, int, int, int]]) -> TreeLayout:
-    """Return the tree layout for nodes with the given (x of the center, top, width, height), moved
-    so that the leftmost node begins at x = 0."""
+    gap = node_padding = max(2, line // 3)
+    node_height = line + node_padding
+    widths = [max(node_height, measure_text(node.text, line) + max(2, line // 2)) for node in nodes]
+    column_width = node_height / 2
+    last_in_row: dict[int, int] = {}
+    for node, width in zip(nodes, widths, strict=True):
+        if (left := last_in_row.get(node.y)) is not None:
+            needed = (widths[left] + width) / 2 + gap
+            column_width = max(column_width, needed / (node.x - left))
+        last_in_row[node.y] = node.x
+    row_height = node_height + max(3, line * 2 // 3)
+    # so that the leftmost node begins at x = 0
+    margin = max(width / 2 - node.x * column_width for node, width in zip(nodes, widths))
     rects = []
-    for center, top, width, height in boxes:
-        rects.append(pygame.Rect(0, top, width, height))
-        rects[-1].centerx = center
-    whole = rects[0].unionall(rects)
-    return TreeLayout(line, tuple(rect.move(-whole.x, 0) for rect in rects), whole.size)
+    for node, width in zip(nodes, widths, strict=True):
+        rects.append(pygame.Rect(0, node.y * row_height, width, node_height))
+        rects[-1].centerx = round(margin + node.x * column_width)
+    return _make_layout(line, rects)
+
+
+def _stretch(layout: TreeLayout, available: tuple[int, int]) -> TreeLayout:
+    """Return a copy of a tree layout with larger distances between nodes, to fill `available`, but
+    at most twice as wide and high."""
+    (width, height), line = layout.size, layout.line
+    node_height = layout.rects[0].h
+    stretch_x = max(1.0, (min(available[0], width * 2) - line * 2) / width)
+    y_range = max(1, height - node_height)
+    stretch_y = max(1.0, (min(available[1], height * 2) - node_height) / y_range)
+    rects = []
+    for rect in layout.rects:
+        rects.append(pygame.Rect(0, round(rect.y * stretch_y), *rect.size))
+        rects[-1].centerx = round(rect.centerx * stretch_x)
+    return _make_layout(line, rects)
+
+
+def _make_layout(line: int, rects: list[pygame.Rect]) -> TreeLayout:
+    """Return the tree layout with these rectangles of nodes, moved so that the leftmost one begins
+    at x = 0."""
+    bounds = rects[0].unionall(rects)
+    return TreeLayout(line, tuple(rect.move(-bounds.x, 0) for rect in rects), bounds.size)
 
 
 # ---- written expression --------------------------------------------------------------------------
@@ -128,45 +123,45 @@ class WrappedText:
 
     Args:
         text: text of the expression.
-        room: rectangle that the text must stay in.
+        available: rectangle that the text must stay in.
         max_line: greatest line height in pixels.
-        chosen: index of a character that is visible even if not all lines are.
+        selected: index of a character that is visible even if not all lines are.
 
     Attributes:
-        rect: part of the room that the text takes, from the top.
+        rect: part of `available` that the text takes, from the top.
     """
 
-    def __init__(self, text: str, room: pygame.Rect, max_line: int, chosen: int) -> None:
-        """Wrap `text` into `room`, in lines of at most `max_line` pixels; the character with index
-        `chosen` is visible even if not all lines fit."""
+    def __init__(self, text: str, available: pygame.Rect, max_line: int, selected: int) -> None:
         self._text = text
         self._line = max(MIN_TEXT_LINE, max_line)
-        inner = self._inner(room)
+        inner = self._without_margin(available)
         while len(self._wrap(inner.w)) * self._line > inner.h and self._line > MIN_TEXT_LINE:
             self._line -= 1
-            inner = self._inner(room)
-        self._rows = self._wrap(inner.w)
-        visible = max(1, inner.h // self._line)
-        current = next((n for n, (_, end) in enumerate(self._rows) if chosen < end), 0)
-        first = max(0, min(current - visible // 2, len(self._rows) - visible))
-        self._rows = self._rows[first : first + visible]
+            inner = self._without_margin(available)
+        rows = self._wrap(inner.w)
+        num_visible = max(1, inner.h // self._line)
+        selected_row = next((n for n, (_, end) in enumerate(rows) if selected < end), 0)
+        first = max(0, min(selected_row - num_visible // 2, len(rows) - num_visible))
+        self._rows = rows[first : first + num_visible]  # (start, end) of the visible lines
         self._topleft = inner.topleft
-        high = len(self._rows) * self._line + 2 * (inner.y - room.y)
-        self.rect = pygame.Rect(room.x, room.y, room.w, min(room.h, high))
+        height = len(self._rows) * self._line + 2 * (inner.y - available.y)
+        self.rect = pygame.Rect(*available.topleft, available.w, min(available.h, height))
 
-    def _inner(self, room: pygame.Rect) -> pygame.Rect:
-        edge = ceil(self._line * TEXT_MARGIN)
-        return room.inflate(-2 * edge, -2 * edge) if min(room.size) > 4 * edge else room.copy()
+    def _without_margin(self, rect: pygame.Rect) -> pygame.Rect:
+        margin = ceil(self._line * TEXT_MARGIN)
+        if min(rect.size) <= 4 * margin:
+            return rect.copy()
+        return rect.inflate(-2 * margin, -2 * margin)
 
     def _wrap(self, width: int) -> list[tuple[int, int]]:
         """Wrap the text at spaces to `width` pixels; return (start, end) character indices of each
         line."""
-        letters, text = formula_font(self._line), self._text
+        text_font, text = formula_font(self._line), self._text
         rows, start = [], 0
         while start < len(text):
             ends = range(start + 1, len(text) + 1)
-            fitting = bisect_right(ends, width, key=lambda end: letters.size(text[start:end])[0])
-            end = start + max(1, fitting)
+            num_fitting = bisect_right(ends, width, key=lambda k: text_font.size(text[start:k])[0])
+            end = start + max(1, num_fitting)
             if end < len(text):
                 end = text.rfind(" ", start + 1, end) + 1 or end
             rows.append((start, end))
@@ -176,14 +171,14 @@ class WrappedText:
     def rects_of(self, span: tuple[int, int]) -> Iterator[pygame.Rect]:
         """Yield the rectangles on the screen of the characters in `span` (start, end), one for each
         line of text."""
-        letters = formula_font(self._line)
+        text_font = formula_font(self._line)
         for number, (start, end) in enumerate(self._rows):
             first, last = max(start, span[0]), min(end, span[1])
             if first < last:
-                left = letters.size(self._text[start:first])[0]
+                left = text_font.size(self._text[start:first])[0]
                 part = self._text[start:last].rstrip() if last == end else self._text[start:last]
                 x, y = self._topleft[0] + left, self._topleft[1] + number * self._line
-                yield pygame.Rect(x, y, letters.size(part)[0] - left, self._line)
+                yield pygame.Rect(x, y, text_font.size(part)[0] - left, self._line)
 
     def character_at(self, position: tuple[int, int]) -> int | None:
         """Return the index of the character drawn at a position in pixels; None if no character is
@@ -199,39 +194,44 @@ class WrappedText:
     ) -> None:
         """Draw the expression's text on `surface`; the node with index `node` is highlighted, and
         nodes changed by the last move are underlined."""
-        chosen = frame.nodes[node]
-        thick = max(1, self._line // 8)
-        for place in self.rects_of(chosen.whole):
-            surface.fill(theme.outline, place.inflate(2 * thick, 0))
-        for place in self.rects_of(self._visible_span(chosen.span)):
-            surface.fill(theme.accent, place.inflate(thick, 0))
-        for changed in frame.nodes:
-            if changed.changed:
-                for place in self.rects_of(changed.span):
-                    line = pygame.Rect(place.x, place.bottom - thick, place.w, thick)
-                    surface.fill(theme.gain, line)
+        selected = frame.nodes[node]
+        visible_span = self._visible_span(selected.span)
+        thickness = max(1, self._line // 8)
+        for rect in self.rects_of(selected.whole):
+            surface.fill(theme.outline, rect.inflate(2 * thickness, 0))
+        for rect in self.rects_of(visible_span):
+            surface.fill(theme.accent, rect.inflate(thickness, 0))
+        for changed_node in filter(lambda node: node.changed, frame.nodes):
+            for rect in self.rects_of(changed_node.span):
+                underline = pygame.Rect(rect.x, rect.bottom - thickness, rect.w, thickness)
+                surface.fill(theme.gain, underline)
         self._draw_span(surface, (0, len(self._text)), theme.text)
-        self._draw_span(surface, self._visible_span(chosen.span), theme.on_accent)
+        self._draw_span(surface, visible_span, theme.on_accent)
 
     def _visible_span(self, span: tuple[int, int]) -> tuple[int, int]:
-        if span[0] < span[1] and not any(place.w for place in self.rects_of(span)):
+        """Return `span`, or, if its characters have no width, such as a caret, the span with the
+        character after it."""
+        if span[0] < span[1] and not any(rect.w for rect in self.rects_of(span)):
             return span[0], span[1] + 1
         return span
 
     def _draw_span(self, surface: pygame.Surface, span: tuple[int, int], color: str) -> None:
         """Draw the characters in `span` (start, end) in a colour."""
-        letters = formula_font(self._line)
-        for place in self.rects_of(span):
-            number = (place.y - self._topleft[1]) // self._line
-            picture = letters.render(self._text[slice(*self._rows[number])], color)
-            whole = pygame.Rect(self._topleft[0], place.y, picture.get_width(), self._line)
-            with clipped(surface, place.inflate(0, self._line // 4)):
-                surface.blit(picture, picture.get_rect(midleft=whole.midleft))
+        for rect in self.rects_of(span):
+            number = (rect.y - self._topleft[1]) // self._line
+            row = self._text[slice(*self._rows[number])]
+            picture = formula_font(self._line).render(row, color)
+            midleft = self._topleft[0], rect.centery
+            with clipped(surface, rect.inflate(0, self._line // 4)):
+                surface.blit(picture, picture.get_rect(midleft=midleft))
 
 
 # ---- stage ---------------------------------------------------------------------------------------
 
-MIN_ROOMY_LINES = 14  # lines of text: in a lower stage, notes cover the tree
+MIN_BAR_LINES = 6  # lines of text: a lower stage has no buttons of rules
+MIN_MESSAGE_LINES = 14  # lines of text: in a lower stage, messages cover the tree
+MIN_TREE_SIZE = 8  # width and height in pixels below which no tree is drawn
+MIN_NODE_LINE = 6  # smaller text in nodes is not drawn
 ZOOM = 1.25
 FIT_TOLERANCE = 1.15  # text of a fitted tree may be smaller than readable by this factor
 NODE_DOT = 2  # smallest size of a node on the map, in pixels
@@ -259,44 +259,47 @@ class TreeStage(Stage):
         self._inspector = TreeInspector(game, theme, self._cursor)
         self.side_panels = (self._inspector,)
         self._hint_search: HintSearch | None = None
-        self._note = ""
+        self._message = ""
         self._zoomed_line: int | None = None  # line height in pixels, if the player has zoomed
-        self._has_map = True
+        self._shows_minimap = True
         self._mouse: Pixel | None = None
         self._layout: TreeLayout | None = None
-        self._room = pygame.Rect(0, 0, 0, 0)  # rectangle of the tree
-        self._corner = (0, 0)  # corner of the layout in the room
+        self._tree_rect = pygame.Rect(0, 0, 0, 0)
+        self._corner = (0, 0)  # corner of the layout, from that of `_tree_rect`
         self._text: WrappedText | None = None
-        self._buttons: list[tuple[pygame.Rect, int]] = []
-        self._centers: dict[int, Pixel] = {}  # centers by identity, from the corner of the room
-        self._removed: tuple[TreeNode, ...] = ()
-        self._starts: Mapping[int, Pixel] = {}
-        self._changed_nodes: frozenset[int] = frozenset()
+        self._buttons: list[tuple[pygame.Rect, int]] = []  # with rule numbers
+        # centers of nodes by identity, from the corner of `_tree_rect`: now, and before the move
+        self._centers: dict[int, Pixel] = {}
+        self._old_centers: Mapping[int, Pixel] = {}
+        self._removed_nodes: tuple[TreeNode, ...] = ()
+        self._differing_nodes: frozenset[int] = frozenset()  # of a comparison
 
     def begin(self, previous: ExpressionFrame | None, frame: ExpressionFrame) -> bool:
         """Set the frame to draw; prepare an animation from the frame `previous`, and remove hint,
-        note and highlights. Return True if there is an animation."""
-        moves = previous is not None and previous.nodes != frame.nodes and bool(self._centers)
-        self._starts = dict(self._centers) if moves else {}
-        staying = {node.identity for node in frame.nodes}
-        left = previous.nodes if moves and previous is not None else ()
-        self._removed = tuple(node for node in left if node.identity not in staying)
+        message and highlights. Return True if there is an animation."""
+        self._old_centers, self._removed_nodes = {}, ()
+        is_animated = bool(previous and previous.nodes != frame.nodes and self._centers)
+        if previous and is_animated:
+            self._old_centers = dict(self._centers)
+            kept = {node.identity for node in frame.nodes}
+            self._removed_nodes = tuple(n for n in previous.nodes if n.identity not in kept)
         self._frame = frame
         self._cursor.follow(frame)
         self._inspector.begin()
         self._hint_search = None
-        self._note = ""
-        self._changed_nodes = frozenset()
+        self._message = ""
+        self._differing_nodes = frozenset()
         self._mouse = None  # a player who uses keys sees the result of the move instead
-        return moves
+        return is_animated
 
     def mark_differences(self, other: ExpressionFrame | None) -> None:
         """Highlight the nodes that do not occur in the expression of the frame `other`."""
         if other:
-            theirs = {(node.text, other.text[slice(*node.whole)]) for node in other.nodes}
-            ours = ((node, self._frame.text[slice(*node.whole)]) for node in self._frame.nodes)
-            self._changed_nodes = frozenset(
-                node.x for node, whole in ours if (node.text, whole) not in theirs
+            known = {(node.text, other.text[slice(*node.whole)]) for node in other.nodes}
+            self._differing_nodes = frozenset(
+                node.x
+                for node in self._frame.nodes
+                if (node.text, self._frame.text[slice(*node.whole)]) not in known
             )
 
     @property
@@ -305,12 +308,12 @@ class TreeStage(Stage):
         return self._hint_search is not None
 
     def _select_hint(self) -> None:
-        """If the search for a hint has ended, show its result as a note, and select the node and
-        rule of the hint."""
+        """If the search for a hint has ended, show its result as a message, and select the node
+        and rule of the hint."""
         search = self._hint_search
         if search and not search.is_alive():
             self._hint_search = None
-            self._note = search.answer
+            self._message = search.answer
             if search.hint is not None:
                 self._cursor.choose(search.hint.node, search.hint.rule)
 
@@ -325,37 +328,38 @@ class TreeStage(Stage):
         animation is from 0 to 1."""
         line = self.line
         self._select_hint()
-        rest = rect.copy()
+        available = rect.copy()
         self._text = self._layout = None
         self._buttons = []
         with clipped(surface, rect):
             surface.fill(self._theme.background, rect)
-            note = pygame.Rect(rect.x, rect.bottom, rect.w, 0)
-            if rect.h >= 6 * line:
+            message = pygame.Rect(rect.x, rect.bottom, rect.w, 0)
+            if rect.h >= MIN_BAR_LINES * line:
                 bar = pygame.Rect(rect.x, rect.bottom - line * 7 // 4, rect.w, line * 7 // 4)
                 self._draw_rules(surface, bar)
-                note = pygame.Rect(rect.x, bar.y - line * 5 // 4, rect.w, line * 5 // 4)
-                # in a low stage the note covers part of the tree
-                rest.h = (note.y if rect.h >= MIN_ROOMY_LINES * line else bar.y) - rest.y
+                message = pygame.Rect(rect.x, bar.y - line * 5 // 4, rect.w, line * 5 // 4)
+                covers_tree = rect.h < MIN_MESSAGE_LINES * line
+                available.h = (bar.y if covers_tree else message.y) - available.y
             if self.view != "tree":
-                self._draw_text(surface, rest)
+                self._draw_text(surface, available)
             if self.view == "expression":
-                self.draw_history(surface, rest)
+                self.draw_history(surface, available)
             else:
-                with clipped(surface, rest):
-                    self._draw_tree(surface, rest, progress * (2 - progress))
-            self._draw_note(surface, note)
+                with clipped(surface, available):  # the animation slows down towards its end
+                    self._draw_tree(surface, available, progress * (2 - progress))
+            self._draw_message(surface, message)
 
-    def _draw_note(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
+    def _draw_message(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
         """Draw the current message to the player, if there is one, on a rounded background."""
-        text = self._note or self._status_note()
+        text, line = self._message or self._status_message(), self.line
         if text and rect.h:
-            card = rect.inflate(min(0, measure_text(text, self.line) + self.line - rect.w), 0)
-            surface.blit(rounded_rect(card.size, self.line // 2, self._theme.background), card)
-            ink = self._theme.accent
-            draw_text_line(surface, card, text, self.line, ink, "center", get_font=formula_font)
+            width = min(rect.w, measure_text(text, line) + line)
+            card = pygame.Rect(rect.x + (rect.w - width) // 2, rect.y, width, rect.h)
+            surface.blit(rounded_rect(card.size, line // 2, self._theme.background), card)
+            color = self._theme.accent
+            draw_text_line(surface, card, text, line, color, "center", get_font=formula_font)
 
-    def _status_note(self) -> str:
+    def _status_message(self) -> str:
         """Return a message to the player on the search for a hint, the node under the mouse, or the
         last move."""
         if self._hint_search:
@@ -385,40 +389,40 @@ class TreeStage(Stage):
         x = rect.centerx - (sum(widths) + gap * (len(widths) - 1)) // 2
         for rule, name, width in zip(rules, names, widths, strict=True):
             button = pygame.Rect(max(rect.x, x), rect.y, width, rect.h)
-            chosen = rule == self._cursor.rule
-            color = theme.accent if chosen else theme.card
-            surface.blit(rounded_rect(button.size, line // 2, color), button)
-            ink = theme.on_accent if chosen else theme.text
-            draw_text_line(surface, button.inflate(-gap, 0), name, line, ink, "center")
+            is_selected = rule == self._cursor.rule
+            background = theme.accent if is_selected else theme.card
+            surface.blit(rounded_rect(button.size, line // 2, background), button)
+            color = theme.on_accent if is_selected else theme.text
+            draw_text_line(surface, button.inflate(-gap, 0), name, line, color, "center")
             self._buttons.append((button, rule))
             x += width + gap
 
-    def _draw_text(self, surface: pygame.Surface, rest: pygame.Rect) -> None:
-        """Draw the text of the expression at the top of the rectangle `rest`, and shrink `rest` to
-        the space below the text."""
-        alone = self.view == "expression"
-        room = pygame.Rect(rest.x, rest.y, rest.w, rest.h if alone else rest.h // 3)
-        max_line = self.line * (3 if alone else 5) // (1 if alone else 4)
-        text = WrappedText(self._frame.text, room, max_line, self._cursor.chosen.span[0])
+    def _draw_text(self, surface: pygame.Surface, available: pygame.Rect) -> None:
+        """Draw the text of the expression at the top of the rectangle `available`, and shrink
+        `available` to the space below the text."""
+        text_rect, max_line = available.copy(), 3 * self.line
+        if self.view == "both":
+            text_rect.h, max_line = available.h // 3, self.line * 5 // 4
+        text = WrappedText(self._frame.text, text_rect, max_line, self._cursor.chosen.span[0])
         surface.blit(rounded_rect(text.rect.size, self.line // 2, self._theme.card), text.rect)
         text.draw(surface, self._theme, self._frame, self._cursor.node)
         self._text = text
-        rest.h -= text.rect.h + self.line // 2
-        rest.y = text.rect.bottom + self.line // 2
+        available.h -= text.rect.h + self.line // 2
+        available.y = text.rect.bottom + self.line // 2
 
-    def _draw_tree(self, surface: pygame.Surface, room: pygame.Rect, progress: float) -> None:
-        """Draw the tree into `room`; if only a part of the tree is visible, also a minimap.
+    def _draw_tree(self, surface: pygame.Surface, rect: pygame.Rect, progress: float) -> None:
+        """Draw the tree into `rect`; if only a part of the tree is visible, also a minimap.
         `progress` of the animation is from 0 to 1."""
-        if min(room.size) < 8:
+        if min(rect.size) < MIN_TREE_SIZE:
             return
-        layout = self._lay_out(room.size)
-        self._layout, self._room = layout, room
-        self._corner = self._tree_corner(layout, room)
+        layout = self._lay_out(rect.size)
+        self._layout, self._tree_rect = layout, rect
+        self._corner = self._tree_corner(layout, rect)
         ends = self._node_centers(layout, self._corner)
         self._centers = dict(self._animate(ends, progress)) if progress < 1 else ends
         self._draw_nodes(surface, layout, self._centers, progress)
-        if self._has_map and (layout.size[0] > room.w or layout.size[1] > room.h):
-            self._draw_map(surface, layout, room)
+        if self._shows_minimap and (layout.size[0] > rect.w or layout.size[1] > rect.h):
+            self._draw_minimap(surface, layout, rect)
 
     def _node_centers(self, layout: TreeLayout, corner: Pixel) -> dict[int, Pixel]:
         """Return the center in pixels of each node, by `TreeNode.identity`, for a layout with its
@@ -438,56 +442,60 @@ class TreeStage(Stage):
         """Draw edges and nodes at `centers`, which are by node identity. During an animation,
         removed nodes are drawn as shrinking dots."""
         self._draw_edges(surface, layout, centers)
-        for node in self._removed if progress < 1 else ():
-            side = round(layout.line * (1 - progress))
-            if node.identity in self._starts and side > 1:
-                dot = pygame.Rect(0, 0, side, side)
-                dot.center = self._in_room(self._starts[node.identity])
-                surface.blit(rounded_rect(dot.size, side // 2, self._theme.outline), dot)
-        for node, rect in zip(self._frame.nodes, layout.rects, strict=True):
-            place = rect.copy()
-            place.center = self._in_room(centers[node.identity])
-            self._draw_node(surface, node, place, layout.line)
+        for node in self._removed_nodes if progress < 1 else ():
+            diameter = round(layout.line * (1 - progress))
+            if node.identity in self._old_centers and diameter > 1:
+                dot = pygame.Rect(0, 0, diameter, diameter)
+                dot.center = self._to_screen(self._old_centers[node.identity])
+                surface.blit(rounded_rect(dot.size, diameter // 2, self._theme.outline), dot)
+        for node, layout_rect in zip(self._frame.nodes, layout.rects, strict=True):
+            rect = layout_rect.copy()
+            rect.center = self._to_screen(centers[node.identity])
+            self._draw_node(surface, node, rect, layout.line)
 
-    def _in_room(self, position: Pixel) -> Pixel:
-        return position[0] + self._room.x, position[1] + self._room.y
+    def _to_screen(self, position: Pixel) -> Pixel:
+        return position[0] + self._tree_rect.x, position[1] + self._tree_rect.y
 
-    def _lay_out(self, room: tuple[int, int]) -> TreeLayout:
-        """Return the tree layout for the player's zoom; without zoom, as large as fits into `room`,
-        but at least readable."""
-        whole = fit_tree(self._frame.nodes, room, self.line * 3 // 2)
-        if self._zoomed_line is None:
-            line = self._readable if whole.line * FIT_TOLERANCE < self._readable else whole.line
-        else:
-            line = max(whole.line, self._zoomed_line)
-        return whole if line == whole.line else lay_out_tree(self._frame.nodes, line)
+    def _lay_out(self, available: tuple[int, int]) -> TreeLayout:
+        """Return the tree layout for the player's zoom; without zoom, as large as fits into
+        `available`, but at least readable."""
+        fitted = fit_tree(self._frame.nodes, available, self.line * 3 // 2)
+        line, readable = fitted.line, self._readable_line
+        if self._zoomed_line is not None:
+            line = max(line, self._zoomed_line)
+        elif line * FIT_TOLERANCE < readable:
+            line = readable
+        return fitted if line == fitted.line else lay_out_tree(self._frame.nodes, line)
 
     @property
-    def _readable(self) -> int:
-        return max(9, self.line // 2)
+    def _readable_line(self) -> int:
+        return max(MIN_TEXT_LINE, self.line // 2)
 
-    def _tree_corner(self, layout: TreeLayout, room: pygame.Rect) -> Pixel:
-        """Return the position of the layout's top left corner in `room`, such that the selected
+    def _tree_corner(self, layout: TreeLayout, rect: pygame.Rect) -> Pixel:
+        """Return the position of the layout's top left corner in `rect`, such that the selected
         node is visible."""
-        place = layout.rects[self._cursor.node]
-        x, y = (
-            (space - size) // 2 if size <= space else max(space - size, min(0, space // 2 - middle))
-            for size, space, middle in zip(layout.size, room.size, place.center, strict=True)
+        selected = layout.rects[self._cursor.node]
+
+        def corner(size: int, available: int, middle: int) -> int:
+            if size <= available:
+                return (available - size) // 2
+            return max(available - size, min(0, available // 2 - middle))
+
+        return (
+            corner(layout.size[0], rect.w, selected.centerx),
+            corner(layout.size[1], rect.h, selected.centery),
         )
-        return x, y
 
     def _animate(self, ends: Mapping[int, Pixel], progress: float) -> Iterator[tuple[int, Pixel]]:
         """Yield (identity, center) of each node at `progress` of the animation towards the centers
         `ends`. New nodes start at their nearest ancestor that existed before."""
         nodes = self._frame.nodes
         for node in nodes:
-            end = start = ends[node.identity]
-            above: TreeNode | None = node
-            while above is not None:
-                if above.identity in self._starts:
-                    start = self._starts[above.identity]
-                    break
-                above = nodes[above.parent] if above.parent >= 0 else None
+            ancestor = node
+            while ancestor.identity not in self._old_centers and ancestor.parent >= 0:
+                ancestor = nodes[ancestor.parent]
+            end = ends[node.identity]
+            start = self._old_centers.get(ancestor.identity, end)
             x, y = (round(a + (b - a) * progress) for a, b in zip(start, end, strict=True))
             yield node.identity, (x, y)
 
@@ -495,74 +503,85 @@ class TreeStage(Stage):
         self, surface: pygame.Surface, layout: TreeLayout, centers: Mapping[int, Pixel]
     ) -> None:
         """Draw the lines between the nodes and their operands."""
-        nodes, thick = self._frame.nodes, max(1, layout.line // 10)
+        nodes, thickness = self._frame.nodes, max(1, layout.line // 10)
         for node in nodes:
             if node.parent >= 0:
-                start = self._in_room(centers[nodes[node.parent].identity])
-                end = self._in_room(centers[node.identity])
+                start = self._to_screen(centers[nodes[node.parent].identity])
+                end = self._to_screen(centers[node.identity])
                 color = self._theme.gain if node.changed else self._theme.outline
-                if thick > 1:
-                    pygame.draw.line(surface, color, start, end, thick)
+                if thickness > 1:
+                    pygame.draw.line(surface, color, start, end, thickness)
                 pygame.draw.aaline(surface, color, start, end)
 
     def _draw_node(
-        self, surface: pygame.Surface, node: TreeNode, place: pygame.Rect, line: int
+        self, surface: pygame.Surface, node: TreeNode, rect: pygame.Rect, line: int
     ) -> None:
-        """Draw a node into `place` as a box with its text: round for variables, square for numbers,
+        """Draw a node into `rect` as a box with its text: round for variables, square for numbers,
         in between for operators."""
-        if not place.colliderect(surface.get_clip()):
+        if not rect.colliderect(surface.get_clip()):
             return
-        theme = self._theme
-        radius = {"variable": place.h // 2, "constant": place.h // 8}.get(node.kind, place.h // 3)
-        edge = max(1, line // 8)
-        chosen = node.x == self._cursor.node
-        pointed = self._mouse is not None and place.collidepoint(self._mouse)
-        rim = theme.select if pointed else theme.muted if node.rules else theme.outline
-        ground = theme.card if node.rules else theme.background
-        ink = theme.text if node.rules else theme.muted
-        if node.changed:
-            rim, edge = theme.gain, edge + 1
-        if node.x in self._changed_nodes:
-            rim, edge = theme.loss, edge + 1
-        if chosen:
-            rim = theme.gain if node.changed else theme.accent
-            ground, ink = theme.accent, theme.on_accent
-        surface.blit(rounded_rect(place.size, radius, rim), place)
-        inner = place.inflate(-2 * edge, -2 * edge)
+        radius = {"variable": rect.h // 2, "constant": rect.h // 8}.get(node.kind, rect.h // 3)
+        # the border is wider around nodes of the last move, and around differences
+        border = max(1, line // 8) + node.changed + (node.x in self._differing_nodes)
+        border_color, background, color = self._node_colors(node, rect)
+        surface.blit(rounded_rect(rect.size, radius, border_color), rect)
+        inner = rect.inflate(-2 * border, -2 * border)
         if min(inner.size) > 0:
-            surface.blit(rounded_rect(inner.size, max(0, radius - edge), ground), inner)
-        if line > 5:
-            picture = font(line).render(node.text, ink)
-            shown = picture.get_bounding_rect()  # some signs stand high in their line
-            shown.center = place.center
-            surface.blit(picture, shown, picture.get_bounding_rect())
+            surface.blit(rounded_rect(inner.size, max(0, radius - border), background), inner)
+        if line >= MIN_NODE_LINE:
+            picture = font(line).render(node.text, color)
+            visible = picture.get_bounding_rect()  # some signs stand high in their line
+            target = visible.copy()
+            target.center = rect.center
+            surface.blit(picture, target, visible)
 
-    def _draw_map(self, surface: pygame.Surface, layout: TreeLayout, room: pygame.Rect) -> None:
-        """Draw a minimap of the whole tree in the corner of `room` where it covers the fewest
+    def _node_colors(self, node: TreeNode, rect: pygame.Rect) -> tuple[str, str, str]:
+        """Return the colors of the border, the background and the text of a node drawn at
+        `rect`."""
+        theme = self._theme
+        if node.x == self._cursor.node:
+            return theme.gain if node.changed else theme.accent, theme.accent, theme.on_accent
+        background, color = theme.background, theme.muted
+        if node.rules:
+            background, color = theme.card, theme.text
+        if node.x in self._differing_nodes:
+            return theme.loss, background, color
+        if node.changed:
+            return theme.gain, background, color
+        if self._mouse is not None and rect.collidepoint(self._mouse):
+            return theme.select, background, color
+        return theme.muted if node.rules else theme.outline, background, color
+
+    def _draw_minimap(self, surface: pygame.Surface, layout: TreeLayout, rect: pygame.Rect) -> None:
+        """Draw a minimap of the whole tree in the corner of `rect` where it covers the fewest
         nodes."""
         theme = self._theme
-        side = min(room.size) // MAP_SHARE
-        scale = min(side * 2 / layout.size[0], side / layout.size[1])
-        card = pygame.Rect(0, 0, int(layout.size[0] * scale) + 4, int(layout.size[1] * scale) + 4)
-        moved = [place.move(self._in_room(self._corner)) for place in layout.rects]
-        cards = []
-        for name in ("bottomright", "topleft", "bottomleft", "topright"):
-            setattr(card, name, getattr(room, name))
-            cards.append(card.copy())
-        card = min(cards, key=lambda rect: len(rect.collidelistall(moved)))
+        (width, height), side = layout.size, min(rect.size) // MAP_SHARE
+        scale = min(side * 2 / width, side / height)
+        card = pygame.Rect(0, 0, int(width * scale) + 4, int(height * scale) + 4)
+        bottom, right = rect.bottom - card.h, rect.right - card.w
+        corners = (right, bottom), rect.topleft, (rect.x, bottom), (right, rect.y)
+        nodes = [node.move(self._to_screen(self._corner)) for node in layout.rects]
+        card = min(
+            (card.move(corner) for corner in corners),
+            key=lambda card: len(card.collidelistall(nodes)),
+        )
         surface.blit(rounded_rect(card.size, 2, theme.outline), card)
         surface.fill(theme.well, card.inflate(-2, -2))
         inner = card.inflate(-4, -4)
         left, top = inner.x - self._corner[0] * scale, inner.y - self._corner[1] * scale
-        shown = pygame.Rect(left, top, room.w * scale, room.h * scale).clip(inner)
-        surface.fill(theme.card, shown)
-        pygame.draw.rect(surface, theme.select, shown, 1)
-        for node, place in zip(self._frame.nodes, layout.rects, strict=True):
-            side = max(NODE_DOT, int(place.h * scale))
+        visible = pygame.Rect(left, top, rect.w * scale, rect.h * scale).clip(inner)
+        surface.fill(theme.card, visible)
+        pygame.draw.rect(surface, theme.select, visible, 1)
+        for node, node_rect in zip(self._frame.nodes, layout.rects, strict=True):
+            side = max(NODE_DOT, int(node_rect.h * scale))
             dot = pygame.Rect(0, 0, side, side)
-            dot.center = inner.x + int(place.centerx * scale), inner.y + int(place.centery * scale)
-            chosen = node.x == self._cursor.node
-            color = theme.accent if chosen else theme.gain if node.changed else theme.muted
+            dot.center = (
+                inner.x + int(node_rect.centerx * scale),
+                inner.y + int(node_rect.centery * scale),
+            )
+            is_selected = node.x == self._cursor.node
+            color = theme.accent if is_selected else theme.gain if node.changed else theme.muted
             surface.fill(color, dot)
 
     def draw_item(self, surface: pygame.Surface, rect: pygame.Rect) -> str:
@@ -574,29 +593,28 @@ class TreeStage(Stage):
         return True."""
         theme, line = self._theme, self.line
         codes = dict(zip(self._frame.rules, self._frame.codes, strict=True))
-        aside, rows, ink = 5 * line // 2, rect.h // line - 1, theme.text
-        draw_text_line(
-            surface, pygame.Rect(*rect.topleft, rect.w, line), "Moves", line, theme.muted
-        )
-        lines: list[tuple[str, str, str]] = []  # rule, text and colour, from the bottom
-        for entry in reversed(self._frame.history):
-            first, *others = wrap_text(entry.text, line, rect.w - aside)
-            lines += [("", text, ink) for text in reversed(others)]
-            lines.append((codes.get(entry.rule, ""), first, ink))
-            ink = theme.muted
-            if len(lines) >= rows:
-                break
-        for number, (code, text, ink) in enumerate(reversed(lines[: max(0, rows)]), start=1):
-            slot = pygame.Rect(rect.x, rect.y + number * line, aside, line)
+        code_width, num_rows = 5 * line // 2, max(0, rect.h // line - 1)
+        history = self._frame.history
+        title = pygame.Rect(*rect.topleft, rect.w, line)
+        draw_text_line(surface, title, "Moves", line, theme.muted)
+        rows: list[tuple[str, str, str]] = []  # code of the rule, text, colour
+        for entry in history[max(0, len(history) - num_rows) :]:
+            first, *continued = wrap_text(entry.text, line, rect.w - code_width)
+            color = theme.text if entry is history[-1] else theme.muted
+            rows.append((codes.get(entry.rule, ""), first, color))
+            rows += [("", text, color) for text in continued]
+        first_row = max(0, len(rows) - num_rows)
+        for number, (code, text, color) in enumerate(rows[first_row:], start=1):
+            slot = pygame.Rect(rect.x, rect.y + number * line, code_width, line)
             draw_text_line(surface, slot, code, line, theme.accent)
-            slot.x, slot.w = slot.right, rect.w - aside
-            draw_text_line(surface, slot, text, line, ink, get_font=formula_font)
+            slot.x, slot.w = slot.right, rect.w - code_width
+            draw_text_line(surface, slot, text, line, color, get_font=formula_font)
         return True
 
     def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
         """Draw only the tree, in the center of `rect` and as large as fits."""
         layout = fit_tree(self._frame.nodes, rect.size, rect.h // 5)
-        self._room = rect
+        self._tree_rect = rect
         corner = (rect.w - layout.size[0]) // 2, (rect.h - layout.size[1]) // 2
         self._draw_nodes(surface, layout, self._node_centers(layout, corner), 1.0)
 
@@ -605,25 +623,22 @@ class TreeStage(Stage):
     def command(self, name: str) -> str:
         """Run the key command `name` of the groups `algebra` or `view`; return the action to take,
         or an empty text."""
-        self._note = ""
+        self._message = ""
         if name == "hint":
             if not (self._frame.outcome or self._hint_search):
                 self._hint_search = HintSearch(self._game)
         elif name == "minimap":
-            self._has_map = not self._has_map
+            self._shows_minimap = not self._shows_minimap
         elif name == "zoom_reset":
             self._zoomed_line = None
         elif name in ("zoom_in", "zoom_out"):
             self._zoom(1 if name == "zoom_in" else -1)
         action = self._cursor.command(name)
         if name.startswith(RULE_PREFIX) and not action and not self._frame.outcome:
-            rule = int(name.removeprefix(RULE_PREFIX)) - 1
-            rules = self._frame.rules
-            self._note = (
-                f"{rules[rule]} does not apply to this node"
-                if rule < len(rules)
-                else f"There are {len(rules)} rules"
-            )
+            rule, rules = int(name.removeprefix(RULE_PREFIX)) - 1, self._frame.rules
+            self._message = f"There are {len(rules)} rules"
+            if rule < len(rules):
+                self._message = f"{rules[rule]} does not apply to this node"
         return action
 
     def click(self, position: Pixel, button: int) -> str:
@@ -631,7 +646,7 @@ class TreeStage(Stage):
         button, else an empty text."""
         if button != 1:
             return ""
-        self._note = ""
+        self._message = ""
         for rect, rule in self._buttons:
             if rect.collidepoint(position):
                 return self._cursor.action(rule)
@@ -658,14 +673,15 @@ class TreeStage(Stage):
         if self._layout is not None:
             line = self._layout.line
             step = max(1, round(line * (ZOOM - 1)))
-            self._zoomed_line = max(3, min(4 * self.line, line + step * (1 if notches > 0 else -1)))
+            zoomed = line + step if notches > 0 else line - step
+            self._zoomed_line = max(MIN_LINE, min(4 * self.line, zoomed))
 
     def _node_at(self, position: Pixel) -> int | None:
         """Return the index of the node at a position in pixels, in the tree or in the text; None if
         there is none."""
-        if self._layout is not None and self._room.collidepoint(position):
-            x = position[0] - self._room.x - self._corner[0]
-            y = position[1] - self._room.y - self._corner[1]
+        if self._layout is not None and self._tree_rect.collidepoint(position):
+            x = position[0] - self._tree_rect.x - self._corner[0]
+            y = position[1] - self._tree_rect.y - self._corner[1]
             index = pygame.Rect(x, y, 1, 1).collidelist(self._layout.rects)
             return None if index < 0 else index
         character = self._text.character_at(position) if self._text else None

@@ -38,9 +38,9 @@ class TreeTerminalView(TerminalPicture):
             lines.append(Text())
         if view != "expression":
             lines += self._tree_lines(width, max(1, height - len(lines)))
-        across = max(map(len, lines))
+        longest = max(map(len, lines))
         for line in lines:
-            line.pad_right(across - len(line))
+            line.pad_right(longest - len(line))
         return lines
 
     def _update_cursor(self, frame: ExpressionFrame) -> None:
@@ -52,9 +52,9 @@ class TreeTerminalView(TerminalPicture):
         """Return the expression as lines of at most `width` characters, broken at spaces."""
         frame, theme = self._cursor.frame, self._theme
         text = Text(frame.text, f"bold {theme.text}")
-        chosen = self._cursor.chosen
-        text.stylize(f"underline on {theme.outline}", *chosen.whole)
-        text.stylize(f"{theme.on_accent} on {theme.accent}", *chosen.span)
+        selected = self._cursor.chosen
+        text.stylize(f"underline on {theme.outline}", *selected.whole)
+        text.stylize(f"{theme.on_accent} on {theme.accent}", *selected.span)
         lines, start = [], 0
         while start < len(text):
             end = min(len(text), start + width)
@@ -135,12 +135,12 @@ class TreeTerminalView(TerminalPicture):
         of the hint."""
         if self._cursor.frame.outcome:
             return
-        advice = HintSearch(self._game)
-        advice.join()
-        if advice.hint is not None:
-            self._cursor.choose(advice.hint.node, advice.hint.rule)
-        self._answer = advice.answer
+        search = HintSearch(self._game)
+        search.join()
+        if search.hint is not None:
+            self._cursor.choose(search.hint.node, search.hint.rule)
+        self._answer = search.answer
 
 
-def _window_start(middle: int, size: int, room: int) -> int:
-    return min(max(0, middle - room // 2), max(0, size - room))
+def _window_start(middle: int, size: int, visible: int) -> int:
+    return min(max(0, middle - visible // 2), max(0, size - visible))

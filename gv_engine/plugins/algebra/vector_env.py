@@ -35,7 +35,7 @@ Rows = NDArray[np.void]
 """(n,) rows of `row_dtype`, one for each environment, in memory that all processes share."""
 
 
-_STEP: dict[str, DTypeLike] = {
+_STEP_COLUMNS: dict[str, DTypeLike] = {
     "reward": np.float64,
     "terminated": np.bool_,
     "truncated": np.bool_,
@@ -45,7 +45,7 @@ _STEP: dict[str, DTypeLike] = {
 """Columns with the results of a step; 0 for an environment that was reset or skipped."""
 
 
-_INFO: dict[str, DTypeLike] = {
+_INFO_COLUMNS: dict[str, DTypeLike] = {
     "moves_remaining": np.int64,
     "discount": np.float64,
     "success": np.bool_,
@@ -60,9 +60,9 @@ InfoTexts = tuple[str, str, str]
 def row_dtype(observations: spaces.Dict, terms: int) -> np.dtype[np.void]:
     """Return the dtype of the record that stores one environment's observation, step results and
     info; `terms` is the number of reward rules."""
-    columns = [(name, space.dtype, space.shape) for name, space in observations.items()]
-    results = [*(_STEP | _INFO).items(), ("reward_terms", np.float64, (terms,))]
-    return np.dtype([*columns, *results], align=True)
+    observed = [(name, space.dtype, space.shape) for name, space in observations.items()]
+    results = (*_STEP_COLUMNS.items(), *_INFO_COLUMNS.items())
+    return np.dtype([*observed, *results, ("reward_terms", np.float64, (terms,))], align=True)
 
 
 class FinalStep(NamedTuple):
@@ -92,14 +92,13 @@ class EnvWorker:
     """
 
     def __init__(self, rows: Rows, mode: int, time_limit: int | None, *options: Any) -> None:
-        """Create an environment for each record in `rows`; the class says what each argument
-        means."""
         self._envs = [ExpressionEnv(*options) for _ in rows]
         for env in self._envs:
             env.simulation.time_limit = time_limit
         self._mode = mode
         self._columns = {name: rows[name] for name in rows.dtype.names or ()}
-        self._terms = {name: i for i, name in enumerate(self._envs[0].scenario.reward_names)}
+        names = self._envs[0].scenario.reward_names
+        self._term_indices = {name: index for index, name in enumerate(names)}
         self._texts: list[InfoTexts] = [("", "", "")] * len(rows)
         self._reply: Any = None
 
@@ -119,7 +118,7 @@ class EnvWorker:
             actions: (n,) action, or RESTART to reset, or KEEP to skip.
             seeds: seed of each environment that is reset, or None.
         """
-        for name in _STEP:
+        for name in _STEP_COLUMNS:
             self._columns[name][:] = 0
         final_steps: list[FinalStep] = []
         for i, (env, action) in enumerate(zip(self._envs, actions.tolist(), strict=True)):
@@ -132,28 +131,30 @@ class EnvWorker:
                 continue
             world.step(action)
             results = world.reward, world.terminated, world.truncated, world.total, world.steps
-            for name, value in zip(_STEP, results, strict=True):
+            for name, value in zip(_STEP_COLUMNS, results, strict=True):
                 self._columns[name][i] = value
-            result = world.success, world.decided_by, world.reward
+            decision = world.success, world.decided_by, world.reward
             if resets_in_step(self._mode, bool(world.outcome)):
                 final_steps.append(FinalStep(i, env.observation(), env.info()))
                 env.begin(None)
-            self._write_state(i, result)
+            self._write_state(i, decision)
         return WorkerReply(self._texts, final_steps)
 
-    def _write_state(self, i: int, result: tuple[bool, str, float] | None = None) -> None:
-        """Write observation and info of environment `i` into its record. `result` has the success,
-        the deciding rule and the reward of the last step, if a reset may have followed it."""
+    def _write_state(self, i: int, decision: tuple[bool, str, float] | None = None) -> None:
+        """Write observation and info of environment `i` into its record. `decision` has the
+        success, the deciding rule and the reward of the last step, if a reset may have followed
+        it."""
         columns, env = self._columns, self._envs[i]
         for name, array in env.observation().items():
             columns[name][i] = array
         world, agent = env.simulation, env.simulation.state.agent
-        info = {"moves_remaining": agent.moves_remaining, "discount": world.discount}
-        success, decided_by, reward = result or (world.success, world.decided_by, world.reward)
-        for name, value in (info | {"success": success, "reward_terms": 0.0}).items():
-            columns[name][i] = value
-        if decided_by in self._terms:
-            columns["reward_terms"][i, self._terms[decided_by]] = reward
+        success, decided_by, reward = decision or (world.success, world.decided_by, world.reward)
+        columns["moves_remaining"][i] = agent.moves_remaining
+        columns["discount"][i] = world.discount
+        columns["success"][i] = success
+        columns["reward_terms"][i] = 0.0
+        if decided_by in self._term_indices:
+            columns["reward_terms"][i, self._term_indices[decided_by]] = reward
         self._texts[i] = agent.problem, world.outcome, world.decided_by
 
     def snapshot(self, i: int) -> WorldSnapshot:
@@ -231,8 +232,8 @@ def _run_worker(
 
 
 def _stop_process(pipe: Connection, process: Any) -> None:
-    """Close the pipe to a worker process and wait for the process to end; terminate it if it does
-    not end in time."""
+    """Close the pipe to a worker process, which ends it; terminate it if it does not end in
+    time."""
     pipe.close()
     process.join(_EXIT_TIMEOUT)
     if process.is_alive():

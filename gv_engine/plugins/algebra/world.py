@@ -106,8 +106,6 @@ class ExpressionWorld(Move):
     def __init__(
         self, env: MathyEnv, max_steps: int | None = None, success: Call | None = None
     ) -> None:
-        """Create a world that plays episodes of `env`; `success` is the condition for a successful
-        end."""
         super().__init__(env, MathyEnvState("0", 0), START)
         self._max_steps = max_steps
         self._success = None if success is None else BoundCall(success)
@@ -116,17 +114,15 @@ class ExpressionWorld(Move):
         self._entities: list[int] = []  # in order; empty until `entities` is read
         self._numbers = itertools.count(1)  # next `Identity` numbers
         self._reset_counters()
+        uses_esper = False  # in a step; only systems of authors may
         with self.context:
             for phase, calls in env.order.items():
                 for call in calls:
                     esper.add_processor(_processor_class(call.call.name)(phase, call))
-        # only systems of authors call esper in a step
-        modules = {c.call.system.function.__module__ for c in itertools.chain(*env.order.values())}
-        is_engines = all(map(is_engine_module, modules))
-        self._step_context: Any = ESPER_LOCK if is_engines else self.context
+                    uses_esper |= not is_engine_module(call.call.system.function.__module__)
+        self._step_context: Any = self.context if uses_esper else ESPER_LOCK
 
     def _reset_counters(self) -> None:
-        """Reset step count, rewards and end flags for a new episode."""
         self.steps = 0
         self.total = self.reward = 0.0
         self.discount = 1.0
@@ -233,10 +229,13 @@ class ExpressionWorld(Move):
         if len(nodes) != self.state.root.size:  # the text parses to another tree
             self._delete_entities()
             return
-        old = {str(place): entity for place, entity in enumerate(self._entities)}
+        # ids of mathy_core's nodes are the indices before the move
+        old_entities = {str(index): entity for index, entity in enumerate(self._entities)}
         # if a rule copies a node, the first copy keeps the entity
-        self._entities = [old.pop(node.id, NOTHING) or self._create_entity() for node in nodes]
-        for entity in old.values():
+        self._entities = [
+            old_entities.pop(node.id, NOTHING) or self._create_entity() for node in nodes
+        ]
+        for entity in old_entities.values():
             esper.delete_entity(entity, immediate=True)
         self._set_components(_changed_indices(nodes))
 
@@ -246,24 +245,24 @@ class ExpressionWorld(Move):
         entities = self._entities
 
         def assign(node: Node, first: int, depth: int) -> int:
-            place = first + (node.left.size if node.left is not None else 0)
+            # `first` is the index of the first node of this subtree
+            index = first + (node.left.size if node.left is not None else 0)
             left = NOTHING if node.left is None else assign(node.left, first, depth + 1)
-            right = NOTHING if node.right is None else assign(node.right, place + 1, depth + 1)
-            entity = entities[place]
-            for kind in (Constant, Variable, Operator, Changed):
-                if esper.has_component(entity, kind):
-                    esper.remove_component(entity, kind)
+            right = NOTHING if node.right is None else assign(node.right, index + 1, depth + 1)
+            entity = entities[index]
+            for component_type in (Constant, Variable, Operator, Changed):
+                if esper.has_component(entity, component_type):
+                    esper.remove_component(entity, component_type)
             esper.add_component(entity, _node_component(node, left, right))
-            esper.add_component(entity, InOrder(place))
+            esper.add_component(entity, InOrder(index))
             esper.add_component(entity, Depth(depth))
-            if place in changed:
+            if index in changed:
                 esper.add_component(entity, Changed())
             return entity
 
         assign(self.state.root, 0, 0)
 
     def _delete_entities(self) -> None:
-        """Delete the entities of all nodes."""
         if self._entities:
             with self.context:
                 for entity in self._entities:
@@ -321,14 +320,24 @@ class ExpressionWorld(Move):
 
 
 class WorldCanvas(ExpressionCanvas):
-    """Canvas that builds an `ExpressionFrame` from the drawn nodes of a world."""
+    """Canvas that builds an `ExpressionFrame` from the drawn nodes of a world.
+
+    Args:
+        show_frame: receives the finished frame.
+        world: world to draw once.
+        title: title of the frame.
+        message: message for the player.
+    """
 
     def __init__(
-        self, show: Callable[[ExpressionFrame], None], world: ExpressionWorld, title: str, note: str
+        self,
+        show_frame: Callable[[ExpressionFrame], None],
+        world: ExpressionWorld,
+        title: str,
+        message: str,
     ) -> None:
-        """Create a canvas that draws `world` once and passes the finished frame to `show`; `note`
-        is a message for the player."""
-        self._pass_on, self._world, self._title, self._note = show, world, title, note
+        self._show_frame, self._world = show_frame, world
+        self._title, self._message = title, message
         self._spans = parser.find_spans(world.state.agent.problem, world.state.root)
         self._mask = world.env.mask(world.state)
 
@@ -341,12 +350,11 @@ class WorldCanvas(ExpressionCanvas):
         return tuple(np.flatnonzero(self._mask[node]).tolist())
 
     def show(self, nodes: tuple[TreeNode, ...]) -> None:
-        """Build a frame from the world and the drawn `nodes`, and pass it to the function `show` of
-        the constructor."""
+        """Build a frame from the world and the drawn `nodes`, and pass it to `show_frame`."""
         w = self._world
         rules = w.env.rules
         number, node = w.action
-        played = w.steps and w.action != START
+        has_moved = w.steps and w.action != START
         frame = ExpressionFrame(
             title=self._title,
             text=w.state.agent.problem,
@@ -355,12 +363,12 @@ class WorldCanvas(ExpressionCanvas):
             codes=tuple(rule.code for rule in rules),
             actions=action_names(rules),
             history=tuple(
-                RewriteRecord(raw, rules[rule].name if rule >= 0 else "", place)
-                for raw, (rule, place) in w.state.agent.history
+                RewriteRecord(text, rules[rule].name if (rule, at) != START else "", at)
+                for text, (rule, at) in w.state.agent.history
             ),
             moves_remaining=w.state.agent.moves_remaining,
             max_moves=w.state.max_moves,
-            action=f"{rules[number].name} at {node}" if played and number < len(rules) else "",
+            action=f"{rules[number].name} at {node}" if has_moved and number < len(rules) else "",
             reward=w.reward,
             terms={w.decided_by: w.reward} if w.decided_by else {},
             total=w.total,
@@ -369,13 +377,13 @@ class WorldCanvas(ExpressionCanvas):
             outcome=w.outcome,
             success=w.success,
             ending=w.ending,
-            message=self._note,
+            message=self._message,
         )
-        self._pass_on(frame)
+        self._show_frame(frame)
 
 
 def _changed_indices(nodes: Sequence[expressions.MathExpression]) -> frozenset[int]:
-    return frozenset(place for place, node in enumerate(nodes) if node._changed)
+    return frozenset(index for index, node in enumerate(nodes) if node._changed)
 
 
 def action_names(rules: Sequence[BaseRule]) -> tuple[str, ...]:

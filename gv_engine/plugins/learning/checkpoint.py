@@ -17,13 +17,13 @@ from gv_engine.scenario.storage.array_files import ArrayError
 
 
 class _ListOf(NamedTuple):
-    """List of any length; its items have the form of `item`."""
+    """Template of a list of any length; `item` is the template of its items."""
 
     item: Any
 
 
 class _FreeAxis(NamedTuple):
-    """Tensor like `tensor`, but with any length of the axis `axis`."""
+    """Template of a tensor like `tensor`, but with any length of the axis `axis`."""
 
     tensor: Tensor
     axis: int
@@ -32,92 +32,96 @@ class _FreeAxis(NamedTuple):
 def check_checkpoint(checkpoint: Mapping[str, Any], learner: Learner) -> None:
     """Raise ArrayError unless the new `learner` can be restored from `checkpoint`, the content of
     `checkpoint.pt`."""
-    own = learner.state()
-    best = {"score": [0.0] * 3, "steps": 0, "net": own["net"]} if checkpoint.get("best") else {}
-    _match("", checkpoint, {"learner": _make_template(own), "best": best, "seconds": 0.0})
-    for path, value, low, high in _list_bounds(checkpoint["learner"], own, learner):
+    new = learner.state()
+    best = {"score": [0.0] * 3, "steps": 0, "net": new["net"]} if checkpoint.get("best") else {}
+    _match("", checkpoint, {"learner": _make_template(new), "best": best, "seconds": 0.0})
+    for path, value, low, high in _list_bounds(checkpoint["learner"], new, learner):
         numbers = value.flatten().tolist() if isinstance(value, Tensor) else [value]
-        if wrong := [each for each in numbers if each < low or each > high]:
+        if wrong := [number for number in numbers if number < low or number > high]:
             raise ArrayError(f"{path} has {wrong[0]}; expected numbers from {low} to {high}")
 
 
-def _make_template(own: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the form of a learner's state, given the state of a new one."""
-    ages, counts = own["estimator"]
-    levels = dict(own["curriculum"])
-    for name in levels.keys() & {"rows", "scores", "_ended_at"}:
-        levels[name] = _FreeAxis(levels[name], 0)
-    partners = dict(own["partners"])
-    if "pool" in partners:
-        partners["pool"] = _ListOf(own["net"])
-    parts = {"estimator": [ages, _FreeAxis(counts, 1)], "curriculum": levels, "partners": partners}
-    if "visited" in own:
-        parts["visited"] = [_ListOf(0) for _ in own["visited"]]
-    return {**own, **parts}
+def _make_template(new: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the template of a learner's state, given the state of a new one."""
+    template = dict(new)
+    ages, counts = new["estimator"]
+    template["estimator"] = [ages, _FreeAxis(counts, 1)]
+    template["curriculum"] = curriculum = dict(new["curriculum"])
+    for name in curriculum.keys() & {"rows", "scores", "_ended_at"}:
+        curriculum[name] = _FreeAxis(curriculum[name], 0)
+    if "pool" in new["partners"]:
+        template["partners"] = {**new["partners"], "pool": _ListOf(new["net"])}
+    if "visited" in new:
+        template["visited"] = [_ListOf(0) for _ in new["visited"]]
+    return template
 
 
 def _list_bounds(
-    state: Mapping[str, Any], own: Mapping[str, Any], learner: Learner
+    state: Mapping[str, Any], new: Mapping[str, Any], learner: Learner
 ) -> Iterator[tuple[str, Any, float, float]]:
     """Yield path, value, least and greatest number of the entries of a learner's `state` that have
-    bounds. `own` is the state of a new `learner`."""
-    most = math.inf
-    yield "counts", state["counts"][0], 0, most
-    yield "counts", state["counts"][1], 0, most
+    bounds. `new` is the state of a new `learner`."""
+    num_steps, num_episodes = state["counts"]
+    yield "counts", num_steps, 0, math.inf
+    yield "counts", num_episodes, 0, math.inf
     yield "colors", state["colors"], 0, learner.colors.num_permutations - 1
     for name in state.keys() & {"reward_scaler", "novelty_scaler"}:
         count, _, squares = state[name]["moments"]
-        yield f"{name}.moments", count, 1e-9, most
-        yield f"{name}.moments", squares, 0, most
+        yield f"{name}.moments", count, 1e-9, math.inf
+        yield f"{name}.moments", squares, 0, math.inf
     ages, counts = state["estimator"]
     yield "estimator", ages, 0, counts.shape[1]
     if levels := state["curriculum"]:
-        number = len(own["curriculum"]["scores"]) + len(levels.get("rows", ()))
+        num_levels = len(new["curriculum"]["scores"]) + len(levels.get("rows", ()))
         for name in ("scores", "_ended_at"):
-            yield f"the length of curriculum.{name}", len(levels[name]), number, number
+            yield f"the length of curriculum.{name}", len(levels[name]), num_levels, num_levels
         yield "curriculum._ended_at", levels["_ended_at"], 0, levels["episodes"]
         for name in ("_levels", "_next_levels"):
-            yield f"curriculum.{name}", levels[name], 0, number - 1
+            yield f"curriculum.{name}", levels[name], 0, num_levels - 1
     if "pool" in (partners := state["partners"]):
-        size = len(partners["pool"])
-        yield "the length of partners.pool", size, int(state["counts"][0] > 0), most
-        yield "partners._slots", partners["_slots"], 0, max(0, size - 1)
+        pool_size = len(partners["pool"])
+        yield "the length of partners.pool", pool_size, int(num_steps > 0), math.inf
+        yield "partners._slots", partners["_slots"], 0, max(0, pool_size - 1)
 
 
-def _match(path: str, saved: Any, form: Any) -> None:
-    """Raise ArrayError unless `saved`, the value at `path`, has the form `form`."""
-    parts: list[tuple[str, Any, Any]] = []
-    if isinstance(form, _ListOf) and isinstance(saved, list):
-        form = [form.item] * len(saved)
-    is_list = type(form) in (list, tuple) and isinstance(saved, list | tuple)
-    shape = _shape(form, saved)
-    if isinstance(form, Mapping) and isinstance(saved, Mapping):
-        if differing := sorted(map(str, saved.keys() ^ form.keys())):
+def _match(path: str, saved: Any, template: Any) -> None:
+    """Raise ArrayError unless `saved`, the value at `path`, matches `template`: a `_ListOf`, a
+    `_FreeAxis`, or a value of the same type, with the same keys, length, or shape and dtype."""
+    if isinstance(template, _ListOf) and isinstance(saved, list):
+        template = [template.item] * len(saved)
+    is_list = type(template) in (list, tuple) and isinstance(saved, list | tuple)
+    array_type = _array_type(template, saved)
+    if isinstance(template, Mapping) and isinstance(saved, Mapping):
+        if differing := sorted(map(str, saved.keys() ^ template.keys())):
             raise ArrayError(f"{path or 'it'}: the entry {differing[0]!r} is missing or unknown")
-        parts = [(f"{path}.{name}".lstrip("."), saved[name], form[name]) for name in form]
-    elif is_list and len(saved) == len(form):
-        parts = [(f"{path}[{k}]", each, form[k]) for k, each in enumerate(saved)]
-    elif is_list or shape != _shape(saved) or (shape is None and type(saved) is not type(form)):
-        raise ArrayError(f"{path} is {_describe(saved)}; expected {_describe(form)}")
-    for part in parts:
-        _match(*part)
+        for name in template:
+            _match(f"{path}.{name}".lstrip("."), saved[name], template[name])
+    elif is_list and len(saved) == len(template):
+        for k, (item, item_template) in enumerate(zip(saved, template, strict=True)):
+            _match(f"{path}[{k}]", item, item_template)
+    elif (
+        is_list
+        or array_type != _array_type(saved)
+        or (array_type is None and type(saved) is not type(template))
+    ):
+        raise ArrayError(f"{path} is {_describe(saved)}; expected {_describe(template)}")
 
 
-def _shape(form: Any, saved: Any = None) -> tuple[Any, ...] | None:
+def _array_type(value: Any, saved: Any = None) -> tuple[Any, ...] | None:
     """Return dtype and shape of a tensor, with a free axis as long as that of `saved`; None for
     another value."""
-    if isinstance(form, _FreeAxis):
-        sizes = [*form.tensor.shape]
+    if isinstance(value, _FreeAxis):
+        sizes = [*value.tensor.shape]
         if isinstance(saved, Tensor) and saved.dim() == len(sizes):
-            sizes[form.axis] = saved.shape[form.axis]
-        return (form.tensor.dtype, *sizes)
-    return (form.dtype, *form.shape) if isinstance(form, Tensor) else None
+            sizes[value.axis] = saved.shape[value.axis]
+        return (value.tensor.dtype, *sizes)
+    return (value.dtype, *value.shape) if isinstance(value, Tensor) else None
 
 
 def _describe(value: Any) -> str:
     """Return the type of a value as text, of a tensor its dtype and shape, of a list its length."""
-    if shape := _shape(value):
-        return f"a tensor of {shape[0]}, shape {shape[1:]}"
+    if array_type := _array_type(value):
+        return f"a tensor of {array_type[0]}, shape {array_type[1:]}"
     if isinstance(value, list | tuple):
         return "a list" if isinstance(value, _ListOf) else f"a list of {len(value)}"
     return "a mapping" if isinstance(value, Mapping) else f"of type {type(value).__name__}"

@@ -78,14 +78,17 @@ class ColorAugmentation:
     def __init__(
         self, colors: tuple[int, ...], cells: NDArray[np.uint8], agents: int, rng: torch.Generator
     ) -> None:
-        """Prepare all permutations of `colors`. `cells` lists type, state and colour of each cell
-        code, (codes, 3), and `agents` is the number of agents."""
-        codes = {(kind, state, color): k for k, (kind, state, color) in enumerate(cells.tolist())}
+        codes = {tuple(cell): code for code, cell in enumerate(cells.tolist())}
         code_lists = []
-        for each in itertools.permutations(colors):
-            new_color = dict(zip(colors, each))
-            new_cells = ((kind, state, new_color.get(color, color)) for kind, state, color in codes)
-            code_lists.append([codes.get(new, k) for new, k in zip(new_cells, codes.values())])
+        for permuted_colors in itertools.permutations(colors):
+            new_colors = dict(zip(colors, permuted_colors))
+            code_lists.append(
+                [
+                    codes.get((object_type, state, new_colors.get(color, color)), code)
+                    for (object_type, state, color), code in codes.items()
+                ]
+            )
+        # (permutations, codes): the code that each code becomes
         self._codes, self.num_permutations = np.array(code_lists), len(code_lists)
         self._rng = rng
         self.permutation = torch.zeros(agents, dtype=torch.int64)

@@ -57,6 +57,9 @@ CURRICULA = {
 """Class of each curriculum."""
 
 
+_NO_BOUND = 2**62
+
+
 class AllowedValues(NamedTuple):
     """Allowed values of a setting.
 
@@ -68,7 +71,7 @@ class AllowedValues(NamedTuple):
 
     kind: type
     low: float = 0
-    high: float = 2**62
+    high: float = _NO_BOUND
     words: tuple[str, ...] = ()
 
 
@@ -212,12 +215,13 @@ def check_value(each: Field[Any], value: Any) -> Any:
         wrong = shorten(str(value), 40)
         raise ConfigError(f"no {name} {wrong!r}{describe_allowed(wrong, words)}")
     if not is_kind or (is_number and not low <= value <= high):
-        article = {bool: "true or false", str: "a text", int: "an integer"}.get(kind, "a number")
-        limits = f" from {low} {'on' if high == 2**62 else f'to {high}'}" if is_number else ""
-        fix = suggest_whole(value) if kind is int else ""
-        if is_number and re.fullmatch(r"[-+.\de]*\d", str(value)) and isinstance(value, str):
-            fix = "; found a text: leave out the quotes"
-        raise ConfigError(f"{name} is {shorten(repr(value), 40)}; expected {article}{limits}{fix}")
+        expected = {bool: "true or false", str: "a text", int: "an integer"}.get(kind, "a number")
+        if is_number:
+            expected += f" from {low} on" if high == _NO_BOUND else f" from {low} to {high}"
+        hint = suggest_whole(value) if kind is int else ""
+        if is_number and isinstance(value, str) and re.fullmatch(r"[-+.\de]*\d", value):
+            hint = "; found a text: leave out the quotes"
+        raise ConfigError(f"{name} is {shorten(repr(value), 40)}; expected {expected}{hint}")
     return kind(value)
 
 

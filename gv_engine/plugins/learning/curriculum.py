@@ -116,6 +116,7 @@ class PrioritisedLevelReplay(RandomLevels):
         self._levels = seeds % count  # as `GridVectorEnv` resets
         self._next_levels, self._next_random = self._levels.copy(), self.is_measured.copy()
         self._sums = np.zeros((2, len(worlds)))  # positive advantages and steps of the episodes
+        # (levels, done) of each step since the last update
         self._steps: list[tuple[NDArray[np.int64], NDArray[np.bool_]]] = []
         self._cumulative = np.zeros(0)
         self._choose_levels(worlds)
@@ -151,8 +152,8 @@ class PrioritisedLevelReplay(RandomLevels):
         by_world = (len(live), self._env.num_worlds, -1)
         gains = (advantages.clamp(min=0) * live).reshape(by_world).sum(2).double().numpy()
         counts = live.reshape(by_world).sum(2).numpy()
-        for (levels, done), *of_step in zip(self._steps, gains, counts, strict=True):
-            self._sums += of_step
+        for (levels, done), *step_sums in zip(self._steps, gains, counts, strict=True):
+            self._sums += step_sums
             ended, (gain, count) = levels[done], self._sums[:, done]
             self.scores[ended] = gain / np.maximum(1, count)
             self._num_episodes += len(ended)
@@ -215,11 +216,12 @@ class EditedLevels(PrioritisedLevelReplay):
         super()._choose_levels(worlds)
         new = self._num_listed + np.flatnonzero(np.isnan(self.scores[self._num_listed :]))
         size = 2, len(worlds)
-        kind, child = torch.rand(size, generator=self._rng, dtype=torch.float64).numpy()
-        chosen = self._next_random[worlds] & (kind < _CHILD_SHARE) & (len(new) > 0)
-        if chosen.any():
-            children = new[(child[chosen] * len(new)).astype(np.int64)]
-            self._next_levels[worlds[chosen]], self._next_random[worlds[chosen]] = children, False
+        for_kind, for_child = torch.rand(size, generator=self._rng, dtype=torch.float64).numpy()
+        plays_child = self._next_random[worlds] & (for_kind < _CHILD_SHARE) & (len(new) > 0)
+        if plays_child.any():
+            children = new[(for_child[plays_child] * len(new)).astype(np.int64)]
+            self._next_levels[worlds[plays_child]] = children
+            self._next_random[worlds[plays_child]] = False
             self._request_levels()
 
     def end_step(self, done: NDArray[np.bool_]) -> tuple[Any, dict[str, Any]] | None:
@@ -245,32 +247,36 @@ class EditedLevels(PrioritisedLevelReplay):
     def _add_child(self) -> None:
         """Sample a level as for a replay, edit it, and add the result as a child, unless it is a
         held-out level."""
-        size, listed = 1, self._num_listed
-        sample = torch.rand(size, generator=self._rng, dtype=torch.float64).numpy()
+        row, layout = self._edit_level()[None], self._env.scenario.layout
+        keys = (compute_content_keys(row, layout, each) for each in (self._is_read, None))
+        if not self._held_out.isdisjoint(int(key) for (key,) in keys):
+            return
+        if len(self._rows) < _MAX_CHILDREN:
+            self._rows = np.concatenate([self._rows, row])
+            self.scores = np.append(self.scores, np.nan)
+            self._ended_at = np.append(self._ended_at, 0)
+            return
+        scores = self.scores[self._num_listed :].copy()
+        played = self._levels[self._levels >= self._num_listed] - self._num_listed
+        scores[played] = np.nan  # a child that is played is not replaced
+        if not np.isnan(scores).all():
+            replaced = int(np.nanargmin(scores))
+            self._rows[replaced] = row[0]
+            self.scores[self._num_listed + replaced] = np.nan
+
+    def _edit_level(self) -> NDArray[np.void]:
+        """Sample a level as for a replay; return its start state after random edits as a ()
+        record."""
+        sample = torch.rand(1, generator=self._rng, dtype=torch.float64).numpy()
         (parent,) = np.searchsorted(self._cumulative, sample, "right")
         rng = np.random.default_rng(int(torch.randint(2**62, (), generator=self._rng)))
-        if parent < listed:
+        if parent < self._num_listed:
             self._editor.start(self._env.batch.levels[parent, ...])
         else:
-            self._editor.load(self._rows[parent - listed, ...])
+            self._editor.load(self._rows[parent - self._num_listed, ...])
         for _ in range(rng.integers(1, _MAX_EDITS + 1)):
             self._editor.edit(rng)
-        row, layout = self._editor.row()[None], self._env.scenario.layout
-        keys = (compute_content_keys(row, layout, each) for each in (self._is_read, None))
-        if self._held_out.isdisjoint(int(key) for (key,) in keys):
-            slot = len(self._rows)
-            if slot < _MAX_CHILDREN:
-                self._rows = np.concatenate([self._rows, row])
-                self.scores = np.append(self.scores, np.nan)
-                self._ended_at = np.append(self._ended_at, 0)
-            else:
-                scores = self.scores[listed:].copy()
-                scores[self._levels[self._levels >= listed] - listed] = np.nan
-                if np.isnan(scores).all():
-                    return
-                slot = int(np.nanargmin(scores))
-                self._rows[slot] = row[0]
-                self.scores[listed + slot] = np.nan
+        return self._editor.row()
 
     def state(self) -> dict[str, Any]:
         """Return everything that `restore` needs to continue, as tensors and plain values."""

@@ -118,13 +118,14 @@ class Demonstrations:
     def split(self, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the indices of the training episodes, and of the held-out ones: random groups of
         `groups` with a tenth of the episodes, or more; of a single group the last tenth."""
-        groups, number = self.groups, max(1, round(_HELD_OUT * self.num_episodes))
+        groups, num_held_out = self.groups, max(1, round(_HELD_OUT * self.num_episodes))
         if len(groups) == 1:
-            return np.array(groups[0][:-number]), np.array(groups[0][-number:])
+            return np.array(groups[0][:-num_held_out]), np.array(groups[0][-num_held_out:])
         order = [groups[k] for k in rng.permutation(len(groups))]
         ends = np.cumsum([len(group) for group in order])
-        first_own = min(int(np.searchsorted(ends, number)) + 1, len(order) - 1)
-        return np.concatenate(order[first_own:]), np.concatenate(order[:first_own])
+        # held out are the first groups with enough episodes; at least one group is to train on
+        split = min(int(np.searchsorted(ends, num_held_out)) + 1, len(order) - 1)
+        return np.concatenate(order[split:]), np.concatenate(order[:split])
 
     def batches(self, episodes: NDArray[np.int64]) -> Iterator[Minibatch]:
         """Yield the given episodes, in this order, as minibatches. A minibatch ends once its
@@ -211,37 +212,44 @@ def imitate(
     """
     demonstrations = Demonstrations(path, rollout, learner)
     rng = make_rng(learner.settings.seed, "demonstrations")
-    own, held_out = demonstrations.split(rng)
-    best_loss, accuracy, best_pass, passes = math.inf, 0.0, 0, 0
+    training_episodes, held_out = demonstrations.split(rng)
+    best_loss, best_accuracy, best_pass, passes = math.inf, 0.0, 0, 0
     best_weights: dict[str, Tensor] = {}
     while passes < MAX_PASSES and passes - best_pass < _PATIENCE:
         passes += 1
-        for batch in demonstrations.batches(rng.permutation(own)):
-            learner.minimise(_cross_entropy(learner, batch)[0])
-        loss, share = _evaluate(learner, demonstrations.batches(held_out))
-        report(passes, loss)
-        if loss < best_loss:
-            best_loss, accuracy, best_pass = loss, share, passes
+        for batch in demonstrations.batches(rng.permutation(training_episodes)):
+            loss, _ = _cross_entropy(learner, batch)
+            learner.minimise(loss)
+        held_out_loss, accuracy = _evaluate(learner, demonstrations.batches(held_out))
+        report(passes, held_out_loss)
+        if held_out_loss < best_loss:
+            best_loss, best_accuracy, best_pass = held_out_loss, accuracy, passes
             best_weights = {name: each.clone() for name, each in learner.net.state_dict().items()}
     if best_weights:  # no loss is less than infinity if training diverges
         learner.net.load_state_dict(best_weights)
-    counts = demonstrations.num_episodes, demonstrations.num_steps, len(held_out)
-    has_other_levels = len(demonstrations.groups) > 1
-    return ImitationResult(*counts, has_other_levels, passes, best_loss, accuracy)
+    return ImitationResult(
+        episodes=demonstrations.num_episodes,
+        steps=demonstrations.num_steps,
+        held_out=len(held_out),
+        has_other_levels=len(demonstrations.groups) > 1,
+        passes=passes,
+        loss=best_loss,
+        accuracy=best_accuracy,
+    )
 
 
 def _evaluate(learner: Learner, batches: Iterable[Minibatch]) -> tuple[float, float]:
     """Return the mean cross-entropy over the steps of all minibatches, and the share of actions
     that the network finds most likely."""
-    num_steps, losses, shares = [], [], []
+    num_steps, losses, accuracies = [], [], []
     with torch.no_grad():
         for batch in batches:
-            loss, share = _cross_entropy(learner, batch)
+            loss, accuracy = _cross_entropy(learner, batch)
             num_steps.append(len(batch.actions))
             losses.append(float(loss))
-            shares.append(float(share))
+            accuracies.append(float(accuracy))
     mean_loss = float(np.average(losses, weights=num_steps))
-    return mean_loss, float(np.average(shares, weights=num_steps))
+    return mean_loss, float(np.average(accuracies, weights=num_steps))
 
 
 def _cross_entropy(learner: Learner, batch: Minibatch) -> tuple[Tensor, Tensor]:

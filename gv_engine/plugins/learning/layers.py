@@ -1,7 +1,4 @@
-"""Layers of a network whose gradients are written out, where they are faster than torch's.
-
-Products on the CPU are those of oneDNN, which takes half the time of MKL on AMD's processors.
-"""
+"""Layers of a network whose gradients are written out, where they are faster than torch's."""
 
 from __future__ import annotations
 
@@ -16,60 +13,12 @@ from gv_engine.plugins.learning.torch_library import Tensor, functional, nn, tor
 _MAX_ONE_HOT = 2048
 """Rows of a table up to which one-hot codes are faster on a GPU than sorting."""
 _MAX_NUMBERS = 2**26
-"""Numbers of a matrix of one-hot codes."""
+"""Size of a matrix of one-hot codes; larger batches are split into chunks."""
 
 
 def is_exporting() -> bool:
     """Return True while torch traces a network for an exported file."""
     return bool(torch.jit.is_tracing() or torch.compiler.is_exporting())
-
-
-def _has_onednn(tensor: Tensor) -> bool:
-    return tensor.is_cpu and bool(torch.backends.mkldnn.is_available())
-
-
-def multiply(
-    inputs: Tensor, weight: Tensor, bias: Tensor | None = None, activation: str = "none"
-) -> Tensor:
-    """Return `activation(inputs @ weight.T + bias)`, where `activation` is "none" or "relu". On the
-    CPU, oneDNN computes it if available, and autograd cannot differentiate the result."""
-    if _has_onednn(inputs):
-        arguments: Any = inputs, weight, bias, activation, [], ""
-        return cast("Tensor", torch.ops.mkldnn._linear_pointwise(*arguments))
-    outputs = functional.linear(inputs, weight, bias)
-    return functional.relu(outputs) if activation == "relu" else outputs
-
-
-def linear(inputs: Tensor, weight: Tensor, bias: Tensor, activation: str = "none") -> Tensor:
-    """Return the (M, outputs) output of a linear layer for (M, inputs), rectified if `activation`
-    is "relu"."""
-    if is_exporting():
-        outputs = functional.linear(inputs, weight, bias)
-        return functional.relu(outputs) if activation == "relu" else outputs
-    if _has_onednn(inputs) and torch.is_grad_enabled():
-        return cast("Tensor", OneDNNLinear.apply(inputs, weight, bias, activation))
-    return multiply(inputs, weight, bias, activation)
-
-
-class OneDNNLinear(torch.autograd.Function):
-    """Autograd function of `linear` on the CPU."""
-
-    @staticmethod
-    def forward(context: Any, inputs: Tensor, weight: Tensor, *others: Any) -> Tensor:
-        """Return the (M, outputs) output of the layer; arguments are those of `linear`."""
-        outputs = multiply(inputs, weight, *others)
-        context.save_for_backward(inputs, weight, outputs if others[1] == "relu" else None)
-        return outputs
-
-    @staticmethod
-    def backward(context: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        """Return the gradients with respect to inputs, weight and bias, given the `gradient` g with
-        respect to the outputs: d inputs = g W, d W = g^T inputs, d bias = sum of g."""
-        inputs, weight, outputs = context.saved_tensors
-        if outputs is not None:  # d relu(x) / d x = 1 where x > 0, else 0
-            gradient = torch.ops.aten.threshold_backward(gradient, outputs, 0)
-        of_weight = multiply(gradient.T, inputs.T)
-        return multiply(gradient, weight.T), of_weight, gradient.sum(0), None
 
 
 def unroll_gru(gru: nn.GRUCell, features: Tensor, starts: Tensor | None, memory: Tensor) -> Tensor:
@@ -88,8 +37,8 @@ def unroll_gru(gru: nn.GRUCell, features: Tensor, starts: Tensor | None, memory:
         weights = gru.weight_ih, gru.weight_hh, gru.bias_ih, gru.bias_hh
         return cast("Tensor", GRUSequence.apply(features, kept, memory, *weights))
     states = []
-    for of_step, keep in zip(features, kept, strict=True):
-        memory = gru(of_step, memory * keep)
+    for step_features, keep in zip(features, kept, strict=True):
+        memory = gru(step_features, memory * keep)
         states.append(memory)
     return torch.stack(states)
 
@@ -104,52 +53,59 @@ class GRUSequence(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        context: Any, features: Tensor, kept: Tensor, memory: Tensor, *weights: Tensor
+        ctx: Any, features: Tensor, kept: Tensor, memory: Tensor, *weights: Tensor
     ) -> Tensor:
         """Return the (T, M, hidden) states; arguments are those of `unroll_gru`, the inverse of
         `starts`, and the weights of the layer."""
         input_weight, weight, input_bias, bias = weights
+        # columns of the reset and update gates, and of the candidate
         sizes = 2 * memory.shape[1], memory.shape[1]
-        gates = multiply(features.flatten(0, 1), input_weight, input_bias)
-        gates = gates.unflatten(0, features.shape[:2])
+        gates = functional.linear(features, input_weight, input_bias)
         before, states, candidates = features.new_empty(3, *features.shape)
         for t in range(len(features)):
             torch.mul(memory, kept[t], out=before[t])
-            of_gates, candidates[t] = multiply(before[t], weight, bias).split(sizes, 1)
-            both, new = gates[t].split(sizes, 1)
-            reset, update = both.add_(of_gates).sigmoid_().chunk(2, 1)
+            from_memory = functional.linear(before[t], weight, bias)
+            gates_from_memory, candidates[t] = from_memory.split(sizes, 1)
+            reset_and_update, new = gates[t].split(sizes, 1)
+            reset, update = reset_and_update.add_(gates_from_memory).sigmoid_().chunk(2, 1)
             new.addcmul_(reset, candidates[t]).tanh_()
             memory = torch.lerp(new, before[t], update, out=states[t])
-        context.save_for_backward(features, kept, gates, before, candidates, input_weight, weight)
+        ctx.save_for_backward(features, kept, gates, before, candidates, input_weight, weight)
         return states
 
     @staticmethod
-    def backward(context: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         """Return the gradients with respect to the features and the weights, given the `gradient`
         with respect to the states. The state before the first step gets no gradient."""
-        features, kept, gates, before, candidates, input_weight, weight = context.saved_tensors
+        features, kept, gates, before, candidates, input_weight, weight = ctx.saved_tensors
         reset, update, new = gates.chunk(3, 2)
         # d tanh(x) / dx = 1 - tanh(x)^2; d sigmoid(x) / dx = sigmoid(x) (1 - sigmoid(x))
-        of_new = (1 - update) * (1 - new * new)
-        of_update = (before - new) * update * (1 - update)
-        of_reset = of_new * candidates * reset * (1 - reset)
-        for_input = torch.stack([of_reset, of_update, of_new], 2)
-        for_memory = torch.stack([of_reset, of_update, of_new * reset], 2)
-        after = torch.zeros_like(before[0])  # of the later steps, by h'
-        by_state = torch.empty_like(gradient)
+        # (T, M, hidden) d h' / d of what each gate and the candidate are functions of
+        d_new = (1 - update) * (1 - new * new)
+        d_update = (before - new) * update * (1 - update)
+        d_reset = d_new * candidates * reset * (1 - reset)
+        # gradients with respect to Wi i and Wh h: so far without the factor of `state_gradient`
+        input_gradient = torch.stack([d_reset, d_update, d_new], 2)
+        memory_gradient = torch.stack([d_reset, d_update, d_new * reset], 2)
+        gradient_of_later_steps = torch.zeros_like(before[0])
+        state_gradient = torch.empty_like(gradient)
         for t in reversed(range(len(gates))):
-            torch.add(gradient[t], after, out=by_state[t])
-            for_memory[t].mul_(by_state[t, :, None])
-            after = multiply(for_memory[t].flatten(1), weight.T)
-            after.addcmul_(by_state[t], update[t]).mul_(kept[t])
-        by_input, by_memory = for_input.mul_(by_state[:, :, None]), for_memory
-        by_input, by_memory = (each.flatten(0, 1).flatten(1) for each in (by_input, by_memory))
+            torch.add(gradient[t], gradient_of_later_steps, out=state_gradient[t])
+            memory_gradient[t].mul_(state_gradient[t, :, None])
+            gradient_of_later_steps = memory_gradient[t].flatten(1) @ weight
+            gradient_of_later_steps.addcmul_(state_gradient[t], update[t]).mul_(kept[t])
+        input_gradient.mul_(state_gradient[:, :, None])
+        by_input, by_memory = (
+            each.flatten(0, 1).flatten(1) for each in (input_gradient, memory_gradient)
+        )
         return (
-            multiply(by_input, input_weight.T).view_as(features),
-            *(None, None),
-            multiply(by_input.T, features.flatten(0, 1).T),
-            multiply(by_memory.T, before.flatten(0, 1).T),
-            *(by_input.sum(0), by_memory.sum(0)),
+            (by_input @ input_weight).view_as(features),
+            None,
+            None,
+            by_input.T @ features.flatten(0, 1),
+            by_memory.T @ before.flatten(0, 1),
+            by_input.sum(0),
+            by_memory.sum(0),
         )
 
 
@@ -173,21 +129,21 @@ class EmbeddingBag(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(context: Any, table: Tensor, rows: Tensor) -> Tensor:
+    def forward(ctx: Any, table: Tensor, rows: Tensor) -> Tensor:
         """Return the (M, width) sums of those rows of `table` that the indices `rows`, (M, slots),
         select."""
-        context.save_for_backward(rows)
-        context.size = table.shape
+        ctx.save_for_backward(rows)
+        ctx.size = table.shape
         return functional.embedding_bag(rows, table, mode="sum")
 
     @staticmethod
-    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         """Return the gradient with respect to the table, given the `gradient` with respect to the
         sums."""
-        (rows,) = context.saved_tensors
-        table_gradient = gradient.new_zeros(context.size)
-        arrays = rows.numpy(), gradient.contiguous().numpy(), table_gradient.numpy()
-        get_compiled(add_to_rows)(*arrays)
+        (rows,) = ctx.saved_tensors
+        table_gradient = gradient.new_zeros(ctx.size)
+        add = get_compiled(add_to_rows)
+        add(rows.numpy(), gradient.contiguous().numpy(), table_gradient.numpy())
         return table_gradient, None
 
 
@@ -208,16 +164,17 @@ class OneHotBag(EmbeddingBag):
     """
 
     @staticmethod
-    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         """Return the gradient with respect to the table, given the `gradient` with respect to the
         sums."""
-        (rows,) = context.saved_tensors
-        table_gradient, one = gradient.new_zeros(context.size), gradient.new_ones(1, 1)
-        number = max(1, _MAX_NUMBERS // len(table_gradient))
-        for part, of_sums in zip(rows.split(number), gradient.split(number), strict=True):
-            codes = gradient.new_zeros(len(part), len(table_gradient))
-            codes.scatter_add_(1, part.long(), one.expand_as(part))
-            table_gradient.addmm_(codes.T, of_sums)
+        (rows,) = ctx.saved_tensors
+        table_gradient, one = gradient.new_zeros(ctx.size), gradient.new_ones(1, 1)
+        chunk_size = max(1, _MAX_NUMBERS // len(table_gradient))
+        chunks = zip(rows.split(chunk_size), gradient.split(chunk_size), strict=True)
+        for row_chunk, gradient_chunk in chunks:
+            one_hot = gradient.new_zeros(len(row_chunk), len(table_gradient))
+            one_hot.scatter_add_(1, row_chunk.long(), one.expand_as(row_chunk))
+            table_gradient.addmm_(one_hot.T, gradient_chunk)
         return table_gradient, None
 
 
@@ -237,19 +194,22 @@ class OneHotSelection(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(context: Any, scores: Tensor, codes: Tensor) -> Tensor:
+    def forward(ctx: Any, scores: Tensor, codes: Tensor) -> Tensor:
         """Return the (M, heads, C) selected numbers; arguments are those of `select_codes`."""
-        context.save_for_backward(codes)
-        context.number = scores.shape[2]
+        ctx.save_for_backward(codes)
+        ctx.num_codes = scores.shape[2]
         return scores.gather(2, codes[:, None].expand(-1, scores.shape[1], -1))
 
     @staticmethod
-    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         """Return the gradient with respect to the scores, given the `gradient` with respect to the
         selected numbers. The codes have no gradient: None."""
-        (codes,), parts = context.saved_tensors, []
-        number = max(1, _MAX_NUMBERS // (codes.shape[1] * context.number))
-        for part, of_part in zip(codes.split(number), gradient.split(number), strict=True):
-            one_hot = gradient.new_zeros(*part.shape, context.number)
-            parts.append(of_part @ one_hot.scatter_(2, part[..., None], 1.0))
-        return torch.cat(parts), None
+        (codes,) = ctx.saved_tensors
+        score_gradients = []
+        chunk_size = max(1, _MAX_NUMBERS // (codes.shape[1] * ctx.num_codes))
+        chunks = zip(codes.split(chunk_size), gradient.split(chunk_size), strict=True)
+        for code_chunk, gradient_chunk in chunks:
+            one_hot = gradient.new_zeros(*code_chunk.shape, ctx.num_codes)
+            one_hot.scatter_(2, code_chunk[..., None], 1.0)
+            score_gradients.append(gradient_chunk @ one_hot)
+        return torch.cat(score_gradients), None

@@ -35,10 +35,10 @@ class LevelEditor:
 
     def __init__(self, scenario: Scenario) -> None:
         if scenario.missions or scenario.layout.is_bodiless:
-            what = "missions" if scenario.missions else "no agents on the grid"
+            obstacle = "missions" if scenario.missions else "no agents on the grid"
             raise ConfigError(
-                f"the curriculum accel moves objects and agents, and {scenario.name} has {what}: "
-                f"choose plr or random"
+                f"the curriculum accel moves objects and agents, and {scenario.name} has "
+                f"{obstacle}: choose plr or random"
             )
         self._simulation = Simulation(scenario)
         self._world = self._simulation.world
@@ -119,26 +119,27 @@ class LevelEditor:
             return True
         if not self._is_free(cell):
             return False
-        parts = self._count_parts()
+        num_regions = self._count_regions()
         try:
             wall = world.spawn(self._wall)
         except CapacityError:
             return False
         world.place(wall, *cell)
-        if self._count_parts() <= parts:
+        if self._count_regions() <= num_regions:
             return True
         world.remove(wall)
         return False
 
-    def _count_parts(self) -> int:
+    def _count_regions(self) -> int:
         """Return the number of connected regions into which walls divide the inner cells."""
-        left = {cell for cell in self._inner_cells() if not self._is_wall(cell)}
-        parts = 0
-        while left:
-            parts, border = parts + 1, [left.pop()]
-            while border:
-                y, x = border.pop()
-                near = {(y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)} & left
-                left -= near
-                border += near
-        return parts
+        unvisited = {cell for cell in self._inner_cells() if not self._is_wall(cell)}
+        num_regions = 0
+        while unvisited:
+            num_regions += 1
+            stack = [unvisited.pop()]
+            while stack:
+                y, x = stack.pop()
+                neighbors = {(y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)} & unvisited
+                unvisited -= neighbors
+                stack += neighbors
+        return num_regions

@@ -12,7 +12,7 @@ from functools import partial
 from gv_engine.envs.rollout.network_spec import NetworkSpec
 from gv_engine.envs.rollout.numpy_net import NUM_HEADS
 from gv_engine.plugins.learning.config import CNN, MLP, Hyperparameters
-from gv_engine.plugins.learning.layers import linear, select_codes, sum_rows, unroll_gru
+from gv_engine.plugins.learning.layers import select_codes, sum_rows, unroll_gru
 from gv_engine.plugins.learning.torch_library import Tensor, functional, nn, torch
 
 CNN_CHANNELS = 32
@@ -43,8 +43,8 @@ class ActorCritic(nn.Module):
         else:
             self.embedding = nn.Parameter(torch.randn(spec.codes + sum(spec.extra_sizes), width))
             scale = math.sqrt(2 / (slots * width))
-            own = slots - spec.cells if self.encoder == CNN else slots
-            self.first = nn.Parameter(torch.randn(own, width, hidden) * scale)
+            table_slots = slots - spec.cells if self.encoder == CNN else slots
+            self.first = nn.Parameter(torch.randn(table_slots, width, hidden) * scale)
         self.first_bias = nn.Parameter(torch.zeros(hidden))
         if self.encoder == CNN:
             self.convolution_1 = nn.Conv2d(width, CNN_CHANNELS, 3, padding=1)
@@ -75,19 +75,16 @@ class ActorCritic(nn.Module):
 
     def features(self, table: Tensor, rows: Tensor) -> Tensor:
         """Return the (M, hidden) features of observations given as (M, slots) rows of the table."""
-        cells, own = self.spec.cells, rows
-        if self.encoder == CNN:
-            own = rows[:, cells:] - cells * self.spec.codes
-        first = sum_rows(table, own).add_(self.first_bias)
+        cells, table_rows = self.spec.cells, rows
+        if self.encoder == CNN:  # the table has no cells
+            table_rows = rows[:, cells:] - cells * self.spec.codes
+        first = sum_rows(table, table_rows).add_(self.first_bias)
         if self.encoder == CNN:
             first = first + self.picture(self._convolve(rows[:, :cells] % self.spec.codes))
         if self.spec.mission and self.encoder != MLP:
-            first = first + self.match(self._scores(rows))
+            first = first + self.match(self._compute_mission_scores(rows))
         hidden = self.normalise(first).relu_()
-        weights = self.second.weight, self.second.bias
-        if self.normalise == _unchanged:
-            return linear(hidden, *weights, "relu")
-        return functional.relu(self.normalise(linear(hidden, *weights)))
+        return self.normalise(self.second(hidden)).relu_()
 
     def _convolve(self, codes: Tensor) -> Tensor:
         """Return the (M, channels * cells) output of the convolutions for (M, cells) codes."""
@@ -97,7 +94,7 @@ class ActorCritic(nn.Module):
         hidden = functional.relu(self.convolution_1(picture.movedim(-1, 1)))
         return functional.relu(self.convolution_2(hidden)).flatten(1)
 
-    def _scores(self, rows: Tensor) -> Tensor:
+    def _compute_mission_scores(self, rows: Tensor) -> Tensor:
         """Return how well each cell and the carried item match the mission, as (M, heads * (cells +
         1)), for (M, slots) rows of the table. `NumpyNet` computes the same."""
         codes, mission = self.spec.split_rows(rows)
@@ -121,10 +118,10 @@ class ActorCritic(nn.Module):
         """
         if self.gru is None:
             return features, memory
-        own, others = features.tensor_split([memory.shape[1]], 1)
-        by_step = own[None] if starts is None else own.unflatten(0, starts.shape)
+        gru_inputs, other_features = features.tensor_split([memory.shape[1]], 1)
+        by_step = gru_inputs[None] if starts is None else gru_inputs.unflatten(0, starts.shape)
         states = unroll_gru(self.gru, by_step, starts, memory)
-        return torch.cat([own + states.flatten(0, 1), others], 1), states[-1]
+        return torch.cat([gru_inputs + states.flatten(0, 1), other_features], 1), states[-1]
 
     def forward(self, features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
         """Return (M, actions) log-probabilities and (M,) values for (M, hidden) features. Actions
@@ -135,7 +132,8 @@ class ActorCritic(nn.Module):
     def outputs(self, features: Tensor) -> Tensor:
         """Return (M, actions + 1) logits and values for (M, hidden) features."""
         weights = torch.cat([self.actor.weight, self.critic.weight])  # one product for both
-        return linear(features, weights, torch.cat([self.actor.bias, self.critic.bias]))
+        biases = torch.cat([self.actor.bias, self.critic.bias])
+        return functional.linear(features, weights, biases)
 
 
 def find_log_probs(logits: Tensor, masks: Tensor) -> Tensor:

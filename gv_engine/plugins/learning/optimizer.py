@@ -24,12 +24,11 @@ class Adam:
     def __init__(self, net: nn.Module, learning_rate: float, max_grad_norm: float) -> None:
         self._learning_rate, self._max_grad_norm = learning_rate, max_grad_norm
         parameters = list(net.parameters())
-        self._weights = torch.cat([part.detach().flatten() for part in parameters])
-        zeros = self._weights.new_zeros
-        self.state = zeros(2, len(self._weights)), zeros(1)
-        views = self._weights.split([part.numel() for part in parameters])
-        for part, view in zip(parameters, views, strict=True):
-            part.data = view.view_as(part)
+        self._weights = torch.cat([parameter.detach().flatten() for parameter in parameters])
+        self.state = self._weights.new_zeros(2, len(self._weights)), self._weights.new_zeros(1)
+        views = self._weights.split([parameter.numel() for parameter in parameters])
+        for parameter, view in zip(parameters, views, strict=True):
+            parameter.data = view.view_as(parameter)
 
     def step(self, gradient: Tensor) -> None:
         """Update the weights by a gradient in the form of one vector, which is clipped in place."""
@@ -43,5 +42,5 @@ class Adam:
 
     def restore(self, state: tuple[Tensor, Tensor]) -> None:
         """Copy a saved `state`."""
-        for own, saved in zip(self.state, state, strict=True):
-            own.copy_(saved)
+        for current, saved in zip(self.state, state, strict=True):
+            current.copy_(saved)

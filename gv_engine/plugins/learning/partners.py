@@ -69,6 +69,10 @@ class Partners:
     ) -> None:
         self._settings, self._spec, self._rng, self._cells = settings, spec, rng, cells
         self.is_learning = np.ones((env.num_worlds, spec.agents), np.bool_)
+        self._prepare(env.scenario)
+
+    def _prepare(self, scenario: Scenario) -> None:
+        """Set further attributes. Subclasses override this method."""
 
     def begin_update(self, steps: int, weights: dict[str, Tensor]) -> None:
         """Prepare for the next update. `steps` is the number of steps of all agents so far, and
@@ -77,7 +81,7 @@ class Partners:
     def begin_episodes(self, started: NDArray[np.bool_]) -> None:
         """Prepare for new episodes in the worlds where `started` (W,) is True."""
 
-    def act(self, actions: NDArray[np.int64], seen: PartnerInput) -> None:
+    def act(self, actions: NDArray[np.int64], inputs: PartnerInput) -> None:
         """Overwrite the partners' entries of `actions` (N,), which the network in training has
         chosen, with the partners' actions."""
 
@@ -103,50 +107,49 @@ class FrozenPartners(Partners):
         PolicyError, RunError: see `gv_engine.plugins.learning.partner_policies.load_partners`.
     """
 
-    def __init__(
-        self, env: GridVectorEnv, settings: Hyperparameters, spec: NetworkSpec, *others: Any
-    ) -> None:
-        super().__init__(env, settings, spec, *others)
-        worlds = env.num_worlds
-        loaded = load_partners(settings.partner, env.scenario, worlds)
+    def _prepare(self, scenario: Scenario) -> None:
+        loaded = load_partners(self._settings.partner, scenario, len(self.is_learning))
         self._policies: dict[int, Any] = loaded.by_agent
         self._digest = loaded.digest
-        (self._seed,) = derive_seeds(settings.seed, "partners")
+        (self._seed,) = derive_seeds(self._settings.seed, "partners")
         self.is_learning[:, [*self._policies]] = False
 
     @property
-    def _recurrent(self) -> dict[int, Any]:
+    def _recurrent_policies(self) -> dict[int, Any]:
         return {k: policy for k, policy in self._policies.items() if hasattr(policy, "memory")}
 
     def begin_update(self, steps: int, weights: dict[str, Tensor]) -> None:
         """Seed the generators of all policies; memories stay as they are."""
-        worlds, agents = self.is_learning.shape
-        memories = {k: policy.memory.copy() for k, policy in self._recurrent.items()}
+        num_worlds, num_agents = self.is_learning.shape
+        memories = {k: policy.memory.copy() for k, policy in self._recurrent_policies.items()}
         for k, policy in self._policies.items():
-            numbers = [agents * (steps + world) + k for world in range(worlds)]
-            policy.begin(range(worlds), self._seed, numbers)
+            episodes = [num_agents * (steps + world) + k for world in range(num_worlds)]
+            policy.begin(range(num_worlds), self._seed, episodes)
         for k, memory in memories.items():
             self._policies[k].memory = memory
 
     def begin_episodes(self, started: NDArray[np.bool_]) -> None:
         """Reset the memories in the worlds where `started` (W,) is True."""
-        for policy in self._recurrent.values():
+        for policy in self._recurrent_policies.values():
             policy.memory[started] = 0
 
-    def act(self, actions: NDArray[np.int64], seen: PartnerInput) -> None:
+    def act(self, actions: NDArray[np.int64], inputs: PartnerInput) -> None:
         """Write the actions of the partners into `actions` (N,). Their policies get observations in
         the representation `default`."""
         for k, policy in self._policies.items():
-            lines = slice(k, None, self._spec.agents)
-            own = _select_lines(seen.observation, lines)
-            own |= {name: self._cells[own[name][..., 0]] for name in ("grid", "item")}
-            actions[lines] = policy.act(own, _select_lines(seen.info, lines))
+            rows = slice(k, None, self._spec.agents)  # of this agent in all worlds
+            observation = _select_rows(inputs.observation, rows)
+            for name in ("grid", "item"):
+                observation[name] = self._cells[observation[name][..., 0]]
+            actions[rows] = policy.act(observation, _select_rows(inputs.info, rows))
 
     def state(self) -> dict[str, Any]:
         """Return the memories of the policies, and a digest of their files."""
-        memories = {k: policy.memory.copy() for k, policy in self._recurrent.items()}
-        tensors = {k: torch.from_numpy(memory) for k, memory in memories.items()}
-        return {"memories": tensors, "digest": self._digest}
+        memories = {
+            k: torch.from_numpy(policy.memory.copy())
+            for k, policy in self._recurrent_policies.items()
+        }
+        return {"memories": memories, "digest": self._digest}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from a saved `state()` of partners with the same settings.
@@ -159,14 +162,14 @@ class FrozenPartners(Partners):
                 f"the partner {self._settings.partner} has changed since the run began: put its "
                 f"old file back, or train a new run"
             )
-        for k, policy in self._recurrent.items():
+        for k, policy in self._recurrent_policies.items():
             policy.memory = state["memories"][k].numpy().copy()
 
 
-def _select_lines(values: Any, lines: slice) -> Any:
+def _select_rows(values: Any, rows: slice) -> Any:
     if isinstance(values, dict):
-        return {name: _select_lines(value, lines) for name, value in values.items()}
-    return np.ascontiguousarray(values[lines])
+        return {name: _select_rows(value, rows) for name, value in values.items()}
+    return np.ascontiguousarray(values[rows])
 
 
 class PastSelves(Partners):
@@ -179,30 +182,28 @@ class PastSelves(Partners):
 
     _saved = "is_learning", "_slots", "_memory"
 
-    def __init__(
-        self, env: GridVectorEnv, settings: Hyperparameters, spec: NetworkSpec, *others: Any
-    ) -> None:
-        super().__init__(env, settings, spec, *others)
-        worlds, agents = self.is_learning.shape
-        teams = [members for _, members in env.scenario.agent_group.teams]
-        in_teams = {agent for team in teams for agent in team}
-        alone = [(agent,) for agent in range(1, 1 + agents) if agent not in in_teams]
-        self._sides = np.zeros((len(teams) + len(alone), agents), np.bool_)
-        for side, members in zip(self._sides, [*teams, *alone], strict=True):
-            side[np.array(members) - 1] = True
+    def _prepare(self, scenario: Scenario) -> None:
+        num_worlds, num_agents = self.is_learning.shape
+        sides = [members for _, members in scenario.agent_group.teams]
+        in_teams = {agent for team in sides for agent in team}
+        sides += [(agent,) for agent in range(1, 1 + num_agents) if agent not in in_teams]
+        self._sides = np.zeros((len(sides), num_agents), np.bool_)
+        for is_member, members in zip(self._sides, sides, strict=True):
+            is_member[np.array(members) - 1] = True  # agents count from 1
         self._pool: list[dict[str, Tensor]] = []
         self._nets: list[NumpyNet] = []
-        self._slots = np.zeros(worlds, np.int64)  # index of the self of each world
-        self._memory = np.zeros((worlds * agents, settings.hidden_size))
-        self.begin_episodes(np.ones(worlds, np.bool_))
+        self._slots = np.zeros(num_worlds, np.int64)  # index in the pool for each world
+        self._memory = np.zeros((self.is_learning.size, self._settings.hidden_size))
+        self.begin_episodes(np.ones(num_worlds, np.bool_))
 
     def begin_update(self, steps: int, weights: dict[str, Tensor]) -> None:
         """Add `weights` to the pool every `past_interval` updates."""
         settings = self._settings
         update = steps // (settings.num_steps * self.is_learning.size)
-        number, rest = divmod(update, settings.past_interval)
-        if not rest:
-            slot = number % settings.past_selves
+        num_added, updates_since = divmod(update, settings.past_interval)
+        if updates_since == 0:
+            slot = num_added % settings.past_selves
+            # these slices append while the pool is not full
             self._pool[slot : slot + 1] = [{k: w.cpu().clone() for k, w in weights.items()}]
             self._nets[slot : slot + 1] = [self._make_net(self._pool[slot])]
 
@@ -214,25 +215,26 @@ class PastSelves(Partners):
     def begin_episodes(self, started: NDArray[np.bool_]) -> None:
         """Sample the side that learns, and the past self that acts for all other sides, in the
         worlds where `started` (W,) is True."""
-        if number := int(started.sum()):
-            size = 2, number
+        if num_started := int(started.sum()):
+            size = 2, num_started
             side, slot = torch.rand(size, generator=self._rng, dtype=torch.float64).numpy()
             self.is_learning[started] = self._sides[(side * len(self._sides)).astype(np.int64)]
             self._slots[started] = slot * max(1, len(self._nets))
             self._memory[started.repeat(self._spec.agents)] = 0
 
-    def act(self, actions: NDArray[np.int64], seen: PartnerInput) -> None:
+    def act(self, actions: NDArray[np.int64], inputs: PartnerInput) -> None:
         """Write the actions of the past selves into `actions` (N,)."""
-        masks = seen.info["action_mask"]
+        masks = inputs.info["action_mask"]
         masks = masks if self._settings.mask_actions else np.ones_like(masks)
         slots = np.where(self.is_learning, -1, self._slots[:, None]).ravel()
         for slot in np.unique(slots[slots >= 0]).tolist():
-            lines, net = np.flatnonzero(slots == slot), self._nets[slot]
-            inputs = seen.rows[lines], self._memory[lines], masks[lines]
-            probabilities, _, self._memory[lines] = net.forward(*inputs)
+            agents = np.flatnonzero(slots == slot)
+            probabilities, _, self._memory[agents] = self._nets[slot].forward(
+                inputs.rows[agents], self._memory[agents], masks[agents]
+            )
             # Gumbel-max: argmax of log(p) - noise, as p * exp(-noise) because p may be 0
-            factors = np.exp(-seen.noise.cpu().numpy()[lines].astype(np.float64))
-            actions[lines] = (probabilities * factors).argmax(1)
+            factors = np.exp(-inputs.noise.cpu().numpy()[agents].astype(np.float64))
+            actions[agents] = (probabilities * factors).argmax(1)
 
     def state(self) -> dict[str, Any]:
         """Return the pool, and for the running episodes the learning sides, the indices of the past
@@ -248,23 +250,21 @@ class PastSelves(Partners):
         self._nets = [self._make_net(weights) for weights in self._pool]
 
 
-def make_partners(env: GridVectorEnv, settings: Hyperparameters, *others: Any) -> Partners:
-    """Return the partners of a training, by the setting `partner`; arguments are those of
-    `Partners`."""
-    kinds: dict[str, type[Partners]] = {"": Partners, SELF: PastSelves}
-    return kinds.get(settings.partner, FrozenPartners)(env, settings, *others)
+def find_partners_class(partner: str) -> type[Partners]:
+    """Return the class of the partners for a value of the setting `partner`."""
+    return {"": Partners, SELF: PastSelves}.get(partner, FrozenPartners)
 
 
-def resolve_partner(text: str, scenario: Scenario) -> str:
-    """Return the setting `partner` with absolute paths, after a check that the scenario can be
-    trained with it.
+def resolve_partner(partner: str, scenario: Scenario) -> str:
+    """Return the setting `partner`, which is not "", with absolute paths, after a check that the
+    scenario can be trained with it.
 
     Raises:
         ConfigError: the scenario has one agent.
         PolicyError, RunError: see `gv_engine.plugins.learning.partner_policies.load_partners`.
     """
-    if text and scenario.layout.agents == 1:
-        raise ConfigError(f"--partner {text}: {scenario.name} has one agent: leave the partner out")
-    if text in ("", SELF):
-        return text
-    return load_partners(text, scenario, 1).text
+    if scenario.layout.agents == 1:
+        raise ConfigError(
+            f"--partner {partner}: {scenario.name} has one agent: leave the partner out"
+        )
+    return partner if partner == SELF else load_partners(partner, scenario, 1).text

@@ -35,7 +35,7 @@ from gv_engine.plugins.learning.cuda_graph import GraphedStep, record_graphs
 from gv_engine.plugins.learning.curriculum import RandomLevels
 from gv_engine.plugins.learning.network import ActorCritic
 from gv_engine.plugins.learning.optimizer import Adam
-from gv_engine.plugins.learning.partners import PartnerInput, make_partners
+from gv_engine.plugins.learning.partners import PartnerInput, find_partners_class
 from gv_engine.plugins.learning.ppo_loss import compute_ppo_loss
 from gv_engine.plugins.learning.reward_scaler import RewardScaler
 from gv_engine.plugins.learning.rollout_buffer import RolloutBuffer, TrainingBatch
@@ -56,14 +56,15 @@ def find_device(name: str) -> str:
     Raises:
         ValueError: there is no such device here.
     """
-    found = [f"cuda:{k}" for k in range(torch.cuda.device_count())]
+    gpus = [f"cuda:{k}" for k in range(torch.cuda.device_count())]
     if name == "auto":
-        return "cuda" if found else "cpu"
-    if name == "cpu" or name in found or (found and name == "cuda"):
+        return "cuda" if gpus else "cpu"
+    allowed = ["cpu", "cuda", *gpus] if gpus else ["cpu"]
+    if name in allowed:
         return name
     raise ValueError(
         f"{name!r} is no device that torch {torch.__version__} finds here (allowed: "
-        f"{', '.join(['auto', 'cpu', *(['cuda'] if found else []), *found])})"
+        f"{', '.join(['auto', *allowed])})"
     )
 
 
@@ -97,7 +98,7 @@ class Learner:
 
     Attributes:
         net: network in training.
-        device: as given.
+        device: torch device of the network.
         seconds: wall time spent, by activity.
         cells: (codes, 3) uint8 type, state and colour that each cell code stands for.
         colors: permutations of the colours that each agent observes.
@@ -114,10 +115,10 @@ class Learner:
         torch.set_num_threads(1)  # threads share minibatches, and do not synchronise in each step
         torch.backends.cudnn.deterministic = True  # the same seed gives the same run
         _keep_freed_memory()
-        self._num_parts = settings.num_threads if device == "cpu" else 1
+        self._num_threads = settings.num_threads if device == "cpu" else 1
         self._map: Callable[..., Any] = map
-        if self._num_parts > 1:
-            self._map = ThreadPoolExecutor(settings.num_threads, "learner", _init_thread).map
+        if self._num_threads > 1:
+            self._map = ThreadPoolExecutor(self._num_threads, "learner", _init_thread).map
         self.env, self.settings = env, settings
         self.cells = Representation.of_observation(env.scenario, "cells").listed
         scenario = env.scenario
@@ -125,10 +126,11 @@ class Learner:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(*derive_seeds(settings.seed, "weights"))
             self.net = self.net_class(self.spec, settings).to(self.device)
-        if (size := sum(each.numel() for each in self.net.parameters())) > _MAX_WEIGHTS:
+        num_weights = sum(each.numel() for each in self.net.parameters())
+        if num_weights > _MAX_WEIGHTS:
             raise ConfigError(
-                f"the network has {size:,} weights, and the files of a run hold {_MAX_WEIGHTS:,}: "
-                f"choose a smaller hidden_size or embedding_size"
+                f"the network has {num_weights:,} weights, and the files of a run hold "
+                f"{_MAX_WEIGHTS:,}: choose a smaller hidden_size or embedding_size"
             )
         purposes = "actions", "minibatches", "colors", "partners", "curriculum"
         self._rngs = {name: _make_generator(settings.seed, name) for name in purposes}
@@ -141,9 +143,7 @@ class Learner:
         self._acting_graphs: list[torch.cuda.CUDAGraph] = []
         self._starts = torch.ones(env.num_envs, dtype=torch.bool)
         self._agents = np.arange(env.num_envs) % self.spec.agents
-        num_worlds = env.num_envs // self.spec.agents
-        self._estimator = SurvivalEstimator(num_worlds)
-        self._no_ends: Any = np.zeros(num_worlds, np.bool_)
+        self._estimator = SurvivalEstimator(env.num_envs // self.spec.agents)
         self._num_steps = self._num_episodes = 0
         self._losses = torch.full((3,), math.nan)
         self.seconds = dict.fromkeys(("environment", "copies", "acting", "learning"), 0.0)
@@ -151,7 +151,8 @@ class Learner:
         self.colors = ColorAugmentation(colors, self.cells, env.num_envs, self._rngs["colors"])
         self._max_steps = min(member.max_steps or math.inf for member in scenario.members)
         self._any_agent_succeeds = scenario.agent_group.ends == ANY
-        self.partners = make_partners(env, settings, self.spec, self._rngs["partners"], self.cells)
+        partners_class = find_partners_class(settings.partner)
+        self.partners = partners_class(env, settings, self.spec, self._rngs["partners"], self.cells)
         self._observed, self._info = env.reset(
             seed=derive_seeds(settings.seed, "worlds", env.num_worlds), out=self._buffer.first
         )
@@ -197,11 +198,10 @@ class Learner:
         """Step all worlds `num_steps` times with the current policy; return these steps as a batch
         to learn from."""
         buffer, num_steps = self._buffer, self.settings.num_steps
-        size = num_steps, self.env.num_envs
-        live = torch.zeros(size, dtype=torch.bool)
-        bootstrap_values = torch.zeros(size, device=self.device)
+        live = torch.zeros(num_steps, self.env.num_envs, dtype=torch.bool)
+        bootstrap_values = torch.zeros(live.shape, device=self.device)
         memory_before = self._memory.clone()
-        uncounted: tuple[Any, ...] = ()
+        last_outcome: tuple[Any, ...] = ()  # arguments of `_count_episodes`
         self.partners.begin_update(self._num_steps, self.net.state_dict())
         with torch.no_grad():
             with self._timed("acting"):
@@ -210,26 +210,28 @@ class Learner:
                 self._start_acting(t)
                 with self._timed("acting"):
                     live[t] = self._live
-                    if uncounted:  # of the step before, counted while a GPU acts
-                        self._count_episodes(*uncounted)
+                    if last_outcome:  # counted while a GPU acts
+                        self._count_episodes(*last_outcome)
                     self._synchronize()
-                    chosen = buffer.cpu_actions(t)
-                    seen = PartnerInput(self._observed, self._info, buffer.rows[t], buffer.noise[t])
-                    self.partners.act(chosen, seen)
+                    actions = buffer.cpu_actions(t)
+                    self.partners.act(
+                        actions,
+                        PartnerInput(self._observed, self._info, buffer.rows[t], buffer.noise[t]),
+                    )
                 with self._timed("environment"):
-                    results = self.env.step(chosen, out=buffer.out[t])
+                    results = self.env.step(actions, out=buffer.out[t])
                 self.on_step()
                 with self._timed("acting"):
-                    measured = self.curriculum.is_measured.copy()
-                    uncounted = results[-1], self.partners.is_learning.copy(), measured
+                    is_measured = self.curriculum.is_measured.copy()
+                    last_outcome = results[-1], self.partners.is_learning.copy(), is_measured
                     self._process_ends(t, results, bootstrap_values)
                     self._change_levels(buffer.out[t])
             self._start_acting(num_steps)
-            self._count_episodes(*uncounted)
+            self._count_episodes(*last_outcome)
             if self.device.type == "cuda" and not self._acting_graphs:
                 acts = [partial(self._act, t) for t in range(num_steps + 1)]
                 self._acting_graphs = record_graphs(acts, self.device)
-        self._num_steps += size[0] * size[1]
+        self._num_steps += live.numel()
         advantages = self._advantages(buffer.values.cpu(), bootstrap_values.cpu(), live)
         self.curriculum.end_update(advantages, live)
         advantages = advantages.to(self.device)
@@ -285,7 +287,10 @@ class Learner:
 
     def _network_inputs(self, index: Any) -> tuple[Tensor, Tensor, Tensor]:
         rows, masks, starts = self._buffer.inputs(index)
-        return rows, masks if self.settings.mask_actions else torch.ones_like(masks), starts
+        return rows, self._allowed(masks), starts
+
+    def _allowed(self, masks: Tensor) -> Tensor:
+        return masks if self.settings.mask_actions else torch.ones_like(masks)
 
     def _forward(
         self, rows: Tensor, masks: Tensor, starts: Tensor
@@ -303,33 +308,37 @@ class Learner:
         limit cut an episode, write the value of its last observation into `bootstrap_values`
         (T, N)."""
         self._observed, _, terminated, truncated, self._info = results
-        done, info = terminated | truncated, self._info
+        done = terminated | truncated
         self.partners.begin_episodes(done.reshape(-1, self.spec.agents).all(1))
         self._starts, self._live = torch.from_numpy(done), self._live_agents()
-        if "episode" not in info:
+        if "episode" not in self._info:
             return
         # an agent truncated before the limit: other agents ended its episode, its future value is 0
-        at_limit = info["episode"]["l"] >= self._max_steps
-        cut = np.flatnonzero(truncated & ~terminated & at_limit)
+        is_at_limit = self._info["episode"]["l"] >= self._max_steps
+        cut = np.flatnonzero(truncated & ~terminated & is_at_limit)
         if len(cut):
-            final = info["final_obs"][cut]
-            observation = {name: np.stack([each[name] for each in final]) for name in final[0]}
-            rows = np.zeros((len(cut), len(self.spec.sizes)), np.int32)
-            self.spec.encode(self.colors.apply(observation, cut), self._agents[cut], rows)
-            masks = torch.from_numpy(info["final_info"]["action_mask"][cut])
-            masks = masks if self.settings.mask_actions else torch.ones_like(masks)
-            sent = torch.from_numpy(cut), self._final_rows(t, rows, cut), masks
-            lines, rows, masks = (each.to(self.device, non_blocking=True) for each in sent)
-            features, _ = self.net.recur(self.net.features(self._table, rows), self._memory[lines])
-            _, bootstrap_values[t, lines] = self._act_and_value(features, masks)
+            self._write_final_values(t, cut, bootstrap_values)
         self.colors.sample(self._starts)
+
+    def _write_final_values(self, t: int, cut: NDArray[np.int64], bootstrap_values: Tensor) -> None:
+        """Write the values of the last observations of the agents with the indices `cut`, whose
+        episodes ended with step `t`, into `bootstrap_values` (T, N)."""
+        final = self._info["final_obs"][cut]
+        observation = {name: np.stack([each[name] for each in final]) for name in final[0]}
+        rows = np.zeros((len(cut), len(self.spec.sizes)), np.int32)
+        self.spec.encode(self.colors.apply(observation, cut), self._agents[cut], rows)
+        masks = torch.from_numpy(self._info["final_info"]["action_mask"][cut])
+        inputs = torch.from_numpy(cut), self._final_rows(t, rows, cut), self._allowed(masks)
+        agents, rows, masks = (each.to(self.device, non_blocking=True) for each in inputs)
+        features, _ = self.net.recur(self.net.features(self._table, rows), self._memory[agents])
+        _, bootstrap_values[t, agents] = self._act_and_value(features, masks)
 
     def _change_levels(self, out: Arrays) -> None:
         """Let the curriculum change the worlds whose episodes begin, and overwrite the results of
         the step in `out` with their new observations and masks."""
-        over = self._starts.view(-1, self.spec.agents).all(1).numpy()
-        if changed := self.curriculum.end_step(over):
-            self._store_results(changed, out)
+        is_over = self._starts.view(-1, self.spec.agents).all(1).numpy()
+        if new_results := self.curriculum.end_step(is_over):
+            self._store_results(new_results, out)
             self._live = self._live_agents()
 
     def _store_results(self, results: tuple[Any, dict[str, Any]], arrays: Arrays) -> None:
@@ -345,28 +354,31 @@ class Learner:
         return rewards
 
     def _count_episodes(
-        self, info: dict[str, Any], counted: NDArray[np.bool_], measured: NDArray[np.bool_]
+        self, info: dict[str, Any], is_learning: NDArray[np.bool_], is_measured: NDArray[np.bool_]
     ) -> None:
         """Update the estimates of return, length and success rate by the results of a step.
 
         Args:
             info: information that the step returned.
-            counted: (W, A) True for agents that learned; the returns and successes of others are
-                left out.
-            measured: (W,) True for worlds whose episode is part of the estimates, see
+            is_learning: (W, A) True for agents that learned; the returns and successes of others
+                are left out.
+            is_measured: (W,) True for worlds whose episode is part of the estimates, see
                 `RandomLevels.is_measured`; as it was before the step, which may end the episode.
         """
         if "episode" not in info:
-            none = self._no_ends
-            self._estimator.add_step(none, none, none, measured)
+            no_ends = np.zeros(len(is_measured), np.bool_)
+            self._estimator.add_step(no_ends, np.zeros(len(no_ends)), no_ends, is_measured)
             return
         episode, ended = info["episode"], info["_episode"]
         by_agent = ended, episode["r"], episode.get("s", ended)
         ended, returns, success = (each.reshape(-1, self.spec.agents) for each in by_agent)
         done = ended[:, 0]
-        lacking = ended & counted & ~success
-        succeeded = (success & counted).any(1) if self._any_agent_succeeds else ~lacking.any(1)
-        self._estimator.add_step(done, (returns * counted).sum(1), succeeded, measured)
+        if self._any_agent_succeeds:
+            world_success = (success & is_learning).any(1)
+        else:
+            world_success = (success | ~(ended & is_learning)).all(1)
+        world_returns = (returns * is_learning).sum(1)
+        self._estimator.add_step(done, world_returns, world_success, is_measured)
         self._num_episodes += int(done.sum())
 
     def _scaled_rewards(self, done: NDArray[np.bool_], live: NDArray[np.bool_]) -> Tensor:
@@ -380,10 +392,11 @@ class Learner:
         rewards = self._scaled_rewards(done, live.numpy())
         discount = gamma * torch.from_numpy(~done).float()
         rewards = rewards + gamma * bootstrap_values
-        advantages, last = torch.zeros_like(rewards), torch.zeros_like(values[0])
+        advantages, advantage = torch.zeros_like(rewards), torch.zeros_like(values[0])
         for t in reversed(range(len(rewards))):
             delta = rewards[t] + discount[t] * values[t + 1] - values[t]
-            last = advantages[t] = delta + discount[t] * self.settings.gae_lambda * last
+            advantage = delta + discount[t] * self.settings.gae_lambda * advantage
+            advantages[t] = advantage
         return advantages
 
     # ---- learning --------------------------------------------------------------------------
@@ -426,14 +439,14 @@ class Learner:
             advantages = advantages[batch.live.index_select(1, indices)]
         mean, deviation = advantages.mean(), advantages.std().nan_to_num() + 1e-8  # NaN for one
 
-        def compute(part: Tensor) -> tuple[Tensor, Tensor]:
-            own = [each.index_select(1, part) for each in per_step]
-            minibatch = TrainingBatch._make((*own, memory.index_select(0, part)))
+        def compute(chunk: Tensor) -> tuple[Tensor, Tensor]:
+            selected = [each.index_select(1, chunk) for each in per_step]
+            minibatch = TrainingBatch._make((*selected, memory.index_select(0, chunk)))
             normalised = (minibatch.advantages - mean) / deviation
             return self._gradient(minibatch._replace(advantages=normalised), advantages.numel())
 
-        parts = self._map(compute, indices.chunk(self._num_parts))
-        gradients, losses = zip(*parts, strict=True)
+        results = self._map(compute, indices.chunk(self._num_threads))
+        gradients, losses = zip(*results, strict=True)
         self._adam.step(sum(gradients[1:], gradients[0]))
         return torch.stack(losses).sum(0)
 

@@ -17,6 +17,7 @@ class RewardScaler:
 
     def __init__(self, num_envs: int, gamma: float) -> None:
         self._gamma, self._returns = gamma, np.zeros(num_envs)
+        # of the returns: their number, their mean, and the sum of squared deviations from it
         self._count, self._mean, self._squares = 1e-4, 0.0, 1e-4
 
     def scale(

@@ -288,11 +288,17 @@ class Run:
             self._log_to_tensorboard(metrics)
         except OSError as error:
             raise make_write_error(self.path, error) from None
+        self._keep_best_weights(learner, metrics)
+
+    def _keep_best_weights(self, learner: Learner, metrics: TrainingMetrics) -> None:
+        """Set `best` to a copy of the learner's weights if they are the best so far."""
+        if metrics.episodes < _MIN_EPISODES or math.isnan(metrics.episode_return):
+            return
+        if self.settings.partner == "self":  # scores are no measure: opponents get better, too
+            return
         measures = metrics.success_rate, metrics.episode_return, -metrics.episode_length
         score = [0.0 if math.isnan(value) else value for value in measures]
-        known = metrics.episodes >= _MIN_EPISODES and not math.isnan(metrics.episode_return)
-        known &= self.settings.partner != "self"  # opponents get better, too
-        if known and score > self.best.get("score", [-math.inf]):
+        if score > self.best.get("score", [-math.inf]):
             weights = {name: each.clone() for name, each in learner.net.state_dict().items()}
             self.best = {"score": score, "steps": metrics.steps, "net": weights}
 
@@ -352,8 +358,11 @@ def _read_progress(path: Path) -> list[dict[str, str | None]]:
 
 
 def _steps_of_line(line: Mapping[str, str | None]) -> float:
-    whole = all(line.values()) and len(line) == len(_COLUMNS) and str(line["steps"]).isdecimal()
-    return int(line["steps"] or 0) if whole else math.inf
+    """Return the number of steps in a line of `progress.csv`; infinity if the line was not written
+    to its end."""
+    is_complete = all(line.values()) and len(line) == len(_COLUMNS)
+    steps = str(line["steps"])
+    return int(steps) if is_complete and steps.isdecimal() else math.inf
 
 
 def check_new_run_folder(path: Path) -> None:
@@ -395,8 +404,8 @@ def write_run_files(run: Path, files: Mapping[str, bytes]) -> None:
     Raises:
         OSError: a file cannot be written.
     """
-    last = _CHECKPOINT, POLICY_FILE
-    for name in sorted(files, key=lambda name: name in last and 1 + last.index(name)):
+    last = [name for name in (_CHECKPOINT, POLICY_FILE) if name in files]
+    for name in [*(name for name in files if name not in last), *last]:
         write_file(run / name, files[name], follow_links=False)
 
 

@@ -90,16 +90,18 @@ class SurvivalEstimator:
                 counts all.
         """
         counted = np.ones_like(done) if counted is None else counted
-        if missing := max(0, self._ages.max() + 1 - self._counts.shape[1]):
-            self._counts = np.pad(self._counts, ((0, 0), (0, missing)))
-        counts, (ended,) = self._counts, np.nonzero(done & counted)
+        if num_missing := max(0, self._ages.max() + 1 - self._counts.shape[1]):
+            self._counts = np.pad(self._counts, ((0, 0), (0, num_missing)))
+        counts, num_ages = self._counts, self._counts.shape[1]
+        (ended,) = np.nonzero(done & counted)
         if len(ended):
             decay = math.exp(-2 * len(ended) / max(_WINDOW, len(done)))  # half of it on average
             counts *= np.where(counts[0] > _MIN_WORLDS, decay, 1)
-            outcomes = None, returns[ended], success[ended]
-            for count, weights in zip(counts[1:], outcomes, strict=True):
-                count += np.bincount(self._ages[ended], weights, counts.shape[1])
-        counts[0] += np.bincount(self._ages[counted], None, counts.shape[1])
+            ages = self._ages[ended]
+            counts[1] += np.bincount(ages, None, num_ages)
+            counts[2] += np.bincount(ages, returns[ended], num_ages)
+            counts[3] += np.bincount(ages, success[ended], num_ages)
+        counts[0] += np.bincount(self._ages[counted], None, num_ages)
         self._ages += 1
         self._ages[done] = 0
 
@@ -111,10 +113,13 @@ class SurvivalEstimator:
         known = 1 - float(survival[-1]) if len(survival) else 0.0
         if known < _MIN_KNOWN:
             return EpisodeMeans(math.nan, math.nan, math.nan)
-        share = np.concatenate([[1.0], survival[:-1]]) / worlds
+        weights = np.concatenate([[1.0], survival[:-1]]) / worlds  # by age
         lengths = ended * np.arange(1, len(ended) + 1)
-        sums = [float((share * each).sum()) for each in (returns, lengths, successes)]
-        return EpisodeMeans(sums[0] / known, sums[1] / known, round(sums[2], 3))
+        return EpisodeMeans(
+            episode_return=float((weights * returns).sum()) / known,
+            episode_length=float((weights * lengths).sum()) / known,
+            success_rate=round(float((weights * successes).sum()), 3),
+        )
 
     def state(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return copies of the ages and the counts, from which `restore` continues."""

@@ -133,22 +133,19 @@ class SweepConfig:
                 raise ConfigError(f"{name} is in config and in search: leave it out of one")
             _check_space(name, space, fixed)
         ranges = [name for name, space in search.items() if isinstance(space, dict)]
-        more = {"sampler": TPE if ranges else GRID, **values, "config": fixed, "search": search}
-        for each in fields(cls)[3:]:
-            more[each.name] = check_value(each, more.get(each.name, each.default))
-        if more["sampler"] == GRID and ranges:
-            raise ConfigError(f"search.{ranges[0]} is a range; a grid takes lists, as [1e-3, 3e-3]")
-        number = _RANDOM_TRIALS
-        if more["sampler"] == GRID:
-            number = prod(map(len, search.values()))
-            if (more["trials"] or 0) > number:
-                raise ConfigError(f"trials is {more['trials']}; the grid has {number} combinations")
-            if not more["trials"] and number > _MAX_TRIALS:
+        settings: dict[str, Any] = {"sampler": TPE if ranges else GRID, **values}
+        for each in fields(cls):
+            if each.metadata:  # all but the scenario and the mappings
+                value = settings.get(each.name, each.default)
+                settings[each.name] = check_value(each, value)
+        settings |= {"scenario": str(values["scenario"]), "config": fixed, "search": search}
+        if settings["sampler"] == GRID:
+            if ranges:
                 raise ConfigError(
-                    f"search has {number:,} combinations; at most {_MAX_TRIALS:,} can be tried: "
-                    f"search fewer settings, or sample some by sampler: random and trials: 100"
+                    f"search.{ranges[0]} is a range; a grid takes lists, as [1e-3, 3e-3]"
                 )
-        return cls(**more | {"scenario": str(more["scenario"]), "trials": more["trials"] or number})
+            settings["trials"] = _count_grid_trials(search, settings["trials"])
+        return cls(**settings | {"trials": settings["trials"] or _RANDOM_TRIALS})
 
     def configs(self) -> list[Config]:
         """Return configurations in which each searched setting takes each of its choices, or both
@@ -158,6 +155,20 @@ class SweepConfig:
             for name, space in self.search.items()
             for value in _list_values(space)
         ]
+
+
+def _count_grid_trials(search: Mapping[str, Any], trials: int | None) -> int:
+    """Return the number of trials of a grid, by default all combinations of choices in `search`;
+    raise ConfigError if there are too few or too many of them."""
+    num_combinations = prod(map(len, search.values()))
+    if (trials or 0) > num_combinations:
+        raise ConfigError(f"trials is {trials}; the grid has {num_combinations} combinations")
+    if not trials and num_combinations > _MAX_TRIALS:
+        raise ConfigError(
+            f"search has {num_combinations:,} combinations; at most {_MAX_TRIALS:,} can be tried: "
+            f"search fewer settings, or sample some by sampler: random and trials: 100"
+        )
+    return trials or num_combinations
 
 
 def _check_settings(key: str, values: Any) -> dict[str, Any]:
@@ -255,20 +266,20 @@ class Sweep:
         """Return the unfinished trial, else a new one, with values for the searched settings; None
         if all trials are finished. Trials run one after another, so that the count of finished
         trials is the index, and Optuna's trial id, of the next."""
-        number = len(self._find_trials(TrialState.COMPLETE, TrialState.PRUNED))
-        if number >= (self.config.trials or 0):
+        num_finished = len(self._find_trials(TrialState.COMPLETE, TrialState.PRUNED))
+        if num_finished >= (self.config.trials or 0):
             return None
         sampler = TPESampler if self.config.sampler == TPE else RandomSampler
-        self._study.sampler = sampler(seed=number)
+        self._study.sampler = sampler(seed=num_finished)
         unfinished = self._find_trials(TrialState.RUNNING)
         # a resumed trial is suggested its stored values again
-        trial = Trial(self._study, number) if unfinished else self._study.ask()
+        trial = Trial(self._study, num_finished) if unfinished else self._study.ask()
         for name, space in self.config.search.items():
             _suggest(trial, name, space)
         return trial
 
     @property
-    def judge(self) -> str:
+    def criterion(self) -> str:
         """Results and levels that the best trial is chosen by, such as "success in validation"."""
         return f"{self.objective} in {self.config.levels or 'the levels of the training'}"
 
@@ -304,15 +315,15 @@ class Sweep:
     def finish(self, trial: Trial) -> str:
         """Store that a trial is finished or pruned, and return a line of text about it."""
         if trial.user_attrs.get(IS_POOR):
-            end = "pruned"
+            outcome = "pruned"
             self._study.tell(trial, state=TrialState.PRUNED)
         else:
             result = _mean(trial, self.objective)
-            end = f"{self.objective} {result:.4g}"
+            outcome = f"{self.objective} {result:.4g}"
             self._study.tell(trial, result)
         settings = ", ".join(f"{name} {_format(value)}" for name, value in trial.params.items())
-        number = f"trial-{trial.number} of {self.config.trials} trials"
-        return f"{number} is finished: {settings}: {end}"
+        name = f"trial-{trial.number} of {self.config.trials} trials"
+        return f"{name} is finished: {settings}: {outcome}"
 
     def _find_trials(self, *states: TrialState) -> list[FrozenTrial]:
         return list(self._study.get_trials(deepcopy=False, states=states))
@@ -323,8 +334,8 @@ class Sweep:
 
         def score(trial: FrozenTrial) -> tuple[float, ...]:
             names = self.objective, *RUN_RESULTS[1:3]
-            best, total, length = (_mean(trial, name) or 0.0 for name in names)
-            return best, total, -length
+            objective, mean_return, length = (_mean(trial, name) or 0.0 for name in names)
+            return objective, mean_return, -length
 
         return sorted(self._find_trials(TrialState.COMPLETE), key=score, reverse=True)
 
@@ -359,7 +370,7 @@ class Sweep:
             f"{config.sampler}. Results are means over {config.seeds} run(s), of each "
             f"{config.episodes} episodes of the policy that it keeps, with 95 % intervals, on "
             f"levels: {config.levels or config.config.get('levels') or 'all'}. The first trial is "
-            f"chosen by {self.judge}, and its result here is partly luck: train it with other "
+            f"chosen by {self.criterion}, and its result here is partly luck: train it with other "
             f"seeds, and report test levels that have chosen nothing.",
             "",
             *(f"- `{name}`: {_format(value)}" for name, value in config.config.items()),

@@ -10,7 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from pkgutil import resolve_name
 from tempfile import TemporaryDirectory
@@ -238,8 +238,7 @@ def train(
             f"{path} is there already: give another folder by `out`, or continue its run by "
             f"resume_training({str(path)!r})"
         ) from None
-    described = settings, config.levels, levels, config.stop_condition
-    run = Run.create(path, grid, *described)
+    run = Run.create(path, grid, settings, config.levels, levels, config.stop_condition)
     with removing_refused([run]):
         return _train_run(run, levels.scenario if levels else grid, device, callbacks, loggers)
 
@@ -315,9 +314,9 @@ def _to_config(config: Config | Mapping[str, Any] | str | Path | None) -> Config
     """Return the configuration that the argument `config` of `train` means."""
     if isinstance(config, Config):
         return config
-    return (
-        Config.read(config) if isinstance(config, str | Path) else Config.from_values(config or {})
-    )
+    if isinstance(config, str | Path):
+        return Config.read(config)
+    return Config.from_values(config or {})
 
 
 def _train_run(
@@ -336,41 +335,33 @@ def _train_run(
         return RunResult(run.path, training.metrics, training.seconds, {})
 
 
-@dataclass(frozen=True)
-class TrainingSlices:
-    """Training of runs in slices, which can be sent to other processes.
+def train_slice(
+    scenario: Scenario,
+    levels: LevelSet | None,
+    stop_condition: StopCondition,
+    max_seconds: float,
+    path: Path,
+    files: dict[str, bytes],
+) -> RunResult:
+    """Continue a training run in a temporary folder for a limited time; another process can
+    continue it from the files of the result. The end result is the same, bit for bit, as of
+    training without a break.
 
-    The result is the same, bit for bit, as of training without a break: each slice resumes from
-    the files of the one before.
-
-    Attributes:
-        scenario: scenario of the runs.
+    Args:
+        scenario: scenario of the run.
         levels: level set to train on; None for all levels.
-        stop_condition: end of each run.
-        seconds: length of a slice.
+        stop_condition: end of the run.
+        max_seconds: time after which the slice ends.
+        path: folder of the run; only passed on to the result.
+        files: the run's files, from `Run.read_files`.
     """
+    from gv_engine.plugins.learning.run_folder import Run, write_run_files
 
-    scenario: Scenario
-    levels: LevelSet | None
-    stop_condition: StopCondition
-    seconds: float = math.inf
-
-    def train(self, path: Path, files: dict[str, bytes]) -> RunResult:
-        """Continue a training run in a temporary folder for a limited time, as one slice of a
-        longer run.
-
-        Args:
-            path: folder of the run; only passed on to the result.
-            files: the run's files, from `Run.read_files`.
-        """
-        from gv_engine.plugins.learning.run_folder import Run, write_run_files
-
-        with TemporaryDirectory() as folder:
-            write_run_files(Path(folder), files)
-            run = Run(Path(folder))
-            with closing(Training(run, self.scenario, self.levels)) as training:
-                end = time.perf_counter() + self.seconds
-                training.run_until(self.stop_condition, [lambda _: time.perf_counter() >= end])
-                seconds = training.seconds
-            results = {file.name: file.read_bytes() for file in sorted(Path(folder).iterdir())}
-            return RunResult(path, training.metrics, seconds, results)
+    with TemporaryDirectory() as folder:
+        write_run_files(Path(folder), files)
+        with closing(Training(Run(Path(folder)), scenario, levels)) as training:
+            end = time.perf_counter() + max_seconds
+            training.run_until(stop_condition, [lambda _: time.perf_counter() >= end])
+            seconds = training.seconds
+        results = {file.name: file.read_bytes() for file in sorted(Path(folder).iterdir())}
+        return RunResult(path, training.metrics, seconds, results)

@@ -49,7 +49,7 @@ def stage_of(game: Session) -> TreeStage:
 def place_of(stage: TreeStage, node: int) -> pygame.Rect:
     """The place of a node on the surface."""
     assert stage._layout is not None
-    return stage._layout.rects[node].move(stage._corner).move(stage._room.topleft)
+    return stage._layout.rects[node].move(stage._corner).move(stage._tree_rect.topleft)
 
 
 def play_at_random(game: Session, moves: int) -> None:
@@ -119,7 +119,7 @@ def test_the_chosen_node_is_in_sight_however_large_the_tree():
             stage._cursor.choose(node)
             stage.draw(surface, ROOM, 1)
             place = place_of(stage, node)
-            assert stage._room.contains(place)
+            assert stage._tree_rect.contains(place)
             assert stage._node_at(place.center) == node
 
 
@@ -129,7 +129,7 @@ def test_a_tree_that_nearly_fits_is_shown_whole():
     for line, whole in ((8, True), (7, False)):
         room = lay_out_tree(nodes, line).size
         layout = stage._lay_out(room)
-        assert stage._readable == 9
+        assert stage._readable_line == 9
         assert (layout.size[0] <= room[0]) == whole
         assert layout.line == (8 if whole else 9)
 
@@ -155,11 +155,12 @@ def test_every_node_can_be_reached_and_only_valid_rules_are_offered():
     node = next(node for node in game.frame().nodes if not node.rules)
     stage._cursor.choose(node.x)
     assert stage.command("rule_1") == ""
-    assert stage._status_note() != stage._note == "Constant Arithmetic does not apply to this node"
+    message = "Constant Arithmetic does not apply to this node"
+    assert stage._status_message() != stage._message == message
     assert stage.command("rule_9") == ""
-    assert stage._note == "There are 7 rules"
+    assert stage._message == "There are 7 rules"
     stage.command("node_after")
-    assert stage._note == ""
+    assert stage._message == ""
     cursor.command("node_above")
     assert cursor.node == game.frame().nodes[-1].parent
     cursor.command("node_below")
@@ -236,7 +237,7 @@ def test_a_resting_mouse_does_not_cover_what_a_move_has_done():
     stage._cursor.choose(3, 3)
     game.step(stage.command("apply"))
     stage.begin(before, game.frame())
-    assert stage._status_note().startswith(game.frame().action)
+    assert stage._status_message().startswith(game.frame().action)
 
 
 # ---- pictures ----------------------------------------------------------------------------

@@ -85,10 +85,12 @@ class WorldTiles(TileCache):
         if not name:
             tile.fill(self._theme.background)
         elif cell < FLAT_BELOW:
-            mean = self._mean_color("agent", 0) if agent else self._mean_color(name, color)
+            mean = (
+                self._find_mean_color("agent", 0) if agent else self._find_mean_color(name, color)
+            )
             is_gray = max(mean) - min(mean) < MIN_SATURATION
             if is_gray and type_index not in (HIDDEN, FLOOR, WALL):
-                mean = _color_of_type(type_index)
+                mean = _choose_color(type_index)
             tile.fill(mean)
         else:
             tile.blit(sheet.tile(name, color, cell), (0, 0))
@@ -96,7 +98,7 @@ class WorldTiles(TileCache):
                 tile.blit(sheet.get("agent", 0, cell, agent - 1), (0, 0))
         return tile
 
-    def _mean_color(self, name: str, color: int) -> tuple[int, ...]:
+    def _find_mean_color(self, name: str, color: int) -> tuple[int, ...]:
         """Return the mean (red, green, blue) of the sprite `name` in the palette colour with index
         `color`. Opaque and colourful pixels weigh more, so that object types differ."""
         drawing = self._sheet.get(name, color, SMALL)
@@ -107,7 +109,7 @@ class WorldTiles(TileCache):
         return tuple(mean.astype(int).tolist())
 
 
-def _color_of_type(type_index: int) -> tuple[int, ...]:
+def _choose_color(type_index: int) -> tuple[int, ...]:
     color = pygame.Color(0)
     color.hsva = (type_index * GOLDEN_ANGLE % 360, 75, 85, 100)
     return color.r, color.g, color.b

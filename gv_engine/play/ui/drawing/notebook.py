@@ -55,7 +55,7 @@ def _draw_environment(env: Any) -> str:
         renderer = env._new_renderer("ansi")
         for index in range(min(count, MAX_WORLDS)):
             title = f"World {index}" if count > 1 else ""
-            pictures += _figure(env.scenario, [renderer.frame(index)], "png", title)
+            pictures += _make_figure(env.scenario, [renderer.frame(index)], "png", title)
     else:
         text += " Call reset() to begin."
     return f"<div>{html.escape(text)}</div>{pictures}"
@@ -67,19 +67,19 @@ def _animate(session: Game, title: str) -> str:
     skip = length // MAX_FRAMES + 1
     note = f", every {skip} steps" if skip > 1 else ""
     positions = [*range(0, length, skip), length]
-    frames = (_frame_at(session, n) for n in positions)
-    text = _figure(session.scenario, frames, "gif" if length else "png", title, note)
+    frames = (_get_frame(session, n) for n in positions)
+    text = _make_figure(session.scenario, frames, "gif" if length else "png", title, note)
     session.seek(position)
     session.message = message
     return text
 
 
-def _frame_at(session: Game, position: int) -> Any:
+def _get_frame(session: Game, position: int) -> Any:
     session.seek(position)
     return session.frame()
 
 
-def _figure(
+def _make_figure(
     scenario: Playable, frames: Iterable[Scene], kind: str, title: str, note: str = ""
 ) -> str:
     """Return the last of `frames` as a picture, or all as an animation, in an HTML element with a

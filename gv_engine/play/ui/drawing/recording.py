@@ -211,7 +211,7 @@ class Recorder:
             picture = _fit_picture(picture, self._last)
         self._last = picture
         self.shown += 1
-        with self._writing():
+        with self._discard_on_error():
             self._file.add(picture)
 
     def close(self) -> None:
@@ -223,7 +223,7 @@ class Recorder:
         if self._last is None:
             self.discard()
             return
-        with self._writing():
+        with self._discard_on_error():
             for _ in range(self._repeats_at_end):  # the last frame is shown for a second
                 self._file.add(self._last)
             self._file.close(self.shown + self._repeats_at_end)
@@ -248,7 +248,7 @@ class Recorder:
             self.discard()
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def _discard_on_error(self) -> Iterator[None]:
         """Delete the unfinished file if the `with` block, which writes into it, fails."""
         try:
             yield

@@ -415,11 +415,11 @@ class LineFont:
 
     def _width(self, piece: str, font: freetype.Font) -> int:
         if font in self._system_fonts.values():
-            return sum(self._advance(letter, font) for letter in piece)
+            return sum(self._measure_letter(letter, font) for letter in piece)
         return font.get_rect(piece).width
 
     @lru_cache(maxsize=4096)  # noqa: B019  # pygame keeps 64, and a Chinese letter takes 0.1 ms
-    def _advance(self, letter: str, font: freetype.Font) -> int:
+    def _measure_letter(self, letter: str, font: freetype.Font) -> int:
         return round(font.get_metrics(letter)[0][4])
 
     def _split_by_system_font(
@@ -677,7 +677,7 @@ def render_cells(
 
 
 @lru_cache(maxsize=8)
-def _shared_tiles(types: ObjectTypes, side: int) -> tuple[SpriteSheet, TileCache]:
+def _get_shared_tiles(types: ObjectTypes, side: int) -> tuple[SpriteSheet, TileCache]:
     sheet = SpriteSheet(types=types)
     return sheet, TileCache(sheet, side, rgb=True)
 
@@ -698,7 +698,7 @@ def render_grid(
         side: side of a cell in pixels.
         lines: text at the top left.
     """
-    sheet, tiles = _shared_tiles(types, side)
+    sheet, tiles = _get_shared_tiles(types, side)
     height, width = grid.shape[:2]
     pixels = np.empty((height * side, width * side, 3), np.uint8)
     TileCanvas(tiles, (height, width)).update(pixels, encode_looks(grid))

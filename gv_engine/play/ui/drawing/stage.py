@@ -38,7 +38,7 @@ class Camera:
         `default_cell_size(grid, viewport, min_readable)`."""
         if self.cell is None:
             return default_cell_size(grid, viewport, min_readable)
-        return max(self.cell, _largest_fitting_cell(grid, viewport))
+        return max(self.cell, _fit_cell(grid, viewport))
 
     def zoom(self, notches: int, size: int, min_size: int) -> None:
         """Enlarge the cells by `notches` of the mouse wheel, or shrink them if it is negative.
@@ -59,7 +59,7 @@ class Camera:
         self.cell = size
 
 
-def _largest_fitting_cell(grid: Shape, viewport: Shape) -> int:
+def _fit_cell(grid: Shape, viewport: Shape) -> int:
     return min(viewport[0] // grid[0], viewport[1] // grid[1])
 
 
@@ -73,7 +73,7 @@ def default_cell_size(grid: Shape, viewport: Shape, min_readable: int) -> int:
         viewport: height and width in pixels.
         min_readable: smallest side in pixels that is readable.
     """
-    fitting = _largest_fitting_cell(grid, viewport)
+    fitting = _fit_cell(grid, viewport)
     return fitting if fitting >= min_readable else max(min_readable, min(viewport) // CELLS_ACROSS)
 
 
@@ -362,7 +362,7 @@ def is_small_window(area: Rect, line: int) -> bool:
     return area.h < 28 * line
 
 
-def _panel_lines(area: Rect, line: int) -> float:
+def _count_panel_lines(area: Rect, line: int) -> float:
     """Return the height, in lines, of the status panel below the stage."""
     if area.h < 24 * line:
         return 3
@@ -400,7 +400,7 @@ def lay_out_screen(
     elif is_wide and is_large:
         panel = cut(stage, "right", min(max(14 * line, stage.w // 4), 22 * line), gap)
     else:
-        panel = cut(stage, "bottom", int(_panel_lines(area, line) * line), gap)
+        panel = cut(stage, "bottom", int(_count_panel_lines(area, line) * line), gap)
     controls_rect = cut(stage, "bottom", int(controls * line), gap // 2)
     return ScreenLayout(header, stage, panel, side_panel, controls_rect, hints_rect)
 
@@ -512,7 +512,7 @@ class StatusPanel:
         for label, value in self._counters:
             slot = cut(counters, "top", row_height)
             self._draw_label(slot, label)
-            color = self._value_color(self._scene.reward) if label == "Reward" else "text"
+            color = self._choose_color(self._scene.reward) if label == "Reward" else "text"
             self._painter.draw_text(slot, value, color, "right", 1.1)
         held = f"Holding: {item}" if item else ""
         action = self._scene.action
@@ -576,11 +576,11 @@ class StatusPanel:
             terms.sort(key=lambda term: not term[1])
         for name, value in terms[:max_rows]:
             slot = cut(rest, "top", line)
-            text, color = format_reward(value), self._value_color(value)
+            text, color = format_reward(value), self._choose_color(value)
             slot.w -= painter.draw_text(slot, text, color, "right") + line // 2
             painter.draw_text(slot, name.replace("_", " "), "text" if value else "muted")
 
-    def _value_color(self, value: float) -> str:
+    def _choose_color(self, value: float) -> str:
         """Return the name of the theme colour for a reward of `value`."""
         if value > 0:
             return "gain"

@@ -206,10 +206,10 @@ class Painter:
         """
         if rect.w < self.line_height or not text:
             return 0
-        line = self._font_height(size)
+        line = self._get_font_height(size)
         return draw_text_line(self.surface, rect, text, line, self.color(color), align, is_name)
 
-    def _font_height(self, size: float) -> int:
+    def _get_font_height(self, size: float) -> int:
         return max(9, int(self.line_height * size))
 
     def draw_lines(
@@ -222,7 +222,7 @@ class Painter:
         Returns:
             The height written, in pixels.
         """
-        line = self._font_height(size)
+        line = self._get_font_height(size)
         lines = wrap_text(text, line, rect.w, max(1, rect.h // line))
         for number, words in enumerate(lines):
             slot = Rect(rect.x, rect.y + number * line, rect.w, line)
@@ -232,7 +232,7 @@ class Painter:
 
     def text_width(self, text: str, size: float = 1.0) -> int:
         """Return the width of `text` in pixels, drawn `size` times as large as usual."""
-        return font(self._font_height(size)).size(text)[0]
+        return font(self._get_font_height(size)).size(text)[0]
 
     def text_height(self, text: str, width: int, max_lines: int = 1000) -> int:
         """Return the height in pixels of `text` wrapped to `width` pixels and `max_lines` lines."""

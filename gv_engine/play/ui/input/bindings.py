@@ -330,7 +330,7 @@ def check_action_key(group: str, name: str, key: str, others: Iterable[KeyComman
     Raises:
         BindingsError: the key is unknown, or has another command on the screen of the level.
     """
-    canonical = _canonical_key(name, key.upper() if len(key) == 1 else key)
+    canonical = _normalize_key(name, key.upper() if len(key) == 1 else key)
     commands = [*others]
     for other_group in SCREENS[group]:
         if other_group != group:
@@ -391,7 +391,7 @@ def _check_changes(changes: Mapping[str, object]) -> dict[str, dict[str, list[st
             if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
                 expected = 'a list of keys such as ["W", "Up"]'
                 raise BindingsError(f"{name} wants {expected}, not {keys!r}", name)
-            checked[group][name] = [_canonical_key(name, key) for key in keys]
+            checked[group][name] = [_normalize_key(name, key) for key in keys]
     return checked
 
 
@@ -402,7 +402,7 @@ def _is_level_action(group: str, name: str) -> bool:
     return bool(actions) and name.isupper() and not get_close_matches(name, actions, 1, 0.8)
 
 
-def _canonical_key(name: str, key: str) -> str:
+def _normalize_key(name: str, key: str) -> str:
     """Return `key` with its modifiers in the usual order, such as `Ctrl+Shift+Z`; raise
     BindingsError for an unknown key. `name` is the command, for the message."""
     *modifiers, base = key_parts(key)

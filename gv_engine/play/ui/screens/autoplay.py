@@ -91,7 +91,7 @@ class AutoplayScreen(PlayScreen):
                 raise
         return math.inf if self._map_steps is None and state == self._mapped_state else 0.0
 
-    def _next_view(self) -> None:
+    def _switch_view(self) -> None:
         """Switch to the next view; the view of the agent's values comes after the first one."""
         first = next(iter(self.domain.views))
         if self.shows_values:
@@ -100,7 +100,7 @@ class AutoplayScreen(PlayScreen):
             self.show_values(True)
             self.app.show_note(f"View: values of {self.autoplayer.name}", stays=1.5)
             return
-        super()._next_view()
+        super()._switch_view()
 
     def show_values(self, shows: bool) -> None:
         """If `shows`, draw the agent's action and value in each cell over the state view; else show
@@ -185,7 +185,7 @@ class AutoplayScreen(PlayScreen):
         self.autoplayer.close()
         self._maps.close()
 
-    def _race(self) -> None:
+    def _start_race(self) -> None:
         self.app.start_race(autoplay.Opponent.load(self.autoplayer.name, self.game))
 
     def _pause(self) -> None:

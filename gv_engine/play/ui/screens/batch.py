@@ -110,7 +110,7 @@ class BatchScreen(Screen):
         "scroll_down": lambda screen: screen._scroll(1),
         "zoom_in": lambda screen: screen._zoom(1),
         "zoom_out": lambda screen: screen._zoom(-1),
-        "batch_filter": lambda screen: screen._next_filter(),
+        "batch_filter": lambda screen: screen._switch_filter(),
         "batch_open": lambda screen: screen._open(),
         "batch_values": lambda screen: screen._toggle_values(),
         "batch_left": lambda screen: screen._select(-1),
@@ -126,7 +126,7 @@ class BatchScreen(Screen):
         elif name.startswith("batch_") and self.local_worlds is not None:
             self._set_pace(self.local_worlds, name)
 
-    def _next_filter(self) -> None:
+    def _switch_filter(self) -> None:
         self._filter = (self._filter + 1) % len(RESULTS)
         self._first, self._selected = 0, None
 
@@ -141,7 +141,7 @@ class BatchScreen(Screen):
         self.worlds.watch_values(self._watched)
         self.app.needs_redraw = True
 
-    def _shown_worlds(self) -> NDArray[np.int64]:
+    def _find_shown_worlds(self) -> NDArray[np.int64]:
         """Return the indices of the worlds that the filter shows."""
         snapshot = self.worlds.latest_snapshot()
         return np.arange(0) if snapshot is None else snapshot.worlds_with([*RESULTS][self._filter])
@@ -186,7 +186,7 @@ class BatchScreen(Screen):
     def _open(self, shows_values: bool = False) -> None:
         """Open the selected world as a game; if `shows_values`, with the policy's values in its
         cells."""
-        shown = self._shown_worlds()
+        shown = self._find_shown_worlds()
         if self._selected is not None and self._selected < len(shown) and self.local_worlds:
             screen = WorldScreen(self.app, self.local_worlds, int(shown[self._selected]))
             if shows_values:
@@ -196,7 +196,7 @@ class BatchScreen(Screen):
     def _select(self, offset: int) -> None:
         """Move the selection by `offset` worlds and scroll to the selected world; if none is
         selected, select the first visible one."""
-        count, layout = len(self._shown_worlds()), self._view.layout
+        count, layout = len(self._find_shown_worlds()), self._view.layout
         if not count:
             return
         selected = self._first if self._selected is None else self._selected + offset
@@ -207,7 +207,9 @@ class BatchScreen(Screen):
 
     def _scroll(self, rows: int) -> None:
         layout = self._view.layout
-        self._scroll_to(self._first // layout.columns + rows, layout, len(self._shown_worlds()))
+        self._scroll_to(
+            self._first // layout.columns + rows, layout, len(self._find_shown_worlds())
+        )
 
     def _scroll_to(self, row: int, layout: BatchLayout, count: int) -> None:
         """Make `row` of `count` worlds the first visible one, as far as there are rows below."""
@@ -236,11 +238,11 @@ class BatchScreen(Screen):
             self._draw_values(painter, rest)
         elif min(rest.size) > 0 and (snapshot := self.worlds.latest_snapshot()):
             with clipped(painter.surface, rest):
-                self._draw_worlds(painter, rest, snapshot.codes[self._shown_worlds()])
+                self._draw_worlds(painter, rest, snapshot.codes[self._find_shown_worlds()])
         if self.worlds.trouble:
             painter.draw_text(footer, self.worlds.trouble, "loss", "center", 0.9)
         else:
-            painter.draw_text(footer, " · ".join(self._hints()), "muted", "center", 0.9)
+            painter.draw_text(footer, " · ".join(self._list_hints()), "muted", "center", 0.9)
 
     def _draw_worlds(self, painter: Painter, rect: Rect, codes: NDArray[np.uint32]) -> None:
         """Draw the worlds with these cell codes into `rect`, and an outline around the selected
@@ -271,7 +273,7 @@ class BatchScreen(Screen):
             self._renderer = FrameRenderer(scenario.name, folders, "state", theme=self._theme)
         self._renderer.draw(painter.surface.subsurface(rect), frame)
 
-    def _hints(self) -> Sequence[str]:
+    def _list_hints(self) -> Sequence[str]:
         """Return short texts on the available keys, for the bottom of the screen."""
         next_filter = [*RESULTS.values()][(self._filter + 1) % len(RESULTS)]
         texts = {
@@ -282,7 +284,7 @@ class BatchScreen(Screen):
         }
         available = {name: text for name, text in texts.items() if self.has_command(name)}
         hints = self.hints_of("batch", available)
-        shown = self._shown_worlds()
+        shown = self._find_shown_worlds()
         if self._watched is not None:
             return [f"World {self._watched}", *hints]
         open_key = ""

@@ -47,10 +47,10 @@ class EditScreen(Screen):
 
     Args:
         app: app of the screen.
-        work: edited document.
+        draft: edited document.
 
     Attributes:
-        work: edited document.
+        draft: edited document.
         brushes: objects that can be painted.
         cursor: cell of the keyboard commands.
         tool: painting tool, one of `TOOLS`.
@@ -72,14 +72,14 @@ class EditScreen(Screen):
         "previous_thing": lambda screen: screen.brushes.select_next(-1),
         "next_color": lambda screen: screen.brushes.next_color(),
         "next_state": lambda screen: screen.brushes.next_state(),
-        "next_tool": lambda screen: screen._next_tool(),
+        "next_tool": lambda screen: screen._switch_tool(),
         "all_things": lambda screen: screen.brushes.toggle_all_types(),
         "zoom_in": lambda screen: screen.drawing.zoom(1),
         "zoom_out": lambda screen: screen.drawing.zoom(-1),
         "zoom_reset": lambda screen: screen.drawing.zoom(0),
         "try": lambda screen: screen.try_level(),
-        "undo": lambda screen: screen.restore(screen.work.undo, "undo"),
-        "redo": lambda screen: screen.restore(screen.work.redo, "redo"),
+        "undo": lambda screen: screen.restore(screen.draft.undo, "undo"),
+        "redo": lambda screen: screen.restore(screen.draft.redo, "redo"),
         "save": lambda screen: screen.save(),
         "save_as": lambda screen: screen.save_as(),
         "share": lambda screen: screen.save(then=screen.share),
@@ -89,27 +89,28 @@ class EditScreen(Screen):
         "level_rules": lambda screen: screen.app.push(RuleListScreen(screen)),
         "add_objects": lambda screen: open_level_list(screen),
         "pack_levels": lambda screen: screen.app.push(PackMenu(screen)),
-        "next_fault": lambda screen: screen.show_fault(screen.chosen_fault + 1),
+        "next_fault": lambda screen: screen.select_fault(screen.chosen_fault + 1),
         "menu": lambda screen: screen._open_menu(),
     }
 
-    def __init__(self, app: AppContext, work: EditorDocument) -> None:
+    def __init__(self, app: AppContext, draft: EditorDocument) -> None:
         super().__init__(app)
-        self.work = work
-        self.brushes = map_model.Brushes(work.vocabulary)
+        self.draft = draft
+        self.brushes = map_model.Brushes(draft.vocabulary)
         self.cursor: map_model.MapCell = (0, 0)
         self.tool = TOOLS[0]
-        self._corner: map_model.MapCell | None = None
+        self._corner: map_model.MapCell | None = None  # first corner of a rectangle
         self._is_erasing = False
-        self._is_pressed = False
-        self._stroke = 0
+        self._is_pressed = False  # True while a mouse button paints
+        self._stroke = 0  # number of the drag whose edits are undone together
         self._make_drawing = lru_cache(maxsize=1)(make_map_drawing)
         self._layout: EditLayout | None = None
-        self._drawn: MapDrawing | None = None  # drawing that the mouse points at
+        self._last_drawing: MapDrawing | None = None  # what the mouse points at
         self._preview: EditorDocument | None = None
         self.chosen_fault = -1
         self._next_check = 0.0
-        self._has_warned = self._is_discarded = False
+        self._has_warned = False  # of a change on disk
+        self._is_discarded = False
         self._checker = BackgroundChecker()
         self._check_state = CheckState()
         self._checked_scenario: object = None
@@ -121,9 +122,9 @@ class EditScreen(Screen):
     def refresh(self) -> None:
         """Parse the changed text of the file again, and update brushes and cursor for the changed
         level."""
-        self.work.refresh()
-        self.brushes.set_vocabulary(self.work.vocabulary)
-        height, width = self.work.map.shape
+        self.draft.refresh()
+        self.brushes.set_vocabulary(self.draft.vocabulary)
+        height, width = self.draft.map.shape
         y, x = self.cursor
         self.cursor = max(0, min(height - 1, y)), max(0, min(width - 1, x))
         self._preview = None
@@ -140,40 +141,40 @@ class EditScreen(Screen):
         Raises:
             EditError: the change is not possible.
         """
-        self.work.edit(change, stroke)
+        self.draft.edit(change, stroke)
         self.refresh()
 
     def move_rule(self, rule: Rule, offset: int) -> bool:
         """Move `rule` by `offset` positions, 1 or -1, in its list; findings of the checker follow
         it. Return True if that changes the file."""
-        before, findings = self.work.buffer.text, self._check_state.faults
-        self.edit(lambda _: self.work.rules.move_rule(rule, offset))
-        if self.work.buffer.text == before:
+        text_before = self.draft.buffer.text
+        self.edit(lambda _: self.draft.rules.move_rule(rule, offset))
+        if self.draft.buffer.text == text_before:
             return False
-        paths = [swap_fault_path(f.place.path, rule.path, offset) for f in findings]
-        self._moved_faults = tuple(
-            fault._replace(place=fault.place._replace(path=path))
-            for fault, path in zip(findings, paths, strict=True)
-        )
+        moved_faults = []
+        for fault in self._check_state.faults:
+            path = swap_fault_path(fault.place.path, rule.path, offset)
+            moved_faults.append(fault._replace(place=fault.place._replace(path=path)))
+        self._moved_faults = tuple(moved_faults)
         self._check_state = self._check_state._replace(faults=self._moved_faults)
         return True
 
     def draw_as_map(self) -> None:
         """Replace the scenario's level generator by a fixed map: the level of seed 0."""
-        self.work.insert_level(0)
+        self.draft.insert_level(0)
         self.refresh()
 
     @property
     def has_map(self) -> bool:
         """True if the level has a map to paint on."""
-        return bool(self.work.map.rows)
+        return bool(self.draft.map.rows)
 
     def paint(self, cells: Iterable[map_model.MapCell], thing: map_model.CellThing) -> None:
         """Put `thing`, the legend entry of a cell's content, into `cells` of the map. Cells painted
         by one drag of the mouse are undone together."""
         self._require_map()
-        painted = [(cell, thing) for cell in cells if cell in self.work.map]
-        self.edit(lambda _: self.work.map.paint(painted), stroke=self._stroke)
+        painted = [(cell, thing) for cell in cells if cell in self.draft.map]
+        self.edit(lambda _: self.draft.map.paint(painted), stroke=self._stroke)
 
     def _require_map(self) -> None:
         if not self.has_map:
@@ -182,15 +183,17 @@ class EditScreen(Screen):
     def _use_tool(self, cell: map_model.MapCell, erases: bool) -> None:
         """Apply the selected tool (pen, rectangle, room or fill) to `cell`, with the selected
         object or, if `erases`, with bare floor."""
-        thing = map_model.FLOOR_THING if erases else self.brushes.thing()
         if self.tool == "fill":
-            self.paint(self.work.map.flood_fill(cell), thing)
+            self.paint(self.draft.map.flood_fill(cell), self._get_brush(erases))
         elif self.tool == "pen":
-            self.paint([cell], thing)
+            self.paint([cell], self._get_brush(erases))
         elif self._corner is None:
             self._corner, self._is_erasing = cell, erases
         else:
             self._draw_box(cell)
+
+    def _get_brush(self, erases: bool) -> map_model.CellThing:
+        return map_model.FLOOR_THING if erases else self.brushes.thing()
 
     def _draw_box(self, cell: map_model.MapCell) -> None:
         """Draw the rectangle or room between the first corner, marked before, and `cell`; nothing
@@ -199,10 +202,10 @@ class EditScreen(Screen):
         if corner is None:
             return
         if self.tool == "room" and not self._is_erasing:
-            self.edit(lambda _: self.work.map.paint_room(corner, cell), stroke=self._stroke)
+            self.edit(lambda _: self.draft.map.paint_room(corner, cell), stroke=self._stroke)
         else:
-            thing = map_model.FLOOR_THING if self._is_erasing else self.brushes.thing()
-            self.paint(map_model.cells_of_box(corner, cell), thing)
+            cells = map_model.cells_of_box(corner, cell)
+            self.paint(cells, self._get_brush(self._is_erasing))
 
     def _put(self) -> None:
         self._stroke += 1
@@ -214,42 +217,46 @@ class EditScreen(Screen):
 
     def _pick(self) -> None:
         if self.has_map:
-            self.brushes.pick(self.work.map.thing(self.cursor))
+            self.brushes.pick(self.draft.map.thing(self.cursor))
 
     def _move(self, down: int, right: int) -> None:
         cell = self.cursor[0] + down, self.cursor[1] + right
-        if cell in self.work.map:
+        if cell in self.draft.map:
             self.cursor = cell
 
-    def _next_tool(self) -> None:
+    def _switch_tool(self) -> None:
         self.tool = TOOLS[(TOOLS.index(self.tool) + 1) % len(TOOLS)]
         self._corner = None
 
     def on_mouse(self, event: pygame.event.Event) -> None:
         """Handle a mouse event: the wheel zooms the map or selects another object, buttons
         paint."""
-        if self._layout is None or self._drawn is None:
+        if self._layout is None or self._last_drawing is None:
             return
         if event.type == pygame.MOUSEWHEEL:
             mouse = pygame.mouse.get_pos() if pygame.mouse.get_focused() else (0, 0)
             if self._layout.palette.collidepoint(mouse):
                 self.brushes.select_next(-event.y)
             else:
-                self._drawn.zoom(event.y)
+                self._last_drawing.zoom(event.y)
             return
         position, cell = getattr(event, "pos", None), None
         if position and self._layout.board.collidepoint(position) and self.has_map:
-            cell = self._drawn.cell_at(position)
+            cell = self._last_drawing.cell_at(position)
         if cell is not None and cell != self.cursor:
-            before, self.cursor, self.app.needs_redraw = self.cursor, cell, True
-            if event.type == pygame.MOUSEMOTION and self._is_pressed and self.tool == "pen":
-                thing = map_model.FLOOR_THING if self._is_erasing else self.brushes.thing()
-                self.paint(map_model.cells_of_line(before, cell), thing)
+            self._move_cursor(cell, is_drag=event.type == pygame.MOUSEMOTION and self._is_pressed)
         if event.type == pygame.MOUSEBUTTONDOWN and cell is not None:
             self._press_cell(cell, event.button)
         elif event.type == pygame.MOUSEBUTTONUP and self._is_pressed:
             self._is_pressed = False
             self._draw_box(self.cursor)
+
+    def _move_cursor(self, cell: map_model.MapCell, is_drag: bool) -> None:
+        """Move the cursor to `cell`; the pen paints on the way if the mouse is dragged."""
+        cells = map_model.cells_of_line(self.cursor, cell)
+        self.cursor, self.app.needs_redraw = cell, True
+        if is_drag and self.tool == "pen":
+            self.paint(cells, self._get_brush(self._is_erasing))
 
     def _press_cell(self, cell: map_model.MapCell, button: int) -> None:
         """Handle a mouse `button` pressed on `cell`: 1 (left) applies the tool, 2 (middle) selects
@@ -267,8 +274,8 @@ class EditScreen(Screen):
     @property
     def drawing(self) -> MapDrawing:
         """Object that draws the map; created again when colours, object types or folder change."""
-        types, folders = self.work.vocabulary.types, self.work.sprite_folders
-        domain = self.work.document.domain if self.work.document else "grid"
+        types, folders = self.draft.vocabulary.types, self.draft.sprite_folders
+        domain = self.draft.document.domain if self.draft.document else "grid"
         return self._make_drawing(domain, self.app.theme, folders, types)
 
     def _draw_board(self, painter: Painter, rect: Rect, drawing: MapDrawing) -> None:
@@ -280,17 +287,18 @@ class EditScreen(Screen):
         if not self.has_map:
             self._draw_without_map(painter, inner, drawing)
             return
-        drawing.draw(painter.surface, inner, line, self.work.map, self.cursor)
-        drawing.outline_cells(painter.surface, inner, self._outlines())
+        drawing.draw(painter.surface, inner, line, self.draft.map, self.cursor)
+        drawing.outline_cells(painter.surface, inner, self._find_outlines())
 
-    def _outlines(self) -> Mapping[map_model.MapCell, str]:
+    def _find_outlines(self) -> Mapping[map_model.MapCell, str]:
         """Return the cells to outline, each with the name of its theme colour: cells with errors,
         the rectangle being drawn, the cursor."""
-        wrong = [cell for fault in self.faults for cell in self.work.cells_of(fault)]
-        marks = dict.fromkeys(wrong, "loss")
+        faulty_cells = [cell for fault in self.faults for cell in self.draft.cells_of(fault)]
+        color_by_cell = dict.fromkeys(faulty_cells, "loss")
         if self._corner is not None:
-            marks |= dict.fromkeys(map_model.cells_of_box(self._corner, self.cursor), "accent")
-        return {**marks, self.cursor: "select"}
+            box = map_model.cells_of_box(self._corner, self.cursor)
+            color_by_cell |= dict.fromkeys(box, "accent")
+        return {**color_by_cell, self.cursor: "select"}
 
     def _draw_without_map(self, painter: Painter, rest: Rect, drawing: MapDrawing) -> None:
         """Draw into `rest`, for a level without a map, an explanation, a button that turns the
@@ -301,16 +309,16 @@ class EditScreen(Screen):
             "properties can be edited, or one of its levels be drawn as a map, which then takes "
             "their place."
         )
-        if self.work.document is None:
-            text = "The file cannot be read as it is: " + self.work.faults[0].message
+        if self.draft.document is None:
+            text = "The file cannot be read as it is: " + self.draft.faults[0].message
         height = painter.draw_lines(Rect(rest.x, rest.y, rest.w, 6 * line), text, "muted")
-        if self.work.scenario is None:
+        if self.draft.scenario is None:
             return
         cut(rest, "top", height + line // 2)
         button = cut(rest, "top", 2 * line, line)
         button.w = min(button.w, 16 * line)
         painter.draw_button(button, "Draw it as a map", self.draw_as_map, background="card")
-        self._preview = self._preview or self.work.copy_with_level(0)
+        self._preview = self._preview or self.draft.copy_with_level(0)
         if rest.h > 4 * line and self._preview.map.rows:
             drawing.draw(painter.surface, rest, line, self._preview.map, (0, 0))
 
@@ -324,17 +332,18 @@ class EditScreen(Screen):
             self._check_file()
         self._poll_checker()
         self._poll_export()
-        due = self._next_check - now
-        is_waiting = self._checker.is_waiting or self._export is not None
-        return min(due, CHECKER_POLL_INTERVAL) if is_waiting else due
+        seconds = self._next_check - now
+        if self._checker.is_waiting or self._export is not None:
+            return min(seconds, CHECKER_POLL_INTERVAL)
+        return seconds
 
     def _poll_checker(self) -> None:
         """Send the scenario to the background checker if it has changed, and store new results of
         the checker."""
-        if self._checked_scenario is not self.work.scenario:
-            self._checked_scenario = self.work.scenario
+        if self._checked_scenario is not self.draft.scenario:
+            self._checked_scenario = self.draft.scenario
             self._check_state, self._moved_faults = CheckState(self._moved_faults), ()
-            self._checker.ask(self.work.scenario)
+            self._checker.ask(self.draft.scenario)
             self.app.needs_redraw = True
         if state := self._checker.answer():
             self._check_state = state
@@ -346,18 +355,20 @@ class EditScreen(Screen):
         if self._export is None:
             return
         page, process = self._export
-        if (status := process.poll()) is None:
+        status = process.poll()
+        if status is None:
             seconds = int(time.monotonic() - self._export_start)
             text = f"Writing {page.name}: compiling the rules for browsers, {seconds} s"
             self.app.needs_redraw |= text != self.export_text
             self.export_text = text
             return
         self._export, self.export_text = None, ""
+        note = f"{page} is written; open it in a browser, or send it to somebody"
         _, errors = process.communicate()
-        reason = (errors.strip().splitlines() or [f"the command ended with {status}"])[-1]
-        failure = f"No page: {reason.removeprefix('gv-engine: ')}"
-        success = f"{page} is written; open it in a browser, or send it to somebody"
-        self.app.show_note(failure if status else success, stays=15)
+        if status:
+            lines = [f"the command ended with {status}", *errors.strip().splitlines()]
+            note = f"No page: {lines[-1].removeprefix('gv-engine: ')}"
+        self.app.show_note(note, stays=15)
 
     def on_close(self) -> None:
         """Stop the background check and the writing of a page."""
@@ -369,29 +380,28 @@ class EditScreen(Screen):
     def unsaved_work(self) -> UnsavedEdits | None:
         """Return the edited text with its file and variant; None if it is saved, or the user has
         chosen not to save it."""
-        buffer = self.work.buffer
+        buffer = self.draft.buffer
         if not buffer.is_edited or self._is_discarded:
             return None
-        return UnsavedEdits(buffer.text, str(buffer.file or ""), self.work.variant)
+        return UnsavedEdits(buffer.text, str(buffer.file or ""), self.draft.variant)
 
     def _check_file(self) -> None:
         """Read the file again if another program has changed it; if there are unsaved edits, only
         show a note."""
-        buffer = self.work.buffer
-        if not buffer.has_disk_changes:
-            self._has_warned = False
-        elif not self._has_warned:
-            self._has_warned = True
-            name = buffer.file.name if buffer.file else ""
-            if buffer.is_unsaved:
-                self.app.show_note(f"{name} was changed elsewhere: saving asks which one stays", 15)
-                return
+        buffer = self.draft.buffer
+        name = buffer.file.name if buffer.file else ""
+        has_disk_changes = buffer.has_disk_changes
+        is_new = has_disk_changes and not self._has_warned
+        self._has_warned = has_disk_changes and (self._has_warned or buffer.is_unsaved)
+        if is_new and buffer.is_unsaved:
+            self.app.show_note(f"{name} was changed elsewhere: saving asks which one stays", 15)
+            return
+        if is_new:
             buffer.load_from_disk()
-            self._has_warned = False
             self.refresh()
             note = f"{name} was changed elsewhere and is read again; undo leads back"
             self.app.show_note(note, 10)
-        if self.work.have_rules_changed():
+        if self.draft.have_rules_changed():
             self.refresh()
             self.app.show_note("The rules were changed and are read again")
 
@@ -413,10 +423,10 @@ class EditScreen(Screen):
         Raises:
             GVEngineError: the level has errors.
         """
-        if self.work.scenario is None:
-            fault = self.work.faults[0].message if self.work.faults else "there is no level"
+        if self.draft.scenario is None:
+            fault = self.draft.faults[0].message if self.draft.faults else "there is no level"
             raise EditError(f"It cannot be played yet: {fault}")
-        self.app.push(PlaytestScreen(self.app, Session(self.work.scenario, seed=0)))
+        self.app.push(PlaytestScreen(self.app, Session(self.draft.scenario, seed=0)))
 
     # ---- the file ------------------------------------------------------------------------
 
@@ -427,16 +437,16 @@ class EditScreen(Screen):
         Args:
             then: called after the file is written.
         """
-        if self.work.buffer.file is None:
+        if self.draft.buffer.file is None:
             self.save_as(then)
-        elif self.work.buffer.has_disk_changes:
+        elif self.draft.buffer.has_disk_changes:
             self.app.push(ConflictMenu(self, then))
         else:
             self.write(then=then)
 
     def save_as(self, then: Callable[[], None] = lambda: None) -> None:
         """Ask the user for a file name and save the file under it, then call `then`."""
-        level = self.work.ref.file
+        level = self.draft.ref.file
 
         def accept(text: str) -> None:
             file = Path(text.strip()).expanduser()
@@ -445,21 +455,18 @@ class EditScreen(Screen):
                 raise EditError(f"{file} is there already; choose another name")
             self.write(file.absolute(), then)
 
-        words = f"A scenario file; without a folder it goes into {Path.cwd()}."
-        self.app.push(Prompt(self.app, "Save as", words, level.name, accept))
+        explanation = f"A scenario file; without a folder it goes into {Path.cwd()}."
+        self.app.push(Prompt(self.app, "Save as", explanation, level.name, accept))
 
     def write(self, file: Path | None = None, then: Callable[[], None] = lambda: None) -> None:
         """Write the text into `file`, by default the edited one, show a note, and call `then` if it
         succeeds."""
-        is_saved = False
         with self.app.showing_errors("Not saved"):
-            saved = self.work.buffer.save(file)
+            saved = self.draft.buffer.save(file)
             self.refresh()
-            self.app.settings.add_recent(str(self.work.ref))
+            self.app.settings.add_recent(str(self.draft.ref))
             self.app.save_settings()
             self.app.show_note(f"Saved {saved}")
-            is_saved = True
-        if is_saved:
             with self.app.showing_errors():
                 then()
 
@@ -469,11 +476,11 @@ class EditScreen(Screen):
         if self._export is not None:
             self.app.show_note(f"{self._export[0].name} is still being written")
             return
-        level, settings = self.work.ref, self.app.settings
-        variant = f"-{level.variant}" if level.variant and not self.work.pack_titles else ""
+        level, settings = self.draft.ref, self.app.settings
+        variant = f"-{level.variant}" if level.variant and not self.draft.pack_titles else ""
         page = level.file.with_name(f"{level.file.stem}{variant}.html")
         style = f"--theme={settings.theme}", f"--palette={settings.palette}"
-        command = self.work.export_command(page, *style)
+        command = self.draft.export_command(page, *style)
         self._export = page, Popen(command, stdout=DEVNULL, stderr=PIPE, text=True)
         self._export_start = time.monotonic()
         self.app.show_note(f"Writing {page.name}, which can take a minute; go on meanwhile")
@@ -490,19 +497,19 @@ class EditScreen(Screen):
     def enter_size(self) -> None:
         """Ask the user for another size of the map, and change the map."""
         self._require_map()
-        height, width = self.work.map.shape
+        height, width = self.draft.map.shape
 
         def accept(text: str) -> None:
             sides = text.lower().replace("×", "x").split("x")
             if len(sides) != 2 or not all(side.strip().isdecimal() for side in sides):
                 raise EditError(f"found {text!r}, expected rows and columns, as 9x12")
-            self.edit(lambda _: self.work.map.resize(int(sides[0]), int(sides[1])))
+            self.edit(lambda _: self.draft.map.resize(int(sides[0]), int(sides[1])))
 
-        words = "Rows and columns. Walls around the level stay around it."
-        letters = "0123456789x× "
-        self.app.push(Prompt(self.app, "Size", words, f"{height}x{width}", accept, letters))
+        explanation = "Rows and columns. Walls around the level stay around it."
+        size, characters = f"{height}x{width}", "0123456789x× "
+        self.app.push(Prompt(self.app, "Size", explanation, size, accept, characters))
 
-    def show_fault(self, index: int) -> None:
+    def select_fault(self, index: int) -> None:
         """Select the error number `index` (wraps around), and move the cursor to the first cell to
         which the error belongs."""
         faults = self.faults
@@ -510,22 +517,22 @@ class EditScreen(Screen):
             self.app.show_note("No errors found")
             return
         self.chosen_fault = index % len(faults)
-        if cells := self.work.cells_of(faults[self.chosen_fault]):
+        if cells := self.draft.cells_of(faults[self.chosen_fault]):
             self.cursor = cells[0]
 
     def open_fault(self, index: int, *_: object) -> None:
         """Select the error number `index`, and open the list of rules or the form in which the user
         can fix it."""
-        self.show_fault(index)
+        self.select_fault(index)
         fault = self.faults[index]
         key = fault.place.path.partition(".")[0].partition("[")[0]
-        if self.work.document is None or self.work.cells_of(fault):
+        if self.draft.document is None or self.draft.cells_of(fault):
             return
         if key in (part.key for part in RULE_PARTS):
             rules = RuleListScreen(self)
             rules.choose_at(fault.place.path)
             self.app.push(rules)
-        elif key in self.work.format.keys:
+        elif key in self.draft.format.keys:
             form = level_form(self)
             form.choose_field(key)
             self.app.push(form)
@@ -541,15 +548,15 @@ class EditScreen(Screen):
     def faults(self) -> Sequence[Fault]:
         """Errors of the document, followed by findings of the background checker."""
         findings = (
-            fault._replace(message=self.work.shorten_message(fault.message, fault.place))
+            fault._replace(message=self.draft.shorten_message(fault.message, fault.place))
             for fault in self._check_state.faults
         )
-        return (*self.work.faults, *findings)
+        return (*self.draft.faults, *findings)
 
     @property
     def verdict(self) -> tuple[str, str]:
         """Text on whether the level can be won, and the name of its theme colour."""
-        if self.work.scenario is None:
+        if self.draft.scenario is None:
             return "", "text"
         state = self._check_state
         if state.steps is None and not state.message:
@@ -557,7 +564,9 @@ class EditScreen(Screen):
         text = state.message or f"Can be won in {state.steps} steps"
         if state.levels:
             text = f"Seed 0: {text[0].lower()}{text[1:]}. Seeds from 0 on: {state.levels}"
-        return text, "gain" if state.steps is not None else "loss" if state.is_lost else "muted"
+        if state.steps is not None:
+            return text, "gain"
+        return text, "loss" if state.is_lost else "muted"
 
     # ---- drawing -------------------------------------------------------------------------
 
@@ -567,17 +576,17 @@ class EditScreen(Screen):
         header = layout.header.copy()
         buttons = ((text, "edit", name) for text, name in _BUTTONS.items())
         self.draw_buttons(painter, header, buttons, 9 * painter.line_height)
-        painter.draw_text(header, self.work.title, size=1.3, is_name=True)
-        drawing = self._drawn = self.drawing
+        painter.draw_text(header, self.draft.title, size=1.3, is_name=True)
+        drawing = self._last_drawing = self.drawing
         try:
             self._draw_board(painter, layout.board, drawing)
             draw_palette(painter, layout.palette, self, drawing)
         except ValueError as error:  # a drawing of the author's that cannot be read
             painter.draw_lines(layout.board, str(error), "loss")
         draw_report(painter, layout.report, self)
-        painter.draw_text(layout.hints, " · ".join(self._hints()), "muted", "center", 0.9)
+        painter.draw_text(layout.hints, " · ".join(self._list_hints()), "muted", "center", 0.9)
 
-    def _hints(self) -> Sequence[str]:
+    def _list_hints(self) -> Sequence[str]:
         """Return hints on keys and mouse buttons."""
         if self._corner is not None:
             return self.hints_of("edit", {"put": "the other corner", "menu": "not this one"})
@@ -586,6 +595,7 @@ class EditScreen(Screen):
         return ("Left button puts, right takes out", *hints)
 
 
+# Commands of the buttons by label.
 _BUTTONS = {
     **{"Play": "try", "Save": "save", "Menu": "menu", "Rules": "level_rules"},
     "Level": "level_form",

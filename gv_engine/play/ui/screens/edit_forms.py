@@ -94,7 +94,7 @@ class FormScreen(EditorMenu):
         return MenuRow(
             field.label,
             partial(self._change, field.name),
-            _format_value(field, self._screen.work.vocabulary),
+            _format_value(field, self._screen.draft.vocabulary),
             choose=partial(self._pick, field.name) if has_list or is_number else None,
             has_steps=bool(field.choices) or is_number,
             repeats=is_number and not field.choices,
@@ -102,7 +102,7 @@ class FormScreen(EditorMenu):
 
     def _pick(self, name: str) -> None:
         """Open the list of the values of the field called `name`, or ask the user to type one."""
-        field = self._field(name)
+        field = self._find_field(name)
         if field is not None and field.presets:
             self.app.push(PickScreen(self, field))
         elif field is not None:
@@ -113,13 +113,13 @@ class FormScreen(EditorMenu):
         names = [field.name for field in self._make_fields()]
         self.chosen = names.index(name) if name in names else 0
 
-    def _field(self, name: str) -> FormField | None:
+    def _find_field(self, name: str) -> FormField | None:
         return next((field for field in self._make_fields() if field.name == name), None)
 
     def _change(self, name: str, step: int) -> None:
         """Change the field called `name`: switch to the choice `step` positions further, open the
         form of its parts, or ask the user to type a value."""
-        field = self._field(name)
+        field = self._find_field(name)
         if field is None:  # undone meanwhile
             return
         if field.choices and (field.value is None or field.value in field.choices):
@@ -238,20 +238,20 @@ class InnerForm(FormScreen):
         """Create the form for the parts of one field, called `name`, of the form `above`."""
         self._above, self._name = above, name
         title, path = to_words(name).capitalize(), _join_path(above._path, name)
-        super().__init__(above._screen, title, self._inner_fields, self._put_inner, path)
+        super().__init__(above._screen, title, self._make_inner_fields, self._put_inner, path)
 
     @property
     def _outer_field(self) -> FormField | None:
-        return self._above._field(self._name)
+        return self._above._find_field(self._name)
 
-    def _inner_fields(self) -> Sequence[FormField]:
+    def _make_inner_fields(self) -> Sequence[FormField]:
         """Return the fields of this form: the parts of the field that it edits; () if that field is
         gone."""
         if (field := self._outer_field) is None:
             return ()
         if field.parts:
             return field.parts.fields(field.value)
-        return form_fields(field.keys, field.current, self._screen.work.vocabulary)
+        return form_fields(field.keys, field.current, self._screen.draft.vocabulary)
 
     def _put_inner(self, name: str, value: Any) -> None:
         if field := self._outer_field:
@@ -338,21 +338,21 @@ def _join_path(path: str, name: str) -> str:
 def level_form(screen: EditScreen) -> FormScreen:
     """Return the form that edits the level in the editor `screen`: its parameters and all keys of
     the file, except the map and the rules."""
-    work = screen.work
-    keys = {name: key for name, key in work.format.keys.items() if name not in _EXCLUDED_KEYS}
+    draft = screen.draft
+    keys = {name: key for name, key in draft.format.keys.items() if name not in _EXCLUDED_KEYS}
     first_keys = {name: keys[name] for name in _FIRST_KEYS if name in keys}
 
     def make_fields() -> Sequence[FormField]:
-        fields = form_fields({**first_keys, **keys}, work.values, work.vocabulary)
-        return [*_parameter_fields(screen), *fields]
+        fields = form_fields({**first_keys, **keys}, draft.values, draft.vocabulary)
+        return [*_make_parameter_fields(screen), *fields]
 
     def put_value(name: str, value: Any) -> None:
         path: KeyPath = (name,)
-        if name in (field.name for field in _parameter_fields(screen)):
+        if name in (field.name for field in _make_parameter_fields(screen)):
             path = (PARAMETERS, name)
-            if has_value(work.buffer.text, (*path, "default")):
+            if has_value(draft.buffer.text, (*path, "default")):
                 path = (*path, "default")
-        work.set_value(path, value)
+        draft.set_value(path, value)
 
     return FormScreen(screen, "Level", make_fields, put_value)
 
@@ -360,33 +360,33 @@ def level_form(screen: EditScreen) -> FormScreen:
 def pack_level_form(screen: EditScreen, number: int) -> FormScreen:
     """Return the form that edits level `number`, from 1, of the pack in the editor `screen`: all
     its keys except the map."""
-    work = screen.work
+    draft = screen.draft
     keys = {name: key for name, key in LEVEL_KEYS.items() if name != "map"}
 
     def make_fields() -> Sequence[FormField]:
         values = {
             name: text if key.schema == TEXT else parse_value(text)
             for name, key in keys.items()
-            if (text := read_scalar(work.buffer.text, level_path(number, name)))
+            if (text := read_scalar(draft.buffer.text, level_path(number, name)))
         }
-        return form_fields(keys, values, work.vocabulary)
+        return form_fields(keys, values, draft.vocabulary)
 
     def put_value(name: str, value: Any) -> None:
-        work.set_value(level_path(number, name), value)
+        draft.set_value(level_path(number, name), value)
 
     return FormScreen(screen, f"Level {number} of the pack", make_fields, put_value)
 
 
-def _parameter_fields(screen: EditScreen) -> list[FormField]:
+def _make_parameter_fields(screen: EditScreen) -> list[FormField]:
     """Return a form field for each parameter of the level in the editor `screen`, with the
     parameter's default value."""
-    document = screen.work.document
+    document = screen.draft.document
     fields = []
     for parameter in document.parameters if document else ():
         description = f"A parameter of the level. {parameter.description}".strip()
         schema = {"enum": list(parameter.choices)} if parameter.choices else {}
         key = Key(description, schema, required=True)
-        field = make_field(parameter.name, key, parameter.default, screen.work.vocabulary)
+        field = make_field(parameter.name, key, parameter.default, screen.draft.vocabulary)
         is_text = parameter.kind == "text"
         fields.append(field._replace(expected=parameter.allowed_text, is_text=is_text))
     return fields
@@ -394,41 +394,41 @@ def _parameter_fields(screen: EditScreen) -> list[FormField]:
 
 def cell_form(screen: EditScreen) -> FormScreen:
     """Return the form that edits the content of the map cell under the editor's cursor."""
-    work, cell = screen.work, screen.cursor
+    draft, cell = screen.draft, screen.cursor
 
     def make_fields() -> Sequence[FormField]:
-        thing, types = work.map.thing(cell), work.vocabulary.types
+        thing, types = draft.map.thing(cell), draft.vocabulary.types
         name, keys = str(thing.get("object", "")), dict(LEGEND_KEYS)
         if name in types and types[name].states:
             states = list(types[name].states)
             keys["state"] = keys["state"]._replace(schema={"enum": states})
-        return form_fields(keys, thing, work.vocabulary)
+        return form_fields(keys, thing, draft.vocabulary)
 
     def put_value(name: str, value: Any) -> None:
-        thing = {**work.map.thing(cell), name: value}
+        thing = {**draft.map.thing(cell), name: value}
         if name == "object":  # another one has other states and colours
             thing = {key: thing[key] for key in thing if key not in ("state", "color", "content")}
-        entry = work.vocabulary.normalize_entry(thing)
-        work.edit(lambda _: work.map.paint([(cell, entry)], keeps_ground=False))
+        entry = draft.vocabulary.normalize_entry(thing)
+        draft.edit(lambda _: draft.map.paint([(cell, entry)], keeps_ground=False))
 
     (y, x), title = cell, format_cell(*cell).capitalize()
-    return FormScreen(screen, title, make_fields, put_value, f"legend.{work.map.rows[y][x]}")
+    return FormScreen(screen, title, make_fields, put_value, f"legend.{draft.map.rows[y][x]}")
 
 
 def rule_form(screen: EditScreen, path: KeyPath) -> FormScreen:
     """Return the form for the parameters of the rule at the key path `path` in the edited file."""
-    work = screen.work
+    draft = screen.draft
 
     def find_rule() -> Rule:
-        rules = (rule for part in RULE_PARTS for rule in work.rules.rules(part))
+        rules = (rule for part in RULE_PARTS for rule in draft.rules.rules(part))
         return next(rule for rule in rules if rule.path == path)
 
     def make_fields() -> Sequence[FormField]:
         rule = find_rule()
-        return form_fields(work.rules.argument_table(rule), rule.arguments, work.vocabulary)
+        return form_fields(draft.rules.argument_table(rule), rule.arguments, draft.vocabulary)
 
     def put_value(name: str, value: Any) -> None:
-        work.set_text(work.rules.set_argument(find_rule(), name, value))
+        draft.set_text(draft.rules.set_argument(find_rule(), name, value))
 
     title = to_words(find_rule().name)
     return FormScreen(screen, title, make_fields, put_value, format_key_path(path))

@@ -124,7 +124,7 @@ class RuleListScreen(_SentenceList):
     def rows(self) -> Sequence[SentenceRow]:
         """Return the rows of the list: a heading for each part of the scenario, such as the
         rewards, and a row for each rule."""
-        rules = self._screen.work.rules
+        rules = self._screen.draft.rules
         faulty_paths = [fault.place.path for fault in self._screen.faults]
         rows = []
         for part in RULE_PARTS:
@@ -154,7 +154,7 @@ class RuleListScreen(_SentenceList):
         if name == "add" and row.part is not None:
             self._open_add_screen(row.part)
         elif name == "remove" and row.rule is not None:
-            self._change(self._screen.work.rules.remove_rule(row.rule))
+            self._change(self._screen.draft.rules.remove_rule(row.rule))
         elif name in ("move_up", "move_down") and row.rule is not None:
             self._move(row.rule, -1 if name == "move_up" else 1)
         elif name in ("undo", "redo"):
@@ -170,13 +170,13 @@ class RuleListScreen(_SentenceList):
             self.chosen += offset
 
     def _open_rule_form(self, rule: Rule) -> None:
-        if rule.system is not None and self._screen.work.rules.argument_table(rule):
+        if rule.system is not None and self._screen.draft.rules.argument_table(rule):
             self.app.push(rule_form(self._screen, rule.path))
 
     def _open_add_screen(self, part: RulePart) -> None:
         """Open the list of rules that can be added to `part`, such as the rewards."""
         rows = []
-        for rule in self._screen.work.rules.available_rules(part):
+        for rule in self._screen.draft.rules.available_rules(part):
             name, act = rule.name.replace("_", " "), partial(self._insert_rule, part, rule)
             rows.append(SentenceRow(name, rule.description, act))
         self.app.push(SearchList(self._screen, part.title, rows))
@@ -184,8 +184,8 @@ class RuleListScreen(_SentenceList):
     def _insert_rule(self, part: RulePart, rule: AvailableRule) -> None:
         """Add `rule` to `part`, such as the rewards; select its row, and open the form of its
         parameters."""
-        self._change(self._screen.work.rules.add_rule(part, rule))
-        new_rule = self._screen.work.rules.rules(part)[-1]
+        self._change(self._screen.draft.rules.add_rule(part, rule))
+        new_rule = self._screen.draft.rules.rules(part)[-1]
         self.chosen = [row.rule for row in self.rows()].index(new_rule)
         if new_rule.arguments:
             self._open_rule_form(new_rule)
@@ -231,8 +231,8 @@ def open_level_list(screen: EditScreen) -> None:
     names = {name for domain in DOMAINS.values() if domain.sketch for name in domain.playable}
     built_in = [entry for entry in built_in_entries() if entry.source in names]
     built_in.sort(key=lambda entry: entry.group not in ("Gallery", "Puzzles"))
-    rows, listed_files = [], {screen.work.ref.file}
-    for entry in (*folder_entries(screen.work.ref.file.parent), *built_in):
+    rows, listed_files = [], {screen.draft.ref.file}
+    for entry in (*folder_entries(screen.draft.ref.file.parent), *built_in):
         with suppress(ScenarioError):
             file = find_scenario_ref(entry.source).file
             if file in listed_files:
@@ -246,7 +246,7 @@ def open_level_list(screen: EditScreen) -> None:
 def _open_object_list(screen: EditScreen, source: str) -> None:
     """Open the list of the objects of the level `source`, to add one or all of them to the level in
     the editor `screen`."""
-    level = OtherLevel(source, screen.work.trust)
+    level = OtherLevel(source, screen.draft.trust)
     if not level.objects:
         raise EditError(f"{level.title} has no objects with rules of their own")
     rows = []
@@ -270,12 +270,12 @@ def add_objects(screen: EditScreen, level: OtherLevel, objects: Sequence[LevelOb
     Raises:
         EditError: something in the level is in the way of the objects.
     """
-    addition = Addition(screen.work, level, objects)
-    if addition.files and screen.work.buffer.file is None:
+    addition = Addition(screen.draft, level, objects)
+    if addition.files and screen.draft.buffer.file is None:
         screen.app.show_note("Python files or drawings come, too: save the level first")
         screen.save(then=lambda: add_objects(screen, level, objects))
         return
-    text_before, text = screen.work.buffer.text, addition.apply()
+    text_before, text = screen.draft.buffer.text, addition.apply()
     screen.edit(lambda _: text)
     screen.brushes.choose(addition.names[objects[0].name])
     note = addition.summary if text != text_before else "All of it is here already"
@@ -298,7 +298,7 @@ class EditMenu(EditorMenu):
     @property
     def text_above(self) -> str:
         """Path of the file."""
-        file = self._screen.work.buffer.file
+        file = self._screen.draft.buffer.file
         return str(file) if file else "It has no file yet."
 
     def rows(self) -> Sequence[MenuRow]:
@@ -307,25 +307,25 @@ class EditMenu(EditorMenu):
         descriptions = {command.name: command.description for command in GROUPS["edit"]}
         names = [name for name in _MENU_COMMANDS if has_map or name != "size"]
         rows = [self.close_row("Go on editing")]
-        rows += [self._edit_row(descriptions[name].capitalize(), name) for name in names]
+        rows += [self._make_edit_row(descriptions[name].capitalize(), name) for name in names]
         if not has_map:
             rows.append(self.closing_row("Draw it as a map", self._screen.draw_as_map))
         key = app.bindings.label("start", "new_level")
         return (
             *rows,
             self.closing_row("New level", lambda: app.push(StarterMenu(app)), key),
-            self._edit_row("Keys", "help"),
+            self._make_edit_row("Keys", "help"),
             self.command_row("Settings", "settings"),
             self.closing_row("Leave the editor", self._leave),
         )
 
-    def _edit_row(self, label: str, name: str) -> MenuRow:
+    def _make_edit_row(self, label: str, name: str) -> MenuRow:
         key = self.app.bindings.label("edit", name)
         return self.closing_row(label, lambda: self._screen.run_command(name), key)
 
     def _leave(self) -> None:
         """Close the editor; if there are unsaved edits, ask first."""
-        if self._screen.work.buffer.is_unsaved:
+        if self._screen.draft.buffer.is_unsaved:
             self.app.push(LeaveMenu(self._screen))
         else:
             self._screen.leave()
@@ -341,11 +341,11 @@ class PackMenu(EditorMenu):
     def __init__(self, screen: EditScreen) -> None:
         super().__init__(screen)
         if self._titles:
-            self.chosen = int(screen.work.variant) - 1 if screen.work.variant.isdecimal() else 0
+            self.chosen = int(screen.draft.variant) - 1 if screen.draft.variant.isdecimal() else 0
 
     @property
     def _titles(self) -> Sequence[str]:
-        return self._screen.work.pack_titles
+        return self._screen.draft.pack_titles
 
     @property
     def text_above(self) -> str:
@@ -360,7 +360,7 @@ class PackMenu(EditorMenu):
         """Return a row for each level, and for the properties of the edited level."""
         rows = []
         for number, title in enumerate(self._titles, 1):
-            mark = "edited" if str(number) == self._screen.work.variant else ""
+            mark = "edited" if str(number) == self._screen.draft.variant else ""
             rows.append(MenuRow(f"{number}  {title}", partial(self._open, number), key=mark))
         if rows:
             label = "Title, par and texts of the edited level"
@@ -393,7 +393,7 @@ class PackMenu(EditorMenu):
 
     def _open_level(self, number: int) -> None:
         self.chosen = number - 1
-        self._screen.work.open_level(number)
+        self._screen.draft.open_level(number)
         self._screen.refresh()
 
     def _open(self, number: int, _: int) -> None:
@@ -401,10 +401,10 @@ class PackMenu(EditorMenu):
         self._open_level(number)
 
     def _open_form(self) -> None:
-        self.app.push(pack_level_form(self._screen, int(self._screen.work.variant)))
+        self.app.push(pack_level_form(self._screen, int(self._screen.draft.variant)))
 
     def _make_pack(self) -> None:
-        rows = self._screen.work.map.rows
+        rows = self._screen.draft.map.rows
         self._edit(lambda text: pack.make_pack(text, rows), 1)
 
 
@@ -460,9 +460,9 @@ class ConflictMenu(EditorMenu):
         )
 
     def _write(self) -> None:
-        self._screen.work.buffer.accept_disk_version()
+        self._screen.draft.buffer.accept_disk_version()
         self._screen.write(then=self._then)
 
     def _load_from_disk(self) -> None:
-        self._screen.work.buffer.load_from_disk()
+        self._screen.draft.buffer.load_from_disk()
         self._screen.refresh()

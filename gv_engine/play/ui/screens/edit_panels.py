@@ -123,9 +123,9 @@ def describe_brush(screen: EditScreen, name: str) -> str:
     the level say about it."""
     states = [state.lower() for state in screen.brushes.states(name)]
     title = to_words(name).capitalize() + (f": {', '.join(states)}" if states else "")
-    if screen.work.document is None:
+    if screen.draft.document is None:
         return title
-    rules = (rule for part in RULE_PARTS[:2] for rule in screen.work.rules.rules(part))
+    rules = (rule for part in RULE_PARTS[:2] for rule in screen.draft.rules.rules(part))
     sentences = [
         rule.description.rstrip(".") for rule in rules if name in map(str, rule.arguments.values())
     ]
@@ -198,11 +198,11 @@ def describe_cursor_cell(screen: EditScreen) -> str:
     """Return a text on the position and the content of the map cell under the editor's cursor."""
     if not screen.has_map:
         return ""
-    (y, x), work = screen.cursor, screen.work
-    character, position = work.map.rows[y][x], format_cell(y, x).capitalize()
-    if work.vocabulary.legend.get(character) is None:
+    (y, x), draft = screen.cursor, screen.draft
+    character, position = draft.map.rows[y][x], format_cell(y, x).capitalize()
+    if draft.vocabulary.legend.get(character) is None:
         return f"{position}: {character!r} stands for nothing"
-    return f"{position}: {describe_cell(work.map.thing((y, x)))}"
+    return f"{position}: {describe_cell(draft.map.thing((y, x)))}"
 
 
 def describe_cell(thing: map_model.CellThing) -> str:

@@ -71,7 +71,7 @@ class GameScreen(Screen):
     commands: ClassVar[ScreenCommands] = {
         "help": Screen.commands["help"],
         "settings": Screen.commands["settings"],
-        "view": lambda screen: screen._next_view(),
+        "view": lambda screen: screen._switch_view(),
         "inspect": lambda screen: screen._open_next_panel(),
         "copy": lambda screen: screen._copy(),
         "first_change": lambda screen: screen._seek_difference(),
@@ -109,7 +109,7 @@ class GameScreen(Screen):
         if self._stage_scenario is not self.game.scenario:
             self._rebuild_stage()
         can_animate = self.stage.begin(previous if animate else None, self.frame)
-        self.stage.mark_differences(self._compared_frame())
+        self.stage.mark_differences(self._get_compared_frame())
         self._is_animating = can_animate and animate and self.app.settings.animation
         self._animation_start = time.monotonic()
         self.app.needs_redraw = True
@@ -150,9 +150,9 @@ class GameScreen(Screen):
         return 0.0
 
     def _on_files_changed(self) -> None:
-        self._reload_steps = self._hot_reload()
+        self._reload_steps = self._reload()
 
-    def _hot_reload(self) -> Iterator[None]:
+    def _reload(self) -> Iterator[None]:
         """Reload the changed scenario, replay the steps of the game in it, and show the result;
         yield after each part, so that the window stays responsive."""
         game, scenario_before = self.game, self.game.scenario
@@ -167,7 +167,7 @@ class GameScreen(Screen):
         if self.game.difference is None or has_failed:
             self.app.show_note(message, stays=20 if "\n" in message else 6)
 
-    def _compared_frame(self) -> Any:
+    def _get_compared_frame(self) -> Any:
         """Return the frame before the files changed, if this is the first step that differs; else
         None."""
         difference, game_before = self.game.difference, HotReload(self.game).game_before()
@@ -175,7 +175,7 @@ class GameScreen(Screen):
             return game_before.frame()
         return None
 
-    def _difference_text(self) -> str:
+    def _describe_difference(self) -> str:
         return self.game.difference.message if self.game.difference else ""
 
     def _draw_difference(self, painter: Painter, rect: Rect) -> None:
@@ -183,7 +183,7 @@ class GameScreen(Screen):
         and the game before the change."""
         line, difference = painter.line_height, self._watched_game.difference
         step = difference.step if difference else 0
-        inner, text = rect.inflate(-line, -line // 2), self._difference_text()
+        inner, text = rect.inflate(-line, -line // 2), self._describe_difference()
         row = Rect(inner.x, 0, inner.w, min(inner.h, line * 7 // 4))
         row.centery = inner.centery
         buttons = [(f"Step {step}", "view", "first_change")]
@@ -209,7 +209,7 @@ class GameScreen(Screen):
         else:
             self.stage.command(name)
 
-    def _next_view(self) -> None:
+    def _switch_view(self) -> None:
         """Switch to the next view of the domain, such as state or observation."""
         views = tuple(self.domain.views)
         self._choose_view(views[(views.index(self.stage.view) + 1) % len(views)])
@@ -218,7 +218,7 @@ class GameScreen(Screen):
         self.app.show_note(f"View: {self.stage.view}", stays=1.5)
 
     def _open_next_panel(self) -> None:
-        self.stage.side_panel = self._next_panel()
+        self.stage.side_panel = self._find_next_panel()
 
     def _seek_difference(self) -> None:
         self.game.seek_first_difference()
@@ -285,7 +285,7 @@ class GameScreen(Screen):
         if panel is not None:
             panel.draw(painter.surface, layout.side, line)
         controls = layout.controls.copy()
-        if self._difference_text():
+        if self._describe_difference():
             self._draw_difference(painter, cut(controls, "bottom", int(DIFFERENCE_LINES * line)))
         self.draw_controls(painter, controls)
         message = self.error_text or ("" if message_fits else self.frame.message)
@@ -294,7 +294,7 @@ class GameScreen(Screen):
     def _lay_out(self, painter: Painter, hint_lines: int) -> ScreenLayout:
         is_small = is_small_window(painter.area, painter.line_height)
         control_lines = self.tight_controls if is_small else self.controls
-        if self._difference_text():
+        if self._describe_difference():
             control_lines += DIFFERENCE_LINES
         has_panel = self.stage.side_panel is not None
         return lay_out_screen(
@@ -363,11 +363,11 @@ class GameScreen(Screen):
     def buttons(self) -> Sequence[tuple[str, str, str]]:
         """Return (label, group, command) of the buttons at the top, the most important first."""
         buttons = [("Keys", "view", "help"), ("View", "view", "view")]
-        if panel := self._next_panel() or self.stage.side_panel:
+        if panel := self._find_next_panel() or self.stage.side_panel:
             buttons.append((panel.title, "view", "inspect"))
         return buttons
 
-    def _next_panel(self) -> SidePanel | None:
+    def _find_next_panel(self) -> SidePanel | None:
         choices = (None, *self.stage.side_panels)
         return choices[(choices.index(self.stage.side_panel) + 1) % len(choices)]
 

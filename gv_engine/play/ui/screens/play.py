@@ -79,7 +79,7 @@ class PlayScreen(GameScreen):
         "save_replay": lambda screen: screen.save_replay(),
         "watch": lambda screen: screen._watch_saved_replay(),
         "rules": lambda screen: screen._show_rules(),
-        "race": lambda screen: screen._race(),
+        "race": lambda screen: screen._start_race(),
         "record": lambda screen: screen._toggle_recording(),
         "picture": lambda screen: screen._save_picture(),
         "edit_level": lambda screen: screen.app.edit(source_of(screen.game.scenario)),
@@ -316,7 +316,7 @@ class PlayScreen(GameScreen):
         sections = list_rule_sections(schedules, types, absent_types)
         self.app.push(RulesScreen(self.app, self.game.title, scenario.description, sections))
 
-    def _race(self) -> None:
+    def _start_race(self) -> None:
         self.app.start_race(Opponent.load(str(self._saved_replay or SOLVER), self.game))
 
     def _toggle_recording(self) -> None:
@@ -396,7 +396,9 @@ class PlayScreen(GameScreen):
         what to do next."""
         if not self.frame.outcome:
             return self.hints()
-        choices = [self.hint("play", name, label.lower()) for label, name in self._end_choices()]
+        choices = [
+            self.hint("play", name, label.lower()) for label, name in self._list_end_choices()
+        ]
         return (*choices, self.hint("view", "help", "all keys"))
 
     def draw(self, painter: Painter, now: float) -> None:
@@ -424,7 +426,7 @@ class PlayScreen(GameScreen):
         says = level.says if level else ""
         return self.app.bindings.fill_in_keys(says, self.groups, steering, clicks=True)
 
-    def _end_choices(self) -> Sequence[tuple[str, str]]:
+    def _list_end_choices(self) -> Sequence[tuple[str, str]]:
         """Return (label, command) of the buttons that are shown at the end of the episode."""
         is_saved = self._saved_state == self.game.state_digest()
         replay = ("Watch replay", "watch") if is_saved else ("Save replay", "save_replay")
@@ -451,7 +453,7 @@ class PlayScreen(GameScreen):
         is_one_line = text_width + 4 * line <= area.w
         header_height = (3 if is_one_line else 4) * line
         columns = self._count_button_columns(painter, area.w - line)
-        buttons_height = -(-len(self._end_choices()) // columns) * 2 * line
+        buttons_height = -(-len(self._list_end_choices()) // columns) * 2 * line
         if header_height + buttons_height > area.h:  # then the hints tell what to press
             buttons_height, is_one_line, header_height = 0, True, area.h
         medals_height = 5 * line // 2 if has_medals else 0
@@ -494,13 +496,13 @@ class PlayScreen(GameScreen):
     def _count_button_columns(self, painter: Painter, width: int) -> int:
         """Return in how many columns the buttons at the end of the episode fit into `width`."""
         label = self.app.bindings.label
-        texts = [text + label("play", name) for text, name in self._end_choices()]
+        texts = [text + label("play", name) for text, name in self._list_end_choices()]
         button_width = max(map(painter.text_width, texts)) + 7 * painter.line_height // 2
         return next((columns for columns in (4, 2) if columns * button_width <= width), 1)
 
     def _draw_end_buttons(self, painter: Painter, rect: Rect, columns: int) -> None:
         line, column_width = painter.line_height, rect.w // columns
-        for index, (text, name) in enumerate(self._end_choices()):
+        for index, (text, name) in enumerate(self._list_end_choices()):
             row, column = divmod(index, columns)
             x, y = rect.x + column * column_width, rect.y + row * 2 * line
             slot = Rect(x, y, column_width - line // 2, line * 7 // 4)
@@ -552,8 +554,8 @@ class PlaytestScreen(PlayScreen):
     def _on_files_changed(self) -> None:
         self.app.pop()
 
-    def _end_choices(self) -> Sequence[tuple[str, str]]:
-        choices = super()._end_choices()
+    def _list_end_choices(self) -> Sequence[tuple[str, str]]:
+        choices = super()._list_end_choices()
         return (("Back to the editor", "go_on"), *choices[1:]) if self.frame.success else choices
 
     def buttons(self) -> tuple[tuple[str, str, str], ...]:

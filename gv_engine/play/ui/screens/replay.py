@@ -261,7 +261,7 @@ class CompareScreen(GameScreen):
     def _on_files_changed(self) -> None:
         self._leave()
 
-    def _compared_frame(self) -> Any:
+    def _get_compared_frame(self) -> Any:
         return self._below.game.frame() if self._is_same_step else None
 
     @property
@@ -277,7 +277,7 @@ class CompareScreen(GameScreen):
         self._text = f"Before, step {self.game.position}: {text}"
         super().show(animate)
 
-    def _difference_text(self) -> str:
+    def _describe_difference(self) -> str:
         return self._text
 
     def _seek_difference(self) -> None:

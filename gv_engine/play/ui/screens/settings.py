@@ -41,7 +41,7 @@ class KeysScreen(Menu):
             f"ones. A gamepad's buttons are changed by pressing one of them."
         )
 
-    def _commands(self) -> Sequence[tuple[str, str, str]]:
+    def _list_commands(self) -> Sequence[tuple[str, str, str]]:
         """Return (group, name, description) of all commands whose keys can be changed."""
         return [
             (group, command.name, command.description)
@@ -52,7 +52,7 @@ class KeysScreen(Menu):
     def rows(self) -> Sequence[MenuRow]:
         """Return a menu row for each command, with its keys."""
         rows = []
-        for command in self._commands():
+        for command in self._list_commands():
             group, name, description = command
             keys = ", ".join(map(key_label, self.app.bindings.keys(group, name))) or "-"
             if command == self._pending_command:
@@ -75,7 +75,7 @@ class KeysScreen(Menu):
         """Run the command `name`: restore the default keys of the selected command, or a command of
         menus."""
         if name == "erase":
-            group, command_name, _ = self._commands()[self.chosen]
+            group, command_name, _ = self._list_commands()[self.chosen]
             self.app.rebind(group, command_name, None)
         else:
             super().run_command(name)
@@ -170,9 +170,9 @@ class PauseMenu(Menu):
         """Return at most eight rows: the main commands, a row for each list of further commands,
         and rows for keys and settings and for leaving."""
         rows = [self.close_row(self._screen.resume_label)]
-        rows += [self._row(*command) for command in self._main_commands()]
+        rows += [self._make_row(*command) for command in self._list_main_commands()]
         for title in _SECTIONS:
-            if title == _APP_SECTION or self._commands_of(title):
+            if title == _APP_SECTION or self._list_section_commands(title):
                 rows.append(MenuRow(title, partial(self._open_section, title), key=">"))
         rows.append(self.closing_row(self._screen.leave_label, self.app.pop))
         return rows
@@ -180,17 +180,17 @@ class PauseMenu(Menu):
     def _open_section(self, title: str, _: int) -> None:
         self.app.push(PauseSection(self._screen, title))
 
-    def _main_commands(self) -> Sequence[tuple[str, str]]:
+    def _list_main_commands(self) -> Sequence[tuple[str, str]]:
         """Return (group, name) of the commands of the menu itself."""
-        commands = self._commands()
+        commands = self._list_commands()
         main = [command for name in _MAIN_COMMANDS for command in commands if command[1] == name]
         return main[:_MAX_MAIN]
 
-    def _commands_of(self, section: str) -> Sequence[tuple[str, str]]:
+    def _list_section_commands(self, section: str) -> Sequence[tuple[str, str]]:
         """Return (group, name) of the commands in the list `section`."""
-        main = self._main_commands()
+        main = self._list_main_commands()
         commands = []
-        for group, name in self._commands():
+        for group, name in self._list_commands():
             is_for_view = group not in ("play", "replay") or name in _VIEW_COMMANDS
             if (group, name) not in main and is_for_view == (section == _VIEW_SECTION):
                 commands.append((group, name))
@@ -202,12 +202,12 @@ class PauseMenu(Menu):
             self._screen.run_command(name)
         elif name == "menu":
             self.app.pop()
-        elif name in (command_name for _, command_name in self._commands()):
+        elif name in (command_name for _, command_name in self._list_commands()):
             self._run(name)
         else:
             super().run_command(name)
 
-    def _row(self, group: str, name: str) -> MenuRow:
+    def _make_row(self, group: str, name: str) -> MenuRow:
         """Return a menu row that closes the menu and runs the command `name` of `group` in the game
         screen."""
         commands = self.app.bindings.commands(group)
@@ -220,7 +220,7 @@ class PauseMenu(Menu):
             self.app.pop()
         self._screen.run_command(name)
 
-    def _commands(self) -> Sequence[tuple[str, str]]:
+    def _list_commands(self) -> Sequence[tuple[str, str]]:
         """Return (group, name) of the commands in the menu: the available ones of the game screen,
         and actions of the level that have no gamepad button."""
         screen, domain, bindings = self._screen, self._screen.domain.title, self.app.bindings
@@ -261,5 +261,5 @@ class PauseSection(PauseMenu):
                 MenuRow("Quit", lambda _: self.app.quit()),
             ]
         else:
-            rows = [self._row(*command) for command in self._commands_of(self.title)]
+            rows = [self._make_row(*command) for command in self._list_section_commands(self.title)]
         return (*rows, self.close_row("Back"))

@@ -13,7 +13,7 @@ def play_sound(name: str) -> str:
     worked."""
     try:
         pygame.mixer.init(RATE, -16, 1, allowedchanges=0)  # does nothing if already initialised
-        _cached_sound(name).play()
+        _load_sound(name).play()
     except pygame.error as error:
         return f"There is no sound: {error}"
     return ""
@@ -21,10 +21,10 @@ def play_sound(name: str) -> str:
 
 def close() -> None:
     """Release the sound device."""
-    _cached_sound.cache_clear()
+    _load_sound.cache_clear()
     pygame.mixer.quit()
 
 
 @cache
-def _cached_sound(name: str) -> pygame.mixer.Sound:
+def _load_sound(name: str) -> pygame.mixer.Sound:
     return pygame.mixer.Sound(buffer=synthesize(name).tobytes())

@@ -208,9 +208,11 @@ class CardsScreen(SearchField):
             painter.draw_lines(inner.inflate(-2 * line, -2 * line), text, "muted")
         groove = Rect(painter.area.right - line // 3, inner.y, line // 4, inner.h)
         painter.draw_scrollbar(groove, self._scroll, inner.h, height)
-        painter.draw_text(footer, " · ".join(filter(None, self._hints())), "muted", "center", 0.9)
+        painter.draw_text(
+            footer, " · ".join(filter(None, self._list_hints())), "muted", "center", 0.9
+        )
 
-    def _hints(self) -> Sequence[str]:
+    def _list_hints(self) -> Sequence[str]:
         """Return short texts on keys for the bottom of the screen."""
         return (
             "Type to search",
@@ -361,7 +363,7 @@ class LevelCard(ScenarioCard):
         """Draw the card into `rect`, with the medals that the player has won; a chosen card is
         outlined."""
         super().draw(painter, rect, is_chosen)
-        draw_medals(painter, _medal_row(painter, rect), self.medals)
+        draw_medals(painter, _get_medal_row(painter, rect), self.medals)
 
     def draw_thumbnail(self, painter: Painter, well: Rect) -> None:
         """Draw the thumbnail of the level into `well`, or a padlock while the level is locked."""
@@ -424,7 +426,7 @@ class PackCard(ScenarioCard):
         self.text = f"{self._progress_text}. {self._description}"
         super().draw(painter, rect, is_chosen)
         won = [medal for medal in MEDALS if self._count_medals(medal) == len(self.levels)]
-        draw_medals(painter, _medal_row(painter, rect), won)
+        draw_medals(painter, _get_medal_row(painter, rect), won)
 
     def _count_medals(self, medal: str) -> int:
         return sum(medal in card.medals for card in self.levels)
@@ -444,7 +446,7 @@ class PackCard(ScenarioCard):
         return f"{self._progress_text}, {par} with par, {first} at the first try"
 
 
-def _medal_row(painter: Painter, rect: Rect) -> Rect:
+def _get_medal_row(painter: Painter, rect: Rect) -> Rect:
     """Return the rectangle of the medals in the lower right corner of the card in `rect`."""
     line = painter.line_height
     return Rect(rect.x, rect.bottom - line * 7 // 4, rect.w - line // 2, line * 5 // 4)
@@ -556,7 +558,7 @@ class StartScreen(CardsScreen):
 
     def on_resume(self) -> None:
         """Update the lists of recent levels and of saved replays, and which levels are solved."""
-        cards = [self._card(source) for source in self.app.settings.recent]
+        cards = [self._find_card(source) for source in self.app.settings.recent]
         recent = [card for card in cards if card is not None][:SHOWN_RECENT]
         unfinished = [UnfinishedCard(file) for file in unfinished_files()]
         self._recent_cards = [*unfinished, *recent]
@@ -576,7 +578,7 @@ class StartScreen(CardsScreen):
         old_cards = self._replay_cards
         self._replay_cards = {key: old_cards.get(key) or ReplayCard(key[0]) for key in files}
 
-    def _card(self, source: str) -> Card | None:
+    def _find_card(self, source: str) -> Card | None:
         """Return the card of the scenario `source`, a name or file; None if the file is gone."""
         if source not in self._cards_by_source:
             if not Path(source).exists():
@@ -627,9 +629,9 @@ class StartScreen(CardsScreen):
         if self.query.strip():
             yield "Found", self._find_cards()
         elif self.category == ALL:
-            yield from self._overview()
+            yield from self._list_overview()
         else:
-            yield from self._sections_of(self.category)
+            yield from self._list_sections(self.category)
 
     @property
     def _level_cards(self) -> list[LevelCard]:
@@ -650,10 +652,10 @@ class StartScreen(CardsScreen):
             )
         )
         matches = search(self.query, cards, lambda card: card.search_texts)
-        typed = self._typed_card(cards)
+        typed = self._find_typed_card(cards)
         return [*typed, *(card for card in matches if card not in typed)]
 
-    def _sections_of(self, category: str) -> Sequence[CardSection]:
+    def _list_sections(self, category: str) -> Sequence[CardSection]:
         """Return the sections of a category other than `ALL`."""
         if category == "Mine":
             replays = [*self._replay_cards.values()][:SHOWN_REPLAYS]
@@ -668,25 +670,25 @@ class StartScreen(CardsScreen):
             return [("Puzzles that are open and not solved", levels)]
         groups = self._cards_by_group.items()
         sections: list[CardSection] = [
-            group for group in groups if _category_of(group[0]) == category
+            group for group in groups if _find_category(group[0]) == category
         ]
         if category == "Others":
             sections.append(("Not installed", self._missing_cards))
         return sections
 
-    def _overview(self) -> Iterable[CardSection]:
+    def _list_overview(self) -> Iterable[CardSection]:
         """Yield the player's own cards, and some cards of each category."""
-        recent, folder, replays = self._sections_of("Mine")
+        recent, folder, replays = self._list_sections("Mine")
         yield from (recent, folder)
         for category in _CATEGORIES:
             if category not in (ALL, "Mine", "Not solved"):
-                cards = [card for _, section in self._sections_of(category) for card in section]
+                cards = [card for _, section in self._list_sections(category) for card in section]
                 shown = cards[:SHOWN_OF_CATEGORY]
                 count = f", {len(shown)} of {len(cards)}" if len(shown) < len(cards) else ""
                 yield category + count, shown
         yield replays
 
-    def _typed_card(self, cards: Iterable[Card]) -> list[Card]:
+    def _find_typed_card(self, cards: Iterable[Card]) -> list[Card]:
         """If the search text is the path of a file that can be opened, return [the card of that
         file], taken from `cards` if possible; else []."""
         file = parse_path(self.query)
@@ -697,7 +699,7 @@ class StartScreen(CardsScreen):
         return [next((card for card in cards if card.file == scenario_file), FileCard(file))]
 
 
-def _category_of(group: str) -> str:
+def _find_category(group: str) -> str:
     category = "Algebra" if group.startswith("Mathy") else group
     return category if category in _CATEGORIES else "Others"
 

@@ -60,7 +60,7 @@ class TextField:
         None for another command."""
         caret, (start, end) = self.caret, self.selection
         targets = {"left": caret - 1, "right": caret + 1, "first": 0, "last": len(self.text)}
-        targets |= {"word_left": self._word_left(), "word_right": self._word_right()}
+        targets |= {"word_left": self._find_word_left(), "word_right": self._find_word_right()}
         if name == "select_all":
             self._move(len(self.text))
             self._anchor = 0
@@ -84,11 +84,11 @@ class TextField:
             return None
         return ""
 
-    def _word_left(self) -> int:
+    def _find_word_left(self) -> int:
         starts = [match.start() for match in _WORD.finditer(self.text)]
         return max((start for start in starts if start < self.caret), default=0)
 
-    def _word_right(self) -> int:
+    def _find_word_right(self) -> int:
         ends = [match.end() for match in _WORD.finditer(self.text)]
         return min((end for end in ends if end > self.caret), default=len(self.text))
 

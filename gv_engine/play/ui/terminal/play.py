@@ -171,7 +171,7 @@ class LevelPicker(TerminalScreen):
         """
         theme, label = self._theme, self._base_bindings.label
         self._num_visible = max(1, height - _DESCRIPTION_LINES - 3)
-        rows = self._level_rows()
+        rows = self._format_level_rows()
         query_text = f"{self._query}_" if self._query else "type to search"
         leave_text = "clear" if self._query else "leave"
         footer = f"{label('menu', 'choose')}: play   {label('menu', 'leave')}: {leave_text}"
@@ -180,12 +180,12 @@ class LevelPicker(TerminalScreen):
             Text(),
             *rows,
             *[Text()] * (self._num_visible - len(rows)),
-            *self._description_lines(width),
+            *self._format_description(width),
         ]
         shown = [*lines[: max(0, height - 1)], Text(footer, theme.muted)]
         return [_truncate(line, width) for line in shown]
 
-    def _level_rows(self) -> list[Text]:
+    def _format_level_rows(self) -> list[Text]:
         """Return a line for each visible level, or a line that says that no level matches."""
         theme, count = self._theme, self._num_visible
         if not self._matches:
@@ -215,7 +215,7 @@ class LevelPicker(TerminalScreen):
         locked = "Locked" if entry.level.digest in self._locked else ""
         return " · ".join(filter(None, (goal, medals, locked)))
 
-    def _description_lines(self, width: int) -> list[Text]:
+    def _format_description(self, width: int) -> list[Text]:
         """Return three lines of `width` characters with the description of the chosen level, or an
         error message."""
         text = self._note
@@ -426,42 +426,42 @@ class TerminalGame(TerminalScreen):
             width, height: size of the screen in characters.
         """
         body_height = height - 1
-        get_lines = self._key_lines if self._is_help_open else self._body_lines
+        get_lines = self._format_keys if self._is_help_open else self._format_body
         body = get_lines(width, body_height)[:body_height]
         body += [Text()] * (body_height - len(body))
         is_small = width < _MIN_SIZE[0] or height < _MIN_SIZE[1]
         warning = "Too small a terminal   " if is_small else ""
-        footer = Text(warning + self._footer(), self._theme.muted)
+        footer = Text(warning + self._format_footer(), self._theme.muted)
         return [_truncate(line, width) for line in (*body, footer)]
 
-    def _body_lines(self, width: int, height: int) -> list[Text]:
+    def _format_body(self, width: int, height: int) -> list[Text]:
         """Return the lines of the board and the status panel, side by side or one below the other,
         in `width` × `height` characters."""
         is_wide = width >= _WIDE_TERMINAL
-        if not is_wide and len(self._board_lines(width, height)[0]) + _PANEL_WIDTH > width:
-            panel = self._panel_lines(width)
-            return [*self._board_lines(width, max(height - len(panel), height // 2)), *panel]
-        board = self._board_lines(width - _PANEL_WIDTH, height)
+        if not is_wide and len(self._draw_board(width, height)[0]) + _PANEL_WIDTH > width:
+            panel = self._format_panel(width)
+            return [*self._draw_board(width, max(height - len(panel), height // 2)), *panel]
+        board = self._draw_board(width - _PANEL_WIDTH, height)
         board_width = len(board[0]) + _MARGIN
-        pairs = zip_longest(board, self._panel_lines(width - board_width), fillvalue=Text())
+        pairs = zip_longest(board, self._format_panel(width - board_width), fillvalue=Text())
         return [
             Text.assemble(line, " " * (board_width - len(line)), panel_line)
             for line, panel_line in pairs
         ]
 
-    def _board_lines(self, width: int, height: int) -> list[Text]:
+    def _draw_board(self, width: int, height: int) -> list[Text]:
         return self._picture.draw(self.game.frame(), self._view, max(1, width), max(1, height))
 
-    def _panel_lines(self, width: int) -> list[Text]:
+    def _format_panel(self, width: int) -> list[Text]:
         """Return the lines of the status panel, `width` characters wide: title, steps, return, last
         rewards, messages, result and legend."""
         frame = self.game.frame()
-        lines = self._status_lines(frame, width)
+        lines = self._format_status(frame, width)
         if frame.action:
-            lines += self._last_step_lines(frame)
-        lines += self._note_lines(frame, width)
+            lines += self._format_last_step(frame)
+        lines += self._format_notes(frame, width)
         if frame.outcome:
-            lines += self._result_lines(frame)
+            lines += self._format_result(frame)
         lines += [Text(), *self._picture.legend(frame)]
         return [_truncate(line, width) for line in lines]
 
@@ -469,7 +469,7 @@ class TerminalGame(TerminalScreen):
     def _has_rewards(self) -> bool:
         return self._shows_rewards or self.game.pack_level is None
 
-    def _status_lines(self, frame: Scene, width: int) -> list[Text]:
+    def _format_status(self, frame: Scene, width: int) -> list[Text]:
         """Return the lines on the level and the state of the game: title, steps, return, goal,
         agent and what the domain adds."""
         game, level, (title, subtitle) = self.game, self.game.pack_level, self.game.heading
@@ -488,7 +488,7 @@ class TerminalGame(TerminalScreen):
         heading = [Text(title, f"bold {self._theme.accent}"), Text(subtitle, self._theme.muted)]
         return [*filter(None, heading), *map(Text, filter(None, facts))]
 
-    def _last_step_lines(self, frame: Scene) -> list[Text]:
+    def _format_last_step(self, frame: Scene) -> list[Text]:
         """Return the lines on the last action, with its reward and the rules that gave it, if
         rewards are shown."""
         action = frame.action.replace("_", " ").lower()
@@ -501,18 +501,18 @@ class TerminalGame(TerminalScreen):
                 lines.append(Text.assemble(label, self._format_reward(frame, term)))
         return lines
 
-    def _note_lines(self, frame: Scene, width: int) -> list[Text]:
+    def _format_notes(self, frame: Scene, width: int) -> list[Text]:
         """Return the lines with instructions, hint, message of the game and note, each after an
         empty line; `_shown_hint` becomes the hint."""
         self._shown_hint = self._picture.hint_text
         lines = []
-        notes = self._instructions(), self._shown_hint, frame.message, *self._note.split("\n")
+        notes = self._get_instructions(), self._shown_hint, frame.message, *self._note.split("\n")
         for note in notes:
             if rows := self._wrap([note], width):
                 lines += [Text(), *(Text(row, f"bold {self._theme.text}") for row in rows)]
         return lines
 
-    def _result_lines(self, frame: Scene) -> list[Text]:
+    def _format_result(self, frame: Scene) -> list[Text]:
         """Return the lines on the end of the episode: success or failure, steps and medals."""
         theme, level = self._theme, self.game.pack_level
         is_lost = frame.success is False or self.game.is_lost
@@ -531,7 +531,7 @@ class TerminalGame(TerminalScreen):
     def _wrap(texts: Iterable[str], width: int) -> list[str]:
         return [row for text in texts for row in textwrap.wrap(text, max(1, width))]
 
-    def _instructions(self) -> str:
+    def _get_instructions(self) -> str:
         level, steering = self.game.pack_level, self._picture.steering
         return self._bindings.fill_in_keys(level.says, self._groups, steering) if level else ""
 
@@ -544,12 +544,12 @@ class TerminalGame(TerminalScreen):
             color = self._theme.loss
         return format_reward(value), color
 
-    def _footer(self) -> str:
+    def _format_footer(self) -> str:
         """Return the text of the last line: a question, or hints on keys."""
         if self._typed_seed is not None:
             return f"Which seed? {self._typed_seed}_   Enter: play it   Esc: go on"
         if self._is_leaving:
-            return f"Leave? {self._label('menu')}: leave   any other key: go on"
+            return f"Leave? {self._get_label('menu')}: leave   any other key: go on"
         if self._is_help_open:
             return "Any key: go on"
         if self.game.frame().outcome:
@@ -560,9 +560,9 @@ class TerminalGame(TerminalScreen):
                 texts["hint"] = "hint"
             texts["next_level"] = "next level"
         texts["menu"] = "leave"
-        return "   ".join(f"{self._label(name)}: {text}" for name, text in texts.items())
+        return "   ".join(f"{self._get_label(name)}: {text}" for name, text in texts.items())
 
-    def _label(self, name: str) -> str:
+    def _get_label(self, name: str) -> str:
         """Return the label of the first key of the command `name`; "" if there is none."""
         for group in self._groups:
             has_command = name in (command.name for command in self._bindings.commands(group))
@@ -570,10 +570,10 @@ class TerminalGame(TerminalScreen):
                 return label
         return ""
 
-    def _key_lines(self, width: int, height: int) -> list[Text]:
+    def _format_keys(self, width: int, height: int) -> list[Text]:
         """Return the lines of the list of keys, in as many columns as fit into `width` × `height`
         characters."""
-        commands = self._available_commands()
+        commands = self._list_commands()
         rows = max(1, height - 1)
         columns = min(-(-len(commands) // rows), max(1, width // _PANEL_WIDTH))
         column_width = width // columns
@@ -586,7 +586,7 @@ class TerminalGame(TerminalScreen):
             lines[1 + index % rows].append_text(entry).append(" ")
         return lines
 
-    def _available_commands(self) -> list[tuple[list[str], str]]:
+    def _list_commands(self) -> list[tuple[list[str], str]]:
         """Return labels of keys and description of each command that can be used here."""
         keys_by_command: dict[str, tuple[list[str], str]] = {}
         for group in self._groups:

@@ -160,7 +160,7 @@ class Keys:
         unknown."""
         if sequence := _SEQUENCE.match(self._buffer):
             self._buffer = self._buffer[sequence.end() :]
-            return _name_of_sequence(*sequence.groups())
+            return _name_sequence(*sequence.groups())
         if not self._buffer.startswith(b"\x1b"):
             return self._take_character()
         self._buffer = self._buffer[1:]
@@ -179,7 +179,7 @@ class Keys:
         return _CHARACTERS.get(character, "")
 
 
-def _name_of_sequence(
+def _name_sequence(
     numbers: bytes | None, end: bytes | None, ss3_end: bytes | None, console_end: bytes | None
 ) -> str:
     """Return the name of the key for a parsed terminal escape sequence, such as `Shift+Left`; "" if

@@ -134,7 +134,7 @@ class App(AppContext):
     def scale(self) -> float:
         """Scale of text and panels: from `GV_ENGINE_SCALE` if set, else from the settings, else
         from the size of the monitor."""
-        return forced_scale() or self.settings.scale or self._monitor_scale()
+        return forced_scale() or self.settings.scale or self._choose_monitor_scale()
 
     # ---- opening screens -------------------------------------------------------------
 
@@ -271,7 +271,7 @@ class App(AppContext):
                 with self.showing_errors():
                     open_first_screens(self)
                     self.offer_autosaves()
-                self._loop()
+                self._run_loop()
         except KeyboardInterrupt:
             pass
         finally:
@@ -281,24 +281,24 @@ class App(AppContext):
             sounds.close()
             pygame.display.quit()
 
-    def _loop(self) -> None:
+    def _run_loop(self) -> None:
         """Run the event loop: draw, call the top screen's `tick` and handle events until no screen
         is left."""
-        drawn = 0.0
+        last_draw = 0.0
         while self.screens:
             now = time.monotonic()
-            if self.needs_redraw and now >= drawn + FRAME_TIME:
+            if self.needs_redraw and now >= last_draw + FRAME_TIME:
                 with self.showing_errors():
                     self.draw_on(pygame.display.get_surface(), now)
                 pygame.display.flip()
-                drawn = now
-            due = None
+                last_draw = now
+            seconds_to_tick = None
             with self.showing_errors():
-                due = self.top.tick(now)
+                seconds_to_tick = self.top.tick(now)
             self._question = None
-            waits = [wait for wait in (due, self.autosave(now)) if wait is not None]
+            waits = [wait for wait in (seconds_to_tick, self.autosave(now)) if wait is not None]
             if self.needs_redraw:
-                waits.append(drawn + FRAME_TIME - time.monotonic())
+                waits.append(last_draw + FRAME_TIME - time.monotonic())
             if self._note:
                 waits.append(self._note_until - now)
                 if now >= self._note_until:
@@ -336,7 +336,7 @@ class App(AppContext):
         self._keyboard.open()
         self.has_focus = self.needs_redraw = True
 
-    def _monitor_scale(self) -> float:
+    def _choose_monitor_scale(self) -> float:
         """Return a factor for text and panels, from 1 to 3, that suits the height of the
         monitor."""
         if not pygame.display.get_init():
@@ -344,13 +344,14 @@ class App(AppContext):
         height = pygame.display.get_desktop_sizes()[0][1]
         return max(1.0, min(3.0, height // 270 / 4))
 
-    def _wait_for_events(self, patience: float) -> list[pygame.event.Event]:
-        """Return the next events of the window, waiting at most `patience` seconds; [] if there are
-        none."""
-        start = now = time.monotonic()
-        while not (events := pygame.event.get()) and now < start + patience:
+    def _wait_for_events(self, max_seconds: float) -> list[pygame.event.Event]:
+        """Return the next events of the window, waiting at most `max_seconds` seconds; [] if there
+        are none."""
+        now = time.monotonic()
+        end_time = now + max_seconds
+        while not (events := pygame.event.get()) and now < end_time:
             nap = NAP if now < self._last_event + AWAKE else DOZE
-            time.sleep(min(nap, start + patience - now))
+            time.sleep(min(nap, end_time - now))
             now = time.monotonic()
         if events:
             self._last_event = now
@@ -390,19 +391,21 @@ class App(AppContext):
             if event.type in (pygame.WINDOWFOCUSLOST, pygame.WINDOWFOCUSGAINED):
                 self.has_focus = event.type == pygame.WINDOWFOCUSGAINED
                 self.needs_redraw = True
-            for key, repeated in self._keyboard.keys(event):
-                self._press_key(key, repeated)
+            for key, is_repeat in self._keyboard.keys(event):
+                self._press_key(key, is_repeat)
 
-    def _press_key(self, key: str, repeated: bool) -> None:
-        """Run the command bound to `key`, unless the top screen captures the key; `repeated` is
+    def _press_key(self, key: str, is_repeat: bool) -> None:
+        """Run the command bound to `key`, unless the top screen captures the key; `is_repeat` is
         True if the key was already held."""
-        if not repeated and self.top.capture_key(key):
-            self._keyboard.accepts(key, repeated, False)
+        if not is_repeat and self.top.capture_key(key):
+            self._keyboard.accepts(key, is_repeat, False)
             self.needs_redraw = True
             return
         command = self.bindings.find(key, self.top.groups)
-        repeats = command is not None and command.repeats and self.top.can_repeat(command.name)
-        if command and self._keyboard.accepts(key, repeated, repeats):
+        if not command:
+            return
+        can_repeat = command.repeats and self.top.can_repeat(command.name)
+        if self._keyboard.accepts(key, is_repeat, can_repeat):
             self._mouse = None  # a player who uses keys wants to see the board, not its labels
             self._note, self.needs_redraw = "", True
             if command.name == "full_screen":

@@ -79,9 +79,9 @@ class Viewer:
         labels = {name: label("view" if name == "view" else "replay", name) for name in _HINTS}
         hints = [f"{key} {_HINTS[name]}" for name, key in labels.items() if key]
         self._renderer = FrameRenderer(title, sprite_folders, hints=hints)
-        self._plays, self._steps_once = True, False
-        self._full_screen = self._stale = self._must_reopen = False
-        self._steps, self._due = 0, 0.0
+        self._is_playing, self._steps_once = True, False
+        self._full_screen = self._needs_redraw = self._must_reopen = False
+        self._drawn_step, self._next_step = 0, 0.0  # number and time
         self._open()
 
     def show(self, frame: Any) -> None:
@@ -96,17 +96,17 @@ class Viewer:
         if not is_open():
             self._open()
         self._handle_events()
-        # a frame that is drawn twice is not delayed twice
-        new = frame.steps != self._steps
-        while new and not self._is_due():
-            time.sleep(_NAP)
-            self._handle_events()
-            if self._stale and is_open():
-                self._draw(self._renderer.frame())
+        if frame.steps != self._drawn_step:  # a frame that is drawn twice is not delayed twice
+            while not self._is_due():
+                time.sleep(_NAP)
+                self._handle_events()
+                if self._needs_redraw and is_open():
+                    self._draw(self._renderer.frame())
+            self._steps_once = False
         if is_open():
             self._draw(frame)
-            self._steps = frame.steps
-            self._due = time.monotonic() + (1 / self._fps if self._fps else 0)
+            self._drawn_step = frame.steps
+            self._next_step = time.monotonic() + (1 / self._fps if self._fps else 0)
 
     def close(self) -> None:
         """Close the window."""
@@ -117,14 +117,14 @@ class Viewer:
     def _open(self) -> None:
         open_window(self._title, full_screen=self._full_screen)
         self._keyboard.open()
-        self._stale = True
+        self._needs_redraw = True
 
     def _is_due(self) -> bool:
-        once, self._steps_once = self._steps_once, False
-        return once or self.closed or (self._plays and time.monotonic() >= self._due)
+        is_time = self._is_playing and time.monotonic() >= self._next_step
+        return self._steps_once or self.closed or is_time
 
     def _draw(self, frame: Any) -> None:
-        self._stale = False
+        self._needs_redraw = False
         self._renderer.draw(pygame.display.get_surface(), frame)
         pygame.display.flip()
 
@@ -135,10 +135,10 @@ class Viewer:
             if event.type == pygame.QUIT:
                 self.close()
                 return
-            self._stale |= event.type in (pygame.VIDEORESIZE, pygame.WINDOWEXPOSED)
-            for key, repeated in self._keyboard.keys(event):
+            self._needs_redraw |= event.type in (pygame.VIDEORESIZE, pygame.WINDOWEXPOSED)
+            for key, is_repeat in self._keyboard.keys(event):
                 command = self._bindings.find(key, ("replay", "view", "window"))
-                if command and self._keyboard.accepts(key, repeated, command.repeats):
+                if command and self._keyboard.accepts(key, is_repeat, command.repeats):
                     self._run_command(command.name)
                 if self.closed:
                     return
@@ -149,11 +149,11 @@ class Viewer:
     def _run_command(self, name: str) -> None:
         """Run the command `name` of a pressed key: pause, single step, speed, full screen, close,
         or a view command."""
-        self._stale = True
+        self._needs_redraw = True
         if name == "play":
-            self._plays = not self._plays
+            self._is_playing = not self._is_playing
         elif name == "forward":
-            self._plays, self._steps_once = False, True
+            self._is_playing, self._steps_once = False, True
         elif name in ("faster", "slower"):
             self._fps *= 2 if name == "faster" else 0.5
         elif name == "full_screen":
@@ -190,7 +190,7 @@ def open_window(
     Raises:
         NoDisplay: no window can be opened.
     """
-    chosen = os.environ.get("SDL_VIDEODRIVER") or os.environ.get("SDL_VIDEO_DRIVER")
+    chosen_driver = os.environ.get("SDL_VIDEODRIVER") or os.environ.get("SDL_VIDEO_DRIVER")
     os.environ.setdefault("SDL_WINDOWS_DPI_AWARENESS", "permonitorv2")  # sharp, not stretched
     if sys.platform.startswith("linux"):
         # a picture drawn by the processor takes a long way through OpenGL without a graphics card
@@ -199,19 +199,20 @@ def open_window(
         if not has_screen():
             raise pygame.error("there is no screen")  # instead of SDL's message
         pygame.display.init()
-        if pygame.display.get_driver() in UNSEEN_DRIVERS and not chosen:
+        if pygame.display.get_driver() in UNSEEN_DRIVERS and not chosen_driver:
             raise pygame.error("there is no screen")
-        flags = pygame.display.get_surface().get_flags() if is_open() else None
-        if flags is not None and bool(flags & pygame.FULLSCREEN) != full_screen:
-            # a new window: without a window manager nobody puts the old one where it belongs
-            pygame.display.quit()
-            pygame.display.init()
+        if is_open():
+            flags = pygame.display.get_surface().get_flags()
+            if bool(flags & pygame.FULLSCREEN) != full_screen:
+                # a new window: without a window manager nobody puts the old one where it belongs
+                pygame.display.quit()
+                pygame.display.init()
         pygame.display.set_icon(SpriteSheet().get("agent", 0, 64))
         pygame.display.set_caption(title)
         desktop = pygame.display.get_desktop_sizes()[0]
         if full_screen:
             return pygame.display.set_mode(desktop, pygame.FULLSCREEN)
-        return pygame.display.set_mode(_window_size(size, desktop), pygame.RESIZABLE)
+        return pygame.display.set_mode(_choose_window_size(size, desktop), pygame.RESIZABLE)
     except pygame.error as error:
         pygame.display.quit()
         raise NoDisplay(
@@ -220,9 +221,9 @@ def open_window(
         ) from error
 
 
-def _window_size(size: tuple[int, int] | None, desktop: tuple[int, int]) -> tuple[int, int]:
-    tall = max(600, desktop[1] * 3 // 4)
-    width, height = size or (tall * 25 // 16, tall)
+def _choose_window_size(size: tuple[int, int] | None, desktop: tuple[int, int]) -> tuple[int, int]:
+    default_height = max(600, desktop[1] * 3 // 4)
+    width, height = size or (default_height * 25 // 16, default_height)
     return min(width, desktop[0] * 9 // 10), min(height, desktop[1] * 9 // 10)
 
 
@@ -245,10 +246,10 @@ class BatchProcess:
         self._batch = batch
         shape = (len(batch), *batch.scenario.largest_shape)
         memory = RawArray("I", int(np.prod(shape)))
-        self._codes = _codes_array(memory, shape)
-        self._due, self._steps = 0.0, 0
+        self._codes = _wrap_codes(memory, shape)
+        self._next_picture, self._steps = 0.0, 0
         self._watched: int | None = None  # world whose values are shown
-        self._visits: Counter[tuple[int, int]] = Counter()
+        self._visits: Counter[tuple[int, int]] = Counter()  # steps in each cell of that world
         self._values_due = 0.0
         args = batch.scenario, memory, shape, title
         self._process, self._connection = start_worker(_run_window, *args)
@@ -261,9 +262,10 @@ class BatchProcess:
             row = self._batch.rows[self._watched]
             if not row["steps"]:
                 self._visits.clear()
-            self._visits[int(row["position"]["y"][AGENT]), int(row["position"]["x"][AGENT])] += 1
-        if time.monotonic() >= self._due:
-            self._due = time.monotonic() + _PICTURE_TIME
+            position = row["position"]
+            self._visits[int(position["y"][AGENT]), int(position["x"][AGENT])] += 1
+        if time.monotonic() >= self._next_picture:
+            self._next_picture = time.monotonic() + _PICTURE_TIME
             self._codes[...] = cell_codes(self._batch)
             self.send(self._steps)
 
@@ -284,8 +286,8 @@ class BatchProcess:
         session = Game(self._batch.scenario, 0)
         session.restore(self._batch.snapshot(self._watched))
         with closing(PolicyMaps(make_policy)) as maps:
-            if work := maps.start(session, self._visits):
-                self.send(replace(session.frame(), policy_map=run_generator(work)))
+            if map_steps := maps.start(session, self._visits):
+                self.send(replace(session.frame(), policy_map=run_generator(map_steps)))
 
     def send(self, message: int | CurvePoint | Frame) -> None:
         """Send `message`, the number of steps, a new point of the curves or a world with values, to
@@ -311,7 +313,7 @@ class RemoteWorlds(BatchSource):
         self.scenario, self.trouble = scenario, ""
         self.curves: deque[CurvePoint] = deque(maxlen=600)
         self._codes, self._messages = codes, messages
-        self._look: BatchSnapshot | None = None
+        self._snapshot: BatchSnapshot | None = None
 
     def latest_snapshot(self) -> BatchSnapshot | None:
         """Return the last state of the worlds that the other process has sent; None if it has sent
@@ -324,10 +326,10 @@ class RemoteWorlds(BatchSource):
                 elif isinstance(message, Frame):
                     self.values = message
                 else:
-                    self._look = BatchSnapshot(self._codes.copy(), message)
+                    self._snapshot = BatchSnapshot(self._codes.copy(), message)
         except (EOFError, OSError):
             self.trouble = "It has ended"
-        return self._look
+        return self._snapshot
 
     def watch_values(self, world: int | None) -> None:
         """Ask the other process for the policy's action and value in each cell of the world with
@@ -337,7 +339,7 @@ class RemoteWorlds(BatchSource):
             self._messages.send(world)
 
 
-def _codes_array(memory: Any, shape: tuple[int, ...]) -> NDArray[np.uint32]:
+def _wrap_codes(memory: Any, shape: tuple[int, ...]) -> NDArray[np.uint32]:
     return np.frombuffer(memory, np.uint32).reshape(shape)
 
 
@@ -351,7 +353,7 @@ def _run_window(
     from gv_engine.play.ui.window.app import App
 
     app = App.load()
-    worlds = RemoteWorlds(scenario, _codes_array(memory, shape), messages)
+    worlds = RemoteWorlds(scenario, _wrap_codes(memory, shape), messages)
     try:
         app.run(lambda app: app.push(BatchScreen(app, worlds, title)))
     except NoDisplay as error:

@@ -118,8 +118,8 @@ class MathyEnv(own.MathyEnv):
             expression: root of the subtree; actions count from its first node in order.
             rule_list: classes of rules; the lists of other rules are 0. None for all.
         """
-        only = None if rule_list is None else tuple(rule_list)
-        return list(self._subtree_mask(expression, only).T.tolist())
+        rule_types = None if rule_list is None else tuple(rule_list)
+        return list(self._subtree_mask(expression, rule_types).T.tolist())
 
     def random_action(  # type: ignore[override]  # a pair
         self, expression: lib.MathExpression, rule: RuleType | tuple[RuleType, ...] | None = None

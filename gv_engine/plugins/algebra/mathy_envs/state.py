@@ -51,22 +51,7 @@ class ObservationType(Enum):
     MESSAGE_PASSING = "message_passing"
 
 
-class _AsDict:
-    """Base of observations that are tuples with names."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name, as the environments of Gymnasium observe them."""
-        return dict(self._asdict())  # type: ignore[attr-defined]  # of a named tuple
-
-
-class _Graph(NamedTuple):
-    node_features: NDArray[np.float32]
-    adjacency: NDArray[np.float32]
-    action_mask: NDArray[np.float32]
-    num_nodes: int
-
-
-class MathyGraphObservation(_AsDict, _Graph):
+class MathyGraphObservation(NamedTuple):
     """Observation of the tree as a graph, with room for L nodes in preorder.
 
     Attributes:
@@ -76,16 +61,17 @@ class MathyGraphObservation(_AsDict, _Graph):
         num_nodes: number of nodes.
     """
 
-
-class _Hierarchical(NamedTuple):
     node_features: NDArray[np.float32]
-    level_indices: NDArray[np.int32]
+    adjacency: NDArray[np.float32]
     action_mask: NDArray[np.float32]
-    max_depth: int
     num_nodes: int
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name, as the environments of Gymnasium observe them."""
+        return self._asdict()
 
-class MathyHierarchicalObservation(_AsDict, _Hierarchical):
+
+class MathyHierarchicalObservation(NamedTuple):
     """Observation of the tree level by level, with room for L nodes.
 
     Attributes:
@@ -96,17 +82,18 @@ class MathyHierarchicalObservation(_AsDict, _Hierarchical):
         num_nodes: number of nodes.
     """
 
-
-class _MessagePassing(NamedTuple):
     node_features: NDArray[np.float32]
-    edge_index: NDArray[np.int64]
-    edge_types: NDArray[np.int64]
+    level_indices: NDArray[np.int32]
     action_mask: NDArray[np.float32]
+    max_depth: int
     num_nodes: int
-    num_edges: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name, as the environments of Gymnasium observe them."""
+        return self._asdict()
 
 
-class MathyMessagePassingObservation(_AsDict, _MessagePassing):
+class MathyMessagePassingObservation(NamedTuple):
     """Observation of the tree as a list of edges, with room for L nodes in preorder.
 
     Attributes:
@@ -118,6 +105,17 @@ class MathyMessagePassingObservation(_AsDict, _MessagePassing):
         num_edges: number of edges.
     """
 
+    node_features: NDArray[np.float32]
+    edge_index: NDArray[np.int64]
+    edge_types: NDArray[np.int64]
+    action_mask: NDArray[np.float32]
+    num_nodes: int
+    num_edges: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name, as the environments of Gymnasium observe them."""
+        return self._asdict()
+
 
 MathyObservationUnion: TypeAlias = (
     NDArray[np.float32]
@@ -127,8 +125,13 @@ MathyObservationUnion: TypeAlias = (
 )
 
 
-class _Place(NamedTuple):
-    """Node in preorder, with its depth, the number of its parent, and 0 or 1 for its side."""
+class _TreePosition(NamedTuple):
+    """Position of a node in its tree.
+
+    Attributes:
+        parent: index of the parent in preorder; -1 for the root.
+        side: 0 for a left operand, 1 for a right one; 0 for the root.
+    """
 
     node: Node
     depth: int
@@ -217,7 +220,7 @@ class MathyEnvState(own.MathyEnvState):
         Args:
             move_mask: action mask, such as from `get_valid_moves`; zeros if None.
             hash_type: four numbers for the environment in flat observations.
-            parser: ignored; all texts are read by the engine's parser.
+            parser: ignored, as in the methods for each kind: the engine's parser reads all texts.
             normalize: scale type ids and values to 0 to 1.
             max_seq_len: room for nodes, 128 if None.
             obs_type: kind of the observation.
@@ -225,15 +228,15 @@ class MathyEnvState(own.MathyEnvState):
         Raises:
             ValueError: the kind is unknown, or the expression has more nodes than fit.
         """
-        length = _MAX_SEQ_LEN if max_seq_len is None else max_seq_len
+        options: dict[str, Any] = {"normalize": normalize, "max_seq_len": max_seq_len}
         if obs_type == ObservationType.FLAT:
-            return self.to_flat_observation(move_mask, hash_type, parser, normalize, length)
+            return self.to_flat_observation(move_mask, hash_type, **options)
         if obs_type == ObservationType.GRAPH:
-            return self.to_graph_observation(move_mask, hash_type, parser, normalize, length)
+            return self.to_graph_observation(move_mask, **options)
         if obs_type == ObservationType.HIERARCHICAL:
-            return self.to_hierarchical_observation(move_mask, parser, length, normalize)
+            return self.to_hierarchical_observation(move_mask, **options)
         if obs_type == ObservationType.MESSAGE_PASSING:
-            return self.to_message_passing_observation(move_mask, parser, length, normalize)
+            return self.to_message_passing_observation(move_mask, **options)
         allowed = ", ".join(f"ObservationType.{kind.name}" for kind in ObservationType)  # type: ignore[unreachable]  # for others
         raise ValueError(f"Unknown observation type: {obs_type!r}; allowed are {allowed}")
 
@@ -248,13 +251,12 @@ class MathyEnvState(own.MathyEnvState):
         """Return the observation as one array: the hash of the environment (4), the tenths of the
         moves that are used (1), type ids and values of L nodes in preorder, and the action mask
         (rules * L)."""
-        length = _MAX_SEQ_LEN if max_seq_len is None else max_seq_len
-        features = self._features(list(_walk(self.root)), length, normalize)
-        tenths = int(self._used_moves() * 10)
+        features = self._features(list(_walk(self.root)), max_seq_len, normalize)
+        mask = self._pad_mask(move_mask, len(features))
         hashes = self.get_problem_hash() if hash_type is None else hash_type
-        return np.concatenate(
-            ([*hashes, tenths], features[:, 0], features[:, 1], self._pad_mask(move_mask, length))
-        ).astype(np.float32)
+        tenths = int(self._used_moves() * 10)
+        parts = [*hashes, tenths], features[:, 0], features[:, 1], mask
+        return np.concatenate(parts).astype(np.float32)
 
     def to_graph_observation(
         self,
@@ -264,15 +266,15 @@ class MathyEnvState(own.MathyEnvState):
         normalize: bool = True,
         max_seq_len: int | None = None,
     ) -> MathyGraphObservation:
-        """Return the observation as a graph."""
-        length = _MAX_SEQ_LEN if max_seq_len is None else max_seq_len
-        places = list(_walk(self.root))
-        features = self._features(places, length, normalize)
+        """Return the observation as a graph; `hash_type` is ignored."""
+        positions = list(_walk(self.root))
+        features = self._features(positions, max_seq_len, normalize)
+        length = len(features)
         adjacency = np.zeros((length, length), np.float32)
-        for number, place in enumerate(places[1:], 1):
-            adjacency[place.parent, number] = 1.0
+        for child, position in enumerate(positions[1:], 1):
+            adjacency[position.parent, child] = 1.0
         mask = self._pad_mask(move_mask, length)
-        return MathyGraphObservation(features, adjacency, mask, len(places))
+        return MathyGraphObservation(features, adjacency, mask, len(positions))
 
     def to_hierarchical_observation(
         self,
@@ -282,14 +284,14 @@ class MathyEnvState(own.MathyEnvState):
         normalize: bool = True,
     ) -> MathyHierarchicalObservation:
         """Return the observation level by level."""
-        length = _MAX_SEQ_LEN if max_seq_len is None else max_seq_len
-        places = sorted(_walk(self.root), key=lambda place: place.depth)
-        features = self._features(places, length, normalize)
+        positions = sorted(_walk(self.root), key=lambda position: position.depth)
+        features = self._features(positions, max_seq_len, normalize)
+        length = len(features)
         levels = np.zeros(length, np.int32)
-        levels[: len(places)] = [max(0, min(p.depth, length // 4 - 1)) for p in places]
+        levels[: len(positions)] = [max(0, min(p.depth, length // 4 - 1)) for p in positions]
         mask = self._pad_mask(move_mask, length)
-        depth = min(places[-1].depth, length // 4)
-        return MathyHierarchicalObservation(features, levels, mask, depth, len(places))
+        depth = min(positions[-1].depth, length // 4)
+        return MathyHierarchicalObservation(features, levels, mask, depth, len(positions))
 
     def to_message_passing_observation(
         self,
@@ -299,31 +301,33 @@ class MathyEnvState(own.MathyEnvState):
         normalize: bool = True,
     ) -> MathyMessagePassingObservation:
         """Return the observation as a list of edges."""
-        length = _MAX_SEQ_LEN if max_seq_len is None else max_seq_len
-        places = list(_walk(self.root))
-        features = self._features(places, length, normalize)
-        edges = sorted((p.parent, p.side, number) for number, p in enumerate(places[1:], 1))
+        positions = list(_walk(self.root))
+        features = self._features(positions, max_seq_len, normalize)
+        length = len(features)
+        edges = sorted((p.parent, p.side, child) for child, p in enumerate(positions[1:], 1))
         edge_index = np.zeros((2, 2 * length), np.int64)
         edge_types = np.zeros(2 * length, np.int64)
         if edges:
-            edge_index[0, : len(edges)], edge_types[: len(edges)], edge_index[1, : len(edges)] = (
-                np.array(edges).T
-            )
+            parents, sides, children = np.array(edges).T
+            edge_index[:, : len(edges)] = parents, children
+            edge_types[: len(edges)] = sides
         mask = self._pad_mask(move_mask, length)
         return MathyMessagePassingObservation(
-            features, edge_index, edge_types, mask, len(places), len(edges)
+            features, edge_index, edge_types, mask, len(positions), len(edges)
         )
 
     def _features(
-        self, places: Sequence[_Place], length: int, normalize: bool
+        self, positions: Sequence[_TreePosition], max_seq_len: int | None, normalize: bool
     ) -> NDArray[np.float32]:
-        """Return the features of nodes, (length, 4); raise ValueError if they are too many."""
-        if len(places) > length:
+        """Return the features of nodes, (max_seq_len, 4), where None means 128; raise ValueError if
+        there are more nodes."""
+        length = _MAX_SEQ_LEN if max_seq_len is None else max_seq_len
+        if len(positions) > length:
             raise ValueError(
-                f"{self.agent.problem!r} has {len(places)} nodes, allowed are "
+                f"{self.agent.problem!r} has {len(positions)} nodes, allowed are "
                 f"max_seq_len={length}; make max_seq_len larger"
             )
-        nodes = [place.node for place in places]
+        nodes = [position.node for position in positions]
         values = [
             min(max(node.value, -MAX_FLOAT), MAX_FLOAT) if node.kind is CONSTANT else 0.0  # type: ignore[type-var]
             for node in nodes
@@ -390,17 +394,17 @@ class MathyEnvState(own.MathyEnvState):
         return cls.from_string(bytes(input_bytes.astype(np.uint8)).decode())
 
 
-def _walk(root: Node) -> Iterator[_Place]:
-    """Yield the nodes of a tree in preorder."""
-    ahead = [_Place(root, 0, -1, 0)]  # the next one last
-    number = 0
-    while ahead:
-        place = ahead.pop()
-        yield place
-        for side, child in ((1, place.node.right), (0, place.node.left)):
+def _walk(root: Node) -> Iterator[_TreePosition]:
+    """Yield the positions of all nodes of a tree in preorder."""
+    stack = [_TreePosition(root, depth=0, parent=-1, side=0)]
+    index = 0
+    while stack:
+        position = stack.pop()
+        yield position
+        for side, child in ((1, position.node.right), (0, position.node.left)):
             if child is not None:
-                ahead.append(_Place(child, place.depth + 1, number, side))
-        number += 1
+                stack.append(_TreePosition(child, position.depth + 1, index, side))
+        index += 1
 
 
 def _scale(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -80,13 +80,13 @@ def _num_cells(scenario: Scenario) -> int:
     return world.height * world.width
 
 
-def find_scenario(name: str) -> Scenario:
+def find_scenario(name: Any) -> Scenario:
     """Return the scenario of the benchmark with this name.
 
     Raises:
         BenchmarkError: the benchmark does not have it.
     """
-    if name not in all_scenarios():
+    if name not in [*all_scenarios()]:  # a list, as the name may be any value from a file
         raise unknown_scenario_error(name)
     return all_scenarios()[name]
 
@@ -143,7 +143,8 @@ ENTRY_FILE = "entry.json"
 PARTS_FILE = "parts.jsonl"
 """File of an entry with its results."""
 _FORMAT = 2
-_LARGEST = 2**26  # maximum bytes of a file
+_MAX_BYTES = 2**26
+"""Maximum size of a file."""
 _MAX_VALUE = 2**62
 _MAX_POINTS = 10_000
 
@@ -216,34 +217,15 @@ class BenchmarkEntry:
                 f"--policy ppo"
             )
         file = path / ENTRY_FILE
-        values = _parse_mapping(files.read_bytes(file, _LARGEST, "entries"), file)
-        if (number := values.pop("format", None)) != _FORMAT:
-            raise BenchmarkError(
-                f"{file}: found the format {_shorten_json(number)}, expected "
-                f'{{"format": {_FORMAT}, …}}'
-            )
-        texts = ("name", "about", "policy", "policy_digest")
-        kinds = {**dict.fromkeys(texts, str), "settings": dict, "scenarios": list}
-        for name, value in values.items():
-            if not isinstance(value, kinds.get(name, ())):
-                raise BenchmarkError(
-                    f"{file}: found {_shorten_json({name: value}, 60)}; allowed are texts "
-                    f"{', '.join(f'`{name}`' for name in texts)}, a mapping `settings`, and a "
-                    f"list `scenarios`"
-                )
-        if not values.get("name"):
-            raise BenchmarkError(f'{file} has no name: add "name": "…" for people to read')
-        patterns = values.pop("scenarios", ["*"])
-        entry = cls(path, **values)
+        values = _parse_mapping(files.read_bytes(file, _MAX_BYTES, "entries"), file)
         try:
-            for name in texts:
-                files.check_line(getattr(entry, name), name)
-            for pattern in patterns:
-                files.check_line(pattern, "name or pattern of a scenario")
-            match_scenarios(patterns)
+            _check_entry_values(values)
         except (ValueError, BenchmarkError) as error:
             raise BenchmarkError(f"{file}: {error}") from None
-        return replace(entry, scenarios=tuple(patterns))
+        if not values.get("name"):
+            raise BenchmarkError(f'{file} has no name: add "name": "…" for people to read')
+        del values["format"]
+        return cls(path, **{**values, "scenarios": tuple(values.get("scenarios", ["*"]))})
 
     @staticmethod
     def exists_in(path: Path) -> bool:
@@ -299,7 +281,7 @@ class BenchmarkEntry:
         if not file.exists():
             return parts
         # what is behind the last end of a line has not been written to its end
-        lines = files.read_bytes(file, _LARGEST, "parts").split(b"\n")[:-1]
+        lines = files.read_bytes(file, _MAX_BYTES, "parts").split(b"\n")[:-1]
         for number, line in enumerate(lines, 1):
             values = _parse_mapping(line, f"{file}:{number}")
             try:
@@ -311,8 +293,8 @@ class BenchmarkEntry:
         return dict(sorted(parts.items(), key=lambda item: (order.index(item[0][0]), item[0][1])))
 
 
-def _parse_mapping(data: bytes, place: object) -> dict[str, Any]:
-    """Return the mapping in JSON text `data`; `place` names it in error messages.
+def _parse_mapping(data: bytes, location: object) -> dict[str, Any]:
+    """Return the mapping in JSON text `data`; `location` names it in error messages.
 
     Raises:
         BenchmarkError: the data is no JSON mapping.
@@ -320,10 +302,38 @@ def _parse_mapping(data: bytes, place: object) -> dict[str, Any]:
     try:
         value = files.parse_json(data)
     except (ValueError, RecursionError) as error:
-        raise BenchmarkError(f"{place} is no JSON: {shorten(str(error), 100)}") from None
+        raise BenchmarkError(f"{location} is no JSON: {shorten(str(error), 100)}") from None
     if not isinstance(value, dict):
-        raise BenchmarkError(f"{place}: found {shorten(str(value), 40)}, expected {{…}}")
+        raise BenchmarkError(f"{location}: found {shorten(str(value), 40)}, expected {{…}}")
     return value
+
+
+def _check_entry_values(values: dict[str, Any]) -> None:
+    """Check the JSON values of an `entry.json`.
+
+    Raises:
+        ValueError: a value is invalid.
+        BenchmarkError: the benchmark does not have a scenario.
+    """
+    if (number := values.get("format")) != _FORMAT:
+        raise ValueError(
+            f'found the format {_shorten_json(number)}, expected {{"format": {_FORMAT}, …}}'
+        )
+    texts = ("name", "about", "policy", "policy_digest")
+    types = {**dict.fromkeys(texts, str), "settings": dict, "scenarios": list, "format": int}
+    for name, value in values.items():
+        if not isinstance(value, types.get(name, ())):
+            raise ValueError(
+                f"found {_shorten_json({name: value}, 60)}; allowed are texts "
+                f"{', '.join(f'`{name}`' for name in texts)}, a mapping `settings`, and a "
+                f"list `scenarios`"
+            )
+    for name in texts:
+        files.check_line(values.get(name, ""), name)
+    patterns = values.get("scenarios", ["*"])
+    for pattern in patterns:
+        files.check_line(pattern, "name or pattern of a scenario")
+    match_scenarios(patterns)
 
 
 def _parse_part(values: dict[str, Any]) -> EntryPart:
@@ -339,24 +349,22 @@ def _parse_part(values: dict[str, Any]) -> EntryPart:
         raise ValueError(f"found {unknown[0]!r}, allowed are {', '.join(sorted(allowed))}")
     if missing := sorted({"scenario", "seed", "digest", "lengths"} - values.keys()):
         raise ValueError(f"it has no {missing[0]!r}, which a part needs")
-    scenario = values["scenario"]
-    if scenario not in [*all_scenarios()]:
-        raise unknown_scenario_error(scenario)
+    find_scenario(values["scenario"])
     if not isinstance(held_out := values.get("held_out", True), bool):
         raise ValueError(f"its held_out is {_shorten_json(held_out)}, expected true or false")
     rate = values.get("layout_success")
     return EntryPart(
-        scenario,
-        _check_number(values["seed"], "seed", SEEDS - 1),
-        files.check_digest(values["digest"]),
-        _parse_lengths(values, "lengths"),
-        _check_number(values.get("different", TESTED), "different", TESTED),
-        held_out,
-        _parse_lengths(values, "greedy") if values.get("greedy") else (),
-        _check_number(values.get("steps", 0), "steps"),
-        float(_check_number(values.get("seconds", 0.0), "seconds", is_whole=False)),
-        _parse_curve(values.get("curve", [])),
-        None if rate is None else float(_check_number(rate, "layout_success", 1.0, False)),
+        scenario=values["scenario"],
+        seed=_check_number(values["seed"], "seed", SEEDS - 1),
+        digest=files.check_digest(values["digest"]),
+        lengths=_parse_lengths(values, "lengths"),
+        different=_check_number(values.get("different", TESTED), "different", TESTED),
+        held_out=held_out,
+        greedy=_parse_lengths(values, "greedy") if values.get("greedy") else (),
+        steps=_check_number(values.get("steps", 0), "steps"),
+        seconds=float(_check_number(values.get("seconds", 0.0), "seconds", is_whole=False)),
+        curve=_parse_curve(values.get("curve", [])),
+        layout_success=None if rate is None else _check_rate(rate, "layout_success"),
     )
 
 
@@ -371,9 +379,13 @@ def _check_number(value: Any, name: str, maximum: float = _MAX_VALUE, is_whole: 
         ValueError: the value is no number in this range, or no whole number where `is_whole`.
     """
     if type(value) not in (int, int if is_whole else float) or not 0 <= value <= maximum:
-        kind, text = "whole number" if is_whole else "number", _shorten_json(value)
-        raise ValueError(f"its {name} is {text}, expected a {kind} from 0 to {maximum:,}")
+        expected, found = "whole number" if is_whole else "number", _shorten_json(value)
+        raise ValueError(f"its {name} is {found}, expected a {expected} from 0 to {maximum:,}")
     return value
+
+
+def _check_rate(value: Any, name: str) -> float:
+    return float(_check_number(value, name, 1.0, is_whole=False))
 
 
 def _parse_lengths(values: dict[str, Any], name: str) -> tuple[int, ...]:
@@ -384,10 +396,9 @@ def _parse_lengths(values: dict[str, Any], name: str) -> tuple[int, ...]:
         ValueError: the value is no such list.
     """
     lengths = values[name]
+    found = f"{len(lengths)} numbers" if isinstance(lengths, list) else shorten(str(lengths), 40)
     if not isinstance(lengths, list) or len(lengths) != TESTED:
-        is_list = isinstance(lengths, list)
-        text = f"{len(lengths)} numbers" if is_list else shorten(str(lengths), 40)
-        raise ValueError(f"its {name} are {text}, expected {TESTED}, one for each level")
+        raise ValueError(f"its {name} are {found}, expected {TESTED}, one for each level")
     for value in lengths:
         if type(value) is not int or not 0 <= value < _MAX_VALUE:
             raise ValueError(
@@ -407,7 +418,7 @@ def _parse_curve(values: Any) -> tuple[tuple[int, float], ...]:
         isinstance(point, list) and len(point) == 2 and type(point[0]) is int for point in values
     ):
         raise ValueError("its curve is no list of pairs [steps, success]")
-    points = tuple((n, float(_check_number(rate, "curve", 1.0, False))) for n, rate in values)
+    points = tuple((step, _check_rate(rate, "curve")) for step, rate in values)
     steps = [point[0] for point in points]
     if len(steps) > _MAX_POINTS or max(steps, default=0) > _MAX_VALUE:
         raise ValueError(f"its curve has more than {_MAX_POINTS:,} pairs, or {_MAX_VALUE:,} steps")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
@@ -80,7 +81,7 @@ class CurvePanel(NamedTuple):
 def draw_panels(panels: Sequence[CurvePanel], names: Sequence[str]) -> str:
     """Return an SVG image of learning curves, one panel per scenario, with a legend of the entries'
     `names`. Lines are means and bands span the seeds."""
-    height = _HEAD + -(-len(panels) // _COLUMNS) * _HEIGHT
+    height = _HEAD + math.ceil(len(panels) / _COLUMNS) * _HEIGHT
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_COLUMNS * _WIDTH} {height}" '
         f'font-family="sans-serif" font-size="10" fill="{_INK}">',
@@ -125,8 +126,8 @@ def _draw_curves(seeds: Sequence[SeedCurve], color: str, max_steps: int) -> Iter
     begin, end = (max(curve[k][0] for curve in seeds) for k in (0, -1))
     grid = np.linspace(begin, end, _GRID_POINTS)
     values = np.array([np.interp(grid, *np.transpose(curve)) for curve in seeds])
-    band = [*zip(grid, values.max(0), strict=True)]
-    band += [*zip(grid, values.min(0), strict=True)][::-1]
+    upper, lower = (list(zip(grid, edge, strict=True)) for edge in (values.max(0), values.min(0)))
+    band = upper + lower[::-1]
     yield f'<path d="M{_path_points(band, max_steps)}z" fill="{color}" fill-opacity="0.2"/>'
     path = _path_points([*zip(grid, values.mean(0), strict=True)], max_steps)
     yield f'<path d="M{path}" fill="none" stroke="{color}" stroke-width="1.5"/>'
@@ -156,7 +157,6 @@ _LEGEND = f"""\
 _CODE = re.compile(r"((?<!`)`[^`|]+`(?!`))")
 # Characters with a meaning in Markdown
 _MARKS = re.compile(r"[\\`*_{}\[\]<>|&~$!#^=]")
-_SuccessFunction = Callable[[str], list[float]]
 # Titles of the groups of scenarios, by file name
 _GROUPS = {"rooms": "Rooms", "gallery": "The gallery", "minigrid": "MiniGrid's levels"}
 
@@ -169,17 +169,28 @@ def _scenario_group(scenario: str) -> str:
     return "gallery" if GALLERY in (folder, folder.parent) else "rooms"
 
 
-class EntryColumn:
-    """Column of the tables: an entry with its parts.
+_NEW_LAYOUTS, _GREEDY = "new layouts", "greedy"
+# Tests of a policy beside the one with actions sampled from it, with their success rates, if tested
+_MORE_TESTS: dict[str, Callable[[EntryPart], float | None]] = {
+    _NEW_LAYOUTS: lambda part: part.layout_success,
+    _GREEDY: lambda part: _success_rate(part.greedy) if part.greedy else None,
+}
+
+
+def _success_rate(lengths: Sequence[int]) -> float:
+    return float(np.mean(np.array(lengths) > 0))
+
+
+class EntryResults:
+    """Results of an entry.
 
     Args:
-        entry: entry of the column.
+        entry: the entry.
 
     Attributes:
         parts: parts of each scenario, by seed.
         has_training: True if any part was trained.
-        greedy: True if any part was tested with the most likely actions too.
-        layouts: True if any part was tested on new layouts.
+        more_tests: names of further tests, keys of `_MORE_TESTS`, that any part has.
     """
 
     def __init__(self, entry: BenchmarkEntry) -> None:
@@ -189,30 +200,22 @@ class EntryColumn:
         for part in parts:
             self.parts.setdefault(part.scenario, []).append(part)
         self.has_training = any(part.steps for part in parts)
-        self.greedy = any(part.greedy for part in parts)
-        self.layouts = any(part.layout_success is not None for part in parts)
+        self.more_tests = [
+            test
+            for test, get_rate in _MORE_TESTS.items()
+            if any(get_rate(part) is not None for part in parts)
+        ]
 
-    def layout_success_rates(self, scenario: str) -> list[float]:
-        """Return the success rate on new layouts for each seed; seeds without a test on new layouts
-        are left out."""
-        rates = [part.layout_success for part in self.parts.get(scenario, ())]
-        return [rate for rate in rates if rate is not None]
-
-    def success_rates(self, scenario: str, greedy: bool = False) -> list[float]:
-        """Return the success rate in a scenario for each seed, tested with sampled actions, or with
-        the most likely actions if `greedy`."""
+    def success_rates(self, scenario: str, test: str = "") -> list[float]:
+        """Return the success rate in a scenario for each seed, by actions sampled from the policy,
+        or by another test, a key of `_MORE_TESTS`; seeds without that test are left out."""
         parts = self.parts.get(scenario, ())
-        lengths = [part.greedy if greedy else part.lengths for part in parts]
-        return [float(np.mean(np.array(values) > 0)) for values in lengths if values]
+        if not test:
+            return [_success_rate(part.lengths) for part in parts]
+        return [rate for rate in map(_MORE_TESTS[test], parts) if rate is not None]
 
-    def success(self, scenario: str) -> Estimate | None:
-        """Return the interquartile mean of the seeds' success rates in a scenario; None without
-        results."""
-        rates = self.success_rates(scenario)
-        return interquartile_mean([rates]) if rates else None
-
-    def held_out(self, scenario: str) -> bool:
-        """Return whether no part was tested on training levels."""
+    def is_held_out(self, scenario: str) -> bool:
+        """Return True if no part was tested on training levels."""
         return all(part.held_out for part in self.parts.get(scenario, ()))
 
 
@@ -222,16 +225,23 @@ class Comparison:
     Args:
         entries: one or more entries; those of the solver give the shortest lengths.
 
+    Attributes:
+        results: results of the other entries.
+        shortest: for each scenario the shortest length of each test level, or 0.
+
     Raises:
         BenchmarkError: a part is invalid.
         OSError: an entry cannot be read.
     """
 
     def __init__(self, entries: Sequence[BenchmarkEntry]) -> None:
-        columns = [EntryColumn(entry) for entry in entries]
-        self.columns = [column for column in columns if column.entry.policy != SOLVER]
-        solved = [column.parts for column in columns if column.entry.policy == SOLVER]
-        self.shortest = {name: parts[0].lengths for each in solved for name, parts in each.items()}
+        self.results: list[EntryResults] = []
+        self.shortest: dict[str, tuple[int, ...]] = {}
+        for results in map(EntryResults, entries):
+            if results.entry.policy == SOLVER:
+                self.shortest |= {name: parts[0].lengths for name, parts in results.parts.items()}
+            else:
+                self.results.append(results)
 
     def sections(self, images: str) -> Iterator[str]:
         """Yield the Markdown sections of the results page.
@@ -239,158 +249,168 @@ class Comparison:
         Args:
             images: folder of the images, relative to the page.
         """
-        texts = ((escape_markdown(column.name), column.entry.about) for column in self.columns)
+        texts = ((escape_markdown(each.name), each.entry.about) for each in self.results)
         yield "\n".join(f"- **{name}**: {escape_markdown(about)}" for name, about in texts)
-        yield from self._overview()
+        yield from self._describe_missing_parts()
+        yield from self._format_overview()
         yield _LEGEND
         for group, title in _GROUPS.items():
             names = [name for name in all_scenarios() if _scenario_group(name) == group]
             yield f"### {title}"
-            yield from (_format_table(*self.table(same)) for same in self._group_by_columns(names))
+            yield from (_format_table(*self.table(same)) for same in self._group_by_entries(names))
             if self.panels(group):
                 yield f"![Success over steps of training]({images}/benchmark-{group}.svg)"
 
-    def _overview(self) -> Iterator[str]:
-        """Yield Markdown with the number of missing results and a table of mean success rates. The
-        table has a row for each entry and a column for each set of scenarios; a mean leaves out the
-        scenarios for which an entry has not all seeds."""
-        expected = [(column, n) for column in self.columns for n in column.entry.scenario_names]
-        num_parts = sum(len(column.success_rates(name)) for column, name in expected)
-        if num_parts < SEEDS * len(expected):
+    def _describe_missing_parts(self) -> Iterator[str]:
+        """Yield a sentence with the number of existing parts, if parts are missing."""
+        covered = [(each, name) for each in self.results for name in each.entry.scenario_names]
+        num_parts = sum(len(each.success_rates(name)) for each, name in covered)
+        num_expected = SEEDS * len(covered)
+        if num_parts < num_expected:
             yield (
-                f"{num_parts:,} of {SEEDS * len(expected):,} parts are there. Means are over the "
+                f"{num_parts:,} of {num_expected:,} parts are there. Means are over the "
                 f"scenarios in which no entry lacks a seed."
             )
-        head = ["mean success, %"]
-        rows = {label: [escape_markdown(label)] for label, _ in _success_series(self.columns)}
-        for scope in dict.fromkeys(tuple(column.entry.scenario_names) for column in self.columns):
-            columns = [c for c in self.columns if {*scope} <= {*c.entry.scenario_names}]
-            counts = {name: {len(c.success_rates(name)) for c in columns} for name in scope}
-            finished = [name for name, lengths in counts.items() if lengths == {SEEDS}]
-            if finished:
-                head.append(_scope_title(len(finished), scope, columns))
-                series = dict(_success_series(columns))
-                for label, row in rows.items():
-                    get = series.get(label)
-                    mean = interquartile_mean([*map(get, finished)]) if get else None
-                    row.append(_format_mean(mean))
-        if len(head) > 1:
-            yield _format_table(head, [*rows.values()])
 
-    def _group_by_columns(self, names: Sequence[str]) -> list[list[str]]:
+    def _format_overview(self) -> Iterator[str]:
+        """Yield a table of interquartile mean success rates, if any can be computed: a row for each
+        entry, and a column for each set of scenarios that an entry covers. Scenarios for which an
+        entry has not all seeds are left out."""
+        head = ["mean success, %"]
+        labels = [
+            (results, test)
+            for results in self.results
+            for test in ("", *(test for test in results.more_tests if test != _NEW_LAYOUTS))
+        ]
+        rows = [[escape_markdown(_format_label(results, test))] for results, test in labels]
+        for names in dict.fromkeys(tuple(each.entry.scenario_names) for each in self.results):
+            covering = [each for each in self.results if {*names} <= {*each.entry.scenario_names}]
+            finished = [
+                name
+                for name in names
+                if all(len(each.success_rates(name)) == SEEDS for each in covering)
+            ]
+            if not finished:
+                continue
+            head.append(_format_set_title(len(finished), names, covering))
+            for (results, test), row in zip(labels, rows, strict=True):
+                rates = [results.success_rates(name, test) for name in finished]
+                row.append(_format_mean(rates) if results in covering else _NONE)
+        if len(head) > 1:
+            yield _format_table(head, rows)
+
+    def _group_by_entries(self, names: Sequence[str]) -> list[list[str]]:
         """Return the scenarios `names` in groups, one for each table: the scenarios of a group are
         covered by the same benchmark entries."""
-        lists: dict[tuple[int, ...], list[str]] = {}
+        groups: dict[tuple[bool, ...], list[str]] = {}
         for name in names:
-            key = tuple(name in column.entry.scenario_names for column in self.columns)
-            lists.setdefault(key, []).append(name)
-        return [*lists.values()]
+            is_covered = tuple(name in each.entry.scenario_names for each in self.results)
+            groups.setdefault(is_covered, []).append(name)
+        return [*groups.values()]
 
     def table(self, names: Sequence[str]) -> tuple[list[str], list[list[str]]]:
         """Return the header and the rows of the table of success rates, training costs and lengths
         of solutions for these scenarios."""
-        columns = [c for c in self.columns if not {*names}.isdisjoint(c.entry.scenario_names)]
+        shown = [r for r in self.results if not {*names}.isdisjoint(r.entry.scenario_names)]
         head = ["", "levels", "shortest"]
-        for column in columns:
-            head += [f"{column.name} %", *(["new layouts %"] if column.layouts else [])]
-            head += ["greedy %"] if column.greedy else []
-            head += ["steps", "seconds", "path"] if column.has_training else []
-        return head, [self._make_row(name, columns) for name in names]
+        for results in shown:
+            head += [f"{title} %" for title in (results.name, *results.more_tests)]
+            head += ["steps", "seconds", "path"] if results.has_training else []
+        return head, [self._make_row(name, shown) for name in names]
 
-    def _make_row(self, name: str, columns: Sequence[EntryColumn]) -> list[str]:
-        """Return the row of a scenario in a table with these columns."""
-        parts = [part for column in self.columns for part in column.parts.get(name, ())]
-        held_out = not parts or any(part.held_out for part in parts)
+    def _make_row(self, name: str, shown: Sequence[EntryResults]) -> list[str]:
+        """Return the row of a scenario in a table of the entries `shown`."""
+        parts = [part for results in self.results for part in results.parts.get(name, ())]
+        is_held_out = not parts or any(part.held_out for part in parts)
         levels = str(parts[0].different) if parts else _NONE
-        means = [estimate.mean for c in columns if c.has_training and (estimate := c.success(name))]
+        means = [
+            interquartile_mean([rates]).mean
+            for results in shown
+            if results.has_training and (rates := results.success_rates(name))
+        ]
         title = f"**`{name}`**" if means and max(means) < 0.5 else f"`{name}`"
-        row = [title + _footnote_mark(held_out), levels, self._shortest_length(name)]
-        for column in columns:
-            for _, get in _success_series([column], with_layouts=True):
-                rates = get(name)
+        row = [title + _footnote_mark(is_held_out), levels, self._format_shortest(name)]
+        for results in shown:
+            for test in ("", *results.more_tests):
+                rates = results.success_rates(name, test)
                 seeds = f", {len(rates)} of {SEEDS}" if 0 < len(rates) < SEEDS else ""
-                mark = _footnote_mark(column.held_out(name) or not held_out) if rates else ""
-                mean = interquartile_mean([rates]) if rates else None
-                row.append(_format_mean(mean) + seeds + mark)
-            if column.has_training:
-                row += self._format_costs(name, column)
+                # a mark at the title stands for all entries
+                is_marked = bool(rates) and is_held_out and not results.is_held_out(name)
+                row.append(_format_mean([rates]) + seeds + _footnote_mark(not is_marked))
+            if results.has_training:
+                row += self._format_costs(name, results)
         return row
 
-    def _shortest_length(self, name: str) -> str:
+    def _format_shortest(self, name: str) -> str:
         """Return the mean length of the shortest known solutions of a scenario, as text."""
         lengths = [length for length in self.shortest.get(name, ()) if length]
         if not lengths:
             return _NONE
-        note = "" if len(lengths) == len(self.shortest[name]) else f" ({len(lengths)})"
-        return f"{np.mean(lengths):.1f}{note}"
+        num_solved = "" if len(lengths) == len(self.shortest[name]) else f" ({len(lengths)})"
+        return f"{np.mean(lengths):.1f}{num_solved}"
 
-    def _format_costs(self, name: str, column: EntryColumn) -> tuple[str, str, str]:
+    def _format_costs(self, name: str, results: EntryResults) -> tuple[str, str, str]:
         """Return an entry's mean training steps, mean seconds and length ratio in the scenario
         `name`, as texts."""
-        if not (parts := column.parts.get(name, [])):
+        if not (parts := results.parts.get(name, [])):
             return (_NONE,) * 3
         steps = np.mean([part.steps for part in parts])
         seconds = np.mean([part.seconds for part in parts])
-        return f"{steps:,.0f}", f"{seconds:.1f}", self._length_ratio(name, parts)
+        return f"{steps:,.0f}", f"{seconds:.1f}", self._format_length_ratio(name, parts)
 
-    def _length_ratio(self, name: str, parts: Sequence[EntryPart]) -> str:
+    def _format_length_ratio(self, name: str, parts: Sequence[EntryPart]) -> str:
         """Return as text how many times longer an entry's solutions are than the shortest ones, on
         levels that both solve."""
         shortest = np.array(self.shortest.get(name, np.zeros_like(parts[0].lengths)))
-        ratios = [
-            lengths[solved].sum() / shortest[solved].sum()
-            for lengths in (np.array(part.lengths) for part in parts)
-            if (solved := (lengths > 0) & (shortest > 0)).any()
-        ]
+        ratios = []
+        for part in parts:
+            lengths = np.array(part.lengths)
+            solved = (lengths > 0) & (shortest > 0)
+            if solved.any():
+                ratios.append(lengths[solved].sum() / shortest[solved].sum())
         return f"{np.mean(ratios):.2f}" if ratios else _NONE
 
     def panels(self, group: str) -> list[CurvePanel]:
         """Return the learning curves of all scenarios of a group, a key of `_GROUPS`."""
-        columns = [column for column in self.columns if column.has_training]
         panels = []
         for name in all_scenarios():
-            parts = (column.parts.get(name, ()) for column in columns)
-            lines = [[part.curve for part in each if part.curve] for each in parts]
+            lines = [
+                [part.curve for part in results.parts.get(name, ()) if part.curve]
+                for results in self.results
+                if results.has_training
+            ]
             if _scenario_group(name) == group and any(lines):
                 panels.append(CurvePanel(name, lines))
         return panels
 
 
-def _scope_title(finished: int, scope: Sequence[str], columns: Sequence[EntryColumn]) -> str:
-    """Return the title of the column for the set of scenarios `scope`, such as "40 of all 50
-    scenarios". `finished` is the number of scenarios in the set that all entries have finished."""
-    some = f"{finished} of " if finished < len(scope) else ""
-    if len(scope) == len(all_scenarios()):
-        return f"{some}all {len(scope)} scenarios"
-    of_scope = (column for column in columns if len(column.entry.scenario_names) == len(scope))
-    names = " and ".join(column.name for column in of_scope)
-    return f"{some}{len(scope)} scenarios of {names}"
+def _format_set_title(
+    num_finished: int, names: Sequence[str], covering: Sequence[EntryResults]
+) -> str:
+    """Return the title of the column for the scenarios `names`, such as "40 of all 50 scenarios".
+    `num_finished` is the number of them that all of the entries `covering` them have finished."""
+    finished = f"{num_finished} of " if num_finished < len(names) else ""
+    if len(names) == len(all_scenarios()):
+        return f"{finished}all {len(names)} scenarios"
+    same = (each.name for each in covering if len(each.entry.scenario_names) == len(names))
+    return f"{finished}{len(names)} scenarios of {' and '.join(same)}"
 
 
-def _success_series(
-    columns: Sequence[EntryColumn], with_layouts: bool = False
-) -> Iterator[tuple[str, _SuccessFunction]]:
-    """Yield (label, function from scenario to success rates) for each entry: for actions sampled
-    from the policy, with `with_layouts` also for tests on new layouts, and then for the most likely
-    actions, if the entry has such tests."""
-    for column in columns:
-        yield column.name, column.success_rates
-        if with_layouts and column.layouts:
-            yield f"{column.name}, new layouts", column.layout_success_rates
-        if column.greedy:
-            yield f"{column.name}, greedy", partial(column.success_rates, greedy=True)
+def _format_label(results: EntryResults, test: str) -> str:
+    return f"{results.name}, {test}" if test else results.name
 
 
-def _footnote_mark(held_out: bool) -> str:
-    return "" if held_out else " *"
+def _footnote_mark(is_held_out: bool) -> str:
+    return "" if is_held_out else " *"
 
 
-def _format_mean(mean: Estimate | None) -> str:
-    """Return a mean with its confidence interval as text in percent; a dash for None."""
-    if mean is None:
+def _format_mean(rates: Sequence[Sequence[float]]) -> str:
+    """Return the interquartile mean of the success rates of scenarios, with its confidence
+    interval, as text in percent; a dash if there are none."""
+    if not any(rates):
         return _NONE
-    value, low, high = (f"{100 * part:.1f}" for part in mean)
-    return value if low == high else f"{value} ({low}–{high})"
+    mean, low, high = (f"{100 * value:.1f}" for value in interquartile_mean(rates))
+    return mean if low == high else f"{mean} ({low}–{high})"
 
 
 def _format_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -416,8 +436,8 @@ def write_page(page: Path, entries: Sequence[BenchmarkEntry]) -> None:
         OSError: a file cannot be read or written.
     """
     text = page.read_text("utf-8") if page.exists() else BEGIN + END
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    before, begin, old_tables_and_after = text.partition(BEGIN)
+    _, end, after = old_tables_and_after.partition(END)
     if not (begin and end):
         raise BenchmarkError(
             f"{page} has no place for the tables: add the lines {BEGIN.strip()} and {END.strip()}"
@@ -425,7 +445,7 @@ def write_page(page: Path, entries: Sequence[BenchmarkEntry]) -> None:
     comparison = Comparison(entries)
     images = page.parent / "images"
     images.mkdir(parents=True, exist_ok=True)
-    names = [column.name for column in comparison.columns if column.has_training]
+    names = [results.name for results in comparison.results if results.has_training]
     for group in _GROUPS:
         if panels := comparison.panels(group):
             write_file(images / f"benchmark-{group}.svg", draw_panels(panels, names))

@@ -15,8 +15,9 @@ that has changed are made again. docs/benchmark.md has the rules of the benchmar
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from gv_engine.cli import options as cli
 from gv_engine.envs.rollout.policy import find_run, load_policy, policy_digest
@@ -103,48 +104,60 @@ def _load_or_create_entry(path: Path, options: argparse.Namespace) -> BenchmarkE
         PolicyError: the policy does not exist.
         RunError: the run is damaged or missing.
     """
-
-    def digest(policy: str) -> str:
-        return "" if policy in RUN_NO_CODE else policy_digest(policy)
-
-    defaults = {"memory": False, "steps": _STEPS, "until": _UNTIL}
-    given = {name: value for name in defaults if (value := getattr(options, name))}
-    policy = options.policy
-    if policy and not BenchmarkEntry.exists_in(path):
-        if given and policy != PPO:
-            raise cli.UsageError(f"--{next(iter(given))} is only for --policy {PPO}")
-        if run := find_run(policy):
-            PolicyFile.read(run)
-        elif policy not in RUN_NO_CODE:
-            load_policy(policy, 1, 1)
-        words = (f"{name} {value}".removesuffix(" True") for name, value in given.items())
-        about = f"`--policy {policy}`" + "".join(f" `--{option}`" for option in words)
-        settings = defaults | given if policy == PPO else {}
-        name = escape_unprintable(path.resolve().name)
-        return BenchmarkEntry(path, name, about, policy, settings, digest(policy))
+    names = ("memory", "steps", "until")
+    given = {name: value for name in names if (value := getattr(options, name))}
+    if options.policy and not BenchmarkEntry.exists_in(path):
+        return _make_entry(path, options.policy, given)
     entry = BenchmarkEntry.read(path)
+    _check_entry(entry, options.policy, given)
+    return entry
+
+
+def _make_entry(path: Path, policy: str, given: Mapping[str, Any]) -> BenchmarkEntry:
+    """Return a new entry of a policy, not saved yet. `given` are the settings of `ppo` that the
+    options name."""
+    if given and policy != PPO:
+        raise cli.UsageError(f"--{next(iter(given))} is only for --policy {PPO}")
+    if run := find_run(policy):
+        PolicyFile.read(run)  # fails if it is damaged
+    elif policy not in RUN_NO_CODE:
+        load_policy(policy, 1, 1)  # fails if there is none
+    about = f"`--policy {policy}`"
+    for name, value in given.items():
+        about += f" `--{name}`" if value is True else f" `--{name} {value}`"
+    settings = {"memory": False, "steps": _STEPS, "until": _UNTIL, **given} if policy == PPO else {}
+    name = escape_unprintable(path.resolve().name)
+    return BenchmarkEntry(path, name, about, policy, settings, _digest_policy(policy))
+
+
+def _check_entry(entry: BenchmarkEntry, policy: str | None, given: Mapping[str, Any]) -> None:
+    """Raise a UsageError if parts cannot be added to an entry with the policy and the settings that
+    the options name."""
     if not entry.policy:
         raise cli.UsageError(
-            f"{path} was made by another program: --show prints it, --page puts it on a page"
+            f"{entry.path} was made by another program: --show prints it, --page puts it on a page"
         )
     if policy is None and entry.policy not in RUN_NO_CODE:
         raise cli.UsageError(
-            f"{path} is of a policy in a Python file, and reading an entry runs no code: give "
-            f"{format_command(['--policy', entry.policy])}"
+            f"{entry.path} is of a policy in a Python file, and reading an entry runs no code: "
+            f"give {format_command(['--policy', entry.policy])}"
         )
     existing = {"policy": entry.policy, **entry.settings}
     for name, value in {"policy": policy or entry.policy, **given}.items():
         if existing.get(name) != value:
             raise cli.UsageError(
-                f"{path} was made with --{name} {existing.get(name)}, not {value}: leave it "
+                f"{entry.path} was made with --{name} {existing.get(name)}, not {value}: leave it "
                 f"out, or name a new folder"
             )
-    if entry.policy_digest != digest(entry.policy):
+    if entry.policy_digest != _digest_policy(entry.policy):
         raise cli.UsageError(
-            f"{path} has parts of another version of {entry.policy}: restore that version, or name "
-            f"a new folder"
+            f"{entry.path} has parts of another version of {entry.policy}: restore that version, "
+            f"or name a new folder"
         )
-    return entry
+
+
+def _digest_policy(policy: str) -> str:
+    return "" if policy in RUN_NO_CODE else policy_digest(policy)
 
 
 def _make_parts(

@@ -79,9 +79,11 @@ def run(options: argparse.Namespace) -> int:
             f"validation, and test the best trial by {config.levels}"
         )
     load = partial(load_scenario, config.scenario, **dict(options.settings))
-    pairs = [f"{name}={json.dumps(value)}" for name, value in options.settings]
-    more = [*(w for pair in pairs for w in ("--set", pair)), *consent_words(options, load)]
-    words = ["gv-engine", "sweep", str(options.config), "--out", str(out), *more]
+    scenario_words: list[str] = []
+    for name, value in options.settings:
+        scenario_words += ["--set", f"{name}={json.dumps(value)}"]
+    scenario_words += consent_words(options, load)
+    words = ["gv-engine", "sweep", str(options.config), "--out", str(out), *scenario_words]
     words += ["--trials", str(options.trials)] if options.trials else []
     command = format_command(words)
     sweep = Sweep(out, config, scenario.identity.digest, scenario.tells_success)
@@ -96,8 +98,9 @@ def run(options: argparse.Namespace) -> int:
     sweep.write_pages()
     heads, rows = sweep.table()
     cli.print_table([heads[0], *(f"{head}>" for head in heads[1:])], rows, scenario.name)
-    words = ["gv-engine", "train", config.scenario, "--config", str(sweep.best_file), *more]
-    cli.say(f"{sweep.page}; best settings, by {sweep.judge}: {format_command(words)}")
+    words = ["gv-engine", "train", config.scenario, "--config", str(sweep.best_file)]
+    command = format_command([*words, *scenario_words])
+    cli.say(f"{sweep.page}; best settings, by {sweep.criterion}: {command}")
     return 0
 
 

@@ -44,6 +44,7 @@ from gv_engine.plugins.learning.config import (
     CURRICULA,
     LEARNERS,
     Config,
+    Hyperparameters,
     StopCondition,
     read_config_file,
 )
@@ -56,9 +57,9 @@ from gv_engine.plugins.learning.training import (
     Logger,
     RunResult,
     Training,
-    TrainingSlices,
     check_partner_code,
     prepare_settings,
+    train_slice,
 )
 from gv_engine.rules.errors import UnknownOptionError
 from gv_engine.rules.turns import AgentGroup
@@ -119,41 +120,45 @@ def train_here(
         device: torch device to learn on.
         wandb: project of Weights & Biases that gets the metrics; None for none.
     """
-    code, steps, results = 0, 0, []
-    rows: list[tuple[str, str]] = []
+    code, num_steps, results = 0, 0, []
+    report: list[tuple[str, str]] = []
     options: dict[str, Any] = {"world": "compiled"} if watch else {}
+    is_only_run = len(runs) == 1
     for run in runs:
-        label = f"steps of {run.path}" if runs[1:] else "steps"
+        label = "steps" if is_only_run else f"steps of {run.path}"
         make = partial(Training, run, plan.scenario, plan.levels, device, **options)
         with run.lock(), closing(make()) as training, ExitStack() as stack:
             loggers: list[Logger] = []
             if wandb:
-                options_there = {"name": str(run.path), "config": asdict(run.settings)}
-                loggers = [stack.enter_context(WandbLogger(wandb, **options_there))]
-            imitation_rows = _imitate(training, *demonstrations) if demonstrations else []
+                logger = WandbLogger(wandb, name=str(run.path), config=asdict(run.settings))
+                loggers.append(stack.enter_context(logger))
+            report = _imitate(training, *demonstrations) if demonstrations else []
             code = train_run(training, plan, label, loggers, watch=watch)
             results.append(RunResult(run.path, training.metrics, training.seconds, {}))
-            rows = [*imitation_rows, *_report_rows(training)]
-            steps += training.steps
+            report += _report_rows(training)
+            num_steps += training.steps
         if code:
             break
-    if not (code or runs[1:] or runs[0].settings.partner):
-        rows += _evaluate_run(plan, runs[0])
-    if not (steps or code or demonstrations):
-        done = min(result.metrics.steps for result in results)
-        target = plan.stop_condition
-        until = f" or --until {target.until:g}" if target.until else ""
-        cli.complain(
-            f"nothing to learn: {done:,} steps are made, and --steps {target.steps:,}{until} is "
-            f"reached; ask for more"
-        )
-    if runs[1:]:
-        _print_results(plan, results)
-    else:
-        cli.print_table(("", ">"), rows, plan.scenario.name)
+    if not (num_steps or code or demonstrations):
+        _warn_of_reached_end(plan.stop_condition, results)
+    if is_only_run:
+        if not (code or runs[0].settings.partner):
+            report += _evaluate_run(plan, runs[0])
+        cli.print_table(("", ">"), report, plan.scenario.name)
         cli.say(f"{runs[0].path}: {plan.rollout_command}")
+    else:
+        _print_results(plan, results)
     _warn_of_unknown_means(plan, runs, results)
     return code
+
+
+def _warn_of_reached_end(end: StopCondition, results: Sequence[RunResult]) -> None:
+    num_steps = min(result.metrics.steps for result in results)
+    until = f" or --until {end.until:g}" if end.until else ""
+    cli.complain(
+        f"nothing to learn: {num_steps:,} steps are made, and --steps {end.steps:,}{until} is "
+        f"reached; ask for more"
+    )
 
 
 def train_run(
@@ -212,9 +217,9 @@ def _imitate(training: Training, path: Path, rollout: Any) -> list[tuple[str, st
             report=lambda passes, loss: advance(1, f"held-out loss {loss:.4f}"),
         )
     training.save_checkpoint()
-    which = "other levels"
+    held_out_levels = "other levels"
     if not result.has_other_levels:
-        which = "the same level"
+        held_out_levels = "the same level"
         cli.complain(
             f"all episodes of {path} begin with the same observation, so their held-out loss tells "
             f"nothing about other levels: record episodes of several levels"
@@ -223,7 +228,7 @@ def _imitate(training: Training, path: Path, rollout: Any) -> list[tuple[str, st
         ("demonstrations", f"{result.episodes:,}"),
         ("steps of demonstrations", f"{result.steps:,}"),
         ("passes over them", f"{result.passes:,}"),
-        ("held-out episodes", f"{result.held_out:,} of {which}"),
+        ("held-out episodes", f"{result.held_out:,} of {held_out_levels}"),
         ("held-out loss", f"{result.loss:.4f}"),
         ("held-out actions predicted", f"{result.accuracy:.1%}"),
     ]
@@ -252,33 +257,33 @@ def train_on_ray(plan: TrainingPlan, runs: Sequence[Run], address: str) -> int:
     from gv_engine.plugins.learning.run_folder import write_run_files
 
     stop_condition, cores = plan.stop_condition, runs[0].settings.num_threads
-    by_path = {run.path: run for run in runs}
-    waiting = deque((run.path, run.read_files()) for run in runs)
-    by_run: dict[Path, RunResult] = {}
-    slices = TrainingSlices(plan.scenario, plan.levels, stop_condition, _SLICE_SECONDS)
-    jobs = (waiting.popleft() if waiting else None for _ in count())
-    code = done = 0
+    runs_by_path = {run.path: run for run in runs}
+    queue = deque((run.path, run.read_files()) for run in runs)
+    last_results: dict[Path, RunResult] = {}
+    train = partial(train_slice, plan.scenario, plan.levels, stop_condition, _SLICE_SECONDS)
+    jobs = (queue.popleft() if queue else None for _ in count())  # None: no job at the moment
+    code = num_done = 0
     try:
         with cli.progress("steps", stop_condition.steps * len(runs)) as advance:
-            for result in run_parts(slices.train, jobs, address, cores, False):
+            for result in run_parts(train, jobs, address, cores, in_order=False):
                 path, metrics, _, files = result
                 with cli.delaying_signals():
                     write_run_files(path, files)
-                before = by_run[path].metrics.steps if path in by_run else 0
-                by_run[path] = result._replace(files={})
+                steps_before = last_results[path].metrics.steps if path in last_results else 0
+                last_results[path] = result._replace(files={})
                 steps = metrics.steps
                 if stop_condition.is_met(metrics):
-                    done, steps = done + 1, stop_condition.steps
+                    num_done, steps = num_done + 1, stop_condition.steps
                 else:  # ahead of runs that have not started
-                    waiting.appendleft((path, by_path[path].read_files()))
-                state = f"{path}, {done} of {len(runs)} runs done"
-                advance(steps - before, f"{_format_progress(metrics)}{state}")
+                    queue.appendleft((path, runs_by_path[path].read_files()))
+                state = f"{path}, {num_done} of {len(runs)} runs done"
+                advance(steps - steps_before, f"{_format_progress(metrics)}{state}")
     except KeyboardInterrupt as interrupt:
         code = cli.exit_code(interrupt)
         cli.complain(f"interrupted; go on by: {plan.resume_command}")
-    finished = [by_run[run.path] for run in runs if run.path in by_run]
-    _print_results(plan, finished)
-    _warn_of_unknown_means(plan, runs, finished)
+    results = [last_results[run.path] for run in runs if run.path in last_results]
+    _print_results(plan, results)
+    _warn_of_unknown_means(plan, runs, results)
     return code
 
 
@@ -326,28 +331,36 @@ def _warn_of_unknown_means(
 ) -> None:
     """Print a warning if one of `results` has no estimate of success rate and return, and the
     number of training steps after which there is an estimate."""
-    learned = [result for result in results if result.metrics.steps]  # others only imitated
-    unknown = [result for result in learned if math.isnan(result.metrics.episode_return)]
-    if unknown:
-        longest = max(member.max_steps or 0 for member in plan.scenario.members)
-        enough = longest * runs[0].settings.num_envs * plan.scenario.layout.agents
-        cli.complain(
-            f"{unknown[0].path} acts with its last weights, not its best: success and return are "
-            f"not known before most episodes can have ended, after {enough:,} steps at the latest"
-        )
+    for path, metrics, *_ in results:
+        has_learned = metrics.steps > 0  # other runs only imitated
+        if has_learned and math.isnan(metrics.episode_return):
+            longest = max(member.max_steps or 0 for member in plan.scenario.members)
+            needed = longest * runs[0].settings.num_envs * plan.scenario.layout.agents
+            cli.complain(
+                f"{path} acts with its last weights, not its best: success and return are not "
+                f"known before most episodes can have ended, after {needed:,} steps at the latest"
+            )
+            return
 
 
 def _report_rows(training: Training) -> list[tuple[str, str]]:
     """Return the (label, value) rows of the final report on one training run, without unknown
     values."""
-    metrics, seconds = training.metrics, training.learner.seconds
+    seconds, level_seeds = training.learner.seconds, training.run.level_seeds
+    steps, episodes, duration = _format_counts(training.metrics, training.seconds)
+    success, mean_return, mean_length = _format_means(training.metrics)
     speed = f"{training.steps_per_second:,.0f}" if training.steps else _UNKNOWN
-    names = "steps", "episodes", "seconds", "steps per second", "success"
-    texts = *_format_counts(metrics, training.seconds), speed, *_format_means(metrics)
-    rows = [*zip((*names, "return, mean", "length, mean"), texts, strict=True)]
-    rows.append(("device", str(training.learner.device)))
-    seeds = training.run.level_seeds
-    rows.append(("levels", f"{training.run.levels}, {len(seeds):,}" if seeds else "all"))
+    rows = [
+        ("steps", steps),
+        ("episodes", episodes),
+        ("seconds", duration),
+        ("steps per second", speed),
+        ("success", success),
+        ("return, mean", mean_return),
+        ("length, mean", mean_length),
+        ("device", str(training.learner.device)),
+        ("levels", f"{training.run.levels}, {len(level_seeds):,}" if level_seeds else "all"),
+    ]
     if best := training.run.best:
         rows.append(("weights", f"of {best['steps']:,} steps, best in these levels"))
     if total := sum(seconds.values()):
@@ -427,9 +440,10 @@ def add_options(parser: cli.CommandParser) -> None:
     )
     parser.add_option("--partner NAME=POLICY", str, partner_text, action="append")
     set_text = "a setting, as --set-hp learning_rate=3e-4, over those of FILE; may be repeated"
-    more: dict[str, Any] = {"dest": "hyperparameters", "action": "append"}
     parse_setting = partial(cli.parse_pair, example="learning_rate=3e-4")
-    parser.add_option("--set-hp NAME=VALUE", parse_setting, set_text, [], **more)
+    parser.add_option(
+        "--set-hp NAME=VALUE", parse_setting, set_text, [], dest="hyperparameters", action="append"
+    )
     parser.add_option("--wandb PROJECT", str, "send the metrics to Weights & Biases, too")
     seeds = parser.add_mutually_exclusive_group()
     seed_text = (
@@ -451,10 +465,10 @@ def run(options: argparse.Namespace) -> int:
     RL.require()
     if options.scenario is None and not options.resume:
         raise cli.UsageError("no SCENARIO: name one to train on, or a run to continue by --resume")
-    here = "imitate", "device", "wandb"
-    local = [name for name, value in cli.get_options(options, *here).items() if value]
-    if options.ray and local:
-        raise cli.UsageError(f"{local[0]} trains on this machine: leave out --ray")
+    local = cli.get_options(options, "imitate", "device", "wandb")
+    given_local = [name for name, value in local.items() if value]
+    if options.ray and given_local:
+        raise cli.UsageError(f"{given_local[0]} trains on this machine: leave out --ray")
     if options.ray:
         from gv_engine.envs.rollout import on_ray  # noqa: F401  # fails with how to install it
     if options.watch and (options.ray or options.seeds):
@@ -548,12 +562,13 @@ def _create_runs(
     try:
         loaded = load_scenario(options.scenario, **cli.scenario_options(options))
     except UnknownOptionError:
-        if wrong := dict(options.settings).keys() & {each.name for each in fields(Config)}:
-            name = min(wrong)
-            raise cli.UsageError(
-                f"--set {name}: a setting of the training, no parameter of {options.scenario}: "
-                f"--set-hp {name}={dict(options.settings)[name]}"
-            ) from None
+        names = {each.name for each in fields(Config)}
+        for name, value in sorted(dict(options.settings).items()):
+            if name in names:
+                raise cli.UsageError(
+                    f"--set {name}: a setting of the training, no parameter of "
+                    f"{options.scenario}: --set-hp {name}={value}"
+                ) from None
         raise
     grid = cli.require_grid(loaded, "train takes grids")
     scenario: Scenario = cli.require_step_limit(grid, options.max_steps, "give --max-steps")
@@ -566,9 +581,9 @@ def _create_runs(
         folder, (_, about) = demonstrations
         check_rollout(folder, about, scenario)
 
-    def create(path: Path, settings: Any) -> Run:
-        described = levels, loaded_levels, config.stop_condition, demonstrations is not None
-        return Run.create(path, scenario, settings, *described)
+    def create(path: Path, settings: Hyperparameters) -> Run:
+        end, imitates = config.stop_condition, demonstrations is not None
+        return Run.create(path, scenario, settings, levels, loaded_levels, end, imitates)
 
     name = make_file_name(scenario.name)
     if options.seeds is None:
@@ -598,13 +613,20 @@ def _read_config(options: argparse.Namespace) -> Config:
     if options.imitate:
         values = {"steps": 0, **values}
     given = {
-        name: getattr(options, name)
-        for name in ("learner", "curriculum", "num_envs", "seed", "levels", "device")
+        "learner": options.learner,
+        "curriculum": options.curriculum,
+        "num_envs": options.num_envs,
+        "num_threads": options.threads,
+        "num_env_threads": options.threads,
+        "seed": options.seed,
+        "levels": options.levels,
+        "device": options.device,
+        "steps": options.steps,
+        "until": options.until,
+        "recurrent": options.memory or None,
+        "mask_actions": None if options.masks else False,
+        "partner": ",".join(options.partner) if options.partner else None,
     }
-    given |= dict.fromkeys(("num_threads", "num_env_threads"), options.threads)
-    given |= {"steps": options.steps, "until": options.until, "recurrent": options.memory or None}
-    given |= {"mask_actions": None if options.masks else False}
-    given |= {"partner": ",".join(options.partner) if options.partner else None}
     values |= {name: value for name, value in given.items() if value is not None}
     return Config.from_values(values | dict(options.hyperparameters))
 
@@ -623,10 +645,14 @@ def _resume_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
         *("num_envs", "threads", "max_steps", "levels", "seed", "seeds", "imitate"),
         *("config", "learner", "curriculum", "partner"),
     )
-    new_run_options = {"SCENARIO": options.scenario, **cli.get_options(options, "out", "memory")}
-    new_run_options |= {"--no-masks": not options.masks, **cli.get_options(options, *names)}
-    new_run_options["--set"] = options.settings or None
-    new_run_options["--set-hp"] = options.hyperparameters or None
+    new_run_options = {
+        "SCENARIO": options.scenario,
+        **cli.get_options(options, "out", "memory"),
+        "--no-masks": not options.masks,
+        **cli.get_options(options, *names),
+        "--set": options.settings or None,
+        "--set-hp": options.hyperparameters or None,
+    }
     if wrong := [name for name, value in new_run_options.items() if value not in (None, False)]:
         raise cli.UsageError(
             f"{wrong[0]} is that of the run, which --resume {options.resume} continues: leave "
