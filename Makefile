@@ -10,6 +10,9 @@ PYTEST := $(PYTHON) -m pytest -n auto --dist worksteal
 # What is played: the extra of each domain of worlds.
 PLAYED := .[math]
 
+# The versions of Python that fit, the preferred one first.
+PYTHONS ?= python3.14 python3.13 python3.12 python3.11 python3
+
 # An installation ends by writing its stamp, named after this folder, what is played, and what
 # pyproject.toml says before its tool tables. A .venv that is half made, out of date or from
 # elsewhere has no such stamp.
@@ -129,9 +132,9 @@ ifneq (ok,$(shell $(PYTHON) -c 'import pip; print("ok")' 2>/dev/null))
 .venv/play-$(KEY): anew
 endif
 
-# The newest Python that fits and can make virtual environments makes one.
+# The first Python that fits and can make virtual environments makes one.
 define MAKE_VENV
-for python in python3.14 python3.13 python3.12 python3.11 python3; do \
+for python in $(PYTHONS); do \
     $$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null || continue; \
     fits=$${fits:-$$python}; \
     $$python -c 'import ensurepip, venv' 2>/dev/null || continue; \

@@ -50,8 +50,9 @@ CONTENTS = {
         "examples/README",
         "CONTRIBUTING",
     ],
-    "Reference": ["docs/reference", "docs/glossary", "docs/versions", "CHANGELOG"],
+    "Reference": ["docs/reference", "docs/glossary"],
     "Explanations": ["docs/compiling", "docs/performance", "docs/security"],
+    "Project": ["docs/roadmap", "docs/versions", "CHANGELOG", "SECURITY", "CODE_OF_CONDUCT"],
 }
 """The pages, beside the README."""
 

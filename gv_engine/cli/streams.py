@@ -54,7 +54,7 @@ def flush_output(text: str = "") -> bool:
         sys.stdout.flush()
     except OSError as error:
         discard_output()
-        if error.errno != errno.EPIPE:
+        if error.errno not in _reader_gone_errors():
             complain(f"the output cannot be written: {error.strerror}")
         return False
     finally:
@@ -63,6 +63,11 @@ def flush_output(text: str = "") -> bool:
         except OSError:
             _discard(sys.stderr)
     return True
+
+
+def _reader_gone_errors() -> tuple[int, ...]:
+    """Return the error numbers of writing to a pipe whose reader has gone away."""
+    return (errno.EPIPE, errno.EINVAL) if sys.platform == "win32" else (errno.EPIPE,)
 
 
 def discard_output() -> None:

@@ -32,7 +32,9 @@ from tests import ROOT
 
 pytestmark = pytest.mark.slow
 
+PAGES_OF_ROOT = "CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+LINKED = [*PAGES, *(ROOT / name for name in PAGES_OF_ROOT)]
 BLOCK = re.compile(
     r'(?P<skip><!-- not run: .+? -->\n)?^```(?P<kind>\w+)(?: title="(?P<title>.+?)")?\n'
     r"(?P<text>.*?)^```$",
@@ -162,7 +164,7 @@ def stripped(text: str) -> list[str]:
     return [line.rstrip() for line in text.strip().splitlines()]
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: page.stem)
 def test_links_lead_somewhere(page: Path):
     for target, anchor in LINK.findall(BLOCK.sub("", page.read_text("utf-8"))):
         file = page.parent / target if target else page
@@ -182,7 +184,7 @@ def test_functions_and_classes_are_in_the_files_that_pages_name(page: Path):
 def test_the_site_has_all_pages():
     contents = runpy.run_path(str(ROOT / "docs" / "conf.py"))["CONTENTS"]
     listed = {f"{name}.md" for names in contents.values() for name in names}
-    others = {"CHANGELOG.md", "CONTRIBUTING.md", "examples/README.md"}
+    others = {*PAGES_OF_ROOT, "examples/README.md"}
     pages = {page.relative_to(ROOT).as_posix() for page in PAGES} - {"README.md"}
     assert listed == pages | others
 

@@ -491,7 +491,8 @@ def with_absolute_paths(text: str, group: AgentGroup = SINGLE_AGENT) -> str:
     file, _, attribute = text.rpartition(":")
     if text in BUILT_IN:
         return text
-    return f"{Path(file).absolute()}:{attribute}" if file else str(Path(text).absolute())
+    has_attribute = file and attribute.isidentifier()  # the colon is no drive's, as in C:\run
+    return f"{Path(file).absolute()}:{attribute}" if has_attribute else str(Path(text).absolute())
 
 
 def policies_by_agent(text: str, group: AgentGroup, option: str = "--policy") -> dict[str, str]:

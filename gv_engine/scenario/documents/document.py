@@ -467,5 +467,8 @@ def _rebase_text(text: str, home: Path, folder: Path) -> str:
     match = _CODE_REFERENCE.fullmatch(text) if home != folder else None
     if not (match and is_file_reference(match[1])):
         return text
-    path = Path(os.path.relpath(home / match[1], folder)).as_posix()
+    try:
+        path = Path(os.path.relpath(home / match[1], folder)).as_posix()
+    except ValueError:  # Windows has no relative path to another drive
+        return f"{(home / match[1]).as_posix()}{text[match.end(1) :]}"
     return f"{path if path.startswith('.') else f'./{path}'}{text[match.end(1) :]}"

@@ -35,7 +35,8 @@ def start_worker(target: Callable[..., None], *args: Any) -> tuple[SpawnProcess,
             "python -E lets worker processes import from the current folder: add -P, or use -I"
         )
     context = multiprocessing.get_context("spawn")
-    connection, remote_end = context.Pipe()
+    pipe: Any = context.Pipe()  # has types of its own on Windows
+    connection, remote_end = pipe
     process = context.Process(target=target, args=(remote_end, *args), daemon=True)
     with _START_LOCK:
         before = os.environ.get(_VARIABLE)
