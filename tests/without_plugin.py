@@ -4,7 +4,7 @@
 
 copies the checkout to a temporary folder, deletes `gv_engine/plugins/NAME` there, and runs the
 tests whose files do not name the plugin: its folder, its public path or a name that
-`gv_engine` takes from it.
+`gv_engine` takes from it, or one of its levels.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -45,9 +46,12 @@ def run_without(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def list_names(plugin: str) -> Iterator[str]:
     """Yield regular expressions of texts that name a plugin."""
     yield rf"plugins[./]{plugin}\b"
+    levels = import_module(f"gv_engine.plugins.{plugin}.plugin").PLUGIN.levels
+    for group, folder in levels.items():
+        yield rf"\b{group}-|scenarios[/\" ]+{folder}\b"
     for file in (ROOT / "gv_engine").iterdir():
-        code = file / "__init__.py" if file.is_dir() else file
-        if code.is_file() and f"gv_engine.plugins.{plugin}" in code.read_text("utf-8"):
+        module = file / "__init__.py" if file.is_dir() else file
+        if module.is_file() and f"gv_engine.plugins.{plugin}" in module.read_text("utf-8"):
             yield rf"gv_engine\.{file.stem}\b|from gv_engine import {file.stem}\b"
     taken = (ROOT / "gv_engine" / "__init__.pyi").read_text("utf-8")
     for names in re.findall(rf"from \.plugins\.{plugin}\S* import ([^(\n]+|\([^)]+\))", taken):
