@@ -29,7 +29,7 @@ class Plugin:
     when it is first used.
 
     Attributes:
-        domains: its domains, each a `gv_engine.scenario.plugin.Domain`.
+        domains: its domains, each a `gv_engine.scenario.domains.Domain`.
         commands: module of each command of `gv-engine`, see `gv_engine.cli.COMMANDS`.
         policy_writer: function `(run, out)` that writes the policy of a run into a file, as a
             network, and returns a description of it.
@@ -76,8 +76,8 @@ def load_plugin_object(attribute: str) -> Any:
     raise MissingPluginError(f"no plugin in gv_engine/plugins/ has a {attribute}, which this needs")
 
 
-GRID_DOMAIN = "gv_engine.play.grid.plugin:DOMAIN"
-"""The `gv_engine.scenario.plugin.Domain` of grids."""
+GRID_DOMAIN = "gv_engine.play.grid.domain:DOMAIN"
+"""The `gv_engine.scenario.domains.Domain` of grids."""
 
 RENDER_MODES = {
     "human": "gv_engine.play.ui.window.viewer:open_viewer",

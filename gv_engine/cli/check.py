@@ -26,9 +26,9 @@ from gv_engine.rules.errors import GVEngineError, ScenarioError, Stopped
 from gv_engine.scenario.documents.document import Document, read_file
 from gv_engine.scenario.documents.loading import find_scenario_ref, load_scenario
 from gv_engine.scenario.documents.trust import split_options
+from gv_engine.scenario.domains import AnyScenario, CheckPlan, get_plugin, list_schedule_systems
 from gv_engine.scenario.levels.level_files import LevelFiles, PackLevel
 from gv_engine.scenario.library import find_ref, list_built_in_grids
-from gv_engine.scenario.plugin import AnyScenario, CheckPlan, get_plugin, list_schedule_systems
 from gv_engine.scenario.storage.files import path_exists
 
 _NUM_LEVELS = 5

@@ -17,7 +17,7 @@ from gv_engine.cli import options as cli
 from gv_engine.cli.check import find_compilable_sources
 from gv_engine.rules.errors import DoesNotCompileError
 from gv_engine.scenario.documents.loading import load_scenario
-from gv_engine.scenario.plugin import DOMAINS, get_plugin
+from gv_engine.scenario.domains import DOMAINS, get_plugin
 
 
 def add_options(parser: cli.CommandParser) -> None:

@@ -12,8 +12,8 @@ import argparse
 from gv_engine.cli import options as cli
 from gv_engine.rules.errors import MissingExtraError
 from gv_engine.scenario.documents.loading import load_scenario
+from gv_engine.scenario.domains import DOMAINS
 from gv_engine.scenario.library import gym_id
-from gv_engine.scenario.plugin import DOMAINS
 
 _NO_ID = "gv_engine.parallel_env"
 """Text instead of a Gymnasium id for several agents."""

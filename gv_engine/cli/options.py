@@ -28,7 +28,7 @@ from gv_engine.rules.errors import (
     suggest_similar,
 )
 from gv_engine.scenario.documents.trust import Consent, is_module_name
-from gv_engine.scenario.plugin import DOMAINS, AnyScenario, get_plugin
+from gv_engine.scenario.domains import DOMAINS, AnyScenario, get_plugin
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.syntax.yaml_parser import parse_value
 

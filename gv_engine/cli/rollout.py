@@ -50,7 +50,7 @@ from gv_engine.play.session.autoplay import SOLVER
 from gv_engine.play.session.episode import Playable
 from gv_engine.play.session.watchdog import force_exit_after
 from gv_engine.scenario.documents.loading import load_scenario
-from gv_engine.scenario.plugin import AnyScenario
+from gv_engine.scenario.domains import AnyScenario
 from gv_engine.scenario.scenario import Scenario
 
 # ---- action sequences ----------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from gv_engine.cli.check import find_levels
 from gv_engine.play.session.game import Game
 from gv_engine.play.session.replay import SUFFIX
 from gv_engine.scenario.documents.loading import load_scenario
-from gv_engine.scenario.plugin import AnyScenario
+from gv_engine.scenario.domains import AnyScenario
 from gv_engine.scenario.scenario import Scenario
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import gymnasium
 
 from gv_engine.late_imports import find_plugins
 from gv_engine.scenario import library
-from gv_engine.scenario.plugin import DOMAINS, get_plugin
+from gv_engine.scenario.domains import DOMAINS, get_plugin
 
 
 def make_env(scenario: Any = None, **options: Any) -> gymnasium.Env[Any, Any]:

@@ -13,7 +13,7 @@ import gymnasium
 
 from gv_engine.late_imports import NOTEBOOK_HTML, RENDER_MODES
 from gv_engine.rules.errors import suggest_similar
-from gv_engine.scenario.plugin import DOMAINS, AnyScenario
+from gv_engine.scenario.domains import DOMAINS, AnyScenario
 
 if TYPE_CHECKING:
     from gv_engine.envs.backends.backend import Backend

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from gv_engine.envs import arg_checks
 from gv_engine.envs.render_modes import check_render_mode
 from gv_engine.envs.representations import Arrays
-from gv_engine.scenario.plugin import AnyScenario
+from gv_engine.scenario.domains import AnyScenario
 
 _Observation = TypeVar("_Observation")
 

@@ -102,6 +102,7 @@ class Scene:
         success: True if the episode ended in success.
         ending: sentence for the player on how the episode ended; "" while it goes on.
         message: note for the player.
+        types: object types by index.
     """
 
     action: str = ""
@@ -116,6 +117,7 @@ class Scene:
     success: bool = False
     ending: str = ""
     message: str = ""
+    types: ObjectTypes = OBJECT_TYPES
 
     @property
     def is_loss_highlighted(self) -> bool:
@@ -137,7 +139,6 @@ class Frame(Scene):
             means that no agent is drawn.
         beneath: (H, W, 3) uint8 objects on the ground layer of every cell; None if the scenario has
             none.
-        types: object types by index.
         color: colour of the agent in a scenario with several agents.
         explored: (H, W, 6) uint8 type, state and colour of every cell and of its ground, as the
             agent last saw them; type 1, Hidden, where it never looked. None if this is not
@@ -158,7 +159,6 @@ class Frame(Scene):
     observation: NDArray[np.uint8]
     observer: tuple[int, int, int]
     beneath: NDArray[np.uint8] | None = None
-    types: ObjectTypes = OBJECT_TYPES
     color: int = 0
     explored: NDArray[np.uint8] | None = None
     marks: tuple[AgentMark, ...] = ()

@@ -28,10 +28,10 @@ from gv_engine.scenario.documents.document import (
     Document,
     read_file,
 )
+from gv_engine.scenario.domains import list_playable_scenarios
 from gv_engine.scenario.levels.packs import no_file_message
 from gv_engine.scenario.library import ScenarioRef, find_ref
 from gv_engine.scenario.memory.layout import Layout
-from gv_engine.scenario.plugin import list_playable_scenarios
 from gv_engine.scenario.readers.actions import ACTIONS_OF_ALL
 from gv_engine.scenario.readers.grid_reader import (
     SHARED_KEYS,

@@ -25,11 +25,11 @@ from gv_engine.rules.objects import COLORS, OBJECT_TYPES, ObjectType, ObjectType
 from gv_engine.rules.system import Call, Parameter, Phase, System, source_location
 from gv_engine.rules.world import View, World
 from gv_engine.scenario.documents.document import EXTENDS, FILE_KEYS
+from gv_engine.scenario.domains import DOMAINS, Schedules
 from gv_engine.scenario.library import VARIANTS
 from gv_engine.scenario.missions.mission_reader import find_mission_languages
 from gv_engine.scenario.missions.missions import reads_mission
 from gv_engine.scenario.mixture import MIXTURE
-from gv_engine.scenario.plugin import DOMAINS, Schedules
 from gv_engine.scenario.readers.calls import TYPES, find_value_kind, list_built_in
 from gv_engine.scenario.readers.map import LEGEND
 from gv_engine.scenario.storage.resources import HOME

@@ -38,11 +38,11 @@ from gv_engine.scenario.documents.document import (
 )
 from gv_engine.scenario.documents.rule_files import SourceFile
 from gv_engine.scenario.documents.trust import split_options
+from gv_engine.scenario.domains import KeyCommand, list_playable_scenarios
 from gv_engine.scenario.library import find_ref
 from gv_engine.scenario.memory.layout import Layout, round_up_size
 from gv_engine.scenario.memory.row_checks import repair_rows
 from gv_engine.scenario.missions.missions import Missions, has_step_limit
-from gv_engine.scenario.plugin import KeyCommand, list_playable_scenarios
 from gv_engine.scenario.readers.grid_reader import find_shapes
 from gv_engine.scenario.readers.observed_state import ObservedState, StateNumber
 from gv_engine.scenario.readers.resolver import TypeIds

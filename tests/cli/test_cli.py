@@ -14,8 +14,8 @@ from gv_engine import __version__
 from gv_engine.cli import COMMANDS, main
 from gv_engine.cli.options import print_table, progress
 from gv_engine.rules.errors import escape_unprintable
+from gv_engine.scenario.domains import Domain, list_built_in_names, list_playable_scenarios
 from gv_engine.scenario.library import gym_id, list_multi_agent_grids
-from gv_engine.scenario.plugin import Domain, list_built_in_names, list_playable_scenarios
 from tests.cli.shell import run_without_screen, write
 
 pytestmark = pytest.mark.slow
@@ -231,7 +231,7 @@ def test_where_the_output_cannot_be_written(here: Path, capsys, monkeypatch):
 WITHOUT_DISPLAY = """
 import sys
 from gv_engine.cli import main
-from gv_engine.scenario.plugin import Domain, list_playable_scenarios
+from gv_engine.scenario.domains import Domain, list_playable_scenarios
 list_playable_scenarios()  # which is kept
 Domain.playable = property(lambda domain: [*domain.built_in()][:1])
 assert main(["list"]) == 0

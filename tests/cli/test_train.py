@@ -9,7 +9,7 @@ from gv_engine.cli import create_parser, main
 from gv_engine.cli.options import scenario_options
 from gv_engine.plugins.learning.cli.command_words import scenario_words
 from gv_engine.scenario.documents.loading import make_reference
-from gv_engine.scenario.plugin import get_plugin
+from gv_engine.scenario.domains import get_plugin
 from tests.cli.shell import write
 
 
@@ -39,7 +39,7 @@ def test_a_scenario_is_named_as_it_was(words, here):
 
 
 def test_torch_is_named_where_it_is_missing(monkeypatch, capsys):
-    monkeypatch.setattr("gv_engine.scenario.plugin.find_spec", lambda name: None)
+    monkeypatch.setattr("gv_engine.scenario.domains.find_spec", lambda name: None)
     assert main(["train", "keydoor-5x5"]) == 2
     told = capsys.readouterr().err
     assert "Learning needs the extra rl: torch is not installed; this installs it here:" in told

@@ -24,7 +24,7 @@ from gv_engine.play.ui.drawing.stage import Camera, default_cell_size, make_stag
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS
 from gv_engine.rules.system import TERMINATING
-from gv_engine.scenario.plugin import DOMAINS
+from gv_engine.scenario.domains import DOMAINS
 from systems.queries import can_enter
 
 SIZES = [(900, 500), (320, 240), (400, 900), (61, 47), (7, 3), (1, 1)]

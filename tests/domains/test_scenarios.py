@@ -18,8 +18,8 @@ from gv_engine.play.validation.lint import find_mistakes
 from gv_engine.rules.component import AGENT
 from gv_engine.rules.frame import Frame
 from gv_engine.scenario.documents.loading import load_scenario
+from gv_engine.scenario.domains import list_built_in_names
 from gv_engine.scenario.library import gym_id, list_plugin_grids
-from gv_engine.scenario.plugin import list_built_in_names
 from gv_engine.world.columns import RowWorld
 from gv_engine.world.simulation import Simulation
 from systems.rendering import draw_state_and_observation

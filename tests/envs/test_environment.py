@@ -30,8 +30,8 @@ from gv_engine.envs.registration import make_env
 from gv_engine.play.grid.hooks import check_scenario
 from gv_engine.plugins.algebra import ExpressionEnv
 from gv_engine.plugins.algebra.vector_env import ExpressionVectorEnv
+from gv_engine.scenario.domains import CheckPlan
 from gv_engine.scenario.library import gym_id
-from gv_engine.scenario.plugin import CheckPlan
 from tests.boards import RULES, scenario
 from tests.comparing import same
 from tests.levels import NOT_OF_GALLERY

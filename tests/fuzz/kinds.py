@@ -42,7 +42,7 @@ from gv_engine.play.ui.input.bindings import format_keys_file as keys_as_toml
 from gv_engine.play.ui.settings import Settings
 from gv_engine.rules.errors import GVEngineError, RuleError, ScenarioError
 from gv_engine.scenario.documents.loading import load_scenario, make_reference
-from gv_engine.scenario.plugin import get_plugin
+from gv_engine.scenario.domains import get_plugin
 from gv_engine.scenario.storage.resources import SCENARIOS
 from gv_engine.world.simulation import DISABLED, KEEP, NEXT_STEP
 from tests import ROOT

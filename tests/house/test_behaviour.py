@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from gv_engine.scenario import library
-from gv_engine.scenario.plugin import DOMAINS
+from gv_engine.scenario.domains import DOMAINS
 from tests import behaviour
 
 IDS = behaviour.list_ids()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import gv_engine
-from gv_engine.scenario.plugin import DomainPlugin
+from gv_engine.scenario.domains import DomainPlugin
 
 ENGINE = Path(gv_engine.__file__).parent
 NAMED_ELSEWHERE = (

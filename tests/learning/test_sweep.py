@@ -15,7 +15,7 @@ import pytest
 from gv_engine.cli import main
 from gv_engine.learning import Config, evaluate
 from gv_engine.plugins.learning.config import ConfigError
-from gv_engine.scenario.plugin import Extra
+from gv_engine.scenario.domains import Extra
 
 optuna = pytest.importorskip("optuna")
 from gv_engine.plugins.learning.sweep import Sweep, SweepConfig  # noqa: E402  # needs Optuna

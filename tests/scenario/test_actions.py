@@ -25,7 +25,7 @@ from gv_engine.rules.geometry import (
     named_action,
 )
 from gv_engine.scenario.documents.loading import load_reference, make_reference
-from gv_engine.scenario.plugin import KeyCommand
+from gv_engine.scenario.domains import KeyCommand
 from tests.scenario.reading import RULES, find_problems
 
 KICK = {"name": "KICK", "key": "k", "says": "kick the ball"}

@@ -185,7 +185,7 @@ def test_the_starter_points_at_it(folder: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_a_family_that_is_not_installed_may_say_anything(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("gv_engine.scenario.plugin.find_spec", lambda library: None)
+    monkeypatch.setattr("gv_engine.scenario.domains.find_spec", lambda library: None)
     without = jsonschema.Draft7Validator(make_schema())
     assert without.is_valid({"domain": "algebra", "flour": 1})
     assert without.is_valid({"extends": "mathy-poly-simplify-easy", "flour": 1})

@@ -11,8 +11,8 @@ from gv_engine.cli import main
 from gv_engine.cli.check import find_sources
 from gv_engine.play.session.catalogue import folder_entries, source_of
 from gv_engine.scenario.documents.document import read_file
+from gv_engine.scenario.domains import DOMAINS
 from gv_engine.scenario.library import ScenarioRef, find_variant_names, list_scenarios
-from gv_engine.scenario.plugin import DOMAINS
 from tests.scenario.reading import RULES, measure
 
 RIVER = f"""\

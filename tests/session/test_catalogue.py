@@ -11,7 +11,7 @@ from gv_engine.cli.new import write_starter
 from gv_engine.play.session import catalogue
 from gv_engine.play.session.catalogue import read_playable, search
 from gv_engine.scenario.documents.trust import Trust
-from gv_engine.scenario.plugin import list_playable_scenarios
+from gv_engine.scenario.domains import list_playable_scenarios
 
 
 def test_the_example_in_its_docstring():

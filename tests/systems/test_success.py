@@ -24,7 +24,7 @@ from gv_engine.plugins.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.rules.geometry import MOVE_BACKWARD, MOVE_FORWARD, TURN_LEFT
 from gv_engine.scenario.documents.document import read_mapping
 from gv_engine.scenario.documents.loading import load_scenario
-from gv_engine.scenario.plugin import get_plugin
+from gv_engine.scenario.domains import get_plugin
 from gv_engine.world.columns import RowWorld
 from tests import DATA
 from tests.boards import RULES

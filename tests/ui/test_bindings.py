@@ -16,7 +16,7 @@ from gv_engine.play.ui.input.bindings import (
     key_label,
 )
 from gv_engine.rules.geometry import ACTIONS
-from gv_engine.scenario.plugin import KeyCommand
+from gv_engine.scenario.domains import KeyCommand
 
 PLAY = SCREENS["grid"]
 

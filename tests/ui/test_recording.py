@@ -19,7 +19,7 @@ from gv_engine.play.session.session import Session
 from gv_engine.play.session.video_writer import FORMATS, Picture
 from gv_engine.play.ui.drawing.recording import Recorder
 from gv_engine.play.ui.screens.replay import ExportScreen
-from gv_engine.scenario.plugin import DOMAINS
+from gv_engine.scenario.domains import DOMAINS
 from tests.desk import Desk
 
 # imageio leaves the pipes open through which it reads a video

@@ -15,7 +15,7 @@ from gv_engine.play.ui.screens import start as start_module
 from gv_engine.play.ui.screens.cards import Card, ReplayCard
 from gv_engine.play.ui.screens.play import PlayScreen
 from gv_engine.play.ui.screens.start import PackScreen, StartScreen
-from gv_engine.scenario.plugin import list_playable_scenarios
+from gv_engine.scenario.domains import list_playable_scenarios
 from tests.desk import Desk, playing
 
 pytestmark = pytest.mark.window

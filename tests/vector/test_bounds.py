@@ -18,7 +18,7 @@ from gv_engine.envs.rollout.rollout import rollout
 from gv_engine.play.grid import hooks as grid_domain
 from gv_engine.play.session.session import Session
 from gv_engine.play.validation.differential import run_differential_test
-from gv_engine.scenario.plugin import CheckPlan
+from gv_engine.scenario.domains import CheckPlan
 from gv_engine.world.simulation import DISABLED, KEEP, NEXT_STEP, RESTART
 from gv_engine.world.world import NOT_OF_OBJECTS
 from tests import boards

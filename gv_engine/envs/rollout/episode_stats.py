@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gv_engine.envs.rollout.episode_folder import RolloutError
 from gv_engine.envs.rollout.rollout import FinishedEpisode, find_ended
-from gv_engine.scenario.plugin import AnyScenario
+from gv_engine.scenario.domains import AnyScenario
 
 _Z = 1.959964
 """Quantile of the normal distribution for 95 %."""

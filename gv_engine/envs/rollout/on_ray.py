@@ -18,7 +18,7 @@ from gv_engine.envs.rollout.policy import with_absolute_paths
 from gv_engine.envs.rollout.shards import Job, Shard, ShardPlayer
 from gv_engine.rules.errors import GVEngineError, MissingExtraError
 from gv_engine.scenario.documents.rule_errors import find_author_line
-from gv_engine.scenario.plugin import RAY
+from gv_engine.scenario.domains import RAY
 
 if RAY.missing_message:
     raise MissingExtraError(RAY.missing_message)

@@ -24,8 +24,8 @@ from gv_engine.envs.rollout.step_history import NO_COLUMNS, CopiedColumns
 from gv_engine.rules.errors import GVEngineError, describe_allowed, shorten
 from gv_engine.rules.turns import SINGLE_AGENT, AgentGroup
 from gv_engine.scenario.documents import rule_files
+from gv_engine.scenario.domains import AnyScenario
 from gv_engine.scenario.memory.layout import RNG
-from gv_engine.scenario.plugin import AnyScenario
 from gv_engine.scenario.storage.resources import ASSETS
 
 POLICIES = ASSETS / "policies"

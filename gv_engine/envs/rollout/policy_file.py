@@ -29,7 +29,7 @@ from gv_engine.envs.rollout.network_spec import (
 )
 from gv_engine.envs.rollout.numpy_net import NumpyNet
 from gv_engine.rules.errors import GVEngineError, describe_allowed, error_text, shorten
-from gv_engine.scenario.plugin import AnyScenario
+from gv_engine.scenario.domains import AnyScenario
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.storage.array_files import ArrayError, NpzArchive
 from gv_engine.scenario.storage.files import atomic_write, parse_json, to_path

@@ -12,7 +12,7 @@ from gv_engine.envs.rollout import policy as policies
 from gv_engine.envs.rollout.episode_folder import episode_rows
 from gv_engine.envs.rollout.episode_stats import EpisodeValues
 from gv_engine.envs.rollout.rollout import FinishedEpisode, describe_step_arrays, rollout
-from gv_engine.scenario.plugin import AnyScenario, get_plugin
+from gv_engine.scenario.domains import AnyScenario, get_plugin
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,9 @@ from gv_engine.rules.errors import GVEngineError, ProblemPlace, ScenarioError
 from gv_engine.scenario.documents.document import Document, read_text
 from gv_engine.scenario.documents.loading import find_scenario_ref
 from gv_engine.scenario.documents.trust import DEFAULT_TRUST, Trust, split_options
+from gv_engine.scenario.domains import DOMAINS
 from gv_engine.scenario.levels.packs import is_pack
 from gv_engine.scenario.library import ScenarioRef
-from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.scenario.reference_docs import load_formats
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.storage.files import path_exists

@@ -16,8 +16,8 @@ from components.core import FLOOR, HIDDEN
 from components.items import Forgotten
 from gv_engine.envs.observations import make_encoder
 from gv_engine.envs.rollout.policy import Policy
+from gv_engine.play.grid.domain import DOMAIN
 from gv_engine.play.grid.motion import Cell
-from gv_engine.play.grid.plugin import DOMAIN
 from gv_engine.play.session import episode
 from gv_engine.play.session.autoplay import SolverAutoplayer
 from gv_engine.play.session.episode import ACTION_SEPARATOR, Episode, PolicyInput
@@ -28,7 +28,7 @@ from gv_engine.rules.errors import describe_allowed, format_count
 from gv_engine.rules.frame import AgentMark, Frame
 from gv_engine.rules.geometry import WAIT, action_name, add_up, named_action
 from gv_engine.rules.system import REWARD, SUCCESS, TERMINATING, TRANSITION, get_system
-from gv_engine.scenario.plugin import DOMAINS, KeyCommand
+from gv_engine.scenario.domains import DOMAINS, KeyCommand
 from gv_engine.scenario.readers.map import describe_object
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.world.rng import generator_from_row

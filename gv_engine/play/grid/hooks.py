@@ -1,5 +1,5 @@
 """Plugin functions of the grid domain, which the engine calls; see
-`gv_engine.scenario.plugin.DomainPlugin`."""
+`gv_engine.scenario.domains.DomainPlugin`."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from gv_engine.play.validation.solver import ShortestPathHints, Survey, Verdict
 from gv_engine.rules import errors
 from gv_engine.rules.system import Phase
 from gv_engine.scenario.documents.document import Document
+from gv_engine.scenario.domains import CheckPlan, CheckReport, Schedules
 from gv_engine.scenario.mixture import MIXTURE_KEYS
-from gv_engine.scenario.plugin import CheckPlan, CheckReport, Schedules
 from gv_engine.scenario.readers.calls import ENDING_KEYS, TURN_KEYS, list_built_in
 from gv_engine.scenario.readers.grid_reader import FROM_VISIBILITY, GRID_KEYS, VIEW
 from gv_engine.scenario.scenario import Scenario

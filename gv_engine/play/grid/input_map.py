@@ -10,14 +10,14 @@ from typing import Any
 from components.core import FLOOR, HIDDEN
 from components.items import OPEN, Door, Portable, Solid
 from components.objects import WALL
+from gv_engine.play.grid.domain import DOMAIN
 from gv_engine.play.grid.motion import Cell
-from gv_engine.play.grid.plugin import DOMAIN
 from gv_engine.rules import geometry
 from gv_engine.rules.component import column_name
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS, BACKWARD, LEFT, RIGHT, rotate, step_x, step_y
 from gv_engine.rules.objects import ObjectType
-from gv_engine.scenario.plugin import KeyCommand
+from gv_engine.scenario.domains import KeyCommand
 
 # ---- steering ------------------------------------------------------------------------------------
 

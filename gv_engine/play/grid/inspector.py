@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from components.core import HIDDEN
 from gv_engine.envs.representations import REPRESENTATIONS
+from gv_engine.play.grid.domain import DOMAIN
 from gv_engine.play.grid.motion import Cell
-from gv_engine.play.grid.plugin import DOMAIN
 from gv_engine.play.session import inspection
 from gv_engine.play.ui.colors import Theme
 from gv_engine.play.ui.drawing.sprites import clipped, draw_text_line, font, pygame, rounded_rect

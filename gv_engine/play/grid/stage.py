@@ -23,7 +23,7 @@ from gv_engine.play.ui.drawing.stage import MAP_SHARE, Camera, Stage, scroll_off
 from gv_engine.rules.errors import format_cell
 from gv_engine.rules.frame import AgentMark, Frame, PolicyMap
 from gv_engine.rules.geometry import ACTIONS
-from gv_engine.scenario.plugin import KeyCommand
+from gv_engine.scenario.domains import KeyCommand
 from gv_engine.scenario.readers.map import describe_object
 
 # ---- layout of the views -------------------------------------------------------------------------

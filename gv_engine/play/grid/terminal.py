@@ -23,7 +23,7 @@ from gv_engine.play.ui.terminal.tty import TerminalPicture
 from gv_engine.rules.errors import escape_unprintable
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.objects import COLORS, ObjectTypes
-from gv_engine.scenario.plugin import KeyCommand
+from gv_engine.scenario.domains import KeyCommand
 from gv_engine.scenario.readers.map import (
     describe_object,
     format_mission,

@@ -25,7 +25,7 @@ from gv_engine.rules.errors import GVEngineError, format_count
 from gv_engine.rules.frame import Frame, PolicyMap
 from gv_engine.rules.geometry import add_up
 from gv_engine.scenario.documents.rule_errors import make_rule_error
-from gv_engine.scenario.plugin import get_plugin
+from gv_engine.scenario.domains import get_plugin
 from gv_engine.scenario.readers.map import format_reward
 
 _RUN_PATTERNS = "*/policy.npz", "runs/*/policy.npz"

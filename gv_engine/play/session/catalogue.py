@@ -20,10 +20,10 @@ from gv_engine.scenario import library
 from gv_engine.scenario.documents.document import MAX_SCENARIO_BYTES, read_file
 from gv_engine.scenario.documents.loading import read_scenario
 from gv_engine.scenario.documents.trust import Consent, Trust, split_options
+from gv_engine.scenario.domains import DOMAINS, list_built_in_names, list_playable_scenarios
 from gv_engine.scenario.levels.level_files import LevelFiles, PackLevel, find_level_number
 from gv_engine.scenario.levels.packs import is_pack
 from gv_engine.scenario.library import COURSE, FOLDER_FILE, GALLERY, PUZZLES, ScenarioRef, find_ref
-from gv_engine.scenario.plugin import DOMAINS, list_built_in_names, list_playable_scenarios
 from gv_engine.scenario.storage.files import read_bytes
 from gv_engine.scenario.storage.resources import SCENARIOS
 from gv_engine.scenario.syntax.fields import mapping

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.scenario.plugin import DOMAINS, AnyScenario, KeyCommand
+from gv_engine.scenario.domains import DOMAINS, AnyScenario, KeyCommand
 
 if TYPE_CHECKING:
     from gv_engine.envs.rollout.policy import Policy

@@ -18,8 +18,8 @@ from gv_engine.play.session.sprite_paths import sprite_folders
 from gv_engine.play.session.timeline import ReloadComparison, Timeline, Watch
 from gv_engine.rules.errors import RuleError, Stopped, StoppedError
 from gv_engine.scenario.documents.rule_errors import make_rule_error
+from gv_engine.scenario.domains import KeyCommand
 from gv_engine.scenario.levels.level_files import PackLevel
-from gv_engine.scenario.plugin import KeyCommand
 
 if TYPE_CHECKING:
     from typing import Self

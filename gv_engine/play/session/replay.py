@@ -30,9 +30,9 @@ from gv_engine.rules.objects import ObjectTypes
 from gv_engine.scenario.documents.document import ScenarioIdentity, read_text
 from gv_engine.scenario.documents.loading import get_domain
 from gv_engine.scenario.documents.trust import Trust
+from gv_engine.scenario.domains import list_playable_scenarios
 from gv_engine.scenario.library import ScenarioRef, add_whole_files
 from gv_engine.scenario.memory.layout import RNG
-from gv_engine.scenario.plugin import list_playable_scenarios
 from gv_engine.scenario.readers.map import format_reward
 from gv_engine.scenario.storage import files
 from gv_engine.scenario.storage.files import check_digest, check_line, format_bytes, write_file

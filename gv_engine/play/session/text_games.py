@@ -25,9 +25,9 @@ from gv_engine.play.session.episode import ACTION_SEPARATOR, Playable
 from gv_engine.play.session.game import Game
 from gv_engine.play.session.session import Session
 from gv_engine.rules import errors, geometry
+from gv_engine.scenario.domains import DOMAINS
 from gv_engine.scenario.library import gym_id
 from gv_engine.scenario.missions.sentences import VIEW_STYLES, action_to_text, find_action
-from gv_engine.scenario.plugin import DOMAINS
 
 _MAX_SEED = 2**32 - 1
 _MAX_LOADED = 64

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from gv_engine.rules.errors import Stopped, complain
 from gv_engine.scenario.documents.rule_errors import is_engine_frame, is_rule_frame
-from gv_engine.scenario.plugin import format_place
+from gv_engine.scenario.domains import format_place
 
 if sys.platform == "win32":
     from _thread import interrupt_main

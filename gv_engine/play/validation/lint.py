@@ -26,8 +26,8 @@ from gv_engine.rules.functions import find_functions, names_of
 from gv_engine.rules.geometry import ACTIONS, DROP, PICK_UP, TOGGLE, Action
 from gv_engine.rules.objects import COLORS, ObjectTypes, is_engine_module
 from gv_engine.rules.system import Call, Phase, get_system, is_nested_call, source_location
+from gv_engine.scenario.domains import format_place
 from gv_engine.scenario.missions.mission_reader import find_mission_languages
-from gv_engine.scenario.plugin import format_place
 from gv_engine.scenario.readers.map import LEGEND
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.syntax.fields import YamlNode, format_message, mapping

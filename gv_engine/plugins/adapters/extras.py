@@ -1,6 +1,6 @@
 """Libraries that the adapters need."""
 
-from gv_engine.scenario.plugin import Extra
+from gv_engine.scenario.domains import Extra
 
 MINARI = Extra("A dataset of Minari", "minari", "minari")
 MCP = Extra("A server for language models", "mcp", "mcp")

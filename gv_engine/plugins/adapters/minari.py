@@ -30,7 +30,7 @@ from gv_engine.scenario.documents.loading import (
     read_scenario,
 )
 from gv_engine.scenario.documents.trust import Consent, Trust
-from gv_engine.scenario.plugin import AnyScenario, get_plugin
+from gv_engine.scenario.domains import AnyScenario, get_plugin
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.storage.files import make_write_error, parse_json, read_bytes
 

@@ -4,8 +4,8 @@ from functools import cache
 from pathlib import Path
 
 from gv_engine.plugins.algebra.extras import MATH
+from gv_engine.scenario.domains import Domain, ScenariosByName
 from gv_engine.scenario.library import list_scenarios
-from gv_engine.scenario.plugin import Domain, ScenariosByName
 from gv_engine.scenario.storage.resources import SCENARIOS
 
 

@@ -1,5 +1,5 @@
 """Plugin functions of the algebra domain, which the engine calls; see
-`gv_engine.scenario.plugin.DomainPlugin`."""
+`gv_engine.scenario.domains.DomainPlugin`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gv_engine.plugins.algebra.gym_env import ExpressionEnv, algebra_scenario
 from gv_engine.plugins.algebra.scenario import AlgebraScenario
 from gv_engine.plugins.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.scenario.documents.document import Document
-from gv_engine.scenario.plugin import CheckPlan, CheckReport, Schedules
+from gv_engine.scenario.domains import CheckPlan, CheckReport, Schedules
 
 _MAX_STEPS = 200  # of an episode; most errors show early
 

@@ -42,7 +42,7 @@ from gv_engine.scenario.documents.document import (
     list_watched_files,
 )
 from gv_engine.scenario.documents.rule_files import SourceFile, list_source_files
-from gv_engine.scenario.plugin import KeyCommand
+from gv_engine.scenario.domains import KeyCommand
 from gv_engine.scenario.readers.calls import ENDING_KEYS, CallReader
 from gv_engine.scenario.readers.grid_reader import SHARED_KEYS, TopLevelReader
 from gv_engine.scenario.readers.resolver import NameResolver, TypeIds

@@ -14,7 +14,7 @@ from gv_engine.envs.level_sets import Levels, LevelSet, level_set
 from gv_engine.envs.rollout.episode_stats import Estimate, estimate_success
 from gv_engine.envs.rollout.policy import CallablePolicy, Policy, PolicyError, load_policies
 from gv_engine.envs.rollout.shards import Job
-from gv_engine.scenario.plugin import get_plugin
+from gv_engine.scenario.domains import get_plugin
 
 _RESAMPLES = 2000
 _DEFAULT_EPISODES = 100

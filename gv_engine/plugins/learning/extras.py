@@ -1,6 +1,6 @@
 """Libraries that learning needs."""
 
-from gv_engine.scenario.plugin import Extra
+from gv_engine.scenario.domains import Extra
 
 RL = Extra("Learning", "torch", "rl")
 SWEEP = Extra("A sweep", "optuna", "sweep")

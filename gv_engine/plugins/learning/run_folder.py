@@ -37,7 +37,7 @@ from gv_engine.plugins.learning.survival_estimate import TrainingMetrics
 from gv_engine.plugins.learning.torch_library import torch
 from gv_engine.rules.errors import shorten
 from gv_engine.scenario.documents.loading import check_reference, make_reference
-from gv_engine.scenario.plugin import format_command
+from gv_engine.scenario.domains import format_command
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.storage.array_files import ArrayError
 from gv_engine.scenario.storage.files import (

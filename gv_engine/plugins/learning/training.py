@@ -30,7 +30,7 @@ from gv_engine.plugins.learning.extras import RL
 from gv_engine.plugins.learning.level_edits import LevelEditor
 from gv_engine.rules.errors import TrustError, shorten
 from gv_engine.scenario.documents.loading import load_reference
-from gv_engine.scenario.plugin import get_plugin
+from gv_engine.scenario.domains import get_plugin
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.storage.files import make_file_name, to_path
 

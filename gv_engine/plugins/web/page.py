@@ -32,8 +32,8 @@ from gv_engine.rules import errors
 from gv_engine.rules.frame import AgentMark
 from gv_engine.rules.objects import COLORS, ObjectType, ObjectTypes
 from gv_engine.rules.system import TERMINATING
+from gv_engine.scenario.domains import DOMAINS, KeyCommand
 from gv_engine.scenario.missions.missions import Missions, has_step_limit, public_field_name
-from gv_engine.scenario.plugin import DOMAINS, KeyCommand
 from gv_engine.scenario.readers.map import describe_object
 from gv_engine.scenario.scenario import Scenario
 

@@ -17,11 +17,11 @@ from gv_engine.scenario.documents import parameters
 from gv_engine.scenario.documents.parameters import PARAMETERS, ScenarioParameter, apply_settings
 from gv_engine.scenario.documents.rule_files import SourceFile, hash_text
 from gv_engine.scenario.documents.trust import DEFAULT_TRUST, Trust, is_file_reference
+from gv_engine.scenario.domains import list_playable_scenarios
 from gv_engine.scenario.levels import packs
 from gv_engine.scenario.levels.level_files import MAX_FILE_BYTES, LevelFiles, PackLevel
 from gv_engine.scenario.levels.sokoban_files import decode_levels
 from gv_engine.scenario.library import ScenarioRef
-from gv_engine.scenario.plugin import list_playable_scenarios
 from gv_engine.scenario.storage.files import format_bytes, path_exists, read_bytes
 from gv_engine.scenario.syntax import fields
 from gv_engine.scenario.syntax.fields import ErrorCollector, FieldError, YamlNode
@@ -191,7 +191,7 @@ class Document:
     @property
     def domain(self) -> str:
         """Name of the kind of environment that the file declares, `grid` if none; see
-        `gv_engine.scenario.plugin`."""
+        `gv_engine.scenario.domains`."""
         entries = self.root.value
         domain = entries.get("domain") if isinstance(entries, dict) else None
         return "grid" if domain is None else domain.text

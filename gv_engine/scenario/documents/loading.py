@@ -17,8 +17,8 @@ from gv_engine.rules.geometry import is_action
 from gv_engine.scenario.documents.document import Document, read_file, read_mapping
 from gv_engine.scenario.documents.parameters import reject_settings
 from gv_engine.scenario.documents.trust import Consent, Trust, split_options
+from gv_engine.scenario.domains import DOMAINS, AnyScenario, Domain, list_playable_scenarios
 from gv_engine.scenario.library import ScenarioRef, add_whole_files, find_ref
-from gv_engine.scenario.plugin import DOMAINS, AnyScenario, Domain, list_playable_scenarios
 from gv_engine.scenario.storage.files import check_digest, check_line, path_exists
 from gv_engine.scenario.syntax.fields import YamlNode, format_message
 

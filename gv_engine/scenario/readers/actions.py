@@ -12,7 +12,7 @@ from pkgutil import resolve_name
 from gv_engine.late_imports import KEY_READER
 from gv_engine.rules.errors import describe_allowed, suggest_similar
 from gv_engine.rules.geometry import ACTIONS, Action, action_name, named_action
-from gv_engine.scenario.plugin import DOMAINS, KeyCommand
+from gv_engine.scenario.domains import DOMAINS, KeyCommand
 from gv_engine.scenario.syntax import fields
 from gv_engine.scenario.syntax import json_schema as schema
 from gv_engine.scenario.syntax.fields import ErrorCollector, YamlNode

@@ -20,10 +20,10 @@ from gv_engine.rules.objects import GROUND, OBJECT_TYPES, TERRAIN, USUAL_COLORS,
 from gv_engine.rules.system import REGISTRIES, Call, Phase, get_system
 from gv_engine.scenario.documents.document import FILE_KEYS, Document
 from gv_engine.scenario.documents.rule_files import list_source_files
+from gv_engine.scenario.domains import KeyCommand
 from gv_engine.scenario.levels.packs import LEVELS, VIEW_KEY
 from gv_engine.scenario.memory.layout import Layout, round_up_size
 from gv_engine.scenario.missions import mission_reader, missions
-from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.readers import definitions
 from gv_engine.scenario.readers.actions import ACTION_SPACE, OWN_ACTION_KEYS, read_actions
 from gv_engine.scenario.readers.calls import CallReader, is_complete

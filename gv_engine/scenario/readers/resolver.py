@@ -37,7 +37,7 @@ from gv_engine.rules.system import REGISTRIES, Phase, System, get_system, system
 from gv_engine.scenario.documents import rule_files
 from gv_engine.scenario.documents.document import Document
 from gv_engine.scenario.documents.trust import is_file_reference, is_module_name
-from gv_engine.scenario.plugin import DOMAINS
+from gv_engine.scenario.domains import DOMAINS
 from gv_engine.scenario.readers.actions import read_action
 from gv_engine.scenario.syntax import fields
 from gv_engine.scenario.syntax.fields import (

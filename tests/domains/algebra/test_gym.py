@@ -17,8 +17,8 @@ from gv_engine.plugins.algebra import ExpressionEnv
 from gv_engine.plugins.algebra.gym_env import algebra_scenario
 from gv_engine.plugins.algebra.hooks import check_random_episodes, make_vector_env
 from gv_engine.plugins.algebra.vector_env import ExpressionVectorEnv
+from gv_engine.scenario.domains import DOMAINS
 from gv_engine.scenario.library import gym_id
-from gv_engine.scenario.plugin import DOMAINS
 from tests.comparing import same
 from tests.processes import under_hash_seeds
 

@@ -15,7 +15,7 @@ from gv_engine.plugins.algebra import AlgebraScenario, ExpressionEnv
 from gv_engine.plugins.algebra.gym_env import algebra_scenario
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.scenario.documents.loading import load_scenario
-from gv_engine.scenario.plugin import DOMAINS, list_built_in_names
+from gv_engine.scenario.domains import DOMAINS, list_built_in_names
 from tests.processes import run_program, run_python
 
 OWN = '''
@@ -465,7 +465,7 @@ MISSING = """
 import sys
 sys.modules["mathy_core"] = None
 from gv_engine.cli import main
-from gv_engine.scenario.plugin import Domain
+from gv_engine.scenario.domains import Domain
 assert main(["check", "mathy-poly-simplify"]) == 2
 Domain.playable = property(lambda domain: dict([*domain.built_in().items()][:4]))  # to be quick
 assert main(["list"]) == 0

@@ -30,7 +30,7 @@ from gv_engine.plugins.algebra.stage import (
     lay_out_tree,
     measure_text,
 )
-from gv_engine.scenario.plugin import DOMAINS, list_built_in_names
+from gv_engine.scenario.domains import DOMAINS, list_built_in_names
 from tests.algebra_games import EASY, game_of, problem
 from tests.desk import Desk, home, playing
 from tests.screen import until

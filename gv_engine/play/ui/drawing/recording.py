@@ -20,7 +20,7 @@ from gv_engine.play.ui.drawing.sprites import pygame
 from gv_engine.play.ui.drawing.stage import Stage, StatusPanel, lay_out_screen, make_stage
 from gv_engine.play.ui.drawing.widgets import Painter, line_height
 from gv_engine.rules.errors import describe_allowed
-from gv_engine.scenario.plugin import DOMAINS
+from gv_engine.scenario.domains import DOMAINS
 from gv_engine.scenario.storage.files import AtomicFile, make_write_error
 
 # ---- renderer ------------------------------------------------------------------------------------

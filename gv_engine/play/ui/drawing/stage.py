@@ -13,7 +13,7 @@ from gv_engine.play.ui.drawing.sprites import Rect, join_into_lines, pygame
 from gv_engine.play.ui.drawing.widgets import Painter, cut
 from gv_engine.rules.frame import Scene
 from gv_engine.rules.objects import ObjectTypes
-from gv_engine.scenario.plugin import DOMAINS, KeyCommand
+from gv_engine.scenario.domains import DOMAINS, KeyCommand
 from gv_engine.scenario.readers.map import format_reward
 
 Shape = tuple[int, int]  # height and width

@@ -24,7 +24,7 @@ from pathlib import Path
 from gv_engine.play.ui.settings import config_folder, read_toml, write_text
 from gv_engine.rules.errors import shorten, suggest_similar
 from gv_engine.rules.geometry import ACTIONS, TURN_RIGHT
-from gv_engine.scenario.plugin import DOMAINS, KeyCommand, read_commands
+from gv_engine.scenario.domains import DOMAINS, KeyCommand, read_commands
 
 # ---- key names -----------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from gv_engine.play.ui.screens.edit_forms import EditorMenu, pack_level_form, ru
 from gv_engine.play.ui.screens.menu import ListScreen, Menu, MenuRow, SearchField
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.scenario.documents.loading import find_scenario_ref
-from gv_engine.scenario.plugin import DOMAINS
+from gv_engine.scenario.domains import DOMAINS
 
 if TYPE_CHECKING:
     from gv_engine.play.ui.screens.edit import EditScreen

@@ -26,7 +26,7 @@ from gv_engine.play.ui.input.bindings import GROUPS
 from gv_engine.play.ui.screens.keyboard import copy_to_clipboard
 from gv_engine.play.ui.screens.screen import AppContext, Screen, ScreenCommands
 from gv_engine.play.ui.settings import SPEEDS
-from gv_engine.scenario.plugin import DOMAINS
+from gv_engine.scenario.domains import DOMAINS
 
 # ScreenCommands of the group `view` that no gamepad button has.
 VIEW_COMMANDS = ("view", "inspect", "minimap", "zoom_in", "zoom_out", "zoom_reset")

@@ -40,8 +40,7 @@ from gv_engine.play.ui.settings import (
 )
 from gv_engine.rules.errors import complain, error_text
 from gv_engine.rules.geometry import ACTIONS
-from gv_engine.rules.objects import OBJECT_TYPES
-from gv_engine.scenario.plugin import KeyCommand, get_plugin
+from gv_engine.scenario.domains import KeyCommand, get_plugin
 from gv_engine.scenario.readers.map import format_reward
 from gv_engine.scenario.reference_docs import list_rule_sections
 
@@ -310,10 +309,9 @@ class PlayScreen(GameScreen):
     def _show_rules(self) -> None:
         """Open a list of the rules of the current level."""
         scenario = self.game.scenario
-        types = getattr(self.frame, "types", OBJECT_TYPES)  # algebra has none
         absent_types = self.stage.absent_types if self.game.pack_level else ()
         schedules = get_plugin(scenario).list_schedules(scenario)
-        sections = list_rule_sections(schedules, types, absent_types)
+        sections = list_rule_sections(schedules, self.frame.types, absent_types)
         self.app.push(RulesScreen(self.app, self.game.title, scenario.description, sections))
 
     def _start_race(self) -> None:

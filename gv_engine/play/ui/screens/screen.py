@@ -31,7 +31,7 @@ from gv_engine.play.ui.screens.keyboard import Keyboard
 from gv_engine.play.ui.settings import Progress, Settings
 from gv_engine.rules.errors import GVEngineError, Stopped, TrustError, complain, error_text
 from gv_engine.scenario.documents.trust import Consent
-from gv_engine.scenario.plugin import KeyCommand
+from gv_engine.scenario.domains import KeyCommand
 
 # Seconds that a note is shown.
 NOTE_STAYS = 6.0  # s

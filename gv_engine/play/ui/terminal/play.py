@@ -27,7 +27,7 @@ from gv_engine.play.ui.settings import LOCKED_NOTE, Progress, Settings, save_rep
 from gv_engine.play.ui.terminal.tty import Keys, Tty, make_terminal_picture
 from gv_engine.rules.errors import GVEngineError, Stopped, error_text
 from gv_engine.rules.frame import Scene
-from gv_engine.scenario.plugin import DOMAINS
+from gv_engine.scenario.domains import DOMAINS
 from gv_engine.scenario.readers.map import format_reward
 
 # Characters of keys that are neither letters nor digits.

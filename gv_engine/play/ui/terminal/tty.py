@@ -22,7 +22,7 @@ from rich.text import Text
 
 from gv_engine.play.ui.colors import Theme
 from gv_engine.rules.errors import GVEngineError, escape_unprintable
-from gv_engine.scenario.plugin import DOMAINS, KeyCommand
+from gv_engine.scenario.domains import DOMAINS, KeyCommand
 
 
 class TerminalPicture(Protocol):

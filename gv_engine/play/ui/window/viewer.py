@@ -34,7 +34,7 @@ from gv_engine.play.ui.screens.keyboard import Keyboard
 from gv_engine.rules.component import AGENT
 from gv_engine.rules.errors import GVEngineError, complain
 from gv_engine.rules.frame import Frame
-from gv_engine.scenario.plugin import DOMAINS
+from gv_engine.scenario.domains import DOMAINS
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.storage.worker_process import start_worker
 

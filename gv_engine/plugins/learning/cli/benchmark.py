@@ -35,7 +35,7 @@ from gv_engine.plugins.learning.benchmark.runner import PPO, RUN_NO_CODE, PartRu
 from gv_engine.plugins.learning.cli.command_words import parse_seeds
 from gv_engine.plugins.learning.extras import RL
 from gv_engine.rules.errors import escape_unprintable, shorten
-from gv_engine.scenario.plugin import format_command
+from gv_engine.scenario.domains import format_command
 
 _STEPS, _UNTIL = 1_000_000, 0.99
 

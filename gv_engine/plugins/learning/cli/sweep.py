@@ -36,7 +36,7 @@ from gv_engine.plugins.learning.evaluation import evaluate_policy
 from gv_engine.plugins.learning.extras import RL, SWEEP
 from gv_engine.plugins.learning.training import Training, check_partner_code, prepare_settings
 from gv_engine.scenario.documents.loading import load_scenario
-from gv_engine.scenario.plugin import format_command
+from gv_engine.scenario.domains import format_command
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.storage.files import exclusive_lock
 

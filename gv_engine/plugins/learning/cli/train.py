@@ -64,7 +64,7 @@ from gv_engine.plugins.learning.training import (
 from gv_engine.rules.errors import UnknownOptionError
 from gv_engine.rules.turns import AgentGroup
 from gv_engine.scenario.documents.loading import load_reference, load_scenario
-from gv_engine.scenario.plugin import format_command
+from gv_engine.scenario.domains import format_command
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.storage.files import make_file_name
 

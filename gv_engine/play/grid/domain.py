@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from gv_engine.rules.frame import VIEWS
+from gv_engine.scenario.domains import Domain
 from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_grids
-from gv_engine.scenario.plugin import Domain
 
 DOMAIN = Domain(
     name="grid",
