@@ -435,7 +435,7 @@ def test_check(file, capsys):
     assert main(["check", str(file), "--episodes", "4"]) == 0
     said = capsys.readouterr().out
     assert "TRANSITION\tapply_rule\t" in said
-    assert "systems/algebra.py:" in said
+    assert "plugins/algebra/systems.py:" in said
     assert "found\tnothing wrong" in said
 
 
