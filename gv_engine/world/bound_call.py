@@ -140,12 +140,12 @@ class BoundCall:
         if self._condition is not None and not self._condition(w, agent, action):
             return False  # the turn of another agent
         answers = self._answers is not None and self._answers(w, agent, action)
-        return answers or reads_action(self._acting_parts, w, agent, action)
+        return answers or any_call_acts(self._acting_parts, w, agent, action)
 
     def _test_transition(self, w: Any, agent: int, action: int) -> bool:
         if self._condition is not None and not self._condition(w, agent, action):
             return False
-        return not self._is_spontaneous or reads_action(self._acting_parts, w, agent, action)
+        return not self._is_spontaneous or any_call_acts(self._acting_parts, w, agent, action)
 
     def run(self, w: Any, agent: int, leading: tuple[Any, ...] = ()) -> Any:
         """Call the system's function with the world, `leading` and the call's arguments, and return
@@ -192,7 +192,7 @@ class BoundCall:
         return self.call
 
 
-def reads_action(calls: Iterable[BoundCall], w: Any, agent: int, action: int) -> bool:
+def any_call_acts(calls: Iterable[BoundCall], w: Any, agent: int, action: int) -> bool:
     """Return True if one of `calls` has an effect for an agent's action in the present state of
     world `w`, see `BoundCall.acts`."""
     for call in calls:  # a loop, as `any` would take a third of the mask's time

@@ -496,7 +496,7 @@ class Simulation:
         if (world.done[agent] and not world.terminated) or self._is_away(agent):
             tests = [(index, action, False, []) for index, action, *_ in tests]
         for index, action, always_acts, calls in tests:
-            # not by `reads_action`: the calls would take a tenth of the mask's time
+            # not by `any_call_acts`: the calls would take a tenth of the mask's time
             for call in calls:
                 try:
                     acts = call.acts  # faster than `call.acts(…)` in CPython
