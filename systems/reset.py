@@ -34,13 +34,13 @@ from systems.building import (
 from systems.queries import neighbours
 
 
-def _check_least_shape(shape: tuple[int, int], height: int, width: int) -> str:
+def _check_min_shape(shape: tuple[int, int], height: int, width: int) -> str:
     if shape[0] >= height and shape[1] >= width:
         return ""
     return f"found shape {list(shape)}, it needs at least [{height}, {width}]"
 
 
-@system(RESET, check=lambda shape: _check_least_shape(shape, 4, 4))
+@system(RESET, check=lambda shape: _check_min_shape(shape, 4, 4))
 def empty(
     w: World, shape: Sequence[int], random_agent: bool = False, random_exit: bool = False
 ) -> None:
@@ -60,7 +60,7 @@ def empty(
         put_agent(w, AGENT, 1, 1, RIGHT)
 
 
-@system(RESET, check=lambda shape: _check_least_shape(shape, 4, 5))
+@system(RESET, check=lambda shape: _check_min_shape(shape, 4, 5))
 def keydoor(w: World, shape: Sequence[int]) -> None:
     """Build two rooms with a locked door between them, the key on the agent's side and the exit on
     the other."""
@@ -85,7 +85,7 @@ def keydoor(w: World, shape: Sequence[int]) -> None:
 
 def _check_obstacles(shape: tuple[int, int], num_obstacles: int) -> str:
     """Return an error message if the obstacles do not fit into a room of this shape, else ""."""
-    if message := _check_least_shape(shape, 4, 4):
+    if message := _check_min_shape(shape, 4, 4):
         return message
     free = (shape[0] - 2) * (shape[1] - 2) - 2
     if 0 <= num_obstacles <= free:
@@ -177,16 +177,16 @@ def memory_rooms(
             put(w, EXIT, y, x, colors[chosen[number - num_beacons]])
 
 
-def _check_memory(shape: tuple[int, int], colors: tuple[int, ...]) -> str:
+def _check_memory_arguments(shape: tuple[int, int], colors: tuple[int, ...]) -> str:
     """Return an error message if `memory` cannot build a level with these arguments, else ""."""
     if shape[1] % 2 == 0:
         return f"found shape {list(shape)}: the width must be odd"
     if len(colors) < 2 or NONE in colors:
         return "it needs at least two colors, none of them NONE"
-    return _check_least_shape(shape, 5, 5)
+    return _check_min_shape(shape, 5, 5)
 
 
-@system(RESET, check=_check_memory)
+@system(RESET, check=_check_memory_arguments)
 def memory(w: World, shape: Sequence[int], colors: Sequence[int]) -> None:
     """Build a corridor with two exits at one end and, at the other, beacons with the colour of the
     good exit."""
@@ -211,7 +211,7 @@ def memory(w: World, shape: Sequence[int], colors: Sequence[int]) -> None:
     put_agent(w, AGENT, height // 2, middle, FORWARD)
 
 
-@system(RESET, check=lambda shape: _check_least_shape(shape, 4, 4))
+@system(RESET, check=lambda shape: _check_min_shape(shape, 4, 4))
 def teleport(w: World, shape: Sequence[int]) -> None:
     """Build a room with two telepods."""
     empty(w, shape, False, False)
@@ -225,7 +225,7 @@ def teleport(w: World, shape: Sequence[int]) -> None:
 
 def _check_crossing(shape: tuple[int, int], num_rivers: int) -> str:
     few = "" if num_rivers > 0 else f"found num_rivers {num_rivers}: at least one"
-    return check_odd_shape(shape) or few or _check_least_shape(shape, 5, 5)
+    return check_odd_shape(shape) or few or _check_min_shape(shape, 5, 5)
 
 
 @system(RESET, check=_check_crossing)
@@ -266,7 +266,7 @@ def from_map(
 
 def _check_maze(shape: tuple[int, int], loops: float) -> str:
     wrong = "" if 0 <= loops <= 1 else f"found loops {loops}: allowed are 0 to 1"
-    return check_odd_shape(shape) or wrong or _check_least_shape(shape, 5, 5)
+    return check_odd_shape(shape) or wrong or _check_min_shape(shape, 5, 5)
 
 
 @system(RESET, check=_check_maze)

@@ -149,28 +149,30 @@ def refuse_ground(w: Any, cell: int, e: int) -> None:
 def make_column_writer(
     layout: Layout, cls: type, field: str, is_checked: bool
 ) -> Callable[[Any, int, Any], None] | None:
-    """Return the writer of the column of a field, None if a plain store does."""
-    name, absence = column_name(cls), describe_absence(cls, field)
-    is_shown, is_kind = (name, field) in layout.look_fields, (name, field) == ("kind", "value")
-    is_entity = (name, field) in layout.entity_fields
-    if not (is_shown or is_checked):
+    """Return the writer of the column of a field: it stores a value, fails if `is_checked` and the
+    entity lacks the component, and updates the entity's appearance if that depends on the field.
+    None if a plain store does."""
+    name, missing_message = column_name(cls), describe_absence(cls, field)
+    affects_look, is_kind = (name, field) in layout.look_fields, (name, field) == ("kind", "value")
+    holds_entity = (name, field) in layout.entity_fields
+    if not (affects_look or is_checked):
         return None
 
-    def write(w: Any, place: int, value: Any) -> None:
+    def write_column(w: Any, flat_index: int, value: Any) -> None:
         values = without_writer(w[name][field])
-        e = place if len(values.shape) == 1 else place // values.shape[1]
+        e = flat_index if len(values.shape) == 1 else flat_index // values.shape[1]
         if is_checked:
-            if is_entity:
+            if holds_entity:
                 require_entity(w, value)
             if not w[name].has[e]:
-                raise ColumnError(absence)
-        values.ravel()[place] = value
-        if is_shown:
+                raise ColumnError(missing_message)
+        values.ravel()[flat_index] = value
+        if affects_look:
             if is_kind:
                 w.add_changed_type(value)
             w.update_look(e)
 
-    return write
+    return write_column
 
 
 def make_presence_writer(cls: type) -> Callable[[Any, int, Any], None]:

@@ -102,8 +102,8 @@ _MAX_LEVELS = 5000
 """Maximum number of levels of `train`, `validation`, `test` and `test-layout` together, and of any
 other set."""
 _TEST_INTERVAL = 5
-_TEST = slice(_TEST_INTERVAL - 1, None, _TEST_INTERVAL)
-_VALIDATION = slice(3, None, 10)  # every tenth, and none of `_TEST`
+_TEST_SLICE = slice(_TEST_INTERVAL - 1, None, _TEST_INTERVAL)
+_VALIDATION_SLICE = slice(3, None, 10)  # every tenth, and none of `_TEST_SLICE`
 _MAX_SEEDS_WITHOUT_NEW_LEVEL = 2000
 """Seeds that are tried in a row without a new level before the search ends."""
 _FORMAT = 1
@@ -173,46 +173,55 @@ def limit_to_levels(
     return limited.scenario, make_seeded_generators(limited.seeds)
 
 
-def _split(scenario: Scenario, world: str, name: str) -> LevelSet:
-    """Return the set `name` of a scenario, "train", "validation", "test" or "test-layout"; `world`
-    names the backend that samples the levels.
+def _make_level_set(scenario: Scenario, backend: str, name: str) -> LevelSet:
+    """Return the set `name` of a scenario, "train", "validation", "test" or "test-layout"; the
+    levels are sampled by the backend called `backend`.
 
     Raises:
         LevelsError: there are too few distinct levels or layouts.
     """
-    levels = [*islice(_iter_distinct_levels(scenario, count(), world), _MAX_LEVELS)]
-    seeds = [seed for seed, _ in levels]
+    levels = [*islice(_iter_distinct_levels(scenario, count(), backend), _MAX_LEVELS)]
     layouts = [*dict.fromkeys(layout for _, layout in levels)]
-    test_layouts = {*layouts[_TEST]}
-    sets = {"test": seeds[_TEST]}
-    sets["test-layout"] = [seed for seed, layout in levels if layout in test_layouts]
-    tested = {*sets["test"], *sets["test-layout"]}
-    if len(layouts) >= _TEST_INTERVAL:
-        validation_layouts = {*layouts[_VALIDATION]}
-        validation = {seed for seed, layout in levels if layout in validation_layouts}
-    else:  # too few layouts to divide
-        validation = {*seeds[_VALIDATION]}
-    sets["validation"] = [seed for seed in seeds if seed in validation - tested]
-    sets["train"] = [seed for seed in seeds if seed not in validation | tested]
-    noun, number = ("layouts", len(layouts)) if name == "test-layout" else ("levels", len(seeds))
-    if number < _TEST_INTERVAL or not sets[name]:
+    seeds = _split_levels(levels, layouts)[name]
+    noun, found = ("layouts", layouts) if name == "test-layout" else ("levels", levels)
+    if len(found) < _TEST_INTERVAL or not seeds:
         raise LevelsError(
-            f"{scenario.name} has {number} different {noun}, too few for the set {name}: at least "
-            f"{_TEST_INTERVAL}"
+            f"{scenario.name} has {len(found)} different {noun}, too few for the set {name}: at "
+            f"least {_TEST_INTERVAL}"
         )
-    return LevelSet(scenario, tuple(sets[name]))
+    return LevelSet(scenario, tuple(seeds))
 
 
-def _larger_set(scenario: Scenario, world: str) -> LevelSet:
-    return _set_of_seeds(make_larger(scenario), range(_MAX_LEVELS // _TEST_INTERVAL), world)
+def _split_levels(
+    levels: Sequence[tuple[int, int]], layouts: Sequence[int]
+) -> dict[str, list[int]]:
+    """Return the seeds of each set by its name, for (seed, layout key) pairs and the different
+    layout keys."""
+    seeds = [seed for seed, _ in levels]
+    test_layouts = {*layouts[_TEST_SLICE]}
+    sets = {"test": seeds[_TEST_SLICE]}
+    sets["test-layout"] = [seed for seed, layout in levels if layout in test_layouts]
+    test_seeds = {*sets["test"], *sets["test-layout"]}
+    if len(layouts) >= _TEST_INTERVAL:
+        validation_layouts = {*layouts[_VALIDATION_SLICE]}
+        validation_seeds = {seed for seed, layout in levels if layout in validation_layouts}
+    else:  # too few layouts to divide
+        validation_seeds = {*seeds[_VALIDATION_SLICE]}
+    sets["validation"] = [seed for seed in seeds if seed in validation_seeds - test_seeds]
+    sets["train"] = [seed for seed in seeds if seed not in validation_seeds | test_seeds]
+    return sets
+
+
+def _make_larger_set(scenario: Scenario, backend: str) -> LevelSet:
+    return _set_of_seeds(make_larger(scenario), range(_MAX_LEVELS // _TEST_INTERVAL), backend)
 
 
 SETS: dict[str, Callable[[Scenario, str], LevelSet]] = {
-    "train": partial(_split, name="train"),
-    "validation": partial(_split, name="validation"),
-    "test": partial(_split, name="test"),
-    "test-layout": partial(_split, name="test-layout"),
-    "larger": _larger_set,
+    "train": partial(_make_level_set, name="train"),
+    "validation": partial(_make_level_set, name="validation"),
+    "test": partial(_make_level_set, name="test"),
+    "test-layout": partial(_make_level_set, name="test-layout"),
+    "larger": _make_larger_set,
 }
 """Functions that find the levels of each named set."""
 

@@ -40,11 +40,11 @@ class RuleError(GVEngineError, RuntimeError):
     world_error: RuleError | None = None
 
     @classmethod
-    def in_worlds(cls, failed: Iterable[int], error: RuleError) -> RuleError:
-        """Return the error of a step of many worlds: `error` is the error of the first failed
-        world, `failed` lists all failed worlds."""
-        worlds = tuple(failed)
-        error = error.world_error or error
+    def from_worlds(cls, failed_worlds: Iterable[int], first_error: RuleError) -> RuleError:
+        """Return the error of a step of many worlds, from the indices of all worlds that failed and
+        the error of the first of them."""
+        worlds = tuple(failed_worlds)
+        error = first_error.world_error or first_error  # without the index of another batch
         num_others = len(worlds) - 1
         note = f" ({num_others} more failed: `worlds` of this error)" if num_others else ""
         batch_error = type(error)(f"world {worlds[0]}: {error}{note}")

@@ -137,9 +137,9 @@ class MixtureReader(TopLevelReader):
             self.problems, self.document.root, MIXTURE_KEYS, FILE_KEYS
         )
         read_members = partial(self.read_members, scenarios=scenarios)
-        members = self.key(MIXTURE, read_members, list[Member]())
+        members = self.read_key(MIXTURE, read_members, list[Member]())
         changes: dict[str, Any] = {}
-        if max_steps := self.key("max_steps", STEP_LIMIT.read, None):
+        if max_steps := self.read_key("max_steps", STEP_LIMIT.read, None):
             changes["max_steps"] = max_steps
         known = {own.name: own for m in reversed(members) for own in m.scenario.own_actions}
         actions, own_actions = self.read_actions((), known.values())

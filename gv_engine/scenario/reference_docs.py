@@ -505,7 +505,7 @@ _HEADINGS = {
 }
 
 _TYPE_PHRASE = (
-    r"(?i)(?P<before>\b(?:an?|the|one|every|each) )?(?P<objects>objects?|those|one) of {} type"
+    r"(?i)(?P<article>\b(?:an?|the|one|every|each) )?(?P<placeholder>objects?|those|one) of {} type"
 )
 _TYPE_PARAMETERS = {
     name: rf"{_TYPE_PHRASE.format(article)}\b(, such as \w+(,|(?=\.)))?"
@@ -581,7 +581,7 @@ def fill_in(sentence: str, texts: Mapping[str, str]) -> tuple[str, set[str]]:
         filled = sentence
         if name in _TYPE_PARAMETERS and text.isidentifier() and text not in _TYPES_WITHOUT_NOUNS:
             noun = to_snake_case(text).replace("_", " ")
-            filled = _name_type(filled, _TYPE_PARAMETERS[name], noun)
+            filled = _insert_noun(filled, _TYPE_PARAMETERS[name], noun)
         if text not in ("yes", "no", "true", "false"):
             pattern = rf"(the )?`{name}`" + (rf"|\b{name}\b" if "_" in name else "")
             filled = re.sub(pattern, text.replace("\\", r"\\"), filled)
@@ -591,27 +591,36 @@ def fill_in(sentence: str, texts: Mapping[str, str]) -> tuple[str, set[str]]:
     return sentence[:1].upper() + sentence[1:], used
 
 
-def _name_type(sentence: str, pattern: str, noun: str) -> str:
+def _insert_noun(sentence: str, pattern: str, noun: str) -> str:
     """Return the sentence with `noun`, the name of an object type, in place of each phrase that
-    matches `pattern`, a regular expression of `_TYPE_PARAMETERS`."""
-    singular = plural = noun
-    if noun not in _MASS_NOUNS:
-        starts_with_vowel = noun[0] in "aeiou" and not noun.startswith("one")
-        singular = f"an {noun}" if starts_with_vowel else f"a {noun}"
-        ending = "es" if noun[-1] in "sxh" else "s"
-        plural = re.sub("(?<![aeiou])ys$", "ies", noun + ending)
+    matches `pattern`, a regular expression of `_TYPE_PARAMETERS`: "an object of a type" becomes
+    "a crate", "the objects of a type" "the crates"."""
 
     def replace_phrase(match: re.Match[str]) -> str:
-        before, objects = match["before"] or "", match["objects"]
-        if objects.lower() in ("objects", "those"):
-            phrase = before + plural
-        elif before.lower() in ("an ", ""):
-            phrase = singular
+        article, placeholder = match["article"] or "", match["placeholder"]
+        if placeholder.lower() in ("objects", "those"):
+            phrase = article + _pluralize(noun)
+        elif article.lower() in ("an ", ""):
+            phrase = _add_article(noun)
         else:
-            phrase = before + noun
+            phrase = article + noun
         return phrase[0].upper() + phrase[1:] if match[0][0].isupper() else phrase
 
     return re.sub(pattern, replace_phrase, sentence)
+
+
+def _pluralize(noun: str) -> str:
+    if noun in _MASS_NOUNS:
+        return noun
+    ending = "es" if noun[-1] in "sxh" else "s"
+    return re.sub("(?<![aeiou])ys$", "ies", noun + ending)
+
+
+def _add_article(noun: str) -> str:
+    if noun in _MASS_NOUNS:
+        return noun
+    starts_with_vowel = noun[0] in "aeiou" and not noun.startswith("one")
+    return f"an {noun}" if starts_with_vowel else f"a {noun}"
 
 
 def first_paragraph(function: Any) -> str:

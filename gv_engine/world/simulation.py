@@ -606,9 +606,11 @@ WorldIndex = int | NDArray[np.int64]
 """Index of one world, or (K,) indices."""
 
 
-def make_look_actions(num_worlds: int, agents: int, worlds: WorldIndex) -> NDArray[np.int64]:
-    """Return (num_worlds * agents,) actions for `Backend.step`: LOOK, which only writes the
-    observations, for `worlds`; KEEP, which changes nothing, for all other worlds."""
-    actions = np.full((num_worlds, agents), KEEP)
-    actions[worlds] = LOOK
+def make_look_actions(
+    num_worlds: int, num_agents: int, looking_worlds: WorldIndex
+) -> NDArray[np.int64]:
+    """Return (num_worlds * num_agents,) actions for `Backend.step`: LOOK, which only writes the
+    observations, for `looking_worlds`; KEEP, which changes nothing, for all other worlds."""
+    actions = np.full((num_worlds, num_agents), KEEP)
+    actions[looking_worlds] = LOOK
     return actions.ravel()

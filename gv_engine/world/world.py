@@ -176,7 +176,7 @@ class ObjectWorld(Verbs, World):
             raise errors.RuleError(UNKNOWN_TYPE)
         return self._allocate_entity(prefabs[kind])
 
-    def claim(self) -> int:
+    def create_empty_entity(self) -> int:
         """Mark the lowest free entity number as used, without giving it any component, and return
         the number.
 

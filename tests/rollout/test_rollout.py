@@ -194,7 +194,7 @@ def test_blocks_of_steps_are_used_again_when_no_episode_has_them():
         history.start_block(0)
         history.stop = history.block_steps
         history.record({"action": [number, number]})
-        steps = history.steps_of(1, 1, history.stop)
+        steps = history.get_steps(1, 1, history.stop)
         addresses.append(steps.pieces("action")[0].ctypes.data)
         kept += [steps] if number in (2, 4) else []
         del steps

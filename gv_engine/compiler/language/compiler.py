@@ -104,7 +104,7 @@ def compile_body(body: Body, arguments: Mapping[str, Any], name: str) -> Compile
     """Compile the function for arguments; add its text to the module."""
     parameter_types = [leaf.llvm for value in arguments.values() for leaf in leaves(value)]
     operands = iter([f"%p{k}" for k in range(len(parameter_types))])
-    for variable in sorted(body.source.walrus):
+    for variable in sorted(body.source.walrus_targets):
         variables.emit_unset_flag(body, variable)
     for argument, value in arguments.items():
         variables.assign_name(body, argument, rebuild(value, operands), is_argument=True)

@@ -23,7 +23,7 @@ class Source:
         names: values of globals and captured variables.
         file: path of the file.
         assigned: how often each variable is assigned, parameters included.
-        loads, walrus, changed_lists: as in `Usage`; `loads` are its `reads`.
+        loads, walrus_targets, changed_lists: as in `Usage`; `loads` are its `reads`.
     """
 
     node: ast.FunctionDef | ast.Lambda
@@ -31,7 +31,7 @@ class Source:
     file: str
     assigned: Counter[str]
     loads: Counter[str]
-    walrus: Set[str]
+    walrus_targets: Set[str]
     changed_lists: Set[str]
 
 
@@ -66,7 +66,7 @@ def analyze_code(node: ast.FunctionDef | ast.Lambda) -> dict[str, Any]:
     arguments = [each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)]
     return {
         **{"node": node, "assigned": usage.stores + Counter(arguments), "loads": usage.reads},
-        **{"walrus": usage.walrus, "changed_lists": usage.changed_lists},
+        **{"walrus_targets": usage.walrus_targets, "changed_lists": usage.changed_lists},
     }
 
 
@@ -88,13 +88,13 @@ class Usage:
             and names of nested functions count, the variables of nested functions do not.
         reads: how often each name is read, also by nested functions.
         changed_lists: variables whose lists are changed.
-        walrus: variables that `:=` assigns.
+        walrus_targets: variables that `:=` assigns.
     """
 
     stores: Counter[str] = field(default_factory=Counter)
     reads: Counter[str] = field(default_factory=Counter)
     changed_lists: set[str] = field(default_factory=set)
-    walrus: set[str] = field(default_factory=set)
+    walrus_targets: set[str] = field(default_factory=set)
 
     def add(self, node: ast.AST) -> None:
         """Add the variables of a node and of what is below it."""
@@ -107,7 +107,7 @@ class Usage:
                 self.stores[name] += 1
                 self.reads[name] += 1
             case ast.NamedExpr(ast.Name(name)):
-                self.walrus.add(name)
+                self.walrus_targets.add(name)
             case ast.Attribute(ast.Name(name), method) if method in LIST_METHODS:
                 self.changed_lists.add(name)
             case ast.Subscript(ast.Name(name), _, ast.Store()):
@@ -120,11 +120,11 @@ class Usage:
             inner.merge(find_usage(child)) if isinstance(child, ast.stmt) else inner.add(child)
 
     def merge(self, other: Usage) -> None:
-        """Add the variables of another part."""
+        """Add the variables of another part of the function."""
         self.stores.update(other.stores)
         self.reads.update(other.reads)
         self.changed_lists.update(other.changed_lists)
-        self.walrus.update(other.walrus)
+        self.walrus_targets.update(other.walrus_targets)
 
 
 @cache

@@ -504,7 +504,7 @@ def expand_states(backend: Backend, rows: NDArray[Any], actions: NDArray[np.int6
         try:
             backend.step(taken.ravel(), DISABLED)
         except RuleError as error:
-            raise RuleError.in_worlds([start + i for i in error.worlds], error) from error
+            raise RuleError.from_worlds([start + i for i in error.worlds], error) from error
         next_words[start:stop] = view_as_words(backend.snapshot(worlds))
         for result, output in zip(flat_results, outputs_by_world, strict=True):
             result[start:stop] = output[: len(pairs)]

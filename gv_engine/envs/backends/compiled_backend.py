@@ -271,7 +271,7 @@ class CompiledBatch(Backend):
             failure["world"] = NO_WORLD
         error = self.program.make_error(int(row["error"]), first_failure, int(row["member"]))
         rule_error = error if isinstance(error, RuleError) else make_system_error(error)
-        raise RuleError.in_worlds(failed, rule_error) from error
+        raise RuleError.from_worlds(failed, rule_error) from error
 
     def snapshot(self, worlds: WorldIndex) -> NDArray[Any]:
         """Return a record (row) of the state of each of `worlds`; shape () for one world number,

@@ -79,7 +79,7 @@ class ObjectBatch(Backend):
         if errors:
             first = next(iter(errors.values()))
             rule_error = first if isinstance(first, RuleError) else make_system_error(first)
-            raise RuleError.in_worlds(errors, rule_error) from first
+            raise RuleError.from_worlds(errors, rule_error) from first
 
     def _step_world(self, i: int, actions: tuple[int, ...], mode: int) -> None:
         """Step, reset or only observe world number `i`, by its agents' `actions` and the autoreset

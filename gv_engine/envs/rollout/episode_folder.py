@@ -194,7 +194,7 @@ class EpisodeFolder:
         old: dict[str, Any] | None = _read_listing(path) if go_on else None
         self.episodes: int = old["episodes"] if old else 0
         self.steps: int = old["steps"] if old else 0
-        self._written = self.steps, self.episodes  # those that are counted, and later ones
+        self._written_counts = self.steps, self.episodes  # those that are counted, and later ones
         with self._writing():
             path.mkdir(exist_ok=True)
         self._pending: list[FinishedEpisode] = []  # of the next chunk
@@ -244,11 +244,11 @@ class EpisodeFolder:
         self._pending.append(episode)
         self._num_pending_steps += episode.length
         if self._num_pending_steps >= self._chunk_steps:
-            self._start_chunk()
+            self._queue_pending()
             self._tasks.append(self._executor.submit(self._write_chunk))
             self._wait_for_writer(max_tasks=self._max_waiting)
 
-    def _start_chunk(self) -> None:
+    def _queue_pending(self) -> None:
         self._chunks.append(self._pending)
         self._pending, self._num_pending_steps = [], 0
 
@@ -273,11 +273,11 @@ class EpisodeFolder:
         """
         self._wait_for_writer(max_tasks=0)
         if self._pending:
-            self._start_chunk()
+            self._queue_pending()
         with self._writing():
             while self._chunks:
                 self._write_chunk()
-            if self._written != (self.steps, self.episodes):
+            if self._written_counts != (self.steps, self.episodes):
                 self._update_counts()
 
     def _write_chunk(self) -> None:
@@ -285,7 +285,7 @@ class EpisodeFolder:
         steps were written since readers could last see new ones, let readers see all."""
         self._write(_collect_pieces(self._chunks[0]))
         self._chunks.popleft()
-        if not self._chunks or self._written[0] - self.steps >= _MAX_UNCOUNTED:
+        if not self._chunks or self._written_counts[0] - self.steps >= _MAX_UNCOUNTED:
             self._update_counts()
 
     def extend(self, rows: Mapping[str, Any]) -> None:
@@ -302,19 +302,19 @@ class EpisodeFolder:
     def _write(self, pieces: dict[str, list[NDArray[Any]]]) -> None:
         """Write the pieces of each array into its file, after the steps and episodes that are
         already there. Readers see the new ones only after a call of `_update_counts`."""
-        steps, episodes = self._written
+        steps, episodes = self._written_counts
         pieces["episode_start"] = [starts + steps for starts in pieces["episode_start"]]
         for arrays, start in ((self._step_arrays, steps), (self._episode_arrays, episodes)):
             for name, array in arrays.items():
                 array.write(start, pieces[name])
         num_steps = sum(map(len, pieces["action"]))
         num_episodes = sum(map(len, pieces["episode_seed"]))
-        self._written = steps + num_steps, episodes + num_episodes
+        self._written_counts = steps + num_steps, episodes + num_episodes
 
     def _update_counts(self) -> None:
         """Write the numbers of the steps and episodes that were written so far into the headers of
         all arrays and into `rollout.json`."""
-        steps, episodes = self._written
+        steps, episodes = self._written_counts
         for arrays, num_rows in ((self._step_arrays, steps), (self._episode_arrays, episodes)):
             for array in arrays.values():
                 array.set_count(num_rows)

@@ -238,8 +238,8 @@ class _Rollout:
         if history is None:
             return None
         if self._sources is not None:  # compiled: the episode began with a new block
-            return history.steps_of(world, length, (length - 1) % history.block_steps + 1)
-        return history.steps_of(world, length, history.stop)
+            return history.get_steps(world, length, (length - 1) % history.block_steps + 1)
+        return history.get_steps(world, length, history.stop)
 
 
 def find_ended(

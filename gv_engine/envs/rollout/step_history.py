@@ -130,14 +130,16 @@ class StepHistory:
             columns.append((*source, target.ctypes.data, *target.strides[:2]))
         return np.array(before, np.int64), np.array(after, np.int64)
 
-    def steps_of(self, world: int, length: int, stop: int) -> Steps:
-        """Return `length` steps of world number `world`: the steps before index `stop` of the last
-        block, which may begin in earlier blocks."""
+    def get_steps(self, world: int, num_steps: int, stop: int) -> Steps:
+        """Return the last `num_steps` steps of world number `world` before index `stop` of the last
+        block; the first of these steps may be in earlier blocks."""
         parts = []
+        remaining = num_steps
         for block in reversed(self._blocks):
-            start = max(0, stop - length)
+            start = max(0, stop - remaining)
             parts.append((block, slice(start, stop)))
-            length, stop = length - (stop - start), self.block_steps
-            if not length:
+            remaining -= stop - start
+            if not remaining:
                 break
+            stop = self.block_steps
         return Steps(parts[::-1], world)

@@ -227,11 +227,11 @@ class GridStage(Stage):
         others = (name for name in self._actions if name not in self._steering.replaces)
         return (*(command.name for command in self.steering[:4]), *others)
 
-    def keyed_command(self, name: str) -> str:
-        """Return the key command whose keys take the action `name`: `name` itself, or, if the level
-        has steps to the side in place of turns, the turn command to that side."""
-        same = (turn for turn in _TURNS if input_map.resolve_action(turn, self._actions) == name)
-        return next(same, name)
+    def find_command_with_keys(self, command: str) -> str:
+        """Return the command whose keys the hints show for `command`: TURN_LEFT for MOVE_LEFT if
+        the level has steps to the side in place of turns, else `command` itself."""
+        turns = (t for t in _TURNS if input_map.resolve_action(t, self._actions) == command)
+        return next(turns, command)
 
     @property
     def steering(self) -> Sequence[KeyCommand]:

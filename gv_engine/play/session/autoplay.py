@@ -470,43 +470,44 @@ class SolverPolicy(RandomPolicy):
     random before the first one, and where the solver finds no way to win.
 
     Args:
-        session: session to act in.
+        game: game to act in.
         agent: name of the agent.
 
     Attributes:
         note: sentence on why the agent acts at random; "" if it does not.
     """
 
-    def __init__(self, session: Game, agent: str) -> None:
-        super().__init__(1, len(session.actions), use_action_mask=True)
-        self._session, self._agent, self.note = session, agent, ""
-        self._solver = SolverAutoplayer(agent=session.agents.index(agent) + 1)
-        self._actions: list[str] = []  # remaining actions of the last path
+    def __init__(self, game: Game, agent: str) -> None:
+        super().__init__(num_envs=1, num_actions=len(game.actions), use_action_mask=True)
+        self._game, self._agent = game, agent
+        self.note = ""
+        self._solver = SolverAutoplayer(agent=game.agents.index(agent) + 1)  # numbers from 1 on
+        self._planned_actions: list[str] = []  # rest of the last path
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
         """Start a new random number generator, and forget the path of the last episode."""
         super().begin(worlds, seed, numbers)
-        self._actions = []
+        self._planned_actions = []
 
     def update_path(self) -> bool:
         """Update the path and `note` if the solver in the background has an answer, and start a
-        search if the session is in another state than the last search. Return True if the note has
+        search if the game is in another state than the last search. Return True if the note has
         changed."""
-        previous_note, session = self.note, self._session
-        path = None if session.outcome else self._solver.path(session)
+        previous_note, game = self.note, self._game
+        path = None if game.outcome else self._solver.path(game)
         if path is not None:
-            self._actions = [*path.actions]
+            self._planned_actions = [*path.actions]
         reason = path.message if path else "The solver searches"
-        is_random = not (self._actions or session.outcome)
+        is_random = not (self._planned_actions or game.outcome)
         self.note = f"{self._agent} acts at random. {reason}" if is_random else ""
         return self.note != previous_note
 
     def act(self, observation: Any, info: dict[str, Any]) -> NDArray[np.int64]:
         """Return the (1,) next action of the path, or a random one."""
         self.update_path()
-        if not self._actions:
+        if not self._planned_actions:
             return super().act(observation, info)
-        return np.array([self._session.actions.index(self._actions.pop(0))])
+        return np.array([self._game.actions.index(self._planned_actions.pop(0))])
 
     def close(self) -> None:
         """End the search."""

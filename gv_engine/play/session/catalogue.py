@@ -90,7 +90,7 @@ _SCENARIO = re.compile(
     r"^(extends|map|reset_function|transition_functions|mixture|domain):", re.MULTILINE
 )
 _NAME = re.compile(r"^name: *([\"']?)([^\"'#\n]*[^\"'#\s])\1 *(#.*)?$", re.MULTILINE)
-_PACK = re.compile(rb"^levels:", re.MULTILINE)
+_LEVELS_KEY = re.compile(rb"^levels:", re.MULTILINE)
 _MAX_FILES = 200  # files of each kind in a folder that are looked into
 
 
@@ -131,11 +131,12 @@ class Entry:
         or cannot be read."""
         try:
             ref = find_ref(self.source, list_playable_scenarios())
-            if ref.variant:
+            if ref.variant:  # one of the levels or sizes in a file
                 return ()
-            text = read_bytes(ref.file, MAX_SCENARIO_BYTES, "scenario files")
-            is_pack_file = is_pack(ref.file, text) or _PACK.search(text)
-            levels = read_file(ref).levels if is_pack_file else ()
+            content = read_bytes(ref.file, MAX_SCENARIO_BYTES, "scenario files")
+            # a file of levels only, or a scenario that lists them
+            has_levels = is_pack(ref.file, content) or _LEVELS_KEY.search(content)
+            levels = read_file(ref).levels if has_levels else ()
         except (ScenarioError, OSError):
             return ()
         if isinstance(levels, LevelFiles):  # too many for a list

@@ -122,7 +122,7 @@ class AlgebraReader(TopLevelReader):
         Raises:
             ScenarioError: the document has errors; the error lists all of them.
         """
-        environment = self.key("environment", self.read_environment, None)
+        environment = self.read_key("environment", self.read_environment, None)
         if "environment" not in self.entries:
             node = YamlNode(None, "environment", self.document.root.line)
             self.problems.add(
@@ -130,32 +130,32 @@ class AlgebraReader(TopLevelReader):
             )
         options: dict[str, Any] = {}
         for name in _OPTIONS:
-            value = self.key(name, ALGEBRA_KEYS[name].read, None)
+            value = self.read_key(name, ALGEBRA_KEYS[name].read, None)
             if value is not None:
                 options[name] = value
         if "rewards" in self.entries:
-            options["rewards"] = self.key("rewards", self.read_rewards, EnvRewards())
+            options["rewards"] = self.read_key("rewards", self.read_rewards, EnvRewards())
         order = {
-            phase: self.key(key, partial(self.read_calls, phase=phase), ())
+            phase: self.read_key(key, partial(self.read_calls, phase=phase), ())
             for key, phase in _PHASES.items()
             if key in self.entries
         }
         first_paragraph = (inspect.getdoc(environment) or "").split("\n\n")[0]
         arguments = {
             "environment": environment,
-            "difficulty": self.key("difficulty", _read_difficulty, MathyEnvDifficulty.easy),
-            "problem": self.key("problem", _read_expression, None),
-            "problem_function": self.key("problem_function", self.read_problem_function, None),
-            "max_moves": self.key("max_moves", ALGEBRA_KEYS["max_moves"].read, None),
-            "max_steps": self.key("max_steps", ALGEBRA_KEYS["max_steps"].read, None),
-            "rules": self.key("rules", self.read_rules, None),
+            "difficulty": self.read_key("difficulty", _read_difficulty, MathyEnvDifficulty.easy),
+            "problem": self.read_key("problem", _read_expression, None),
+            "problem_function": self.read_key("problem_function", self.read_problem_function, None),
+            "max_moves": self.read_key("max_moves", ALGEBRA_KEYS["max_moves"].read, None),
+            "max_steps": self.read_key("max_steps", ALGEBRA_KEYS["max_steps"].read, None),
+            "rules": self.read_key("rules", self.read_rules, None),
             "options": options,
             "order": {**library.DEFAULT_ORDER, **order},
-            "success": self.key("success_function", self.read_success, None),
+            "success": self.read_key("success_function", self.read_success, None),
             "source": self.document.source,
             "code": tuple(list_source_files(self.names.modules.values())),
             "name": self.read_name(),
-            "description": self.key(
+            "description": self.read_key(
                 "description", fields.optional_text, " ".join(first_paragraph.split())
             ),
         }
@@ -166,7 +166,7 @@ class AlgebraReader(TopLevelReader):
     def read_name(self) -> str:
         """Return the scenario's name. The suffix "-variant" is removed if `changes` replaces other
         keys than the step limit or the description."""
-        name: str = self.key("name", fields.read_name, self.document.default_name)
+        name: str = self.read_key("name", fields.read_name, self.document.default_name)
         if "name" in self.changes or not self.document.variant:
             return name
         original = fields.mapping(self.document.root)

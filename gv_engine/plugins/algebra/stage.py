@@ -514,26 +514,27 @@ class TreeStage(Stage):
                 pygame.draw.aaline(surface, color, start, end)
 
     def _draw_node(
-        self, surface: pygame.Surface, node: TreeNode, rect: pygame.Rect, line: int
+        self, surface: pygame.Surface, node: TreeNode, rect: pygame.Rect, line_height: int
     ) -> None:
         """Draw a node into `rect` as a box with its text: round for variables, square for numbers,
         in between for operators."""
         if not rect.colliderect(surface.get_clip()):
             return
         radius = {"variable": rect.h // 2, "constant": rect.h // 8}.get(node.kind, rect.h // 3)
-        # the border is wider around nodes of the last move, and around differences
-        border = max(1, line // 8) + node.changed + (node.x in self._differing_nodes)
+        # a pixel more around nodes of the last move, and around differences
+        extra = int(node.changed) + int(node.x in self._differing_nodes)
+        border = max(1, line_height // 8) + extra
         border_color, background, color = self._node_colors(node, rect)
         surface.blit(rounded_rect(rect.size, radius, border_color), rect)
         inner = rect.inflate(-2 * border, -2 * border)
         if min(inner.size) > 0:
             surface.blit(rounded_rect(inner.size, max(0, radius - border), background), inner)
-        if line >= MIN_NODE_LINE:
-            picture = font(line).render(node.text, color)
-            visible = picture.get_bounding_rect()  # some signs stand high in their line
+        if line_height >= MIN_NODE_LINE:
+            text_surface = font(line_height).render(node.text, color)
+            visible = text_surface.get_bounding_rect()  # some signs stand high in their line
             target = visible.copy()
             target.center = rect.center
-            surface.blit(picture, target, visible)
+            surface.blit(text_surface, target, visible)
 
     def _node_colors(self, node: TreeNode, rect: pygame.Rect) -> tuple[str, str, str]:
         """Return the colors of the border, the background and the text of a node drawn at

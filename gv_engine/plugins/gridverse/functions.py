@@ -512,12 +512,14 @@ def _run_visibility(
     by the visibility function `call`."""
     height, width = grid.shape
     y, x = position
-    view = ObjectView(Area(-y, height - 1 - y, -x, width - 1 - x))
-    above, below = (cells[:height, :width] for cells in (grid.world.at, grid.world.ground))
-    view.entity[...] = np.where(above == NOTHING, below, above)
-    for cell, e in np.ndenumerate(above):
-        view.opaque[cell] = blocks_vision(grid.world, e) | blocks_vision(grid.world, below[cell])
-    run_on_view(call, grid.world, view, rng)
+    whole_grid = Area(-y, height - 1 - y, -x, width - 1 - x)  # relative to the agent
+    view = ObjectView(whole_grid)
+    # a world's arrays may be larger than its grid
+    objects, ground = (cells[:height, :width] for cells in (grid.world.at, grid.world.ground))
+    view.entity[...] = np.where(objects == NOTHING, ground, objects)
+    for cell, e in np.ndenumerate(objects):
+        view.opaque[cell] = blocks_vision(grid.world, e) | blocks_vision(grid.world, ground[cell])
+    run_on_view(call, grid.world, view, rng)  # fills `view.seen`
     return view.seen.astype(np.bool_)
 
 

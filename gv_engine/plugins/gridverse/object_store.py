@@ -257,9 +257,12 @@ class ObjectStore:
         if obj is None or obj.entity != e:
             obj = object.__new__(self._class_of_index(self.world.kind.value[e]))
             obj._init_components(self.components_of(e))
-            obj._store, obj._entity = self, e
-            self._objects[e] = obj
+            self._link(obj, e)
         return obj
+
+    def _link(self, obj: GridObject, e: int) -> None:
+        obj._store, obj._entity = self, e
+        self._objects[e] = obj
 
     def get_visible(self, cell: tuple[int, int]) -> GridObject:
         """Return the object that is visible in a cell, the same one on each call."""
@@ -297,15 +300,14 @@ class ObjectStore:
         if obj.is_in_world:
             obj = obj.copy()
         self.check(obj.kind)
-        e = self.world.claim()
+        e = self.world.create_empty_entity()
         with self.world.context:
-            for part in obj._parts.values():
-                self.world.attach(e, part)
-        for (cls, name), held in obj._content.items():
-            setattr(obj._parts[cls], name, self.add(held))
-        obj._content.clear()
-        obj._store, obj._entity = self, e
-        self._objects[e] = obj
+            for each in obj._components.values():
+                self.world.attach(e, each)
+        for (cls, name), held in obj._held_objects.items():
+            setattr(obj._components[cls], name, self.add(held))
+        obj._held_objects.clear()
+        self._link(obj, e)
         return e
 
     def remove(self, e: int) -> None:
@@ -314,13 +316,13 @@ class ObjectStore:
         if e == NOTHING:
             return
         obj = self.get_object(e)
-        obj._parts = self.components_of(e)
-        for cls, name in entity_fields(obj._parts):
-            held = self.get_object(getattr(obj._parts[cls], name))
+        obj._components = self.components_of(e)
+        for cls, name in entity_fields(obj._components):
+            held = self.get_object(getattr(obj._components[cls], name))
             if held.is_in_world:
                 self.remove(held.entity)
-                obj._content[cls, name] = held
-                setattr(obj._parts[cls], name, NOTHING)
+                obj._held_objects[cls, name] = held
+                setattr(obj._components[cls], name, NOTHING)
         self.world.remove(e)
         obj._store = None
         del self._objects[e]
@@ -488,8 +490,8 @@ class GridObject(Value):
     def _init_components(self, parts: dict[type, Any]) -> None:
         """Set `parts` (components by class) as the components of a new object, which is in no world
         and holds nothing."""
-        self._parts = parts
-        self._content: dict[tuple[type, str], GridObject] = {}
+        self._components = parts
+        self._held_objects: dict[tuple[type, str], GridObject] = {}
         self._store: ObjectStore | None = None
         self._entity = NOTHING
 
@@ -540,34 +542,38 @@ class GridObject(Value):
     @property
     def _active_store(self) -> ObjectStore | None:
         store = self._store
-        return store if store and store.world.kind.rows[self._entity] is self._parts[Kind] else None
+        return (
+            store
+            if store and store.world.kind.rows[self._entity] is self._components[Kind]
+            else None
+        )
 
     def part(self, cls: type) -> Any:
         """Return the object's component of class `cls`; one with default values if the object has
         none."""
         if store := self._active_store:
             return store.world[column_name(cls)].rows[self._entity]
-        return self._parts[cls] if cls in self._parts else cls()
+        return self._components[cls] if cls in self._components else cls()
 
     def has(self, cls: type) -> bool:
         """Return True if the object has a component of class `cls`."""
         if store := self._active_store:
             return bool(store.world[column_name(cls)].has[self._entity])
-        return cls in self._parts
+        return cls in self._components
 
     def add(self, cls: type, *values: float) -> None:
         """Add a component of class `cls` with these field values, unless the object already has
         one."""
         if not self.has(cls):
-            self._parts[cls] = cls(*values)
+            self._components[cls] = cls(*values)
             if store := self._active_store:
-                store.world.attach(self._entity, self._parts[cls])
+                store.world.attach(self._entity, self._components[cls])
 
     def discard(self, cls: type) -> None:
         """Remove the component of class `cls`, if the object has one."""
         if store := self._active_store:
             store.world.detach(self._entity, cls)
-        self._parts.pop(cls, None)
+        self._components.pop(cls, None)
 
     @property
     def color(self) -> Color:
@@ -616,16 +622,18 @@ class GridObject(Value):
     def copy(self) -> Self:
         """Return a copy of the object that is in no world; objects that it holds are copied too."""
         if store := self._active_store:
-            self._parts = store.components_of(self._entity)
+            self._components = store.components_of(self._entity)
         other = object.__new__(type(self))
-        other._init_components({cls: cls(*field_values(part)) for cls, part in self._parts.items()})
-        position = other._parts[components.Position]
+        other._init_components(
+            {cls: cls(*field_values(part)) for cls, part in self._components.items()}
+        )
+        position = other._components[components.Position]
         position.y = position.x = -1
-        for cls, name in entity_fields(self._parts):
+        for cls, name in entity_fields(self._components):
             held = self._get_held(cls, name)
-            setattr(other._parts[cls], name, NOTHING)
+            setattr(other._components[cls], name, NOTHING)
             if held is not None:
-                other._content[cls, name] = held.copy()
+                other._held_objects[cls, name] = held.copy()
         return other
 
     def _get_held(self, cls: type, name: str) -> GridObject | None:
@@ -634,7 +642,7 @@ class GridObject(Value):
         if store := self._active_store:
             e = getattr(self.part(cls), name)
             return None if e == NOTHING else store.get_object(e)
-        return self._content.get((cls, name))
+        return self._held_objects.get((cls, name))
 
     def _set_held(self, cls: type, name: str, obj: GridObject | None) -> None:
         """Put `obj` into field `name` of component class `cls`, in place of the object that is held
@@ -646,15 +654,15 @@ class GridObject(Value):
             store.remove(replaced)
             setattr(part, name, e)
         elif obj is None:
-            self._content.pop((cls, name), None)
+            self._held_objects.pop((cls, name), None)
         else:
-            self._content[cls, name] = obj.copy() if obj.is_in_world else obj
+            self._held_objects[cls, name] = obj.copy() if obj.is_in_world else obj
 
     def __reduce__(self) -> tuple[Any, ...]:
         copy = self.copy()  # in no world
         # classes that `class_of` has made cannot be imported
         cls = type(self) if hasattr(self, "Part") else self.kind
-        return _unpickle, (cls, copy._parts, copy._content)
+        return _unpickle, (cls, copy._components, copy._held_objects)
 
     def _content_key(self) -> tuple[Any, ...]:
         return GridObject, self.appearance
@@ -681,7 +689,7 @@ def _unpickle(
     obj: GridObject = object.__new__(cls)
     obj._init_components(parts)
     parts[Kind].value = cls.kind.index
-    obj._content = content
+    obj._held_objects = content
     return obj
 
 

@@ -67,7 +67,7 @@ class _GridSpace:
         grid_shape: (height, width), None for any.
         object_types: object types allowed in cells and hands.
         colors: allowed colours, with NONE.
-        types: types that the indices in arrays refer to.
+        registry: types that the indices in arrays refer to.
     """
 
     _always_allowed: tuple[int, ...] = ()
@@ -78,14 +78,16 @@ class _GridSpace:
         grid_shape: tuple[int, int] | None,
         object_types: Iterable[type[GridObject] | int],
         colors: Iterable[int],
-        types: ObjectTypes = OBJECT_TYPES,
+        registry: ObjectTypes = OBJECT_TYPES,
     ) -> None:
-        object_types = [*object_types]
+        """Make the space of `object_types`, classes or indices of types in `registry`."""
         self.grid_shape = None if grid_shape is None else Shape(*grid_shape)
-        types_of_classes = [cls.kind for cls in object_types if isinstance(cls, type)]
-        self.types = ObjectTypes((*types_of_classes, *types))
-        indices = sorted({index_of(each, types) for each in object_types})
-        self.object_types = tuple(class_of(self.types[index]) for index in indices)
+        allowed = [*object_types]
+        # the types of classes need not be in `registry`, and win against others of their index
+        own_types = [cls.kind for cls in allowed if isinstance(cls, type)]
+        self.registry = ObjectTypes((*own_types, *registry))
+        indices = sorted({index_of(each, registry) for each in allowed})
+        self.object_types = tuple(class_of(self.registry[index]) for index in indices)
         self.colors = tuple(Color(color) for color in sorted({NONE, *map(int, colors)}))
 
     def contains(self, shown: State | Observation) -> bool:
@@ -120,8 +122,8 @@ class _GridSpace:
         name = unlisted[0]
         if noun == "colour":
             name = COLORS[name]
-        elif name in self.types:
-            name = self.types[name].name
+        elif name in self.registry:
+            name = self.registry[name].name
         return f"the {noun} {name} is in {location}, which the space does not list"
 
     # ---- largest numbers in arrays -----------------------------------------------------------
@@ -198,10 +200,10 @@ class ObservationSpace(_GridSpace):
         grid_shape: tuple[int, int],
         object_types: Iterable[type[GridObject] | int],
         colors: Iterable[int],
-        types: ObjectTypes = OBJECT_TYPES,
+        registry: ObjectTypes = OBJECT_TYPES,
         area: Any = None,
     ) -> None:
-        super().__init__(grid_shape, object_types, colors, types)
+        super().__init__(grid_shape, object_types, colors, registry)
         height, width = grid_shape
         if area is None and width % 2 == 0:
             raise ValueError(f"grid_shape={tuple(grid_shape)}: expected an odd width")

@@ -119,13 +119,15 @@ class FrozenPartners(Partners):
         return {k: policy for k, policy in self._policies.items() if hasattr(policy, "memory")}
 
     def begin_update(self, steps: int, weights: dict[str, Tensor]) -> None:
-        """Seed the generators of all policies; memories stay as they are."""
+        """Seed the generators of all policies by `steps`; memories stay as they are, and `weights`
+        are not used."""
         num_worlds, num_agents = self.is_learning.shape
         memories = {k: policy.memory.copy() for k, policy in self._recurrent_policies.items()}
         for k, policy in self._policies.items():
-            episodes = [num_agents * (steps + world) + k for world in range(num_worlds)]
-            policy.begin(range(num_worlds), self._seed, episodes)
-        for k, memory in memories.items():
+            # numbers that no other agent or update has, see the class
+            episode_numbers = [num_agents * (steps + world) + k for world in range(num_worlds)]
+            policy.begin(range(num_worlds), self._seed, episode_numbers)
+        for k, memory in memories.items():  # `begin` has reset it
             self._policies[k].memory = memory
 
     def begin_episodes(self, started: NDArray[np.bool_]) -> None:

@@ -437,15 +437,16 @@ class Learner:
         advantages = batch.advantages.index_select(1, indices)
         if self.spec.agents > 1:
             advantages = advantages[batch.live.index_select(1, indices)]
-        mean, deviation = advantages.mean(), advantages.std().nan_to_num() + 1e-8  # NaN for one
+        mean, std = advantages.mean(), advantages.std().nan_to_num() + 1e-8  # NaN for one
 
-        def compute(chunk: Tensor) -> tuple[Tensor, Tensor]:
-            selected = [each.index_select(1, chunk) for each in per_step]
-            minibatch = TrainingBatch._make((*selected, memory.index_select(0, chunk)))
-            normalised = (minibatch.advantages - mean) / deviation
-            return self._gradient(minibatch._replace(advantages=normalised), advantages.numel())
+        def compute_gradient(sequences: Tensor) -> tuple[Tensor, Tensor]:
+            # the axis of sequences comes after that of steps, which `memory` lacks
+            selected = [each.index_select(1, sequences) for each in per_step]
+            part = TrainingBatch._make((*selected, memory.index_select(0, sequences)))
+            normalised = (part.advantages - mean) / std
+            return self._gradient(part._replace(advantages=normalised), advantages.numel())
 
-        results = self._map(compute, indices.chunk(self._num_threads))
+        results = self._map(compute_gradient, indices.chunk(self._num_threads))
         gradients, losses = zip(*results, strict=True)
         self._adam.step(sum(gradients[1:], gradients[0]))
         return torch.stack(losses).sum(0)

@@ -223,8 +223,8 @@ class Sweep:
     Args:
         path: folder of the sweep; it is created if it does not exist.
         config: content of the file of the sweep.
-        digest: digest of the scenario.
-        tells_success: whether the scenario defines success.
+        scenario_digest: digest of the scenario.
+        has_success: whether the scenario defines success.
 
     Attributes:
         page, best_file: files with the table, and with the settings of the best trial.
@@ -234,33 +234,39 @@ class Sweep:
         OSError: the folder cannot be written.
     """
 
-    def __init__(self, path: Path, config: SweepConfig, digest: str, tells_success: bool) -> None:
-        if config.objective == SUCCESS and not tells_success:
+    def __init__(
+        self, path: Path, config: SweepConfig, scenario_digest: str, has_success: bool
+    ) -> None:
+        if config.objective == SUCCESS and not has_success:
             raise ConfigError(f"objective: {config.scenario} defines no success; choose return")
         self.path, self.config = path, config
-        self.objective = config.objective or (SUCCESS if tells_success else RETURN)
+        self.objective = config.objective or (SUCCESS if has_success else RETURN)
         self.page, self.best_file = path / _PAGE, path / _BEST
-        if path.exists() and any(path.iterdir()) and not (path / _LOG).exists():
-            raise ConfigError(
-                f"{path} is there already, and no sweep: give another folder by --out"
-            )
-        make_folder(path)
-        remove_stale_drafts(path)
-        if os.path.lexists(path / _LOG):  # Optuna would write through a link
-            os.close(open_regular_file(path / _LOG, os.O_RDWR))
+        _prepare_folder(path)
         self._study = _open_study(path / _LOG)
-        about = asdict(config) | {"trials": None, "version of the scenario": digest}
-        old = self._study.user_attrs.get("about", about)
-        if changed := [name for name in about if old.get(name) != about[name]]:
-            raise ConfigError(
-                f"{path} has a sweep with another {changed[0]}: put that back, or give the name of "
-                f"a new folder by --out"
-            )
-        self._study.set_user_attr("about", about)
+        self._store_identity(scenario_digest)
         if config.sampler == GRID:
-            combinations = product(*config.search.values())
-            for values in islice(combinations, len(self._study.trials), config.trials):
-                self._study.enqueue_trial(dict(zip(config.search, values, strict=True)))
+            self._enqueue_grid()
+
+    def _store_identity(self, scenario_digest: str) -> None:
+        """Store the configuration and the scenario's digest in the study; raise ConfigError if it
+        was made with others. The number of trials may change."""
+        identity = asdict(self.config) | {"version of the scenario": scenario_digest}
+        identity["trials"] = None
+        stored = self._study.user_attrs.get("about", identity)
+        if changed := [name for name in identity if stored.get(name) != identity[name]]:
+            raise ConfigError(
+                f"{self.path} has a sweep with another {changed[0]}: put that back, or give the "
+                f"name of a new folder by --out"
+            )
+        self._study.set_user_attr("about", identity)
+
+    def _enqueue_grid(self) -> None:
+        """Enqueue a trial for each combination of values that has none yet."""
+        search = self.config.search
+        combinations = product(*search.values())
+        for values in islice(combinations, len(self._study.trials), self.config.trials):
+            self._study.enqueue_trial(dict(zip(search, values, strict=True)))
 
     def next_trial(self) -> Trial | None:
         """Return the unfinished trial, else a new one, with values for the searched settings; None
@@ -398,6 +404,16 @@ def _mean(trial: Trial | FrozenTrial, name: str) -> float | None:
     values = [result[name] for result in list_results(trial)]
     known = [value for value in values if value is not None]
     return fmean(known) if known else None
+
+
+def _prepare_folder(path: Path) -> None:
+    """Make the folder of a sweep if it does not exist; raise ConfigError if it has other files."""
+    if path.exists() and any(path.iterdir()) and not (path / _LOG).exists():
+        raise ConfigError(f"{path} is there already, and no sweep: give another folder by --out")
+    make_folder(path)
+    remove_stale_drafts(path)
+    if os.path.lexists(path / _LOG):  # Optuna would write through a link
+        os.close(open_regular_file(path / _LOG, os.O_RDWR))
 
 
 def _open_study(path: Path) -> optuna.Study:

@@ -233,10 +233,10 @@ class _Tileset:
         alignment = node.get("objectalignment", "unspecified")
         if alignment == "unspecified":
             alignment = "bottomleft"  # Tiled's default on orthogonal maps
-        self.anchor = (
-            0 if alignment.startswith("top") else 1 if alignment.startswith("bottom") else 0.5,
-            0 if alignment.endswith("left") else 1 if alignment.endswith("right") else 0.5,
-        )
+        # the middle if neither edge is named, from 0 at the top or left to 1 at the bottom or right
+        y = 0 if alignment.startswith("top") else 1 if alignment.startswith("bottom") else 0.5
+        x = 0 if alignment.endswith("left") else 1 if alignment.endswith("right") else 0.5
+        self.anchor = y, x
 
     @cached_property
     def _is_grid_sized(self) -> bool:

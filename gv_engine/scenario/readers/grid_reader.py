@@ -205,7 +205,7 @@ class TopLevelReader:
         self.problems = document.problems or ErrorCollector(document.label)
         self.entries: dict[str, YamlNode] = {}
 
-    def key(self, key: str, read: Callable[[YamlNode], _T], default: _D) -> _T | _D:
+    def read_key(self, key: str, read: Callable[[YamlNode], _T], default: _D) -> _T | _D:
         """Return `read` of the node of a top-level key; the default if the key is missing or its
         value has an error, which is collected."""
         return self.problems.read_key(self.entries, key, read, default)
@@ -214,10 +214,10 @@ class TopLevelReader:
         """Return the values of `name`, `description`, `view`, `dim` and `source` as keyword
         arguments of `Scenario`; the parameter `name` is used if the file gives none."""
         return {
-            "name": self.key("name", fields.read_name, name),
-            "description": self.key("description", fields.optional_text, ""),
-            "view": self.key("view", SHARED_KEYS["view"].read, ""),
-            "dim": self.key("dim", fields.boolean, None),
+            "name": self.read_key("name", fields.read_name, name),
+            "description": self.read_key("description", fields.optional_text, ""),
+            "view": self.read_key("view", SHARED_KEYS["view"].read, ""),
+            "dim": self.read_key("dim", fields.boolean, None),
             "source": self.document.source,
         }
 
@@ -227,7 +227,7 @@ class TopLevelReader:
         """Read the key `action_space`: return (action numbers, custom actions with their keys), or
         (`default`, ()) on errors. `known` are custom actions declared elsewhere."""
         read = partial(read_actions, self.problems, known=known)
-        return self.key("action_space", read, (default, ()))
+        return self.read_key("action_space", read, (default, ()))
 
     def add_column(self, columns: dict[str, type], cls: type, node: YamlNode) -> None:
         """Add the component class `cls` to `columns`, classes by column name; report an error at
@@ -266,18 +266,18 @@ class GridReader(TopLevelReader):
         seen_objects = tuple(sorted({*seen_objects, *self.agents.kinds}))
         seen_colors = tuple(sorted({*seen_colors, *self.agents.colors}))
         # the view area first: other functions check their parameters against it
-        view_calls = self.key("observation_function", self.read_observation, ())
+        view_calls = self.read_key("observation_function", self.read_observation, ())
         levels = self.read_reset(objects, colors)
         known = mission_reader.MissionObjects(self.draws, objects, colors)
-        self.mission = self.key("mission", mission_reader.MissionReader(known).read, None)
+        self.mission = self.read_key("mission", mission_reader.MissionReader(known).read, None)
         schedule = self.read_schedule(levels, view_calls)
         self.require_mission(schedule)
         self.add_agent_components(schedule[Phase.TRANSITION])
         layout = self.make_layout(levels, objects, seen_objects)
         arguments = {
             **self.read_texts(self.document.default_name),
-            "max_steps": self.key("max_steps", SHARED_KEYS["max_steps"].read, None),
-            "always_truncates": self.key("always_truncates", fields.boolean, False),
+            "max_steps": self.read_key("max_steps", SHARED_KEYS["max_steps"].read, None),
+            "always_truncates": self.read_key("always_truncates", fields.boolean, False),
             "objects": objects,
             "colors": colors,
             "observation_objects": seen_objects,
@@ -319,15 +319,15 @@ class GridReader(TopLevelReader):
         # below unknown keys too, so that a typo there does not hide what their modules declare
         for node in list_referring_nodes(self.root):
             self.names.import_references(node)
-        self.key("objects", partial(definitions.read_object_types, self.names), None)
+        self.read_key("objects", partial(definitions.read_object_types, self.names), None)
         actions, own_actions = self.read_actions(USUAL_ACTIONS)
         self.names.own_actions = tuple(command.name for command in own_actions)
         if "agents" in self.entries:
             read_agents = partial(definitions.read_agents, self.names)
-            self.agents = self.key("agents", read_agents, definitions.ANY_AGENTS)
+            self.agents = self.read_key("agents", read_agents, definitions.ANY_AGENTS)
         self.calls.agents = self.agents
         read_components = partial(definitions.read_world_components, self.names)
-        self.world_components = self.key("world", read_components, ())
+        self.world_components = self.read_key("world", read_components, ())
         return actions, own_actions
 
     def read_schedule(
@@ -335,7 +335,7 @@ class GridReader(TopLevelReader):
     ) -> dict[Phase, tuple[Call, ...]]:
         """Return the calls of all systems by phase. `levels` are the reset calls that build a
         level, and `view_calls` those of `read_observation`."""
-        transitions = self.read_rules("transition_functions", Phase.TRANSITION)
+        transitions = self.read_phase_calls("transition_functions", Phase.TRANSITION)
         resets = [self.mission.wrap_reset(call) for call in levels] if self.mission else [*levels]
         if self.agents.kinds:  # agents without a cell in the level get one
             resets.append(Call(get_system(settle), {}))
@@ -348,9 +348,9 @@ class GridReader(TopLevelReader):
         return {
             Phase.RESET: tuple(resets),
             Phase.TRANSITION: transitions,
-            Phase.REWARD: self.read_rules("reward_functions", Phase.REWARD),
-            Phase.TERMINATING: self.key("terminating_function", self.read_end_rule, ()),
-            Phase.SUCCESS: self.key(
+            Phase.REWARD: self.read_phase_calls("reward_functions", Phase.REWARD),
+            Phase.TERMINATING: self.read_key("terminating_function", self.read_end_rule, ()),
+            Phase.SUCCESS: self.read_key(
                 "success_function", partial(self.read_end_rule, allows_processors=False), ()
             ),
             Phase.VISIBILITY: visibility,
@@ -374,7 +374,7 @@ class GridReader(TopLevelReader):
         sizes, which leaves no layout, or in the components of the world."""
         if layout is None or ("world" in self.entries and not self.world_components):
             return ()
-        return self.key("observation", StateReader(self.names, layout).read, ())
+        return self.read_key("observation", StateReader(self.names, layout).read, ())
 
     def require_mission(self, schedule: Mapping[Phase, tuple[Call, ...]]) -> None:
         """Report an error if systems in `schedule`, the calls by phase, need a mission that the
@@ -425,7 +425,7 @@ class GridReader(TopLevelReader):
         """Read the state or observation space under `key`: return its type indices and its colour
         indices, sorted. A missing list gives the default `objects` or `colors`."""
         read = partial(fields.read_fields, self.problems, allowed=SPACE)
-        entries = self.key(key, read, dict[str, YamlNode]())
+        entries = self.read_key(key, read, dict[str, YamlNode]())
         objects = self.read_list(entries.get("objects"), self.read_grid_object, objects)
         colors = self.read_list(entries.get("colors"), fields.read_color, colors)
         return objects, tuple(sorted({NONE, *colors}))
@@ -451,11 +451,11 @@ class GridReader(TopLevelReader):
             raise node.error(f"{node.text} belongs to every space; leave it out")
         return index
 
-    def read_rules(self, key: str, phase: Phase) -> tuple[Call, ...]:
-        """Return the calls of the functions of a phase that the list under `key` names."""
-        return self.key(
-            key, partial(self.calls.read_calls, phase=phase, allows_processors=True), ()
-        )
+    def read_phase_calls(self, key: str, phase: Phase) -> tuple[Call, ...]:
+        """Return the calls of the functions of a phase, esper Processors too, that the list under
+        `key` names; () if it has an error."""
+        read = partial(self.calls.read_calls, phase=phase, allows_processors=True)
+        return self.read_key(key, read, ())
 
     def read_end_rule(self, node: YamlNode, allows_processors: bool = True) -> tuple[Call, ...]:
         """Read the one terminating function that `node` names and return its call as a 1-tuple;
@@ -507,8 +507,10 @@ class GridReader(TopLevelReader):
         for key, label in (("legend", "a legend"), ("symmetries", "symmetries")):
             if key in self.entries and not has_map:
                 self.problems.add(self.entries[key], f"{label} without a map")
-        self.key("draw", self.draws.read, None)
-        legend: Legend = self.key("legend", partial(read_legend, self.draws), {}) if has_map else {}
+        self.read_key("draw", self.draws.read, None)
+        legend: Legend = (
+            self.read_key("legend", partial(read_legend, self.draws), {}) if has_map else {}
+        )
         is_bodiless = any(cls is Bodiless for cls, _ in self.agents.bodies[0])
         source = LevelSource(
             self.entries,
@@ -521,14 +523,14 @@ class GridReader(TopLevelReader):
         )
         reset = None
         if "reset_function" in self.entries:
-            reset = self.key(
+            reset = self.read_key(
                 "reset_function", partial(self.calls.read_call, phase=Phase.RESET), None
             )
             if reset is None:
                 return ()
         is_fixed = all(symbol is None or symbol.is_fixed for symbol in legend.values())
         if is_fixed and self.entries.keys().isdisjoint({*PROCEDURAL_KEYS, LEVELS}):
-            return (reset,) if reset else self.key("map", partial(read_map, source), ())
+            return (reset,) if reset else self.read_key("map", partial(read_map, source), ())
         level = ProceduralReader(source)
         calls: tuple[Call, ...] = ()
         with self.problems.collect():
@@ -553,7 +555,7 @@ class GridReader(TopLevelReader):
         entities_per_cell = max(self.depth, 2 if BOX in objects else 1)
         entities_per_cell += any(kind.layer == GROUND for kind in types)
         default_capacity = _FREE_ENTITIES + height * width * entities_per_cell
-        capacity = self.key("capacity", GRID_KEYS["capacity"].read, default_capacity)
+        capacity = self.read_key("capacity", GRID_KEYS["capacity"].read, default_capacity)
         capacity += len(self.agents.bodies) - 1 + bool(self.world_components)
         capacity += sum(kind.layer == TERRAIN for kind in types)
         has_draws = is_procedural(resets) or (self.mission is not None and self.mission.arguments)
@@ -572,7 +574,7 @@ class GridReader(TopLevelReader):
         """Return (height, width) of the largest grid, which `max_shape` gives or else the calls
         `resets`; None if it is unknown or has an error. Report levels that are larger."""
         shapes = find_shapes(resets)
-        max_shape = self.key("max_shape", fields.read_pair, None)
+        max_shape = self.read_key("max_shape", fields.read_pair, None)
         if max_shape is None:
             if shapes:
                 return max(height for height, _ in shapes), max(width for _, width in shapes)

@@ -85,10 +85,10 @@ class Symbol:
     def is_fixed(self) -> bool:
         """True if the symbol is an object, or none, that is the same in every level. Symbols with a
         random part, contents, or the name of a room are not fixed."""
-        numbers = self.kind, self.state, self.color, self.facing or 0
-        is_fixed = min(numbers) >= 0 and self.facing != ANY
-        is_fixed &= self.ground is None or self.ground.is_fixed
-        return is_fixed and not (self.one_of or self.room or self.contents)
+        codes = self.kind, self.state, self.color, self.facing or 0
+        is_random = min(codes) < 0 or self.facing == ANY or bool(self.one_of)
+        has_fixed_ground = self.ground is None or self.ground.is_fixed
+        return has_fixed_ground and not (is_random or self.room or self.contents)
 
 
 _INNER = schema.any_of(schema.OBJECT, {"type": "object"})

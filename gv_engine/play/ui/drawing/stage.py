@@ -165,10 +165,10 @@ class Stage(Protocol):
         """Return `action`, the name of an action, in words such as `move forward`."""
         return action.replace("_", " ").lower()
 
-    def keyed_command(self, name: str) -> str:
-        """Return the command whose keys the hints show for the command `name`: `name` itself, or a
+    def find_command_with_keys(self, command: str) -> str:
+        """Return the command whose keys the hints show for `command`: `command` itself, or a
         command with the same effect and shorter keys."""
-        return name
+        return command
 
     @property
     def absent_types(self) -> Collection[int]:

@@ -378,7 +378,7 @@ class PlayScreen(GameScreen):
         domain = self.domain.title
         descriptions = {c.name: c.description for c in self.app.bindings.commands(domain)}
         moves = [
-            self.hint(domain, self.stage.keyed_command(name), descriptions[name])
+            self.hint(domain, self.stage.find_command_with_keys(name), descriptions[name])
             for name in self.stage.hinted_commands
         ]
         game_commands = {"undo": "undo"}

@@ -455,75 +455,76 @@ class TerminalGame(TerminalScreen):
     def _format_panel(self, width: int) -> list[Text]:
         """Return the lines of the status panel, `width` characters wide: title, steps, return, last
         rewards, messages, result and legend."""
-        frame = self.game.frame()
-        lines = self._format_status(frame, width)
-        if frame.action:
-            lines += self._format_last_step(frame)
-        lines += self._format_notes(frame, width)
-        if frame.outcome:
-            lines += self._format_result(frame)
-        lines += [Text(), *self._picture.legend(frame)]
+        scene = self.game.frame()
+        lines = self._format_status(scene, width)
+        if scene.action:
+            lines += self._format_last_step(scene)
+        lines += self._format_notes(scene, width)
+        if scene.outcome:
+            lines += self._format_result(scene)
+        lines += [Text(), *self._picture.legend(scene)]
         return [_truncate(line, width) for line in lines]
 
     @property
     def _has_rewards(self) -> bool:
         return self._shows_rewards or self.game.pack_level is None
 
-    def _format_status(self, frame: Scene, width: int) -> list[Text]:
+    def _format_status(self, scene: Scene, width: int) -> list[Text]:
         """Return the lines on the level and the state of the game: title, steps, return, goal,
         agent and what the domain adds."""
-        game, level, (title, subtitle) = self.game, self.game.pack_level, self.game.heading
-        limit = "" if frame.max_steps is None else f" of {frame.max_steps}"
-        undone_steps = game.length - game.position
-        undone_text = f" ({undone_steps} undone)" if undone_steps else ""
+        game, level = self.game, self.game.pack_level
+        title, subtitle = game.heading
+        limit = "" if scene.max_steps is None else f" of {scene.max_steps}"
+        num_undone = game.length - game.position
+        undone_text = f" ({num_undone} undone)" if num_undone else ""
         seed = f"seed {game.seed}, " if self._has_rewards else ""
-        facts = [
-            f"{seed}step {frame.steps}{limit}{undone_text}",
-            f"return {format_reward(frame.total)}" if self._has_rewards else "",
+        lines = [
+            f"{seed}step {scene.steps}{limit}{undone_text}",
+            f"return {format_reward(scene.total)}" if self._has_rewards else "",
             self._progress.format_goal(level) if level else "",
             f"you are {game.controlled}" if len(game.agents) > 1 else "",
-            *self._wrap(self._picture.facts(frame), width),
+            *self._wrap(self._picture.facts(scene), width),
             f"time runs: {self._speed} steps a second" if self._controller.is_real_time else "",
         ]
         heading = [Text(title, f"bold {self._theme.accent}"), Text(subtitle, self._theme.muted)]
-        return [*filter(None, heading), *map(Text, filter(None, facts))]
+        return [*filter(None, heading), *map(Text, filter(None, lines))]
 
-    def _format_last_step(self, frame: Scene) -> list[Text]:
+    def _format_last_step(self, scene: Scene) -> list[Text]:
         """Return the lines on the last action, with its reward and the rules that gave it, if
         rewards are shown."""
-        action = frame.action.replace("_", " ").lower()
+        action = scene.action.replace("_", " ").lower()
         if not self._has_rewards:
             return [Text(), Text(f"{action} ")]
-        lines = [Text(), Text.assemble(f"{action} ", self._format_reward(frame, frame.reward))]
-        for name, term in frame.terms.items():
+        lines = [Text(), Text.assemble(f"{action} ", self._format_reward(scene, scene.reward))]
+        for name, term in scene.terms.items():
             if term:
                 label = f"  {name.replace('_', ' ')} ", self._theme.muted
-                lines.append(Text.assemble(label, self._format_reward(frame, term)))
+                lines.append(Text.assemble(label, self._format_reward(scene, term)))
         return lines
 
-    def _format_notes(self, frame: Scene, width: int) -> list[Text]:
+    def _format_notes(self, scene: Scene, width: int) -> list[Text]:
         """Return the lines with instructions, hint, message of the game and note, each after an
         empty line; `_shown_hint` becomes the hint."""
         self._shown_hint = self._picture.hint_text
         lines = []
-        notes = self._get_instructions(), self._shown_hint, frame.message, *self._note.split("\n")
+        notes = self._get_instructions(), self._shown_hint, scene.message, *self._note.split("\n")
         for note in notes:
             if rows := self._wrap([note], width):
                 lines += [Text(), *(Text(row, f"bold {self._theme.text}") for row in rows)]
         return lines
 
-    def _format_result(self, frame: Scene) -> list[Text]:
+    def _format_result(self, scene: Scene) -> list[Text]:
         """Return the lines on the end of the episode: success or failure, steps and medals."""
         theme, level = self._theme, self.game.pack_level
-        is_lost = frame.success is False or self.game.is_lost
+        is_lost = scene.success is False or self.game.is_lost
         ground = theme.loss if is_lost else theme.gain
-        is_solved = level is not None and frame.success
-        ending = "Solved!" if is_solved else frame.ending
+        is_solved = level is not None and scene.success
+        ending = "Solved!" if is_solved else scene.ending
         medals = self._progress.format_medals(level) if level and is_solved else ""
         return [
             Text(),
             Text(f" {ending} ", f"bold {theme.on_accent} on {ground}"),
-            Text(self._progress.format_result(self.game, frame.steps)),
+            Text(self._progress.format_result(self.game, scene.steps)),
             Text(medals, theme.accent),
         ]
 
@@ -535,12 +536,12 @@ class TerminalGame(TerminalScreen):
         level, steering = self.game.pack_level, self._picture.steering
         return self._bindings.fill_in_keys(level.says, self._groups, steering) if level else ""
 
-    def _format_reward(self, frame: Scene, value: float) -> tuple[str, str]:
+    def _format_reward(self, scene: Scene, value: float) -> tuple[str, str]:
         """Return the text of a reward, and its colour."""
         color = self._theme.text
         if value > 0:
             color = self._theme.gain
-        elif value < 0 and frame.is_loss_highlighted:
+        elif value < 0 and scene.is_loss_highlighted:
             color = self._theme.loss
         return format_reward(value), color
 

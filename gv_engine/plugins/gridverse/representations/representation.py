@@ -109,7 +109,7 @@ class _EncodedObject(GridObjectRepresentation):
             space.colors,
             space.grid_shape or (1, 1),
             is_state=isinstance(space, StateSpace),
-            types=space.types,
+            types=space.registry,
         )
 
     @property

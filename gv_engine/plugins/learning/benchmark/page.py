@@ -154,6 +154,7 @@ _LEGEND = f"""\
   number of solved levels if not all.
 - `steps`, `seconds`: means of the training. `path`: length as a multiple of the shortest.
 - `*`: tested on learned levels. `{_NONE}`: no result. `3 of {SEEDS}`: finished seeds."""
+_LEARNED_MARK = " *"  # see `_LEGEND`
 _CODE = re.compile(r"((?<!`)`[^`|]+`(?!`))")
 # Characters with a meaning in Markdown
 _MARKS = re.compile(r"[\\`*_{}\[\]<>|&~$!#^=]")
@@ -321,22 +322,17 @@ class Comparison:
     def _make_row(self, name: str, shown: Sequence[EntryResults]) -> list[str]:
         """Return the row of a scenario in a table of the entries `shown`."""
         parts = [part for results in self.results for part in results.parts.get(name, ())]
-        is_held_out = not parts or any(part.held_out for part in parts)
-        levels = str(parts[0].different) if parts else _NONE
-        means = [
-            interquartile_mean([rates]).mean
-            for results in shown
-            if results.has_training and (rates := results.success_rates(name))
-        ]
-        title = f"**`{name}`**" if means and max(means) < 0.5 else f"`{name}`"
-        row = [title + _footnote_mark(is_held_out), levels, self._format_shortest(name)]
+        num_levels = str(parts[0].different) if parts else _NONE
+        is_marked = bool(parts) and not any(part.held_out for part in parts)
+        title = _format_title(name, shown) + (_LEARNED_MARK if is_marked else "")
+        row = [title, num_levels, self._format_shortest(name)]
         for results in shown:
+            # a mark at the title stands for all entries
+            mark = "" if is_marked or results.is_held_out(name) else _LEARNED_MARK
             for test in ("", *results.more_tests):
                 rates = results.success_rates(name, test)
                 seeds = f", {len(rates)} of {SEEDS}" if 0 < len(rates) < SEEDS else ""
-                # a mark at the title stands for all entries
-                is_marked = bool(rates) and is_held_out and not results.is_held_out(name)
-                row.append(_format_mean([rates]) + seeds + _footnote_mark(not is_marked))
+                row.append(_format_mean([rates]) + seeds + (mark if rates else ""))
             if results.has_training:
                 row += self._format_costs(name, results)
         return row
@@ -400,8 +396,15 @@ def _format_label(results: EntryResults, test: str) -> str:
     return f"{results.name}, {test}" if test else results.name
 
 
-def _footnote_mark(is_held_out: bool) -> str:
-    return "" if is_held_out else " *"
+def _format_title(name: str, entries: Sequence[EntryResults]) -> str:
+    """Return the name of a scenario in Markdown, bold if no entry that learns solves half of its
+    levels."""
+    means = [
+        interquartile_mean([rates]).mean
+        for results in entries
+        if results.has_training and (rates := results.success_rates(name))
+    ]
+    return f"**`{name}`**" if means and max(means) < 0.5 else f"`{name}`"
 
 
 def _format_mean(rates: Sequence[Sequence[float]]) -> str:

@@ -17,8 +17,8 @@ from gv_engine.plugins.minigrid.systems.babyai_rooms import (
     area_of_room,
     begin_level,
     connect_rooms,
-    finish_with_object,
     has_object,
+    instruct_about_object,
     is_rejected,
     no_clauses,
     put_agent_in_room,
@@ -119,7 +119,7 @@ def red_ball(w: World, shape: Sequence[int], room_size: int, num_things: int, gr
         for e in others:
             w.color.value[e] = GREY
     require_reachable(w)
-    finish_with_object(w, doors, GO_TO, ball)
+    instruct_about_object(w, doors, GO_TO, ball)
 
 
 @system(RESET)
@@ -133,7 +133,7 @@ def red_or_blue_ball(w: World, shape: Sequence[int], room_size: int, num_things:
     color = RED if sample(w, 2) == 0 else BLUE
     ball = add_object(w, doors, 0, 0, BALL, color)
     require_reachable(w)
-    finish_with_object(w, doors, GO_TO, ball)
+    instruct_about_object(w, doors, GO_TO, ball)
 
 
 @system(RESET)
@@ -143,7 +143,7 @@ def go_to_local(w: World, shape: Sequence[int], room_size: int, num_things: int)
     put_agent_in_room(w, doors)
     things = add_objects(w, doors, num_things)
     require_reachable(w)
-    finish_with_object(w, doors, GO_TO, things[sample(w, num_things)])
+    instruct_about_object(w, doors, GO_TO, things[sample(w, num_things)])
 
 
 @system(RESET)
@@ -184,7 +184,7 @@ def one_ball(w: World, shape: Sequence[int], room_size: int) -> None:
     doors = begin_level(w, shape, room_size)
     ball = add_object(w, doors, 0, 0, BALL, sample_color(w))
     put_agent_in_room(w, doors)
-    finish_with_object(w, doors, PICK_UP_OBJECT, ball, has_color=False)
+    instruct_about_object(w, doors, PICK_UP_OBJECT, ball, include_color=False)
 
 
 # ---- mazes ---------------------------------------------------------------------------------------
@@ -208,26 +208,26 @@ def maze(
     things = add_objects(w, doors, num_things)
     require_reachable(w, not blocked)
     if verb == OPEN_DOOR:
-        things = doors_of_rooms(w, doors)
+        things = list_room_doors(w, doors)
     target = things[sample(w, len(things))]
     if doors_open:
         for door in w.of_type(DOOR):
             w.door.status[door] = OPEN
-    finish_with_object(w, doors, verb, target)
+    instruct_about_object(w, doors, verb, target)
 
 
-def doors_of_rooms(w: World, doors: Doors) -> Entities:
+def list_room_doors(w: World, door_positions: Doors) -> Entities:
     """Return the doors of each room, column by column; a door between two rooms is listed twice."""
-    entities = np.zeros(doors.size, np.int64)
+    entities = np.zeros(door_positions.size, np.int64)
     count = 0
-    for column in range(len(doors[0])):
-        for row in range(len(doors)):
+    for column in range(len(door_positions[0])):
+        for row in range(len(door_positions)):
             for side in range(4):
-                y, x = doors[row, column, side]
-                if has_neighbour(doors, row, column, side) and w.door.has[w.at[y, x]]:
+                y, x = door_positions[row, column, side]
+                if has_neighbour(door_positions, row, column, side) and w.door.has[w.at[y, x]]:
                     entities[count] = w.at[y, x]
                     count += 1
-    return entities[: max(1, count)]  # none in a rejected level
+    return entities[: max(1, count)]  # entity 0 in a rejected level: callers sample one
 
 
 @system(RESET)
@@ -258,9 +258,9 @@ def locked_room(
     require_reachable(w)
     if inside:
         thing = add_objects(w, doors, 1, row, column)[0]
-        finish_with_object(w, doors, GO_TO, thing)
+        instruct_about_object(w, doors, GO_TO, thing)
     else:
-        finish_with_object(w, doors, OPEN_DOOR, door)
+        instruct_about_object(w, doors, OPEN_DOOR, door)
 
 
 @system(RESET)
@@ -274,7 +274,7 @@ def find_object(w: World, shape: Sequence[int], room_size: int) -> None:
     thing = add_object(w, doors, row, column, kind, sample_color(w))
     put_agent_in_room(w, doors, 1, 1)
     connect_rooms(w, doors)
-    finish_with_object(w, doors, PICK_UP_OBJECT, thing, has_color=False)
+    instruct_about_object(w, doors, PICK_UP_OBJECT, thing, include_color=False)
 
 
 @system(RESET)
@@ -288,7 +288,7 @@ def pick_up_above(w: World, shape: Sequence[int], room_size: int) -> None:
         add_door(w, doors, (1, 1), TOP_SIDE, color, CLOSED)
     put_agent_in_room(w, doors, 1, 1)
     connect_rooms(w, doors)
-    finish_with_object(w, doors, PICK_UP_OBJECT, thing)
+    instruct_about_object(w, doors, PICK_UP_OBJECT, thing)
 
 
 @system(RESET)
@@ -305,7 +305,7 @@ def corridor(w: World, shape: Sequence[int], room_size: int) -> None:
     add_object(w, doors, sample(w, rows), 0, KEY, color)
     put_agent_in_room(w, doors, rows // 2, 1)
     connect_rooms(w, doors, (row, 2))
-    finish_with_object(w, doors, PICK_UP_OBJECT, ball, has_color=False)
+    instruct_about_object(w, doors, PICK_UP_OBJECT, ball, include_color=False)
 
 
 # ---- doors of the middle room --------------------------------------------------------------------
@@ -325,7 +325,7 @@ def go_to_door(w: World, shape: Sequence[int], room_size: int, num_things: int) 
         require_reachable(w)
     else:
         put_agent_in_room(w, doors, 1, 1)
-    finish_with_object(w, doors, GO_TO, things[sample(w, len(things))])
+    instruct_about_object(w, doors, GO_TO, things[sample(w, len(things))])
 
 
 @system(RESET)
@@ -342,7 +342,7 @@ def use_object_or_door(w: World, shape: Sequence[int], room_size: int, num_thing
     verb = GO_TO
     if sample(w, 2) != 0:
         verb = OPEN_DOOR if w.door.has[target] else PICK_UP_OBJECT
-    finish_with_object(w, doors, verb, target)
+    instruct_about_object(w, doors, verb, target)
 
 
 ANY_FEATURE, BY_COLOR, BY_PLACE = range(3)
@@ -433,7 +433,7 @@ def unlock_local(
         add_object(w, doors, 1, 1, KEY, color)
     add_objects(w, doors, num_things, 1, 1, unique=True)
     put_agent_in_room(w, doors, 1, 1)
-    finish_with_object(w, doors, OPEN_DOOR, door, has_color=False)
+    instruct_about_object(w, doors, OPEN_DOOR, door, include_color=False)
 
 
 # ---- two or three rooms --------------------------------------------------------------------------
@@ -445,7 +445,7 @@ def open_red_door(w: World, shape: Sequence[int], room_size: int) -> None:
     doors = begin_level(w, shape, room_size)
     door = add_door(w, doors, (0, 0), RIGHT_SIDE, RED, CLOSED)
     put_agent_in_room(w, doors, 0, 0)
-    finish_with_object(w, doors, OPEN_DOOR, door)
+    instruct_about_object(w, doors, OPEN_DOOR, door)
 
 
 @system(RESET)
@@ -464,7 +464,7 @@ def unlock_and_pick_up(
     add_object(w, doors, 0, 0, KEY, color)
     add_objects(w, doors, num_things, unique=True)
     put_agent_in_room(w, doors, 0, 0)
-    finish_with_object(w, doors, PICK_UP_OBJECT, box, has_color=not blocked)
+    instruct_about_object(w, doors, PICK_UP_OBJECT, box, include_color=not blocked)
 
 
 @system(RESET)
@@ -480,7 +480,7 @@ def unlock_to_unlock(w: World, shape: Sequence[int], room_size: int) -> None:
     add_object(w, doors, 0, 1, KEY, colors[1])
     ball = add_object(w, doors, 0, 0, BALL, sample_color(w))
     put_agent_in_room(w, doors, 0, 1)
-    finish_with_object(w, doors, PICK_UP_OBJECT, ball, has_color=False)
+    instruct_about_object(w, doors, PICK_UP_OBJECT, ball, include_color=False)
 
 
 @system(RESET)

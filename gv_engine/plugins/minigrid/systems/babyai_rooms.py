@@ -272,12 +272,13 @@ def set_clause(
         clauses[k, start + COLOR] = w.color.value[e]
 
 
-def finish_with_object(
-    w: World, doors: Doors, verb: int, thing: int, has_color: bool = True
+def instruct_about_object(
+    w: World, doors: Doors, verb: int, target: int, include_color: bool = True
 ) -> None:
-    """Give the agent an instruction about the type of an object, and its colour if `has_color`."""
+    """Give the agent an instruction to do `verb` with an object of the type and, if
+    `include_color`, the colour of the entity `target`; `doors` tell the size of rooms."""
     clauses = no_clauses()
-    set_clause(w, clauses, 0, verb, thing)
-    if not has_color:
+    set_clause(w, clauses, 0, verb, target)
+    if not include_color:
         clauses[0, COLOR] = NONE
     instruct(w, clauses, size_of_rooms(w, doors))
