@@ -1,4 +1,7 @@
-"""The page of the benchmark, that it says what the entries say, and its interquartile means."""
+"""The page of the benchmark, that it says what the entries say, and its interquartile means.
+
+Entries play levels of gv_engine/plugins/minigrid, too.
+"""
 
 import re
 import shutil

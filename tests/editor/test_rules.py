@@ -148,17 +148,6 @@ def test_fields_are_made_from_the_schema():
     assert make_field("says", Key("What.", TEXT), None, words).parse("7: on") == "7: on"
 
 
-@pytest.mark.parametrize("mission", ["open the red door", {"open": {"color": "RED"}}])
-def test_a_mission_of_verbs_is_kept_and_has_fields(mission):
-    made = new_document("keydoor")
-    made.set_value(("mission",), mission)
-    field = make_field("mission", made.format.keys["mission"], mission, made.vocabulary)
-    assert ("open" in field.keys) == isinstance(mission, dict)
-    assert field.parse("go to a key") == "go to a key"
-    made.set_value(("description",), "Mine.")
-    assert made.values["mission"] == mission
-
-
 def test_all_keys_of_levels_and_rules_have_fields():
     made = open_document("keydoor-9x9")
     for told in form_fields(made.format.keys, made.values, made.vocabulary):

@@ -1,4 +1,7 @@
-"""The reasons that `make mutants` reads speak of lines that are there."""
+"""The reasons that `make mutants` reads speak of lines that are there.
+
+Some are in gv_engine/plugins/minigrid.
+"""
 
 import ast
 import tomllib

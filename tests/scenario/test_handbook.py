@@ -1,4 +1,7 @@
-"""Things that authors can name: all are listed, and all that is listed can be named."""
+"""Things that authors can name: all are listed, and all that is listed can be named.
+
+The page lists what gv_engine/plugins/minigrid adds, too.
+"""
 
 from pathlib import Path
 

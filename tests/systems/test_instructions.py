@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from gv_engine import AGENT, GridEnv, GridVectorEnv, Scenario
+from gv_engine.play.editor.document import new_document
+from gv_engine.play.editor.form_fields import make_field
 from gv_engine.play.validation.differential import run_differential_test
 from gv_engine.play.validation.lint import find_placed_mistakes
 from gv_engine.plugins.minigrid.systems.grammar import PICK_UP_OBJECT
@@ -122,6 +124,7 @@ def test_a_mission_of_a_reset_function_is_replaced():
             {"open": {}, "then": {"go_to": {}}, "after": {"go_to": {}}},
             "mission.after: a mission has either `then` or `after`",
         ),
+        ("fetch", "mission: word 1: found 'fetch', expected 'go to', 'open', 'pick up' or 'put'"),
         (
             {"text": "a {object}", "object": "Key"},
             "mission: it has another form; verify_instruction, f",
@@ -298,3 +301,14 @@ def test_numbers_with_too_many_values_have_no_token_ids():
     missions = Missions(scenario.layout, [("fetch {object}{color}{object}{color}",)])
     with pytest.raises(ValueError, match="has too many values for token ids"):
         _ = missions.tokens
+
+
+@pytest.mark.parametrize("mission", ["open the red door", {"open": {"color": "RED"}}])
+def test_a_mission_of_verbs_is_kept_and_has_fields(mission):
+    made = new_document("keydoor")
+    made.set_value(("mission",), mission)
+    field = make_field("mission", made.format.keys["mission"], mission, made.vocabulary)
+    assert ("open" in field.keys) == isinstance(mission, dict)
+    assert field.parse("go to a key") == "go to a key"
+    made.set_value(("description",), "Mine.")
+    assert made.values["mission"] == mission
