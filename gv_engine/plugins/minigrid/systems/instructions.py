@@ -315,8 +315,25 @@ def write_clause(w: World, k: int, clause: Clauses) -> None:
         (m.other_place, m.second_other_place, m.third_other_place, m.fourth_other_place),
         (m.other_plural, m.second_other_plural, m.third_other_plural, m.fourth_other_plural),
     )
-    for i in range(CLAUSE_LENGTH):
-        columns[i][k][AGENT] = clause[i]
+    for i, columns_of_clauses in enumerate(columns):
+        write_into_column(columns_of_clauses, k, AGENT, clause[i])
+
+
+def read_column(columns: tuple[Any, ...], k: int, e: int) -> int:
+    """Return the value of entity `e` in column `k`, see `write_into_column`."""
+    value = 0
+    for j, column in enumerate(columns):
+        if j == k:
+            value = column[e]
+    return value
+
+
+def write_into_column(columns: tuple[Any, ...], k: int, e: int, value: int) -> None:
+    """Write the value of entity `e` into column `k`; compiled, each column has a type of its
+    own."""
+    for j, column in enumerate(columns):
+        if j == k:
+            column[e] = value
 
 
 def list_unmatched(w: World) -> dict[int, str]:
@@ -374,16 +391,16 @@ def is_beside_target(w: World, e: int, bit: int) -> bool:
 def verb_of(w: World, agent: int, k: int) -> int:
     """Return the verb of clause `k` of the agent's instruction, 0 if there is no such clause."""
     m = w.mission
-    return (m.verb, m.second_verb, m.third_verb, m.fourth_verb)[k][agent]
+    return read_column((m.verb, m.second_verb, m.third_verb, m.fourth_verb), k, agent)
 
 
 def verify_clause(w: World, agent: int, k: int) -> int:
     """Return the status of clause `k` after the agent's action, and store the object in hand for
     the next step."""
     p = w.progress
-    held_column = (p.held, p.second_held, p.third_held, p.fourth_held)[k]
-    held, was_held = w.agent.holding[agent], held_column[agent]
-    held_column[agent] = held
+    held_columns = (p.held, p.second_held, p.third_held, p.fourth_held)
+    held, was_held = w.agent.holding[agent], read_column(held_columns, k, agent)
+    write_into_column(held_columns, k, agent, held)
     verb, action, is_strict = verb_of(w, agent, k), w.action[agent], p.strict[agent] >> k & 1
     bit = description_bit(k, 0)
     if verb == GO_TO:
