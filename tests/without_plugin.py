@@ -4,7 +4,7 @@
 
 copies the checkout to a temporary folder, deletes `gv_engine/plugins/NAME` there, and runs the
 tests whose files do not name the plugin: its folder, its public path or a name that
-`gv_engine` takes from it, or one of its levels.
+`gv_engine` takes from it, its domains or one of its levels.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from tempfile import TemporaryDirectory
 
 from tests import ROOT
@@ -46,8 +47,11 @@ def run_without(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 def list_names(plugin: str) -> Iterator[str]:
     """Yield regular expressions of texts that name a plugin."""
     yield rf"plugins[./]{plugin}\b"
-    levels = import_module(f"gv_engine.plugins.{plugin}.plugin").PLUGIN.levels
-    for group, folder in levels.items():
+    additions = import_module(f"gv_engine.plugins.{plugin}.plugin").PLUGIN
+    for domain in map(resolve_name, additions.domains):
+        yield f"(?i:{domain.name})"
+        yield from {rf"\b{name.partition('-')[0]}-" for name in domain.built_in()}
+    for group, folder in additions.levels.items():
         yield rf"\b{group}-|scenarios[/\" ]+{folder}\b"
     for file in (ROOT / "gv_engine").iterdir():
         module = file / "__init__.py" if file.is_dir() else file
