@@ -15,8 +15,21 @@ from typing import Any
 
 project = "GV Engine"
 html_title = project
-extensions = ["myst_parser", "sphinx_copybutton"]
-include_patterns = ["*.md", "docs/*.md", "examples/*.md"]
+extensions = ["myst_parser", "sphinx_copybutton", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+# libraries of the extras, none of which the site needs
+autodoc_mock_imports = [
+    "pettingzoo",
+    "pufferlib",
+    "sb3_contrib",
+    "stable_baselines3",
+    "tensordict",
+    "tianshou",
+    "torch",
+    "torchrl",
+]
+include_patterns = ["*.md", "docs/*.md", "docs/api/*.md", "examples/*.md"]
 exclude_patterns = [".*", "gv_engine", "site", "tests"]
 root_doc = "README"
 html_theme = "furo"
@@ -50,7 +63,16 @@ CONTENTS = {
         "examples/README",
         "CONTRIBUTING",
     ],
-    "Reference": ["docs/reference", "docs/glossary"],
+    "Reference": [
+        "docs/reference",
+        "docs/api/environments",
+        "docs/api/scenarios",
+        "docs/api/rules",
+        "docs/api/queries",
+        "docs/api/learning",
+        "docs/api/adapters",
+        "docs/glossary",
+    ],
     "Explanations": ["docs/compiling", "docs/performance", "docs/security"],
     "Project": ["docs/roadmap", "docs/versions", "CHANGELOG", "SECURITY", "CODE_OF_CONDUCT"],
 }

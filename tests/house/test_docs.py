@@ -9,6 +9,7 @@ finds those there.
 import contextlib
 import io
 import os
+import pkgutil
 import re
 import runpy
 import shlex
@@ -33,6 +34,7 @@ from tests import ROOT
 pytestmark = pytest.mark.slow
 
 PAGES_OF_ROOT = "CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md"
+API_PAGES = sorted((ROOT / "docs" / "api").glob("*.md"))
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 LINKED = [*PAGES, *(ROOT / name for name in PAGES_OF_ROOT)]
 BLOCK = re.compile(
@@ -186,7 +188,17 @@ def test_the_site_has_all_pages():
     listed = {f"{name}.md" for names in contents.values() for name in names}
     others = {*PAGES_OF_ROOT, "examples/README.md"}
     pages = {page.relative_to(ROOT).as_posix() for page in PAGES} - {"README.md"}
-    assert listed == pages | others
+    interface = {page.relative_to(ROOT).as_posix() for page in API_PAGES}
+    assert listed == pages | others | interface
+
+
+@pytest.mark.parametrize("page", API_PAGES, ids=lambda page: page.stem)
+def test_the_api_lists_what_there_is(page: Path):
+    names = re.findall(r"^\.\. auto\w+:: (\S+)$", page.read_text("utf-8"), re.MULTILINE)
+    assert names
+    for name in names:
+        if not name.startswith("gv_engine.adapters."):  # they need their libraries
+            assert pkgutil.resolve_name(name).__doc__, name
 
 
 def anchors(page: Path) -> list[str]:
