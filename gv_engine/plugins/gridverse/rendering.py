@@ -92,6 +92,7 @@ class ViewerWindow:
         """Close the window."""
         if self in self._open:
             self._open.remove(self)
+            del self._renderer  # the window would free it first
             self._window.destroy()
 
 
