@@ -1,6 +1,6 @@
 """Things that authors can name: all are listed, and all that is listed can be named.
 
-The page lists what gv_engine/plugins/minigrid adds, too.
+The page lists what gv_engine/plugins/minigrid and gv_engine/plugins/algebra add, too.
 """
 
 from pathlib import Path
