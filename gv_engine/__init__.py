@@ -27,7 +27,7 @@ __version__ = "0.1.0"
 
 
 def _find_absent_names() -> Iterator[str]:
-    """Yield the public names of plugins whose folders have been removed."""
+    """Yield each name that `__init__.pyi` imports from a plugin whose folder does not exist."""
     file = Path(__file__)
     imports = re.findall(
         r"from \.plugins\.(\w+)\S* import (\([^)]+\)|.+)",

@@ -52,7 +52,7 @@ EVERYTHING: list[str] = [
     name
     for name in _TRANSITIONS
     if not any(parameter.required for parameter in _TRANSITIONS[name].parameters)
-    and not any(each.owns_rule(_TRANSITIONS[name]) for each in find_mission_languages())
+    and not any(each.is_needed_by(_TRANSITIONS[name]) for each in find_mission_languages())
     and _TRANSITIONS[name].function.__module__ not in (together.__name__, absence.__name__)
 ]
 """All built-in transitions that need no parameter and no mission of verbs, except for those of

@@ -334,13 +334,13 @@ def _list_folder(folder: Path) -> dict[str, ScenarioRef]:
 def list_plugin_grids() -> RefsByName:
     """Return the built-in grid scenarios that need a plugin, by name."""
     grids: dict[str, ScenarioRef] = {}
-    for folder, group in list_plugin_folders().items():
+    for folder, group in find_plugin_scenario_folders().items():
         grids |= _list_folder_variants(group, folder)
     return MappingProxyType(grids)
 
 
-def list_plugin_folders() -> dict[Path, str]:
-    """Return the folders of scenarios that need a plugin, with the names of their groups."""
+def find_plugin_scenario_folders() -> dict[Path, str]:
+    """Return the name of its group for each folder of scenarios that need a plugin."""
     return {
         SCENARIOS / folder: group
         for plugin in find_plugins()

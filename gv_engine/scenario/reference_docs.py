@@ -352,7 +352,7 @@ def _system_topic(system: System) -> Topic:
         values.insert(0, "area: [[-6, 0], [-3, 3]]")
     entry = "{" + ", ".join([f"name: {system.name}", *values]) + "}" if values else system.name
     example = _KEYS[system.phase].format(entry)
-    language = next((lang for lang in find_mission_languages() if lang.owns_rule(system)), None)
+    language = next((lang for lang in find_mission_languages() if lang.is_needed_by(system)), None)
     if language:
         if system.phase is not Phase.TRANSITION:
             example = f"transition_functions: [{language.verifier}]\n{example}"

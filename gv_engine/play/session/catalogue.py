@@ -83,7 +83,7 @@ _SIZE_SUFFIX = re.compile(r"-(\d+x\d+|easy|normal|hard)(?=$|-v\d+$)")
 _GROUPS = {
     PUZZLES: "Puzzles",
     GALLERY: "Gallery",
-    **library.list_plugin_folders(),
+    **library.find_plugin_scenario_folders(),
     library.MULTI_AGENT: "Together",
 }
 _SCENARIO = re.compile(

@@ -172,7 +172,7 @@ class Instructions:
         it."""
         return None if node.value == BY_RULE else InstructionReader(objects).read_instruction(node)
 
-    def owns_rule(self, system: System) -> bool:
+    def is_needed_by(self, system: System) -> bool:
         """Return True if the rule `system` works only with such missions."""
         return system.function.__module__ == Mission.__module__
 

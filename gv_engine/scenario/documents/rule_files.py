@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib import machinery
+from importlib.util import decode_source, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,6 +24,7 @@ import esper
 
 from gv_engine.rules import errors, objects
 from gv_engine.rules.objects import RULE_MODULE_PREFIX, SEPARATOR, is_engine_module, is_rule_module
+from gv_engine.rules.source import SOURCE_LINES, SourceLines
 from gv_engine.rules.system import Parameter, Phase, System, read_type_hints
 from gv_engine.scenario.storage.files import read_bytes
 from gv_engine.scenario.storage.resources import PACKAGE
@@ -78,14 +80,33 @@ _replaced_modules: dict[str, dict[str, ModuleType]] = {}
 """Modules of packages before their last reload, by package and module name."""
 
 
+class SourceLoader(machinery.SourceFileLoader):
+    """Module loader that neither reads nor writes bytecode, records the source file,
+    and keeps its lines in the module."""
+
+    _lines = SourceLines()
+
+    def path_stats(self, path: Any) -> Any:
+        raise OSError("no bytecode")
+
+    def get_data(self, path: str) -> bytes:
+        """Return the content of the file at `path`, and keep a record of the file and its hash for
+        `exec_module`."""
+        data = super().get_data(path)
+        self._source = SourceFile.of(Path(path), data)
+        with suppress(SyntaxError, UnicodeDecodeError):  # importing it tells
+            self._lines[:] = decode_source(data).splitlines(keepends=True)
+        return data
+
+    def exec_module(self, module: ModuleType) -> None:
+        vars(module)[SOURCE_LINES] = self._lines = SourceLines()
+        super().exec_module(module)
+        _loaded[module.__name__] = self._source
+
+
 def is_loaded(name: str) -> bool:
     """Return True if the module `name` was imported as a file of rules."""
     return name in _loaded
-
-
-def record_source(name: str, source: SourceFile) -> None:
-    """Note the file from which the module `name` was imported."""
-    _loaded[name] = source
 
 
 def split_package_name(name: str) -> tuple[str, str]:
@@ -208,8 +229,6 @@ def import_module(name: str) -> ModuleType:
 def _reimport(name: str, file: Path) -> ModuleType:
     """Import the module `name` again, since its `file` has changed; keep the old module if that
     fails."""
-    from gv_engine.scenario.documents.rule_modules import SourceLoader
-
     spec = spec_from_file_location(name, file, loader=SourceLoader(name, str(file)))
     assert spec is not None
     assert spec.loader is not None

@@ -11,48 +11,21 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib import machinery
 from importlib.abc import Loader, MetaPathFinder
-from importlib.util import decode_source, spec_from_file_location
+from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 from urllib.parse import unquote
 
 from gv_engine.rules import errors
 from gv_engine.rules.objects import RULE_MODULE_PREFIX
-from gv_engine.rules.source import SOURCE_LINES, SourceLines
 from gv_engine.scenario.documents.rule_files import (
-    SourceFile,
+    SourceLoader,
     get_rule_folder,
-    record_source,
     split_package_name,
 )
 
 # a module with a path, even an empty one, can have submodules
 __path__: list[str] = []
-
-
-class SourceLoader(machinery.SourceFileLoader):
-    """Module loader that neither reads nor writes bytecode, records the source file,
-    and keeps its lines in the module."""
-
-    _lines = SourceLines()
-
-    def path_stats(self, path: Any) -> Any:
-        raise OSError("no bytecode")
-
-    def get_data(self, path: str) -> bytes:
-        """Return the content of the file at `path`, and keep a record of the file and its hash for
-        `exec_module`."""
-        data = super().get_data(path)
-        self._source = SourceFile.of(Path(path), data)
-        with suppress(SyntaxError, UnicodeDecodeError):  # importing it tells
-            self._lines[:] = decode_source(data).splitlines(keepends=True)
-        return data
-
-    def exec_module(self, module: ModuleType) -> None:
-        vars(module)[SOURCE_LINES] = self._lines = SourceLines()
-        super().exec_module(module)
-        record_source(module.__name__, self._source)
 
 
 class _PackageLoader(Loader):

@@ -67,7 +67,7 @@ MISSION_KEYS: KeyTable = {
 
 
 class MissionLanguage(Protocol):
-    """Missions in another form, which a plugin adds.
+    """Language of missions beside the engine's own keys, which a plugin adds.
 
     Attributes:
         components: component classes of worlds with such a mission; the first one, a subclass of
@@ -93,8 +93,9 @@ class MissionLanguage(Protocol):
     def read(self, node: YamlNode, objects: MissionObjects) -> Mapping[str, Any] | None:
         """Return the arguments of `setter` for the mission in `node`; None if rules set it."""
 
-    def owns_rule(self, system: System) -> bool:
-        """Return True if the rule `system` works only with such missions."""
+    def is_needed_by(self, system: System) -> bool:
+        """Return True if the rule `system` works only in scenarios with a mission in this
+        language."""
 
     def find_faults(self, transitions: Sequence[System], num_agents: int) -> Iterator[str]:
         """Yield a message for each reason why a scenario with these transition rules and this

@@ -392,7 +392,7 @@ class GridReader(TopLevelReader):
             for fault in own_language.find_faults(moves, len(self.agents.bodies)):
                 self.problems.add(node, fault)
         for language in mission_reader.find_mission_languages():
-            rules = dict.fromkeys(p.name for p in parts if language.owns_rule(p.system))
+            rules = dict.fromkeys(p.name for p in parts if language.is_needed_by(p.system))
             if rules and language is not own_language:
                 fault = "it has another form" if self.mission else "missing"
                 example = f"mission: {language.examples[0]}"

@@ -35,7 +35,7 @@ from gv_engine.play.ui.settings import (
     replay_folder,
     unfinished_files,
 )
-from gv_engine.scenario.library import FOLDER_FILE, list_plugin_folders
+from gv_engine.scenario.library import FOLDER_FILE, find_plugin_scenario_folders
 
 # ---- cards screen --------------------------------------------------------------------------------
 
@@ -513,7 +513,7 @@ ALL = "All"
 # Categories of the start screen.
 _CATEGORIES = (
     *(ALL, "Mine", "Puzzles", "Not solved", "Gallery"),
-    *list_plugin_folders().values(),
+    *find_plugin_scenario_folders().values(),
     *("Together", "Algebra", "Others"),
 )
 SHOWN_OF_CATEGORY = 4  # number of cards of each category that the category `ALL` shows

@@ -320,7 +320,7 @@ def write_clause(w: World, k: int, clause: Clauses) -> None:
 
 
 def read_column(columns: tuple[Any, ...], k: int, e: int) -> int:
-    """Return the value of entity `e` in column `k`, see `write_into_column`."""
+    """Return `columns[k][e]`, 0 if there is no column `k`; see `write_into_column`."""
     value = 0
     for j, column in enumerate(columns):
         if j == k:
@@ -329,8 +329,10 @@ def read_column(columns: tuple[Any, ...], k: int, e: int) -> int:
 
 
 def write_into_column(columns: tuple[Any, ...], k: int, e: int, value: int) -> None:
-    """Write the value of entity `e` into column `k`; compiled, each column has a type of its
-    own."""
+    """Set `columns[k][e]` to `value`, or nothing if there is no column `k`.
+
+    Compiled code cannot pick one of several columns by a variable, since each has its own type.
+    """
     for j, column in enumerate(columns):
         if j == k:
             column[e] = value
