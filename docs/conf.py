@@ -65,6 +65,7 @@ CONTENTS = {
     ],
     "Reference": [
         "docs/reference",
+        "docs/minigrid-reference",
         "docs/api/environments",
         "docs/api/scenarios",
         "docs/api/rules",

@@ -219,7 +219,7 @@ def test_minigrids_ids_are_those_of_its_files(mark, grids):
         settings = Scenario.load(file).document.parameters
         names = ", ".join(f"`{parameter.name}`" for parameter in settings)
         rows.append(f"| `{file.name}` | {variants} | {names} |")
-    text = (ROOT / "docs" / "minigrid.md").read_text("utf-8")
+    text = (ROOT / "docs" / "minigrid-reference.md").read_text("utf-8")
     _, _, rest = text.partition(f"<!-- {mark} -->\n")
     assert rest.partition(f"\n<!-- end of {mark} -->")[0].splitlines() == rows
 
