@@ -55,7 +55,6 @@ CONTENTS = {
         "docs/libraries",
         "docs/cluster",
         "docs/minigrid",
-        "docs/worlds",
         "docs/replays",
         "docs/web",
         "docs/gridverse",
@@ -66,6 +65,10 @@ CONTENTS = {
     "Reference": [
         "docs/reference",
         "docs/minigrid-reference",
+        "docs/mathy-reference",
+        "docs/worlds",
+        "docs/compiling",
+        "docs/security-checks",
         "docs/api/environments",
         "docs/api/scenarios",
         "docs/api/rules",
@@ -74,7 +77,7 @@ CONTENTS = {
         "docs/api/adapters",
         "docs/glossary",
     ],
-    "Explanations": ["docs/compiling", "docs/performance", "docs/security"],
+    "Explanations": ["docs/performance", "docs/security"],
     "Project": ["docs/roadmap", "docs/versions", "CHANGELOG", "SECURITY", "CODE_OF_CONDUCT"],
 }
 """The pages, beside the README."""
