@@ -60,8 +60,15 @@ class Browser:
         message, _, self._rest = self._rest.partition(b"\0")
         return json.loads(message)
 
-    def open(self, page: Path, fragment: str = "", size: tuple[int, int] = (1280, 800)) -> None:
-        """Open a page in a viewport of this width and height, and wait until it plays or fails."""
+    def open(
+        self,
+        page: Path,
+        fragment: str = "",
+        size: tuple[int, int] = (1280, 800),
+        until: str = "window.player || window.hasFailed",
+    ) -> None:
+        """Open a page in a viewport of this width and height, and wait until it plays or fails, or
+        until other JavaScript is true."""
         self.call(
             "Emulation.setDeviceMetricsOverride",
             **{"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": False},
@@ -69,7 +76,7 @@ class Browser:
         self.call("Emulation.setTouchEmulationEnabled", enabled=True)
         self.call("Page.navigate", url="about:blank")
         self.call("Page.navigate", url=page.as_uri() + fragment)
-        self.wait("window.player || window.hasFailed")
+        self.wait(until)
 
     def close(self) -> None:
         """Close both pipes."""

@@ -407,6 +407,26 @@ def test_a_damaged_page_says_so(browser: Browser, tmp_path: Path):
     assert browser.text("failure").startswith("This page is of another version of GV Engine")
 
 
+def test_a_page_shows_no_error_while_it_loads_and_one_if_it_is_cut_off(
+    browser: Browser, tmp_path: Path
+):
+    file = write_page(tmp_path, Scenario.load("keydoor-5x5"))
+    page = file.read_text(encoding="utf-8")
+    shown = "[document.body.innerText.includes('not complete'), message.textContent]"
+    watched = page.replace("<script>", f"<script>window.seen = () => {shown};", 1)
+    watched = watched.replace(
+        "async function main() {", "async function main() { window.first = seen();"
+    )
+    file.write_text(re.sub("<meta http-equiv[^>]*>", "", watched), "utf-8")
+    browser.open(file)
+    assert browser.run("first") == [False, "Loading …"]
+    assert browser.run("seen()[0]") is False
+    assert browser.text("message") != "Loading …"
+    file.write_text(page[: page.index("async function main()")], "utf-8")
+    browser.open(file, until="document.readyState == 'complete'")
+    assert browser.run("document.body.innerText").strip().startswith("This page is not complete")
+
+
 def test_screen_readers_find_level_actions_and_what_is_ahead(browser: Browser, tmp_path: Path):
     browser.open(write_page(tmp_path, Scenario.load("keydoor-5x5")))
     names = browser.names()

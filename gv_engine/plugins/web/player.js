@@ -963,6 +963,7 @@ function roomOf(id) {
 function showFailure(message) {
   get("failure").hidden = false;
   get("failure").textContent = message;
+  if (!("player" in window)) get("message").textContent = "";
   Object.assign(window, { hasFailed: true });
 }
 
@@ -970,6 +971,7 @@ window.addEventListener("error", (event) => showFailure(`The page has a fault: $
 
 /** Start the player; say why if the page cannot be played. */
 async function main() {
+  Object.assign(window, { hasStarted: true });
   const element = get("data");
   try {
     if (sha256(encode(element.textContent)) !== element.dataset.sha256)
@@ -979,7 +981,6 @@ async function main() {
     const policy = data.policy && await Policy.load(data.policy);
     const player = new Player(data, await loadRules(data), policy);
     if (!(await player.openAddress())) throw new Error(get("message").textContent);
-    get("failure").hidden = true;
     Object.assign(window, { player });
   } catch (error) {
     showFailure(error.message);
