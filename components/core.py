@@ -72,8 +72,8 @@ def join_phrases(phrases: Sequence[Phrase], fields: Mapping[str, int]) -> str:
 
 
 def list_longest_phrases(phrases: Sequence[Phrase]) -> list[str]:
-    """Return one text of `phrases` for each combination of values of the fields named in `when`,
-    with the longest words for all other fields; the longest possible text is among them."""
+    """Return the longest texts of a mission: one text of `phrases` for each combination of values
+    of the fields named in `when`, with the longest words for all other fields."""
     choices: dict[str, set[int]] = {}
     for phrase in phrases:
         if phrase.when:

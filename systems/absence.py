@@ -32,8 +32,8 @@ def note_starts(w: World) -> None:
 
 
 def is_caught(w: World, agent: int, by: AgentMask) -> bool:
-    """Return True if an agent of the mask `by` is in the agent's cell or in one of the four cells
-    next to it."""
+    """Return True if an agent of the mask `by` is in the agent's cell or in one of its four
+    neighbouring cells."""
     y, x = w.position.y[agent], w.position.x[agent]
     for other in w.agents():
         distance = abs(w.position.y[other] - y) + abs(w.position.x[other] - x)

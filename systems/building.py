@@ -59,14 +59,15 @@ def build_rooms(w: World, shape: Sequence[int], layout: Sequence[int]) -> None:
 
 
 def sample_rivers(
-    w: World, first: int, second: int, count: int
+    w: World, max_rows: int, max_columns: int, count: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sample `count` rivers (straight lines of obstacles) at even positions, at most `first`
-    horizontal and `second` vertical ones; return their rows and their columns."""
-    rivers = np.arange(first + second)
+    """Sample the even positions of `count` rivers (straight lines of obstacles), at most
+    `max_rows` horizontal and `max_columns` vertical ones; return the rows of the former and
+    the columns of the latter."""
+    rivers = np.arange(max_rows + max_columns)
     w.rng.shuffle(rivers)
     rivers = np.sort(rivers[:count])
-    return 2 * rivers[rivers < first] + 2, 2 * (rivers[rivers >= first] - first) + 2
+    return 2 * rivers[rivers < max_rows] + 2, 2 * (rivers[rivers >= max_rows] - max_rows) + 2
 
 
 def sample_bridges(
@@ -99,7 +100,7 @@ def sample_bridges(
 
 
 def put(w: World, kind: int, y: int, x: int, color: int = 0) -> int:
-    """Spawn an object of type `kind` in a cell and return its entity; for Floor, do nothing and
+    """Create an object of type `kind` in a cell and return its entity; for Floor, do nothing and
     return NOTHING.
 
     A colour other than NONE is only allowed for coloured types.
@@ -114,8 +115,8 @@ def put(w: World, kind: int, y: int, x: int, color: int = 0) -> int:
 
 
 def put_cells(w: World, cells: NDArray[np.int64]) -> None:
-    """Spawn an object in every cell of the grid from `cells`, (H, W, 3) type, state and colour;
-    Floor spawns none."""
+    """Create an object in every cell of the grid from `cells`, (H, W, 3) type, state and colour;
+    Floor creates none."""
     for y in range(w.height):
         for x in range(w.width):
             if cells[y, x, 0] != FLOOR:
@@ -130,7 +131,7 @@ def put_agent(w: World, agent: int, y: int, x: int, facing: int) -> None:
 
 
 def next_agent(w: World) -> int:
-    """Return the first agent that is not on the grid yet; the last agent if all are."""
+    """Return the first agent that is not on the grid yet; the last agent if all are on it."""
     result = 0
     for agent in w.agents():
         if result == 0 or w.position.y[result] >= 0:
@@ -139,8 +140,8 @@ def next_agent(w: World) -> int:
 
 
 def set_random_target(w: World, agent: int, kinds: Sequence[int] | NDArray[np.int64]) -> int:
-    """Sample an object of one of the types `kinds` on the grid, and write its type and colour into
-    the agent's mission; return the object.
+    """Sample an object of one of the types `kinds` on the grid, write its type and colour into the
+    agent's mission, and return the object.
 
     If there is none, the level fails.
     """
@@ -165,8 +166,8 @@ def set_random_target(w: World, agent: int, kinds: Sequence[int] | NDArray[np.in
 
 
 def floor_cells(w: World, excluded: int = -1) -> NDArray[np.int64]:
-    """Return the cells without an object, as numbers y * width + x in row order, except the number
-    `excluded`."""
+    """Return the cells without an object, as numbers y * width + x in row order, without the cell
+    number `excluded`."""
     cells = np.empty(w.height * w.width, np.int64)
     count = 0
     for y in range(w.height):
@@ -178,8 +179,8 @@ def floor_cells(w: World, excluded: int = -1) -> NDArray[np.int64]:
 
 
 def reachable_cells(w: World, steps: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the numbers y * width + x, in row order, of the reachable cells without an object that
-    have room for an agent. `steps`, (height, width), is the result of `w.steps_from` for the start
+    """Return the reachable cells without an object that have room for an agent, as numbers y *
+    width + x in row order. `steps`, (height, width), is the result of `w.steps_from` for the start
     cell: the number of steps to each cell, negative if it cannot be reached."""
     cells = floor_cells(w)
     count = 0
@@ -206,7 +207,7 @@ def random_free_of(
     w: World, cells: tuple[tuple[int, int], ...], object_type: int
 ) -> tuple[int, int]:
     """Return a random cell (y, x) among `cells` that has space for an object of a type; (-1, -1),
-    without using the RNG, if none has."""
+    without using the random generator, if none has."""
     count = 0
     for y, x in cells:
         count += has_space_for(w, object_type, y, x)

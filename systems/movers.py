@@ -62,8 +62,8 @@ def chase(w: World, object_type: int) -> None:
 
 
 def measure_paths(w: World, object_type: int, can_wait: bool) -> NDArray[np.int64]:
-    """Return (A + 1, H, W) path lengths of objects of a type to each agent, by
-    `object_steps_from`; -1 everywhere for an agent that is done or out of play."""
+    """Return (A + 1, H, W) lengths of the paths of objects of a type to each agent, as
+    `object_steps_from` measures them; -1 everywhere for an agent that is done or out of play."""
     paths = np.full((len(w.agents()) + 1, w.height, w.width), -1)
     for agent in w.agents():
         y, x = w.position.y[agent], w.position.x[agent]
@@ -72,14 +72,14 @@ def measure_paths(w: World, object_type: int, can_wait: bool) -> NDArray[np.int6
     return paths
 
 
-def move_closer(w: World, thing: int, paths: NDArray[np.int64]) -> bool:
-    """Move an object one step closer to the agent with the shortest path, if the next cell has
-    space; of several equally near, to the first. Return False if no path leads to an agent.
+def move_closer(w: World, entity: int, paths: NDArray[np.int64]) -> bool:
+    """Move an entity one step closer to the agent with the shortest path (the first of several at
+    equal distance), if the next cell has space. Return False if no path leads to an agent.
 
     Args:
         paths: (A + 1, H, W) path length from each cell to each agent, -1 without a path.
     """
-    y, x = w.position.y[thing], w.position.x[thing]
+    y, x = w.position.y[entity], w.position.x[entity]
     nearest = NOTHING
     for agent in w.agents():
         is_nearer = nearest == NOTHING or paths[agent, y, x] < paths[nearest, y, x]
@@ -89,8 +89,8 @@ def move_closer(w: World, thing: int, paths: NDArray[np.int64]) -> bool:
         return False
     for to_y, to_x in neighbours(y, x):
         is_closer = w.inside(to_y, to_x) and paths[nearest, to_y, to_x] == paths[nearest, y, x] - 1
-        if is_closer and has_space_for(w, w.kind.value[thing], to_y, to_x):
-            w.place(thing, to_y, to_x)
+        if is_closer and has_space_for(w, w.kind.value[entity], to_y, to_x):
+            w.place(entity, to_y, to_x)
             break
     return True
 

@@ -1,11 +1,11 @@
-"""Procedural levels: placement, maps and values that scenario files describe as random.
+"""Procedural levels: random placement, maps and values that scenario files describe.
 
 The scenario reader turns such descriptions into tables. A value in a table is a number, or -1 - k
-for the sampled value `w.drawn[k]`. Random object i is sampled from `looks[i]`, (options, 4) type,
-state, colour and content, with the weights `weights[i]`. If `facings[i]` is not NOBODY, an agent is
-put on top of the object, and `holds[i]` is the object in its hand. Contents and held objects are
-indices of other random objects, 0 for none. `transform` is the orientation of a map in the world:
-quarter turns clockwise + 4 * mirrored.
+for the sampled value `w.drawn[k]`. Random object i is sampled from `appearances[i]`, (options, 4)
+type, state, colour and content, with the weights `weights[i]`. If `facings[i]` is not NOBODY, an
+agent is put on top of the object, and `contents[i]` is the object in its hand. Contents and held
+objects are indices of other random objects, 0 for none. `transform` is the orientation of a map in
+the world: quarter turns clockwise + 4 * mirrored.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,8 +39,8 @@ THE_AGENT = NONE_GRID_OBJECT
 
 Table = NDArray[np.int64]
 
-Things = tuple[Table, Table, Table, Table, Table]
-"""Tables of random objects: looks, weights, facings, holds, oriented; see `from_maps`."""
+RandomObjects = tuple[Table, Table, Table, Table, Table]
+"""Tables of random objects: appearances, weights, facings, contents, oriented; see `from_maps`."""
 
 
 def resolve_value(w: World, value: int) -> int:
@@ -50,7 +50,7 @@ def resolve_value(w: World, value: int) -> int:
 
 
 def sample_by_weight(w: World, weights: Table) -> int:
-    """Return a random index, each with a probability proportional to its weight."""
+    """Sample an index of `weights`, each with a probability proportional to its weight."""
     remaining = w.rng.integers(0, weights.sum())
     index = 0
     while remaining >= weights[index]:
@@ -107,16 +107,16 @@ def to_world_direction(transform: int, direction: int) -> int:
     return direction if quarters == 0 else rotate(direction, turn)
 
 
-def spawn_random(w: World, thing: int, things: Things, transform: int) -> int:
-    """Sample the random object with index `thing` in the tables `things`, and spawn it with its
-    sampled content; it is not on the grid yet.
+def spawn_random(w: World, index: int, tables: RandomObjects, transform: int) -> int:
+    """Create the random object number `index` of the `tables` with sampled type,
+    state, colour and content. Return its entity, which is not on the grid yet.
 
     Returns the outermost entity, or NOTHING for Floor.
     """
-    looks, weights, _, _, oriented = things
+    appearances, weights, _, _, oriented = tables
     outer = box = NOTHING
     while True:  # each turn spawns the content of the box before
-        option = looks[thing, sample_by_weight(w, weights[thing])]
+        option = appearances[index, sample_by_weight(w, weights[index])]
         kind, state = resolve_value(w, option[0]), resolve_value(w, option[1])
         color = resolve_value(w, option[2])
         if kind == FLOOR:
@@ -129,96 +129,98 @@ def spawn_random(w: World, thing: int, things: Things, transform: int) -> int:
             outer = entity
         else:
             w.box.content[box] = entity
-        box, thing = entity, option[3]
-        if thing == 0:
+        box, index = entity, option[3]
+        if index == 0:
             return outer
 
 
-def place_random(w: World, y: int, x: int, thing: int, things: Things, transform: int) -> None:
-    """Sample the random object with index `thing` in the tables `things`, and place it into a cell;
-    if its `facings` entry is not NOBODY, put the next agent on top."""
-    _, _, facings, holds, _ = things
-    entity = spawn_random(w, thing, things, transform)
+def place_random(
+    w: World, y: int, x: int, index: int, tables: RandomObjects, transform: int
+) -> None:
+    """Create the random object number `index` of the `tables`, and place it into a
+    cell; if its `facings` entry is not NOBODY, put the next agent on top."""
+    _, _, facings, contents, _ = tables
+    entity = spawn_random(w, index, tables, transform)
     if entity != NOTHING:
         w.place(entity, y, x)
-    facing, agent = resolve_value(w, facings[thing]), next_agent(w)
+    facing, agent = resolve_value(w, facings[index]), next_agent(w)
     if facing == ANY:
         put_agent(w, agent, y, x, w.rng.choice(4))
     elif facing != NOBODY:
         put_agent(w, agent, y, x, to_world_direction(transform, facing))
-    if holds[thing] > 0:
-        w.agent.holding[agent] = spawn_random(w, holds[thing], things, transform)
+    if contents[index] > 0:
+        w.agent.holding[agent] = spawn_random(w, contents[index], tables, transform)
 
 
-def build_map(w: World, transform: int, cells: Table, things: Things) -> None:
-    """Sample and place the objects of the map `cells`, (height, width) indices of random objects,
-    after rotating or mirroring it by `transform`."""
+def build_map(w: World, transform: int, cells: Table, tables: RandomObjects) -> None:
+    """Create and place the objects of the map `cells`, (height, width) indices into the tables
+    `tables`, after the map is rotated or mirrored by `transform`."""
     for y in range(w.height):
         for x in range(w.width):
             map_y, map_x = to_map_cell(w, transform, y, x)
             thing = cells[map_y, map_x]
             if thing >= 0:
-                place_random(w, y, x, thing, things, transform)
+                place_random(w, y, x, thing, tables, transform)
 
 
 @system(RESET)
 def from_maps(
     w: World,
-    which: int,
-    way: int,
+    level_code: int,
+    transform_code: int,
     shapes: Table,
     cells: Table,
-    looks: Table,
+    appearances: Table,
     weights: Table,
     facings: Table,
-    holds: Table,
+    contents: Table,
     oriented: Table,
 ) -> None:
-    """Build one of several maps: number `which`, rotated or mirrored by the transform `way`.
+    """Build one of several maps, rotated or mirrored.
 
     Args:
-        which, way: table values: index of the map, and its `transform`.
+        level_code, transform_code: table values: index of the map, and its `transform`.
         shapes: (maps, 2, 2) height and width of each map, and both after a quarter turn.
         cells: (maps, at least height, at least width) random object of each cell.
-        looks, weights: (objects, options, 4) and (objects, options).
-        facings, holds: (objects,) facing and held object of the agent.
+        appearances, weights: (objects, options, 4) and (objects, options).
+        facings, contents: (objects,) facing and held object of the agent.
         oriented: (types,) 1 for types whose states are orientations.
     """
-    number, transform = resolve_value(w, which), resolve_value(w, way)
+    number, transform = resolve_value(w, level_code), resolve_value(w, transform_code)
     w.set_shape(shapes[number, transform % 2, 0], shapes[number, transform % 2, 1])
-    build_map(w, transform, cells[number], (looks, weights, facings, holds, oriented))
+    build_map(w, transform, cells[number], (appearances, weights, facings, contents, oriented))
 
 
 @system(RESET)
 def from_level_files(
     w: World,
-    which: int,
-    way: int,
+    level_code: int,
+    transform_code: int,
     shapes: NDArray[np.int16],
     cells: NDArray[np.uint8],
     numbers: Table,
     below: Table,
-    looks: Table,
+    appearances: Table,
     weights: Table,
     facings: Table,
-    holds: Table,
+    contents: Table,
     oriented: Table,
 ) -> None:
-    """Build one of many levels from text files: number `which`, rotated or mirrored by the
-    transform `way`.
+    """Build one of many levels from text files: number `level_code`, rotated or mirrored by the
+    transform `transform_code`.
 
     Args:
-        which, way: table values: index of the level, and its `transform`.
+        level_code, transform_code: table values: index of the level, and its `transform`.
         shapes: (levels or 1, 2, 2) height and width of each level, and both after a quarter turn.
         cells: (levels, at least height, at least width) ASCII code of each cell.
         numbers, below: (128,) random object of each ASCII code, and the one on the ground below;
             -1 for none.
-        looks, weights, facings, holds, oriented: as for `from_maps`.
+        appearances, weights, facings, contents, oriented: as for `from_maps`.
     """
-    number, transform = resolve_value(w, which), resolve_value(w, way)
+    number, transform = resolve_value(w, level_code), resolve_value(w, transform_code)
     sides = shapes[min(number, len(shapes) - 1), transform % 2]
     w.set_shape(int(sides[0]), int(sides[1]))
-    things = looks, weights, facings, holds, oriented
+    things = appearances, weights, facings, contents, oriented
     build_map(w, transform, np.take(numbers, cells[number]), things)
     build_map(w, transform, np.take(below, cells[number]), things)
 
@@ -236,23 +238,23 @@ def ground_of_map(w: World, cells: Table) -> None:
 @system(RESET)
 def ground_of_maps(
     w: World,
-    which: int,
-    way: int,
+    level_code: int,
+    transform_code: int,
     cells: Table,
-    looks: Table,
+    appearances: Table,
     weights: Table,
     facings: Table,
-    holds: Table,
+    contents: Table,
     oriented: Table,
 ) -> None:
     """Place the ground objects below one of several maps.
 
-    Args:
-        which, way, looks, weights, facings, holds, oriented: as for `from_maps`.
-        cells: (maps, at least height, at least width) random object of each cell; -1 for none.
+    Args: level_code, transform_code, appearances, weights, facings, contents, oriented: as for
+        `from_maps`. cells: (maps, at least height, at least width) random object of each cell; -1
+        for none.
     """
-    number, transform = resolve_value(w, which), resolve_value(w, way)
-    build_map(w, transform, cells[number], (looks, weights, facings, holds, oriented))
+    number, transform = resolve_value(w, level_code), resolve_value(w, transform_code)
+    build_map(w, transform, cells[number], (appearances, weights, facings, contents, oriented))
 
 
 def is_beside_any(w: World, y: int, x: int, types: Table) -> bool:
@@ -324,46 +326,46 @@ def find_free_cells(
 @system(RESET)
 def place_things(
     w: World,
-    which: int,
-    way: int,
+    level_code: int,
+    transform_code: int,
     lines: Table,
     counts: Table,
     boxes: Table,
-    marks: Table,
+    room_numbers: Table,
     rooms: Table,
-    apart: Table,
-    looks: Table,
+    apart_from: Table,
+    appearances: Table,
     weights: Table,
     facings: Table,
-    holds: Table,
+    contents: Table,
     oriented: Table,
 ) -> None:
     """Place random objects into free cells of regions: sample a count, then a cell and an object
     for each.
 
     Args:
-        which, way: table values: index of the map, and its `transform`.
+        level_code, transform_code: table values: index of the map, and its `transform`.
         lines: (places,) line of each placement in the scenario file, for messages.
         counts: (places, 2) table values: least and greatest number of objects.
         boxes: (places, boxes, 4) first and last row, first and last column of each region.
-        marks: (places, rooms) numbers of the rooms that belong to each region; -1 for none.
+        room_numbers: (places, rooms) numbers of the rooms that belong to each region; -1 for none.
         rooms: (maps, rows, columns) room of each cell of a map.
-        apart: (places, types) types that may not be in a neighbouring cell; -1 for none.
-        looks, weights, facings, holds, oriented: as for `from_maps`, one random object per
+        apart_from: (places, types) types that may not be in a neighbouring cell; -1 for none.
+        appearances, weights, facings, contents, oriented: as for `from_maps`, one random object per
             placement.
     """
-    number, transform = resolve_value(w, which), resolve_value(w, way)
+    number, transform = resolve_value(w, level_code), resolve_value(w, transform_code)
     rooms_here = rooms[min(number, len(rooms) - 1)]
-    things = looks, weights, facings, holds, oriented
+    things = appearances, weights, facings, contents, oriented
     for k in range(len(counts)):
         low, high = resolve_value(w, counts[k, 0]), resolve_value(w, counts[k, 1])
         count = w.rng.integers(low, high + 1)
         if count == 0:
             continue
         has_agent = facings[k] != NOBODY
-        is_ground = may_lie_on_ground(w, looks[k], weights[k])
-        region = boxes[k], marks[k], rooms_here
-        cells = find_free_cells(w, transform, region, apart[k], has_agent, is_ground)
+        is_ground = may_lie_on_ground(w, appearances[k], weights[k])
+        region = boxes[k], room_numbers[k], rooms_here
+        cells = find_free_cells(w, transform, region, apart_from[k], has_agent, is_ground)
         num_free = len(cells)
         for _ in range(count):
             if num_free == 0:
@@ -373,23 +375,24 @@ def place_things(
             place_random(w, y, x, k, things, transform)
             num_free -= 1
             cells[picked] = cells[num_free]
-            if apart[k, 0] >= 0:  # the new object may be one of these types
-                cells = find_free_cells(w, transform, region, apart[k], has_agent, is_ground)
+            if apart_from[k, 0] >= 0:  # the new object may be one of these types
+                cells = find_free_cells(w, transform, region, apart_from[k], has_agent, is_ground)
                 num_free = len(cells)
 
 
-def may_lie_on_ground(w: World, looks: Table, weights: Table) -> bool:
-    """Return True if a random object may lie on the ground layer; `looks`, (options, 4), and
-    `weights`, (options,), are its options."""
+def may_lie_on_ground(w: World, appearances: Table, weights: Table) -> bool:
+    """Return True if a random object, whose options are `appearances`, (options, 4), with
+    `weights`, (options,), may lie on the ground layer."""
     for option in range(len(weights)):
-        if weights[option] > 0 and w.on_ground(resolve_value(w, looks[option, 0])):
+        if weights[option] > 0 and w.on_ground(resolve_value(w, appearances[option, 0])):
             return True
     return False
 
 
-def can_pass(w: World, entity: int, through: Table) -> bool:
-    """Return True if the entity is NOTHING, does not block, or is of one of the types `through`."""
-    return entity == NOTHING or not blocks_movement(w, entity) or w.kind.value[entity] in through
+def can_pass(w: World, entity: int, passable: Table) -> bool:
+    """Return True if the entity is NOTHING, does not block, or is of one of the `passable`
+    types."""
+    return entity == NOTHING or not blocks_movement(w, entity) or w.kind.value[entity] in passable
 
 
 def is_type_at(w: World, y: int, x: int, kind: int) -> bool:
@@ -399,18 +402,18 @@ def is_type_at(w: World, y: int, x: int, kind: int) -> bool:
     return is_at(w, y, x, kind)
 
 
-def all_reachable(w: World, things: Table, through: Table) -> bool:
-    """Return True if every type in `things` has an object on the grid, and paths lead from the
-    first object of type `things[0]` to all objects of these types.
+def all_reachable(w: World, object_types: Table, passable: Table) -> bool:
+    """Return True if every type in `object_types` has an object on the grid, and paths lead from
+    the first object of the first type to all objects of these types.
 
     Args:
-        things: type indices, THE_AGENT allowed; -1 for none.
-        through: types that do not block paths.
+        object_types: type indices, THE_AGENT allowed; -1 for none.
+        passable: types that do not block paths.
     """
-    if things[0] < 0:
+    if object_types[0] < 0:
         return True
-    is_reached = find_reached_cells(w, things[0], through)
-    for kind in things:
+    is_reached = find_reached_cells(w, object_types[0], passable)
+    for kind in object_types:
         is_on_grid = kind < 0
         for y in range(w.height):
             for x in range(w.width):
@@ -423,10 +426,10 @@ def all_reachable(w: World, things: Table, through: Table) -> bool:
     return True
 
 
-def find_reached_cells(w: World, start_type: int, through: Table) -> NDArray[np.uint8]:
-    """Return (height, width) 1 for each cell to which a path leads from the first object of type
-    `start_type`, or from the agent for THE_AGENT. Objects block paths unless their type is in
-    `through`."""
+def find_reached_cells(w: World, start_type: int, passable: Table) -> NDArray[np.uint8]:
+    """Return a (height, width) array with 1 for each cell to which a path leads from the first
+    object of type `start_type`, or from the agent for THE_AGENT. Objects block paths unless their
+    type is in `passable`."""
     width = w.width
     is_reached = np.zeros((w.height, w.width), np.uint8)
     queue = np.empty(w.height * w.width, np.int64)
@@ -443,7 +446,7 @@ def find_reached_cells(w: World, start_type: int, through: Table) -> NDArray[np.
             if w.inside(y, x) and not is_reached[y, x]:
                 # a blocking cell is reached, but not the cells behind it
                 is_reached[y, x] = 1
-                if can_pass(w, w.at[y, x], through) and can_pass(w, w.ground[y, x], through):
+                if can_pass(w, w.at[y, x], passable) and can_pass(w, w.ground[y, x], passable):
                     queue[queue_length] = y * width + x
                     queue_length += 1
     return is_reached

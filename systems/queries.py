@@ -44,8 +44,8 @@ def here_with(w: World, agent: int, columns: Columns) -> int:
 
 
 def object_with_at(w: World, y: int, x: int, columns: Columns) -> int:
-    """Return the object in a cell, or else its ground object, that has the component of `columns`;
-    NOTHING if neither has."""
+    """Return the object in a cell, or else the object on its ground, that has the component of
+    `columns`; NOTHING if neither has it."""
     thing, below = w.at[y, x], w.ground[y, x]
     if columns.has[thing]:
         return thing
@@ -142,7 +142,7 @@ def is_at(w: World, y: int, x: int, object_type: int) -> bool:
 
 def count_covered(w: World, agent: int, object_type: int, other_type: int) -> int:
     """Return the number of objects of `object_type` that share their cell with an object of
-    `other_type`; `agent` is not used."""
+    `other_type`; `agent` is ignored."""
     count = 0
     for e in all_of(w, object_type):
         count += is_at(w, w.position.y[e], w.position.x[e], other_type)
@@ -213,8 +213,8 @@ def write_distances(
 
 
 def can_pass(w: World, object_type: int, y: int, x: int, can_wait: bool) -> bool:
-    """Return True if a path of objects of a type can lead through a cell, or a path of agents for
-    NONE_GRID_OBJECT. `can_wait`: also through cells that agents can enter, where an object has to
+    """Return True if paths through a cell are possible for objects of a type, or for agents if it
+    is NONE_GRID_OBJECT. `can_wait` also allows cells that agents can enter, where an object has to
     wait until another is gone."""
     if object_type == NONE_GRID_OBJECT:
         return can_enter(w, y, x)

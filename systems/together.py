@@ -1,4 +1,5 @@
-"""Transition rules for simultaneous moves: each agent chooses a target cell, then a rule moves all.
+"""Simultaneous moves of several agents: each agent chooses a target cell, then a rule moves all of
+them.
 
     transition_functions: [aim_move, move_block_both]
 
@@ -39,8 +40,9 @@ def target_cell(w: World, agent: int) -> tuple[int, int]:
     return w.aim.y[agent], w.aim.x[agent]
 
 
-def wants(w: World, agent: int, y: int, x: int) -> bool:
-    """Return True if `agent` is not NOTHING, and wants to be in the cell (y, x) after this step."""
+def wants_cell(w: World, agent: int, y: int, x: int) -> bool:
+    """Return True if `agent` is not NOTHING and will be in the cell (y, x) after this step, if it
+    can."""
     if agent == NOTHING:
         return False
     target_y, target_x = target_cell(w, agent)
@@ -48,24 +50,24 @@ def wants(w: World, agent: int, y: int, x: int) -> bool:
 
 
 def find_rival(w: World, agent: int) -> int:
-    """Return another agent that wants to be in the same cell as `agent` after this step; NOTHING if
-    there is none. Only agents in that cell and in its four neighbours are checked."""
+    """Return another agent with the same target cell as `agent`; NOTHING if there is none. Only
+    agents in that cell and in its four neighbours are checked."""
     y, x = target_cell(w, agent)
     other = w.agent_at(y, x)
-    if other != agent and wants(w, other, y, x):
+    if other != agent and wants_cell(w, other, y, x):
         return other
     for near_y, near_x in neighbours(y, x):
         other = w.agent_at(near_y, near_x) if w.inside(near_y, near_x) else NOTHING
-        if other != agent and wants(w, other, y, x):
+        if other != agent and wants_cell(w, other, y, x):
             return other
     return NOTHING
 
 
-def is_contested(w: World, agent: int) -> bool:
-    """Return True if any other agent wants the same cell as an agent."""
+def is_target_contested(w: World, agent: int) -> bool:
+    """Return True if any other agent has the same target cell as `agent`."""
     y, x = target_cell(w, agent)
     for other in w.agents():
-        if other != agent and wants(w, other, y, x):
+        if other != agent and wants_cell(w, other, y, x):
             return True
     return False
 
@@ -82,8 +84,8 @@ def go(w: World, agent: int) -> None:
     stay(w, agent)
 
 
-def go_where(w: World, can_go: NDArray[np.bool_]) -> None:
-    """Move each agent to the cell that it aims at if `can_go[agent]` is True; the others stay."""
+def move_agents_if(w: World, can_go: NDArray[np.bool_]) -> None:
+    """Move each agent for which `can_go[agent]` is True to its target cell; the others stay."""
     for agent in w.agents():
         if not can_go[agent]:
             stay(w, agent)
@@ -108,7 +110,7 @@ def move_block_both(w: World) -> None:
     for agent in w.agents():
         if w.aim.y[agent] >= 0 and w.agent_at(w.aim.y[agent], w.aim.x[agent]) == NOTHING:
             can_go[agent] = find_rival(w, agent) == NOTHING
-    go_where(w, can_go)
+    move_agents_if(w, can_go)
 
 
 @system(TRANSITION)
@@ -119,7 +121,7 @@ def move_soft(w: World) -> None:
     for agent in w.agents():
         if w.aim.y[agent] >= 0:
             other = w.agent_at(w.aim.y[agent], w.aim.x[agent])
-            if wants(w, other, w.position.y[agent], w.position.x[agent]):
+            if wants_cell(w, other, w.position.y[agent], w.position.x[agent]):
                 stay(w, agent)  # so that the other finds a rival
     for number in range(len(w.agents())):
         stopped = len(w.agents()) - number  # from the last agent on, as the first has priority
@@ -138,8 +140,8 @@ def move_unless_contested(w: World) -> None:
     moving."""
     can_go = np.zeros(len(w.agents()) + 1, np.bool_)
     for agent in w.agents():
-        can_go[agent] = not is_contested(w, agent)
-    go_where(w, can_go)
+        can_go[agent] = not is_target_contested(w, agent)
+    move_agents_if(w, can_go)
 
 
 @system(TRANSITION)
@@ -150,10 +152,10 @@ def move_all_or_none(w: World) -> None:
     for agent in w.agents():
         y, x = target_cell(w, agent)
         is_on_grid = w.position.y[agent] >= 0
-        can_all_go = can_all_go and not (is_on_grid and is_contested(w, agent))
+        can_all_go = can_all_go and not (is_on_grid and is_target_contested(w, agent))
         for other in range(1, agent):
             is_there = w.position.y[other] == y and w.position.x[other] == x
-            swaps = is_there and wants(w, other, w.position.y[agent], w.position.x[agent])
+            swaps = is_there and wants_cell(w, other, w.position.y[agent], w.position.x[agent])
             can_all_go = can_all_go and not (is_on_grid and swaps)
     for agent in w.agents():
         if not can_all_go:

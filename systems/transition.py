@@ -220,7 +220,7 @@ def can_switch(
     again: bool = True,
     on_action: Action = Action.ACTUATE,
 ) -> bool:
-    """Return True if the action acts on an object of this type ahead that has a next state; with
+    """Return True if the action acts on an object of this type ahead that has a next state; if
     `again`, the first state follows the last."""
     thing = ahead(w, agent)
     if action != on_action or w.kind.value[thing] != object_type:
@@ -305,8 +305,8 @@ def can_push(w: World, agent: int, action: int, object_type: int, other_type: in
 
 
 def find_receiver(w: World, y: int, x: int, object_type: int) -> int:
-    """Return the object of this type in a cell, if it can receive a pushed object, such as a hole
-    to be filled; else NOTHING.
+    """Return the object of this type in a cell, if it can receive a pushed object, as a hole
+    receives a box; else NOTHING.
 
     Such an object is not yet in its last state and has no other object on top.
     """

@@ -45,12 +45,12 @@ def add_options(parser: cli.CommandParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command `bench`: measure the speed of a scenario, print a table, and return 0."""
     scenario = Scenario.load(options.scenario, **cli.scenario_options(options))
-    rows = list(measure(scenario, options.num_envs, options.threads, options.seconds))
+    rows = list(measure_speed(scenario, options.num_envs, options.threads, options.seconds))
     cli.print_table(("", ">"), rows, scenario.name)
     return 0
 
 
-def measure(
+def measure_speed(
     scenario: Scenario, num_envs: int, threads: int, seconds: float
 ) -> Iterator[tuple[str, str]]:
     """Yield (label, value) pairs with the speed and memory of a scenario: of a single world, and of
@@ -114,20 +114,20 @@ def _count_output_bytes(envs: _VectorEnv) -> int:
 
 def _measure_env(scenario: Scenario, world: str, seconds: float) -> float:
     """Return the steps per second of one environment of `scenario` with random actions, measured
-    for `seconds`. `world`, `object` or `compiled`, says how the rules run."""
+    for `seconds`. `world`, "object" or "compiled", selects the implementation of the rules."""
     if scenario.layout.agents > 1:
         return _measure_vector_env(_make_vector_env(scenario, 1, world=world), seconds)
     env = GridEnv(scenario, world=world)
     env.reset(seed=0)
     actions = make_rng(0, "actions").integers(len(scenario.actions), size=_NUM_ACTIONS).tolist()
 
-    def play() -> None:
+    def take_all_actions() -> None:
         for action in actions:
             _, _, terminated, truncated, _ = env.step(action)
             if terminated or truncated:
                 env.reset()
 
-    return _NUM_ACTIONS * _measure_rate(play, seconds)
+    return _NUM_ACTIONS * _measure_rate(take_all_actions, seconds)
 
 
 def _measure_vector_env(envs: _VectorEnv, seconds: float) -> float:

@@ -120,9 +120,9 @@ def find_pack(source: str, settings: Mapping[str, Any]) -> Sequence[PackLevel]:
 
 
 def find_sources(source: str, settings: Mapping[str, Any]) -> list[str]:
-    """Return the names to check for the scenario `source`: `source` itself, and `source#variant`
-    for each variant (named version) or listed level in its file. For a pack with levels in other
-    files only print their number."""
+    """Return the names to check for the scenario `source`: itself, and `source#variant` for each
+    variant (named version) or listed level in its file. For a pack whose levels are in other files,
+    only print the number of levels."""
     document = _read_named_document(source, settings)
     if document is None or find_ref(source).variant:
         return [source]

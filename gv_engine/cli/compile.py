@@ -28,7 +28,7 @@ def add_options(parser: cli.CommandParser) -> None:
     )
     parser.add_argument("scenarios", metavar="SCENARIO", nargs="*", help=scenario_text)
     parser.add_flag("--all", "compile all built-in scenarios")
-    parser.add_consent()
+    parser.add_trust_options()
 
 
 def run(options: argparse.Namespace) -> int:

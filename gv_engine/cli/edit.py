@@ -21,12 +21,12 @@ def add_options(parser: cli.CommandParser) -> None:
         "built-in scenario, which is copied (default: choose a starter for a new level)"
     )
     parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help=scenario_text)
-    parser.add_consent()
+    parser.add_trust_options()
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command `edit`: read the scenario file, which raises the file's errors, then open the
-    editor window; return 0 when the window is closed."""
+    """Run the command `edit`: check the scenario file, open the editor window, and return 0 when
+    the window is closed."""
     from gv_engine.play.editor.document import open_document
 
     name, settings = options.scenario, cli.scenario_options(options)

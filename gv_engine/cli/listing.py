@@ -25,7 +25,7 @@ def add_options(parser: cli.CommandParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command `list`: print a table of the built-in scenarios with Gymnasium id, size and
-    description."""
+    description; return 0."""
     rows = []
     for domain in DOMAINS.values():
         try:

@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     target: Path = options.folder / name
     if target.exists():
         raise cli.UsageError(f"{target} exists already; choose another name")
-    write_starter(target)
+    write_starter_project(target)
     print(f"{target} is made. Go on with:")
     for line in ("gv-engine play", "gv-engine check", "python -m pytest"):
         print(f"  {line} {target}")
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def write_starter(target: Path) -> None:
+def write_starter_project(target: Path) -> None:
     """Create the folder `target` with a first level, rule and test, named after the folder, and the
     JSON schema of scenario files.
 

@@ -1,4 +1,5 @@
-"""Options and output that commands share: checks of values, tables, progress bars, Ctrl-C."""
+"""Options and output that commands share: checks of values, tables, progress bars, handling of
+Ctrl-C."""
 
 from __future__ import annotations
 
@@ -91,8 +92,8 @@ class CommandParser(argparse.ArgumentParser):
         return parsed, unknown
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Write `message` to `file`; exit with code 2 if it is stdout and cannot be written, where
-        argparse says nothing."""
+        """Write argparse's `message` to `file`; exit with code 2 if `file` is stdout and writing
+        fails, an error that argparse itself ignores."""
         if file is not sys.stdout:
             super()._print_message(message, file)
         elif not flush_output(message):
@@ -146,20 +147,20 @@ class CommandParser(argparse.ArgumentParser):
 
     def add_scenario(self, default: str | None = None) -> None:
         """Add the argument SCENARIO, which is required if `default` is None, and the options of
-        `add_consent` for its parameters and its Python."""
+        `add_trust_options` for its parameters and its Python."""
         more: dict[str, Any] = {"nargs": "?", "default": default} if default else {}
         shown = f" (default: {default})" if default else ""
         self.add_argument("scenario", metavar="SCENARIO", help=SCENARIO_HELP + shown, **more)
-        self.add_consent()
+        self.add_trust_options()
 
     def add_seed(self, text: str, parse: Callable[[str], int] | None = None) -> None:
         """Add the option --seed with the default 0; `text` is the help, and `parse` turns text into
         a number, by default a whole number from 0."""
         self.add_option("--seed S", parse or parse_natural, text, 0)
 
-    def add_consent(self) -> None:
+    def add_trust_options(self) -> None:
         """Add the option --set for parameters of the scenario, and the options --trust,
-        --allow-module and --no-code, which say what Python the scenario may run."""
+        --allow-module and --no-code, which control which Python code the scenario may run."""
         text = "set a parameter of the scenario, as --set size=9; may be repeated"
         self.add_option("--set NAME=VALUE", parse_pair, text, [], dest="settings", action="append")
         text = "A scenario that you name may run the Python files inside its folder, and no others."
@@ -172,15 +173,15 @@ class CommandParser(argparse.ArgumentParser):
         text = "run no Python, load only YAML"
         self.add_flag("--no-code", text, group, dest="code", action="store_false")
 
-    def add_policy(self, default: str | None = "random", more: str = "") -> None:
-        """Add the option --policy. The text `more` is added to the list of values in its help; if
+    def add_policy(self, default: str | None = "random", extra_help: str = "") -> None:
+        """Add the option --policy, with `extra_help` after the list of values in its help; if
         `default` is None, the help says that the user plays unless the option is given."""
         text = (
             "random: uniform over all actions; valid: uniform over actions that have an effect; "
             "bot: follows BabyAI's missions; trained: the policy that comes with some scenarios; "
             "the folder of a run of `gv-engine train`; these two with :greedy for the most likely "
             "action; or "
-            f"./file.py:function{more}; for several agents NAME=P,TEAM=P (default: "
+            f"./file.py:function{extra_help}; for several agents NAME=P,TEAM=P (default: "
             f"{default or 'you'})"
         )
         self.add_option("--policy P", parse_text, text, default)
@@ -190,8 +191,8 @@ class CommandParser(argparse.ArgumentParser):
         sets = "train, validation, test, test-layout, larger, the seeds 0:100"
         self.add_option("--levels SET", str, f"{text}: {sets}, or a file of `gv-engine splits`")
 
-    def add_ray(self, text: str) -> None:
-        """Add the option --ray for work on a Ray cluster; `text` says in the help what runs
+    def add_ray_option(self, text: str) -> None:
+        """Add the option --ray, which runs work on a Ray cluster; `text` says in the help what runs
         there."""
         places = (
             "on the machines of a Ray cluster; auto: the cluster of this machine; without "
@@ -199,8 +200,8 @@ class CommandParser(argparse.ArgumentParser):
         )
         self.add_option("--ray ADDRESS", str, f"{text} {places}", nargs="?", const="local")
 
-    def add_pictures(self) -> None:
-        """Add the options --view, --fps and --cell: view, steps per second and cell size of
+    def add_picture_options(self) -> None:
+        """Add the options --view, --fps and --cell: the view, steps per second and cell size of
         pictures."""
         views = "; ".join(f"{each.title}: {', '.join(each.views)}" for each in DOMAINS.values())
         text = f"{views}; or window: a player's view (default: the domain's first view)"
@@ -324,15 +325,15 @@ def _parse_at_least(minimum: int, text: str) -> int:
     )
 
 
-def _parse_positive_float(maximum: float, expected: str, text: str) -> float:
-    """Return `text` as a number greater than 0 and at most `maximum`; raise an argparse error for
-    another text. `expected` describes the allowed numbers in the error message."""
+def _parse_positive_float(maximum: float, allowed_text: str, text: str) -> float:
+    """Return `text` as a number greater than 0 and at most `maximum`; raise an argparse error with
+    `allowed_text`, the description of allowed numbers, for another text."""
     try:
         value = float(text)
     except ValueError:
         value = math.nan
     if not 0 < value <= maximum:
-        raise argparse.ArgumentTypeError(f"found {text!r}, expected {expected}")
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected {allowed_text}")
     return value
 
 
@@ -378,7 +379,7 @@ def draw_frames(
         frames: frames to draw.
         scenario: scenario of the frames.
         out: file to write.
-        options: the options of `add_pictures`.
+        options: the options of `add_picture_options`.
 
     Raises:
         UsageError: the view is unknown.

@@ -60,14 +60,14 @@ def add_options(parser: cli.CommandParser) -> None:
     from_text = "begin with a world from a file of gv_engine.snapshots.save"
     parser.add_option("--from FILE", cli.parse_text, from_text, dest="snapshot")
     parser.add_option("--row N", cli.parse_natural, "number of the world in FILE (default: 0)")
-    parser.add_policy(default=None, more="; solver: a shortest solution")
+    parser.add_policy(default=None, extra_help="; solver: a shortest solution")
     race_text = (
         "race against an opponent: a policy as for --policy, or the file of a replay with the "
         "same seed"
     )
     parser.add_option("--race P", cli.parse_text, race_text)
     parser.add_flag("--terminal", "play in this terminal instead of a window")
-    parser.add_consent()
+    parser.add_trust_options()
 
 
 def run(options: argparse.Namespace) -> int:
@@ -140,9 +140,9 @@ def _play_in_terminal(options: argparse.Namespace) -> int:
 
 
 def _find_pack(options: argparse.Namespace) -> Entry | None:
-    """Return the pack of levels that the options name, so that the player can choose a level.
-    Return None if the options name something else, such as one level, or set a seed, a policy, a
-    race or a parameter, so that play starts at once."""
+    """Return the pack of levels that the options name, so that the player can choose a level; None
+    if play should start at once, because the options name a single level, or set a seed, policy,
+    race or parameter."""
     starts_at_once = options.seed is not None or options.policy or options.race or options.settings
     if starts_at_once or not options.scenario or options.snapshot:
         return None
@@ -221,8 +221,7 @@ def _make_session_factory(options: argparse.Namespace) -> Callable[[], Session]:
 
 
 def _play_to_end(session: Session, policy: str) -> Session:
-    """Let the policy called `policy` play the session to its end, and return the session moved back
-    to its beginning.
+    """Let `policy` play the session to its end, and return the session moved back to its beginning.
 
     Raises:
         UsageError: the scenario has no step limit.

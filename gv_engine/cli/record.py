@@ -36,10 +36,10 @@ def add_options(parser: cli.CommandParser) -> None:
     parser.add_seed("seed of the level")
     steps_text = f"maximum number of steps (default: {_STEPS}; 0 for a PNG)"
     parser.add_option("--steps N", cli.parse_natural, steps_text)
-    parser.add_policy(more="; solver: a shortest solution")
+    parser.add_policy(extra_help="; solver: a shortest solution")
     overlay_text = "draw the policy's values, likely actions and visits over the cells"
     parser.add_flag("--overlay", overlay_text)
-    parser.add_pictures()
+    parser.add_picture_options()
 
 
 def run(options: argparse.Namespace) -> int:

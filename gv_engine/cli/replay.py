@@ -29,8 +29,8 @@ def add_options(parser: cli.CommandParser) -> None:
     parser.add_option("--record OUT", Path, record_text)
     scenario_text = "file or folder of the scenario, if it is not built in"
     parser.add_option("--scenario SCENARIO", str, scenario_text)
-    parser.add_pictures()
-    parser.add_consent()
+    parser.add_picture_options()
+    parser.add_trust_options()
 
 
 def run(options: argparse.Namespace) -> int:
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     if options.record:
         cli.check_picture_name(options.record)
     try:
-        session = load_verified(options.file, scenario)
+        session = load_verified_replay(options.file, scenario)
     except DifferenceError as error:  # a finding, and no wrong use
         cli.complain(error)
         return 1
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def load_verified(file: Path, scenario: Playable | None = None) -> Game:
+def load_verified_replay(file: Path, scenario: Playable | None = None) -> Game:
     """Return a session with the steps of the replay in `file`, after a check that every state is as
     recorded; `scenario` is only needed if it is not built in.
 

@@ -39,7 +39,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from gv_engine.cli import options as cli
-from gv_engine.cli.replay import load_verified
+from gv_engine.cli.replay import load_verified_replay
 from gv_engine.envs.level_sets import LevelSet, level_set
 from gv_engine.envs.rollout.episode_folder import EpisodeFolder, read
 from gv_engine.envs.rollout.episode_stats import EpisodeStats, EpisodeValues, estimate_success
@@ -62,9 +62,9 @@ _SOLVER_SECONDS = 10.0
 def find_action_sequences(
     options: argparse.Namespace, loaded: AnyScenario, levels: LevelSet | None, episodes: int
 ) -> tuple[ActionSequence, ...]:
-    """Return one sequence of actions for each episode of the scenario `loaded`, from the replays
-    that the options name, or else from the solver's solutions of `levels`. Print which episodes are
-    left out.
+    """Return the actions of each episode of the scenario `loaded`, from the replays that the
+    options name, or else from the solver's solutions of `levels`. Print which episodes are left
+    out.
 
     Args:
         options: options of the command.
@@ -99,7 +99,7 @@ def _iter_replay_sequences(scenario: Playable, files: list[Path]) -> Iterator[Ac
     """Yield the actions of each replay in `files`, after a check that `scenario` gives the recorded
     states. Print which replays are left out."""
     for file in files:
-        game = load_verified(file, scenario)
+        game = load_verified_replay(file, scenario)
         replay = game.replay()
         actions: list[Any] = []
         try:
@@ -153,7 +153,7 @@ def add_options(parser: cli.CommandParser) -> None:
     episodes_text = f"number of episodes (default: {_EPISODES}, with --levels one for each level)"
     parser.add_option("--episodes N", cli.parse_positive, episodes_text)
     parser.add_seed("seed of the first episode", cli.parse_episode_seed)
-    parser.add_policy(more="; solver: the shortest solution, if one is found")
+    parser.add_policy(extra_help="; solver: the shortest solution, if one is found")
     replays_text = (
         "replay saved games, one episode each; games without an end, or in which an agent did "
         "not act in a step, are left out"
@@ -175,11 +175,11 @@ def add_options(parser: cli.CommandParser) -> None:
     # the sum of number and --seed must fit into int64
     parse_episode_number = partial(cli.parse_at_most, 2**61, cli.parse_natural)
     parser.add_option("--first K", parse_episode_number, first_text, 0)
-    parser.add_ray("play the episodes")
+    parser.add_ray_option("play the episodes")
 
 
-class _Plan(NamedTuple):
-    """Rollout that the options ask for.
+class _RolloutPlan(NamedTuple):
+    """Settings of the rollout that the options describe.
 
     Attributes:
         job: rollout.
@@ -198,7 +198,7 @@ class _Plan(NamedTuple):
 def run(options: argparse.Namespace) -> int:
     """Run the command `rollout`: play the episodes, save their steps, print statistics, and return
     the exit code."""
-    plan = _make_plan(options)
+    plan = _make_rollout_plan(options)
     try:
         env = plan.job.make_env(1 if options.ray else plan.job.num_envs)
     except ValueError as error:
@@ -258,8 +258,9 @@ def run(options: argparse.Namespace) -> int:
     return code
 
 
-def _make_plan(options: argparse.Namespace) -> _Plan:
-    """Return the rollout that the options ask for; print which episodes are left out.
+def _make_rollout_plan(options: argparse.Namespace) -> _RolloutPlan:
+    """Return the settings of the rollout that the options describe; print which episodes are left
+    out.
 
     Raises:
         UsageError: options do not go together.
@@ -296,10 +297,10 @@ def _make_plan(options: argparse.Namespace) -> _Plan:
         options=env_options,
         sequences=sequences,
     )
-    return _Plan(job, 0 if sequences else options.first, episodes, levels)
+    return _RolloutPlan(job, 0 if sequences else options.first, episodes, levels)
 
 
-def _open_folder(options: argparse.Namespace, env: Any, plan: _Plan) -> EpisodeFolder:
+def _open_folder(options: argparse.Namespace, env: Any, plan: _RolloutPlan) -> EpisodeFolder:
     """Return the folder `--out`, new or with `--resume` that of an unfinished rollout.
 
     Raises:
@@ -315,7 +316,7 @@ def _open_folder(options: argparse.Namespace, env: Any, plan: _Plan) -> EpisodeF
 
 @dataclass
 class _Results:
-    """Results of a rollout so far. Signals are delayed while results are added.
+    """Results of a rollout so far. Ctrl-C is delayed while results are added.
 
     Attributes:
         stats: statistics of the finished episodes.
@@ -328,7 +329,7 @@ class _Results:
     advance: Callable[..., None] = lambda number: None
 
     def add_shard(self, shard: Shard) -> None:
-        """Add the episodes of a shard."""
+        """Add the episodes of a shard (one part of the rollout, saved in one file)."""
         with cli.delaying_signals():
             if self.folder:
                 self.folder.extend(shard.rows)

@@ -31,8 +31,9 @@ def add_options(parser: cli.CommandParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command `rules`: print all entries of the reference as a list or as Markdown, or one
-    entry, and return 0; or the entries that mention a word which is no name, and return 1."""
+    """Run the command `rules`: print the reference of rules as a list or as Markdown, or the entry
+    that the user names, and return 0. For a word that is no name, print the entries that mention it
+    and return 1."""
     from gv_engine.scenario.reference_docs import list_chapters
 
     all_chapters = list_chapters()
@@ -100,8 +101,8 @@ For authors who look for a name. `gv-engine rules NAME` prints an entry with an 
 
 
 def format_reference_page(all_chapters: list[Chapter]) -> Iterator[str]:
-    """Yield the lines of the Markdown page with the whole reference, given as `all_chapters`. A key
-    that is in several places is described once, and so are the values of a parameter."""
+    """Yield the lines of a Markdown page with the whole reference. A key or the values of a
+    parameter that occur in several places are described once."""
     yield _INTRODUCTION
     described_in: dict[tuple[str, str], str] = {}
     # names of the parameters and fields with each description of their values, as an ordered set
@@ -133,6 +134,7 @@ class _Entry(NamedTuple):
 
 
 def _make_entry(topic: Topic) -> _Entry:
+    """Return the list entry of a topic of the reference."""
     has_arguments = topic.example.startswith(f"{topic.name}(")
     text = topic.summary.removeprefix("Return ")
     name = topic.example if has_arguments else topic.name
@@ -155,9 +157,9 @@ def _format_entries(
     described_in: dict[tuple[str, str], str],
     indent: str = "",
 ) -> Iterator[str]:
-    """Yield the lines of a Markdown list of `entries`, whose lines begin with `indent`, below a
-    heading. `described_in` has the heading of each (name, text) that is listed already, and is
-    extended; such an entry only refers to that heading."""
+    """Yield the lines of a Markdown list of `entries`, indented by `indent`, below a heading.
+    `described_in` has the heading under which each (name, text) was listed first, and is extended;
+    a repeated entry only refers to that heading."""
     names_by_heading: dict[str, list[str]] = {}
     for name, text, parts in entries:
         first_heading = described_in.setdefault((name, text), heading)

@@ -40,7 +40,7 @@ def add_options(parser: cli.CommandParser) -> None:
     parser.add_option("--seconds T", cli.parse_seconds, "time limit for each level", 60)
     out_text = f"save the solution as a replay ({SUFFIX}) or as a picture or video, see `record`"
     parser.add_option("--out FILE", Path, out_text)
-    parser.add_pictures()
+    parser.add_picture_options()
 
 
 def run(options: argparse.Namespace) -> int:
@@ -90,7 +90,7 @@ def _solve_levels(scenario: AnyScenario, options: argparse.Namespace) -> int:
         game = _play_solution(scenario, seed, solution)
         cli.say(count_repeats(step.action for step in game.replay().steps))
         if options.out:
-            _save(game, options.out, options)
+            _save_episode(game, options.out, options)
     lengths = {len(solution.actions) for solution in solutions.values()}
     is_par_wrong = bool(par and lengths - {0, par})
     if is_par_wrong:
@@ -108,7 +108,7 @@ def _play_solution(scenario: Scenario, seed: int, solution: Solution) -> Game:
     return game
 
 
-def _save(game: Game, out: Path, options: argparse.Namespace) -> None:
+def _save_episode(game: Game, out: Path, options: argparse.Namespace) -> None:
     """Write the episode of `game` into the file `out`: as a replay if the suffix says so, else as a
     picture or video with the view and speed in `options`."""
     if out.suffix == SUFFIX:

@@ -78,6 +78,7 @@ class _SplitRow(NamedTuple):
 
 
 def _iter_split_rows(scenario: Scenario) -> Iterator[_SplitRow]:
+    """Yield a table row for each set of levels of the scenario."""
     train_layouts: set[int] = set()
     for name in SETS:  # train is the first
         try:

@@ -1,4 +1,5 @@
-"""Standard input and output of a command: closed ones, narrow encodings, readers that go away."""
+"""Standard input and output of commands: replaces closed streams, and handles narrow encodings and
+closed pipes."""
 
 from __future__ import annotations
 
@@ -35,8 +36,8 @@ codecs.register_error("ascii_text", replace_with_ascii)
 
 
 def open_streams() -> None:
-    """Open closed standard streams, which then read or write nothing, and let the others write
-    ASCII for characters that their encoding lacks."""
+    """Replace closed standard streams by empty ones, and make the others write escape sequences for
+    characters that their encoding lacks."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             # takes the number of the closed file, so that no other file gets it
@@ -47,8 +48,8 @@ def open_streams() -> None:
 
 
 def flush_output(text: str = "") -> bool:
-    """Write `text` to stdout, and what stdout and stderr still hold; return False if stdout cannot
-    be written. Nothing is said about a reader that has gone away."""
+    """Write `text` and all buffered output to stdout and stderr; return False if stdout cannot be
+    written. A closed pipe, such as `| head`, is no error message."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

@@ -35,7 +35,7 @@ from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, Phase, Syste
 from gv_engine.rules.world import VERBS
 from gv_engine.scenario.memory.layout import RNG, Layout
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.world.rng import copy_generator, sample_member
+from gv_engine.world.rng import copy_generator, sample_scenario_index
 from gv_engine.world.simulation import (
     KEEP,
     RANDOM_LEVEL,
@@ -194,7 +194,7 @@ def begin_episode(b: Any, plan: Any, i: int, w: Any) -> None:
         copy_generator(w.rng, b.drawing[i])
         copy_generator(b.levels[take_next_level(b, i)], w.rng)
     if plan.is_mixture:
-        w.member = sample_member(w.rng, b.parameters0)
+        w.member = sample_scenario_index(w.rng, b.parameters0)
     for group in plan.groups:
         if is_playing(b, plan, group, w):
             reset_world(w, b[group.parameters][w.member], group.plan)

@@ -150,7 +150,7 @@ class Planner:
 def number_tests(call: Call) -> dict[str, int]:
     """Number the nested tests of `call` that can end an episode, from 1, by prefix of their
     fields."""
-    parts = zip(iter_calls(call.name, call), call.walk_paths())
+    parts = zip(iter_calls(call.name, call), call.iter_call_paths())
     return {
         prefix: number
         for number, ((prefix, _), path) in enumerate(parts, 1)

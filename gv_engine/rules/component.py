@@ -1,5 +1,5 @@
-"""Components: small dataclasses of numbers, or arrays of numbers, whose fields become columns of a
-world.
+"""Components of the ECS: small dataclasses of numbers, or of arrays of numbers, whose fields become
+columns of a world.
 
 A component without fields is a tag. The types of the fields give the dtypes of the columns (see
 `gv_engine.scenario.memory.layout`):
@@ -72,7 +72,7 @@ _C = TypeVar("_C")
 
 
 class Bounds(NamedTuple):
-    """Least and greatest value of a field, both included; part of its annotation: `health:
+    """Minimum and maximum of a field, both included; part of the annotation: `health:
     Annotated[Int8, Bounds(0, 9)] = 9`. Worlds do not enforce them; observation spaces use them."""
 
     low: float
@@ -199,10 +199,10 @@ def component(cls: type[_C] | None = None, *, often: bool = False) -> Any:
 
 
 def _make_array_init(arrays: dict[str, Array]) -> Callable[[Any], None]:
-    """Return a method `__post_init__` that replaces the value of each of the array fields by a new
-    list; a single number is repeated for all items."""
+    """Return a method `__post_init__` for a component class that converts the value of each array
+    field to a new list; a single number is repeated for all items."""
 
-    def make_lists(self: Any) -> None:
+    def convert_to_lists(self: Any) -> None:
         for name, array in arrays.items():
             value, length = getattr(self, name), len(array.names)
             numbers = list(value) if hasattr(value, "__len__") else [value] * length
@@ -210,7 +210,7 @@ def _make_array_init(arrays: dict[str, Array]) -> Callable[[Any], None]:
                 raise ValueError(f"{name}: found {len(numbers)} numbers, expected {length}")
             setattr(self, name, numbers)
 
-    return make_lists
+    return convert_to_lists
 
 
 def _describe_default(field: dataclasses.Field[Any]) -> str:

@@ -194,8 +194,8 @@ def complain(message: object) -> None:
 
 
 def shorten(text: str, max_length: int) -> str:
-    """Return `text` with unprintable characters escaped, and the middle cut out if it is longer
-    than `max_length`."""
+    """Return `text` with unprintable characters escaped, and with its middle replaced by an
+    ellipsis if it is longer than `max_length`."""
     text = escape_unprintable(text)
     if len(text) <= max_length:
         return text
@@ -229,9 +229,9 @@ def describe_allowed(wrong: object, allowed: Iterable[object], label: str = "all
 
 
 def suggest_similar(wrong: object, allowed: Iterable[str], cutoff: float = 0.6) -> str:
-    """Return `; did you mean 'x'?` with the most similar of the `allowed` names to the unknown name
-    `wrong`, upper and lower case alike; "" if none has a similarity of at least `cutoff`, 1 for
-    equal names.
+    """Return `; did you mean 'x'?`, where x is the name in `allowed` that is most similar to the
+    unknown name `wrong`, ignoring case; return "" if no similarity reaches `cutoff` (1 means
+    equal).
 
     >>> suggest_similar("lr", ["seed", "learning_rate"])
     "; did you mean 'learning_rate'?"

@@ -68,9 +68,10 @@ class PolicyMap(NamedTuple):
     visits: NDArray[np.int64]
     note: str = ""
 
-    def find_best(self) -> NDArray[np.int64]:
-        """Return an (H, W) array of the facing with the highest value in each cell, or with the
-        most probable action if no values are known; -1 where nothing is known."""
+    def find_best_directions(self) -> NDArray[np.int64]:
+        """Return an (H, W) array with the direction in which the agent's value is highest in each
+        cell, or in which its best action is most probable if no values are known; -1 for cells
+        without data."""
         is_known = ~np.isnan(self.values)
         scores = self.values if is_known.any() else self.probabilities.max(-1)
         scores = np.where(np.isnan(scores), -np.inf, scores)
@@ -87,7 +88,8 @@ class PolicyMap(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Scene:
-    """Part of a frame that all domains share: last action, rewards, outcome and texts.
+    """Part of a frame that grid worlds and formula worlds share: last action, rewards, outcome and
+    texts.
 
     Attributes:
         action: last action, such as MOVE_FORWARD or `Commutative Swap at 3`; "" after a reset.
@@ -172,8 +174,8 @@ class Frame(Scene):
         return self.seen if self.is_dim else None
 
     def limit_to_explored(self) -> Frame:
-        """Return a copy of the frame that shows only what the agent knows: what it last saw in the
-        cells out of its sight, and watched cells only of the guards in its sight."""
+        """Return a copy of the frame that shows only what the agent knows: cells out of its sight
+        as it last saw them, and cells watched by guards only for the guards that it sees."""
         if self.explored is None:
             return self
         grid = np.where(self.seen[..., None], self.grid, self.explored[..., :3])
@@ -201,8 +203,8 @@ class Frame(Scene):
 
     @property
     def visible_ground(self) -> NDArray[np.uint8] | None:
-        """(h, w, 3) array of the ground objects in the observed cells, turned to the agent's view;
-        type 0 for cells out of sight. None if the level has no ground objects."""
+        """(h, w, 3) uint8 array of the ground objects in the observed cells, turned to the agent's
+        view; type 0 for cells out of sight. None if the level has no ground objects."""
         if self.beneath is None:
             return None
         ground = np.zeros_like(self.observation)

@@ -1,5 +1,5 @@
-"""Functions that a rule can call, and the names in their code: one analysis of syntax trees, by
-which the compiler, checks, the solver and the editor know what a rule reads and writes."""
+"""Static analysis of rules: finds the functions that a rule can call and the names in their code,
+so that the compiler, checks, solver and editor know what a rule reads and writes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from functools import cache
 from types import FunctionType, ModuleType
 from typing import Any
 
-from gv_engine.rules.source import find_nodes
+from gv_engine.rules.source import find_function_nodes
 
 _FOREIGN_PACKAGES = {"numpy", "numba", "llvmlite", "esper"} | set(sys.stdlib_module_names)
 
@@ -52,7 +52,7 @@ def names_of(function: Any) -> Names:
     is no Python function."""
     if not isinstance(function, FunctionType):
         return Names(is_known=True)
-    return _find_names(tuple(find_nodes(function)))
+    return _collect_names(tuple(find_function_nodes(function)))
 
 
 def find_functions(roots: Iterable[Any]) -> dict[FunctionType, list[tuple[str, Any]]]:
@@ -66,7 +66,7 @@ def find_functions(roots: Iterable[Any]) -> dict[FunctionType, list[tuple[str, A
             continue
         uses[function] = list(_iter_used_values(function))
         for _, value in uses[function]:
-            waiting += [part for part in _iter_flat(value) if isinstance(part, FunctionType)]
+            waiting += [part for part in _flatten(value) if isinstance(part, FunctionType)]
     return uses
 
 
@@ -78,7 +78,9 @@ def uses_name(function: Any, *names: str) -> bool:
 
 
 @cache
-def _find_names(nodes: tuple[ast.FunctionDef | ast.Lambda, ...]) -> Names:
+def _collect_names(nodes: tuple[ast.FunctionDef | ast.Lambda, ...]) -> Names:
+    """Return the variables, attributes and strings that occur in the syntax trees of one
+    function."""
     if not nodes:
         return Names()
     body: list[ast.AST] = []
@@ -103,7 +105,7 @@ def _find_names(nodes: tuple[ast.FunctionDef | ast.Lambda, ...]) -> Names:
 
 def _iter_used_values(function: FunctionType) -> Iterator[tuple[str, Any]]:
     """Yield (name, value) of the globals, module attributes, closure cells and defaults that a
-    function uses; of all, if its source is not at hand."""
+    function uses; of all its globals if its source is not available."""
     names = names_of(function)
     wanted = names.variables - names.assigned if names.is_known else {*function.__globals__}
     for name in sorted(wanted & function.__globals__.keys()):
@@ -124,10 +126,10 @@ def _is_foreign_module(name: str) -> bool:
     return name.partition(".")[0] in _FOREIGN_PACKAGES
 
 
-def _iter_flat(value: Any) -> Iterator[Any]:
-    """Yield all elements of nested tuples and lists, or `value` itself if it is neither."""
+def _flatten(value: Any) -> Iterator[Any]:
+    """Yield the elements of nested tuples and lists one by one; yield any other `value` itself."""
     if isinstance(value, tuple | list):
         for part in value:
-            yield from _iter_flat(part)
+            yield from _flatten(part)
     else:
         yield value

@@ -1,4 +1,4 @@
-"""Actions, orientations and observation areas, and the arithmetic that rules use on them."""
+"""Actions, orientations and view areas of agents, and the arithmetic on them that rules use."""
 
 from __future__ import annotations
 
@@ -190,8 +190,8 @@ class Area:
         return _find_cells_on_grid(self, up, y, x, w.height, w.width, row_stride)
 
     def grid_mask(self, w: World, agent: int, seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return an (H, W) mask of the whole grid, True for the cells that `seen`, an (h, w) mask
-        of the agent's view, marks."""
+        """Convert `seen`, an (h, w) mask of the agent's view, to an (H, W) mask of the whole
+        grid."""
         cells, numbers, _ = self.cells_on_grid(w, agent, w.width)
         lit = np.zeros(w.height * w.width, np.bool_)
         lit[numbers] = seen.ravel()[[*cells]]
@@ -206,8 +206,8 @@ class Area:
 def _find_cells_on_grid(
     area: Area, direction: int, y: int, x: int, height: int, width: int, row_stride: int
 ) -> tuple[tuple[int, ...], NDArray[np.int64], bytes]:
-    """Return what `Area.cells_on_grid` returns for an agent at (y, x) on a grid of this height and
-    width, in a view whose upper side is in `direction`. Cached, so do not change it."""
+    """Compute the result of `Area.cells_on_grid` for an agent at (y, x) on a grid of this size, in
+    a view whose upper side is in `direction`. The result is cached: do not change it."""
     ahead = -np.arange(area.ymin, area.ymax + 1)[:, None]
     right = np.arange(area.xmin, area.xmax + 1)
     up_y, up_x = step_y(direction), step_x(direction)
@@ -226,8 +226,9 @@ def flat_view(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def add_up(numbers: Iterable[float]) -> float:
-    """Return the sum of `numbers`, added one after the other, so that all Python versions and
-    compiled code round alike. Use it instead of `sum`, which rounds differently from 3.12 on."""
+    """Return the sum of floats, added from left to right, so that all Python versions and compiled
+    code give the same result. Use it instead of `sum`, which rounds differently from Python 3.12
+    on."""
     total = 0.0
     for number in numbers:
         total += number

@@ -96,7 +96,7 @@ entities."""
 MOST_TYPES = 128
 """Maximum number of object types of a scenario: indices are bytes."""
 
-Parts = tuple[tuple[type[Any], tuple[float, ...]], ...]
+Prefab = tuple[tuple[type[Any], tuple[float, ...]], ...]
 """Components with their field values: (class, values) pairs."""
 
 
@@ -130,14 +130,14 @@ class ObjectType:
 
     name: str
     index: int
-    components: Parts
+    components: Prefab
     colored: bool
     states: tuple[str, ...]
     state: tuple[str, str] | None
     sprite: str
     in_grid: bool
     module: str
-    state_components: tuple[Parts, ...] = ()
+    state_components: tuple[Prefab, ...] = ()
     leaves: int | None = None
     layer: str = ABOVE
 
@@ -177,7 +177,7 @@ class ObjectTypes:
     """
 
     def __init__(self, types: Iterable[ObjectType] = ()) -> None:
-        """Collect `types`; of several types with one index or name, the first counts."""
+        """Collect `types`; if several types have the same index or name, the first one is kept."""
         self._by_index: dict[int, ObjectType] = {}
         self._by_name: dict[str, ObjectType] = {}
         for kind in types:
@@ -242,9 +242,9 @@ class DeclaredTypes(ObjectTypes):
         return tuple(self._packages.get(package, {}).values())
 
     def iterate_all(self) -> Iterator[ObjectType]:
-        """Yield all declared object types: the built-in ones; the types of other modules, the
-        latest first, and the built-in ones again; and the types of rule files by package, the
-        latest package first."""
+        """Yield all declared object types. Some are yielded twice: first come the built-in types,
+        then the types of all Python modules from the latest to the built-in ones, then those of
+        rule files, the latest package first."""
         yield from self.built_in
         yield from reversed(list(self))
         for package, types in reversed(self._packages.items()):
@@ -377,7 +377,7 @@ def build_type(
     for all other parameters."""
     if layer not in LAYERS:
         raise ValueError(f"object type {name}: no layer {layer!r}{describe_allowed(layer, LAYERS)}")
-    state_components: tuple[Parts, ...] = ()
+    state_components: tuple[Prefab, ...] = ()
     if states and isinstance(states, Mapping):
         state_components = tuple(_read_components(name, brought) for brought in states.values())
         if state is None:
@@ -408,9 +408,9 @@ def build_type(
     return ObjectType(name, index, all_parts, colored, states, state_column, *rest, layer=layer)
 
 
-def _read_components(name: str, components: Iterable[object]) -> Parts:
-    """Return (class, field values) of each of `components`, which are instances or classes; `name`
-    is the object type's name, for the error message."""
+def _read_components(name: str, components: Iterable[object]) -> Prefab:
+    """Return (class, field values) for each of `components`, which are instances or classes; `name`
+    is the name of the object type, for error messages."""
     parts = []
     for part in components:
         instance: Any = part() if isinstance(part, type) else part

@@ -1,4 +1,4 @@
-"""Source code of functions: their syntax trees, without the rest of their files."""
+"""Finds the syntax trees of functions in their source files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import CodeType, FunctionType
 
 
 class SourceLines(list[str]):
-    """Lines of a file, which differ from all others as a key.
+    """Lines of a source file. They are compared by identity, so that they can be keys of a cache.
 
     Attributes:
         lambdas: lambdas by line, once one was looked for.
@@ -28,10 +28,10 @@ _FILES: dict[str, tuple[list[str], SourceLines]] = {}
 """Lines of other files as `linecache` has them, and the same as `SourceLines`."""
 
 
-def find_nodes(function: FunctionType) -> Sequence[ast.FunctionDef | ast.Lambda]:
-    """Return the syntax trees that may be a function's: one, none if its source cannot be found, or
-    several lambdas that begin in the same line. Variables of comprehensions have names of their own
-    there."""
+def find_function_nodes(function: FunctionType) -> Sequence[ast.FunctionDef | ast.Lambda]:
+    """Return the syntax trees that may belong to a function: usually one, none if its source cannot
+    be found, or several lambdas that begin in the same line. Variables of comprehensions are
+    renamed there, so that they are unique."""
     file = function.__code__.co_filename
     lines = function.__globals__.get(SOURCE_LINES)
     if lines is None:
@@ -41,19 +41,20 @@ def find_nodes(function: FunctionType) -> Sequence[ast.FunctionDef | ast.Lambda]
         if lines is None or known is not read:
             lines = SourceLines(read)
             _FILES[file] = read, lines
-    return _find_nodes(function.__code__, lines)
+    return _search_nodes(function.__code__, lines)
 
 
 @cache
-def _find_nodes(code: CodeType, lines: SourceLines) -> Sequence[ast.FunctionDef | ast.Lambda]:
+def _search_nodes(code: CodeType, lines: SourceLines) -> Sequence[ast.FunctionDef | ast.Lambda]:
     return (_find_lambdas if code.co_name == "<lambda>" else _find_definition)(code, lines)
 
 
 def _find_lambdas(code: CodeType, lines: SourceLines) -> Sequence[ast.Lambda]:
-    """Return the lambdas in the line of a lambda."""
+    """Return the syntax trees of all lambdas that begin in the same line as the lambda with this
+    `code`."""
     if lines.lambdas is None:
         lines.lambdas, tree = {}, ast.parse("".join(lines))
-        _name_scopes(tree, {})
+        _make_names_unique(tree, {})
         for node in ast.walk(tree):
             if isinstance(node, ast.Lambda):
                 lines.lambdas.setdefault(node.lineno, []).append(node)
@@ -61,8 +62,8 @@ def _find_lambdas(code: CodeType, lines: SourceLines) -> Sequence[ast.Lambda]:
 
 
 def _find_definition(code: CodeType, lines: SourceLines) -> Sequence[ast.FunctionDef]:
-    """Return the definition of a function, parsed without the rest of its file; () if the file has
-    another one in its place."""
+    """Return the syntax tree of a `def` function in a tuple, parsed without the rest of its file;
+    () if the file no longer has the function in that place."""
     first = code.co_firstlineno
     if first > len(lines):
         return ()
@@ -77,7 +78,7 @@ def _find_definition(code: CodeType, lines: SourceLines) -> Sequence[ast.Functio
             (node,) = ast.parse(before + "".join(lines[first - 1 : stop])).body
             node = node.body[0] if isinstance(node, ast.If) else node
             if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
-                _name_scopes(node, {})
+                _make_names_unique(node, {})
                 return (node,)
             return ()
     return ()
@@ -88,7 +89,7 @@ def _count_spaces(line: str) -> int:
 
 
 def list_children(node: ast.AST) -> list[ast.AST]:
-    """Return the nodes directly below a node that have parts."""
+    """Return the child nodes of an AST node, except nodes without fields such as `ast.Load`."""
     found = []
     for name in node._fields:
         value = getattr(node, name)
@@ -98,24 +99,25 @@ def list_children(node: ast.AST) -> list[ast.AST]:
     return found
 
 
-def _name_scopes(node: ast.AST, renamed: dict[str, str]) -> None:
-    """Give variables of comprehensions names of their own, as Python gives them a scope."""
+def _make_names_unique(node: ast.AST, renamed: dict[str, str]) -> None:
+    """Make the variables of comprehensions below `node` unique, because Python gives each
+    comprehension a scope of its own; `renamed` has the new names by old name."""
     if isinstance(node, ast.Name):
         node.id = renamed.get(node.id, node.id)
     elif isinstance(node, ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp):
         first = node.generators[0]
-        _name_scopes(first.iter, renamed)
+        _make_names_unique(first.iter, renamed)
         place = f"@{node.lineno}:{node.col_offset}"
         for part in (part for each in node.generators for part in ast.walk(each.target)):
             if isinstance(part, ast.Name):
                 renamed = renamed | {part.id: part.id + place}
         for child in (*list_children(node), *list_children(first)):
             if child is not first and child is not first.iter:
-                _name_scopes(child, renamed)
+                _make_names_unique(child, renamed)
     elif isinstance(node, ast.Lambda):
-        _name_scopes(node.args, renamed)  # default values
+        _make_names_unique(node.args, renamed)  # default values
         names = {each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)}
-        _name_scopes(node.body, {name: own for name, own in renamed.items() if name not in names})
+        _make_names_unique(node.body, {k: name for k, name in renamed.items() if k not in names})
     else:
         for child in list_children(node):
-            _name_scopes(child, renamed)
+            _make_names_unique(child, renamed)

@@ -175,8 +175,8 @@ class System:
         return () if self.check is None else tuple(inspect.signature(self.check).parameters)
 
     def make_tables(self, area: Area) -> dict[str, Any]:
-        """Return, by parameter name, the lookup tables that the system computes from `area`, the
-        cells that an agent sees.
+        """Return the lookup tables that the system computes from `area`, the cells that an agent
+        can see, by parameter name.
 
         Raises:
             ValueError: a table function raises.
@@ -191,10 +191,10 @@ class System:
 
 
 @functools.lru_cache(maxsize=64)
-def _make_table(table: Callable[[Area], Any], area: Area) -> Any:
-    """Return `table(area)`, a parameter computed from the view area; the result is cached, and an
-    array is made read-only."""
-    value = table(area)
+def _make_table(compute_table: Callable[[Area], Any], area: Area) -> Any:
+    """Return `compute_table(area)`, a lookup table for a parameter of a system; the result is
+    cached, and an array is made read-only."""
+    value = compute_table(area)
     if isinstance(value, np.ndarray):
         value.flags.writeable = False  # all worlds share it
     return value
@@ -305,7 +305,9 @@ def system(
             names = " or ".join(each.name for each in phases)
             raise TypeError(f"{use} of a {names}, found phase {phase.name}")
 
-    def mark(function: _F) -> _F:
+    def attach_record(function: _F) -> _F:
+        """Check the signature of `function`, and attach its `System` record as the attribute
+        `system`."""
         own = ("agent",) if phase in _EXTRA or has_parameter(function, "agent") else ()
         leading = ("w", *own, *(("was",) if remember else ()), *_EXTRA.get(phase, ()))
         parameters = _read_parameters(function, leading)
@@ -320,7 +322,7 @@ def system(
         function.system = attached  # type: ignore[attr-defined]  # functions carry attributes
         return function
 
-    return mark
+    return attach_record
 
 
 def _check_helper(
@@ -388,7 +390,7 @@ def read_type_hints(function: Any) -> dict[str, Any]:
 
 
 class Registry:
-    """Systems of one phase by name: a read-only mapping that modules fill."""
+    """Systems of one phase by name: a read-only mapping to which modules add their systems."""
 
     def __init__(self, phase: Phase) -> None:
         self.phase = phase
@@ -438,7 +440,8 @@ class Registry:
 
 
 def _is_reload(old: System, new: System) -> bool:
-    """Return True if the system `new` replaces `old` because the same module was imported again."""
+    """Return True if `new` is the same system as `old`, defined again because its module was
+    imported again."""
     spaces = [getattr(s.objects or s.function, "__globals__", {}) for s in (old, new)]
     return spaces[0] is not spaces[1] and (
         spaces[0].get("__name__", "") == spaces[1].get("__name__")
@@ -528,8 +531,8 @@ class Call:
         return {REWARD: 0.0, TERMINATING: False}.get(self.system.phase)
 
     def argument_names(self, helper: Callable[..., Any] | None = None) -> tuple[str, ...]:
-        """Return the names of the scenario's arguments that `helper` takes, or, without one, the
-        system's own function."""
+        """Return the names of the arguments from the scenario that `helper` takes; without
+        `helper`, those that the system's own function takes."""
         own = tuple(p.name for p in self.system.parameters)
         if helper is None:
             return own
@@ -543,8 +546,9 @@ class Call:
     def make_condition(
         self, helper: Callable[..., bool] | None
     ) -> Callable[[Any, int, int], bool] | None:
-        """Return a function `(w, agent, action)` that returns True if the call applies to the agent
-        and its condition `helper` (a `when` or `answers`) holds; None if that is always so."""
+        """Return a function `(w, agent, action) -> bool` that tells if the call applies to the
+        agent and its condition `helper` (a `when` or `answers`) holds; None if that is always
+        true."""
         if mask := self.agent_mask:
             holds = replace(self, agent_mask=()).make_condition(helper)
             return lambda w, agent, action: (
@@ -561,16 +565,16 @@ class Call:
 
     def walk(self) -> Iterator[Call]:
         """Yield the call itself and all calls nested in its arguments, depth first."""
-        return (path[-1] for path in self.walk_paths())
+        return (path[-1] for path in self.iter_call_paths())
 
-    def walk_paths(self) -> Iterator[tuple[Call, ...]]:
-        """Yield, for this call and each call nested in its arguments, the tuple of calls that lead
-        from this one down to it."""
+    def iter_call_paths(self) -> Iterator[tuple[Call, ...]]:
+        """Yield a path for this call and for each call nested in its arguments: the tuple of calls
+        that leads from this call down to it."""
         yield (self,)
         for argument in self.arguments.values():
             if is_nested_call(argument):
                 for part in argument if isinstance(argument, tuple) else (argument,):
-                    yield from ((self, *path) for path in part.walk_paths())
+                    yield from ((self, *path) for path in part.iter_call_paths())
 
 
 def is_nested_call(argument: Any) -> bool:

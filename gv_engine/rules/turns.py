@@ -1,4 +1,4 @@
-"""Turns of several agents, and the end of their episodes."""
+"""Turn order of several agents, and the end of their episodes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gv_engine.rules.system import Call
 
 
 def describe_ending(success: Call | None, is_truncated: bool, ending_calls: Sequence[Call]) -> str:
-    """Return a sentence, without its full stop, that tells the player why the episode is over.
+    """Return a sentence, without its full stop, that tells the player why the episode ended.
 
     Args:
         success: call of the scenario's success function if the episode is a success, else None.
@@ -56,7 +56,8 @@ class AgentGroup:
     teams: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
     def team_of(self, agent: int) -> tuple[str, int]:
-        """Return name and number of an agent's team, counted from 1; ("", 0) for none."""
+        """Return the name of an agent's team and its number, counted from 1; ("", 0) if the agent
+        has no team."""
         for number, (name, members) in enumerate(self.teams, 1):
             if agent in members:
                 return name, number
@@ -77,8 +78,8 @@ SINGLE_AGENT = AgentGroup()
 
 
 def clear_step_results(w: Any, agent: int) -> None:
-    """Set an agent's reward, done flag, success and cause of the end, as left by the last step,
-    back to zero."""
+    """Reset an agent's reward, done flag, success flag and cause of the end to zero before a
+    step."""
     w.reward[agent] = 0.0
     w.done[agent] = 0
     w.success[agent] = 0
@@ -95,16 +96,16 @@ def reaches_mission_limit(w: Any, max_steps: int) -> Any:
     return w.steps >= max_steps or 0 < w.mission.max_steps[AGENT] <= w.steps
 
 
-def begin_step(w: Any, leaves: bool) -> None:
+def begin_step(w: Any, removes_done_agents: bool) -> None:
     """Prepare a step of several agents: mark in `w.live` the agents that are on the grid and not
-    done. With `leaves`, agents that are done are taken off the grid.
+    done. If `removes_done_agents`, take agents that are done off the grid.
 
     If the episode is over and yet continues, all agents on the grid take part.
     """
     for agent in w.agents():
         if not w.done[agent] or (w.terminated and w.position.y[agent] >= 0):
             clear_step_results(w, agent)
-        elif leaves:
+        elif removes_done_agents:
             w.stand(agent, -1, -1)
         w.reward[agent] = 0.0
         w.live[agent] = not w.done[agent] and w.position.y[agent] >= 0
@@ -118,14 +119,14 @@ def lift_absent_agents(w: Any) -> None:
             w.stand(agent, -1, -1)
 
 
-def set_turn_order(w: Any, turns: int) -> None:
-    """Write the order in which the agents act in this step into `w.order`; `turns` is an index of
-    `TURNS`, the ways to order agents."""
+def set_turn_order(w: Any, order_index: int) -> None:
+    """Write the order in which the agents act in this step into `w.order`. `order_index` is an
+    index of `TURNS`: fixed, rotating or shuffled order."""
     count = len(w.agents())
-    first = w.steps % count if turns == _ROTATING else 0
+    first = w.steps % count if order_index == _ROTATING else 0
     for k in range(count):
         w.order[k] = 1 + (first + k) % count
-    if turns == _SHUFFLED:
+    if order_index == _SHUFFLED:
         w.rng.shuffle(w.order[:count])
 
 

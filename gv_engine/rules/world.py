@@ -20,7 +20,7 @@ VERBS: dict[str, Callable[..., Any]] = {}
 
 
 class Verbs:
-    """Base class that has every function decorated by `verb` as a method."""
+    """Base class of worlds: every function decorated by `verb` becomes one of its methods."""
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])

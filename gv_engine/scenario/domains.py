@@ -223,7 +223,7 @@ def list_schedule_systems(schedule: Mapping[Phase, Iterable[Call]]) -> list[tupl
         (phase.name, "  " * (len(path) - 1) + path[-1].name, format_place(*path[-1].system.place))
         for phase, calls in schedule.items()
         for call in calls
-        for path in call.walk_paths()
+        for path in call.iter_call_paths()
     ]
 
 

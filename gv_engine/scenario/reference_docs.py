@@ -545,7 +545,7 @@ def _list_alternatives(call: Call) -> list[Call]:
 
 
 def _list_inner(call: Call) -> list[Call]:
-    return [path[1] for path in call.walk_paths() if len(path) == 2]
+    return [path[1] for path in call.iter_call_paths() if len(path) == 2]
 
 
 def _refers_to_types(call: Call, kinds: Collection[int]) -> bool:

@@ -288,7 +288,7 @@ class Scenario(ImmutableScenario):
 
     @cached_property
     def _end_paths(self) -> tuple[tuple[Call, ...], ...]:
-        return tuple(path for call in self.calls(TERMINATING) for path in call.walk_paths())
+        return tuple(path for call in self.calls(TERMINATING) for path in call.iter_call_paths())
 
     def describe_ending(self, w: Any, agent: int) -> str:
         """Return a sentence about how the episode in world `w` ended for an agent; "" while the

@@ -1,1 +1,2 @@
-"""One world: Python objects over esper, views of it, its generator, and its step."""
+"""Object world, the reference implementation: one world of Python objects stored in the ECS library
+esper, its views, random generator and step."""

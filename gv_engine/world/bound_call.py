@@ -1,4 +1,4 @@
-"""Runner of rule calls, for object worlds, states and expressions."""
+"""Runs rule calls (systems with their arguments) in object worlds and in other kinds of worlds."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ class BoundCall:
         return [(agent, *arguments) if takes_agent else arguments for agent in self._agents]
 
     def measure(self, w: Any, agent: int) -> None:
-        """Store what the `remember` functions of this call and of nested calls measure in world
-        `w`, before the transitions of a step, for the agent's reward or end of episode."""
+        """Call the `remember` functions of this call and of nested calls before the transitions of
+        a step, and keep their results for the agent's rewards and terminating tests."""
         for part in self._parts:
             part.measure(w, agent)
         if self._remember:
@@ -105,8 +105,8 @@ class BoundCall:
         return test is not None and find_constant_result(test, agent, action) is False
 
     def watch(self, wrap: FunctionWrapper) -> None:
-        """Replace each function of this call and of nested calls by `wrap(system, name, function)`,
-        see `Simulation.watch`."""
+        """Replace the functions of this call and of nested calls by `wrap(system, name, function)`,
+        for example to count or time calls; see `Simulation.watch`."""
         roles = {"_function": "function", "_remember": "remember", "_condition": "when"}
         for attribute, role in {**roles, "_answers": "answers"}.items():
             if function := getattr(self, attribute):
@@ -117,8 +117,8 @@ class BoundCall:
 
     @property
     def can_act(self) -> bool:
-        """True if this call, or a nested one, may have an effect for some actions only, so that the
-        action mask depends on it."""
+        """True if the result of this call, or of a nested one, may depend on the agent's action, so
+        that the action mask has to ask it."""
         if self._system.phase is Phase.TRANSITION:
             can_act_itself = not self._is_spontaneous
         else:
@@ -126,7 +126,7 @@ class BoundCall:
         return can_act_itself or any(call.can_act for call in self._acting_parts)
 
     def _make_action_test(self) -> Callable[[Any, int, int], bool]:
-        """Return a function `(w, agent, action)` that returns True if the call has an effect when
+        """Return a function `(w, agent, action) -> bool` that tells if the call has an effect when
         the agent takes the action."""
         if self._system.phase is not Phase.TRANSITION:
             return self._reacts_to_action
@@ -135,8 +135,8 @@ class BoundCall:
         return self._condition
 
     def _reacts_to_action(self, w: Any, agent: int, action: int) -> bool:
-        """Return True if this reward or terminating function, or a nested one, reacts to the action
-        itself, even if the action changes nothing in the world."""
+        """Return True if this reward or terminating function, or a nested call, reacts to the
+        action itself, even if the action changes nothing in the world."""
         if self._condition is not None and not self._condition(w, agent, action):
             return False  # the turn of another agent
         answers = self._answers is not None and self._answers(w, agent, action)
@@ -148,8 +148,9 @@ class BoundCall:
         return not self._is_spontaneous or any_call_acts(self._acting_parts, w, agent, action)
 
     def run(self, w: Any, agent: int, leading: tuple[Any, ...] = ()) -> Any:
-        """Call the system's function with the world, `leading` and the call's arguments, and return
-        its result; if its condition does not hold, return 0, False or None without the call.
+        """Return the result of the system's function for world `w`, `leading` and the call's
+        arguments. If the call's condition does not hold, return 0, False or None without calling
+        the function.
 
         Args:
             leading: values before the call's own arguments, such as a view.
@@ -169,8 +170,8 @@ class BoundCall:
         return self._result
 
     def _run_nested(self, w: Any, agent: int) -> list[Any]:
-        """Return the call's arguments, with nested calls replaced by their results. Until the
-        condition `until` holds, clear the world and run the nested calls again."""
+        """Return the call's arguments, with nested calls replaced by their results. If the call has
+        a condition `until`, clear the world and run the nested calls again until it holds."""
         results = list(self._arguments)
         for tried in count(1):
             for position, calls in self._nested.items():
@@ -183,8 +184,8 @@ class BoundCall:
         return results
 
     def find_cause(self, agent: int) -> Call:
-        """Return the innermost call that has just made this terminating function true for the
-        agent: this call, or the first nested one that was true."""
+        """Return the innermost call that made this terminating function true for the agent: this
+        call, or its first nested call that was true."""
         for part in self._parts:
             runs = not part.call.agent_mask or part.call.agent_mask[agent]
             if runs and part._system.phase is Phase.TERMINATING and part._result:
@@ -206,8 +207,8 @@ def any_call_acts(calls: Iterable[BoundCall], w: Any, agent: int, action: int) -
 
 
 class _UnreadWorld:
-    """Stand-in for a world that fails and notes it in `vars(world)` when a rule reads an
-    attribute."""
+    """Stand-in for a world that raises an error, and records it in `vars(world)`, when a rule reads
+    an attribute."""
 
     def __getattr__(self, name: str) -> Any:
         """Raise AttributeError, and note the attempt."""
@@ -216,8 +217,8 @@ class _UnreadWorld:
 
 
 def find_constant_result(test: Callable[..., bool], agent: int, action: int) -> bool | None:
-    """Return the result of a test `(w, agent, action)` that does not read the world, so that it is
-    the same in every world. Return None for a test that reads the world."""
+    """Return the result of a condition `test(w, agent, action)` if it does not depend on the world;
+    None if the test reads the world."""
     world = _UnreadWorld()
     with suppress(Exception):  # of a test that reads the world
         result = bool(test(world, agent, action))
@@ -226,9 +227,9 @@ def find_constant_result(test: Callable[..., bool], agent: int, action: int) -> 
 
 
 def find_acting_calls(calls: list[BoundCall], agent: int, action: int) -> tuple[bool, list[Any]]:
-    """Return (True, []) if the first of `calls` that can have an effect for the agent's action has
-    one in every world; else (False, the calls that can have one, to be asked in order). A later
-    call does not decide alone, as asking an earlier one may raise an error."""
+    """Find the calls that decide if an agent's action is valid. Return (True, []) if the first
+    candidate has an effect in every world; else (False, candidates), to be tested in order, since
+    testing an earlier one may raise an error."""
     results = {call: find_constant_result(call.acts, agent, action) for call in calls}
     acting = [call for call in calls if results[call] is not False]
     always_acts = bool(acting) and results[acting[0]] is True

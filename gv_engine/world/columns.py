@@ -1,4 +1,5 @@
-"""Component columns over esper's entities, and a read-only world over one record of a batch.
+"""Component columns of the object world, stored as esper components, and a read-only world over one
+record of a batch.
 
 >>> from gv_engine import Scenario
 >>> from gv_engine.world.simulation import Simulation
@@ -46,8 +47,9 @@ _RETIRED: deque[EsperContext] = deque()
 They are removed when the next context is made, because garbage collection may run inside esper."""
 
 
-def _make_template() -> tuple[tuple[Any, ...], dict[str, int]]:
-    """Return the parts of an empty esper world as esper stores them, and their positions by name.
+def _make_empty_world_state() -> tuple[tuple[Any, ...], dict[str, int]]:
+    """Return the state of an empty esper world as the tuple that esper stores, and the index of
+    each item by name.
 
     With them, worlds are made and changed without a switch of esper's current world, which other
     threads would notice.
@@ -64,7 +66,7 @@ def _make_template() -> tuple[tuple[Any, ...], dict[str, int]]:
     return stored, {name: ids.index(id(part)) for name, part in parts.items()}
 
 
-_TEMPLATE, _POSITIONS = _make_template()
+_TEMPLATE, _POSITIONS = _make_empty_world_state()
 
 
 class EsperContext:
@@ -92,9 +94,10 @@ class EsperContext:
         self._multi_query_cache = parts[_POSITIONS["_get_components_cache"]]
         self._store(parts, 0)
 
-    def _store(self, parts: Iterable[Any], size: int) -> None:
-        """Store the parts of the world in esper, whose next entity gets the number `size + 1`."""
-        stored = [*parts]
+    def _store(self, world_state: Iterable[Any], size: int) -> None:
+        """Store `world_state`, the tuple of an esper world's dictionaries, in esper, whose next
+        entity gets the number `size + 1`."""
+        stored = [*world_state]
         stored[_POSITIONS["_entity_count"]] = itertools.count(size + 1)
         with ESPER_LOCK:
             esper._context_map[self.name] = tuple(stored)
@@ -146,7 +149,7 @@ class EsperContext:
         self._clear_query_caches()
 
     def attach(self, e: int, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]) -> None:
-        """Attach to entity `e` a new component for each (class, values, rows) in `prefab`, and
+        """Attach a new component to entity `e` for each (class, values, rows) in `prefab`, and
         store the component in `rows[e]`, too.
 
         Args:
@@ -166,8 +169,8 @@ class EsperContext:
     def attach_each(
         self, entities: Sequence[int], components: Sequence[Any], rows: list[Any]
     ) -> None:
-        """Attach `components[k]` to entity `entities[k]` for each k, and store it in `rows` at the
-        index of the entity; all components are of the same class."""
+        """Attach `components[k]` to entity `entities[k]` for each k, and store it in
+        `rows[entities[k]]`; all components have the same class."""
         for e, component in zip(entities, components, strict=True):
             rows[e] = self._entities[e][type(component)] = component
         if components:
@@ -253,35 +256,36 @@ class ObjectArrayColumn:
         converts written numbers."""
         self._cls, self._field, self._rows, self._cast = cls, field, rows, cast
 
-    def __getitem__(self, place: Any) -> Any:
-        """Return number k of entity e, for the `place` (e, k)."""
-        numbers, k = self._find(place)
+    def __getitem__(self, key: Any) -> Any:
+        """Return item k of the array of entity e, for the index (e, k)."""
+        numbers, k = self._find_item(key)
         return numbers[k]
 
-    def __setitem__(self, place: Any, value: Any) -> None:
-        """Write number k of entity e, for the `place` (e, k)."""
-        numbers, k = self._find(place)
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Write item k of the array of entity e, for the index (e, k)."""
+        numbers, k = self._find_item(key)
         if isinstance(numbers, tuple):  # the defaults
             raise ColumnError(describe_absence(self._cls, self._field.name))
         numbers[k] = self._cast(value)
 
-    def _find(self, place: Any) -> tuple[Any, int]:
-        """Return the numbers of entity e, and the index k in them, for the `place` (e, k)."""
-        indices = place if isinstance(place, tuple) else (place,)
+    def _find_item(self, key: Any) -> tuple[Any, int]:
+        """Return the array of entity e and the index k, for `key` = (e, k); raise an
+        error for any other index."""
+        indices = key if isinstance(key, tuple) else ()
         if len(indices) != 2 or any(isinstance(index, slice) for index in indices):
             name = f"w.{column_name(self._cls)}.{self._field.name}"
             count = len(self._field.items)
             raise ColumnError(
-                f"{name}[{place!r}] names an array of {count} numbers; name one: {name}[e, k]"
+                f"{name}[{key!r}] names an array of {count} numbers; name one: {name}[e, k]"
             )
-        for axis, (index, size) in enumerate(zip(place, (len(self._rows), len(self._field.items)))):
+        for axis, (index, size) in enumerate(zip(key, (len(self._rows), len(self._field.items)))):
             if not -size <= index < size:
                 raise OutOfBoundsError(index, axis, size)
-        return getattr(self._rows[place[0]], self._field.name), place[1]
+        return getattr(self._rows[key[0]], self._field.name), key[1]
 
 
 class ObjectPresence:
-    """Column of flags, True for entities that have the component: `w.door.has`. Read-only."""
+    """Read-only column of flags, True for entities that have the component: `w.door.has`."""
 
     __slots__ = ("_cls", "_default", "_rows")
 
@@ -305,7 +309,8 @@ class ObjectPresence:
 
 
 class CellColumn(np.ndarray[Any, Any]):
-    """(H + 1, W + 1) entity of each cell: `w.at`; a write of a number that is no entity raises."""
+    """(H + 1, W + 1) array of the entity in each cell: `w.at`. Writing a number that is no entity
+    raises an error."""
 
     capacity = 0  # parts and results of arithmetic take any number
 
@@ -325,7 +330,8 @@ class CellColumn(np.ndarray[Any, Any]):
 
 @cache
 def _make_entity_cast(capacity: int) -> Callable[[Any], int]:
-    """Return a function that converts a value to an entity below `capacity`."""
+    """Return a function that converts a value to an entity number below `capacity`, and raises an
+    error for others."""
 
     def to_entity(value: Any) -> int:
         if not 0 <= (e := int(value)) < capacity:
@@ -337,7 +343,8 @@ def _make_entity_cast(capacity: int) -> Callable[[Any], int]:
 
 @cache
 def _make_integer_cast(dtype: np.dtype[Any], column: str) -> Callable[[Any], int]:
-    """Return a function that converts a value to an integer that fits into a column."""
+    """Return a function that converts a value to an integer of `dtype`, and raises an error that
+    names `column` if it does not fit."""
     low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
 
     def to_integer(value: Any) -> int:
@@ -349,7 +356,8 @@ def _make_integer_cast(dtype: np.dtype[Any], column: str) -> Callable[[Any], int
 
 
 def _make_cast(cls: type, field: Field, capacity: int) -> Callable[[Any], Any]:
-    """Return a function that converts a value to one that the column of a field holds."""
+    """Return a function that converts a written value to the type of a component's field, or raises
+    an error."""
     if field.dtype == "entity":
         return _make_entity_cast(capacity)
     if not isinstance(field.dtype, np.dtype):
@@ -491,8 +499,8 @@ class RowWorld:
         return self._get_appearances(self.ground) if "ground" in self._layout.layers else None
 
     def _get_appearances(self, cells: NDArray[Any]) -> NDArray[np.uint8]:
-        """Return an (H, W, 3) array of (type, state, colour) numbers for `cells`, an array of
-        entity numbers by cell."""
+        """Return an (H, W, 3) array of (type, state, colour) for `cells`, an array of the entity
+        number in each cell."""
         row, entities = self._row, cells[: self.height, : self.width]
         grid = np.zeros((*entities.shape, 3), np.uint8)
         types = grid[..., 0]

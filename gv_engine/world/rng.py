@@ -1,4 +1,5 @@
-"""State of a world's PCG64 generator, copied between NumPy's `Generator` and a record of a batch.
+"""State of a world's PCG64 random generator, copied between NumPy's `Generator` and a record of a
+batch.
 
 Sampling from such a record is in `gv_engine.compiler.rng`, bit for bit like NumPy.
 """
@@ -35,7 +36,7 @@ def generator_to_row(generator: np.random.Generator, record: np.ndarray[Any, Any
 
 
 class FastGenerator(np.random.Generator):
-    """NumPy generator of Python's integers, whose `choice(n)` takes a fifth of the time."""
+    """NumPy generator that returns Python integers, with a `choice(n)` five times as fast."""
 
     def integers(self, *args: Any, **kwargs: Any) -> Any:
         """Return what NumPy's `Generator.integers` does, a single number as Python's int."""
@@ -80,11 +81,11 @@ def copy_generator(source: Any, target: Any) -> None:
     target.has_half, target.half = source.has_half, source.half
 
 
-def sample_member(rng: Any, members: Any) -> int:
-    """Return the index of a scenario of a mixture, sampled with `rng`; `members[k].share` is the
-    sum of the probabilities of the scenarios 0 to k."""
+def sample_scenario_index(rng: Any, scenarios: Any) -> int:
+    """Sample a scenario of a mixture with `rng`, and return its index; `scenarios[k].share` is the
+    cumulative probability of the scenarios 0 to k."""
     sample = rng.random()
     member = 0
-    while sample >= members[member].share:
+    while sample >= scenarios[member].share:
         member += 1
     return member

@@ -1,4 +1,4 @@
-"""One object world with its schedule: esper processors, phase by phase, in scenario order."""
+"""Object world with its systems as esper processors, run phase by phase in scenario order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gv_engine.scenario.missions.missions import get_limit_test
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.world.bound_call import BoundCall, FunctionWrapper, find_acting_calls
 from gv_engine.world.columns import ESPER_LOCK, EsperContext
-from gv_engine.world.rng import sample_member, to_rule_generator
+from gv_engine.world.rng import sample_scenario_index, to_rule_generator
 from gv_engine.world.view import ObjectView
 from gv_engine.world.world import ObjectWorld
 
@@ -134,9 +134,9 @@ def _make_processor_class(base: Any, name: str, index: int) -> Any:
 
 
 def make_processor(world: Any, call: Call, index: int) -> Any:
-    """Return the esper processor (object that esper runs in each step) for `call`: an instance of
-    the author's class if the system is one, else of the engine's class for the phase of the system.
-    `index` is its index among the scenario's processors."""
+    """Return the esper processor (an object that esper runs in each step) for `call`: an instance
+    of the author's own processor class if the system is one, else of the class for the system's
+    phase. `index` is its index among the scenario's processors."""
     function: Any = call.system.function
     phase = call.system.phase
     if not call.system.is_processor:
@@ -167,7 +167,8 @@ NUMPY_ERRORS: Any = dict.fromkeys(("divide", "over", "invalid"), "raise")
 
 
 class StrictContext:
-    """Context manager that enters `inner`, and lets NumPy's numbers fail as Python's do inside."""
+    """Context manager that enters `inner`, and inside makes NumPy numbers raise errors where Python
+    numbers do, such as in a division by zero."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -189,7 +190,7 @@ def _ignores_action(processor: esper.Processor, action: int) -> bool:
 
 
 class BoundScenario:
-    """Processors and calls of one scenario in one world, by phase.
+    """Processors and rule calls of one scenario, prepared for one world, by phase.
 
     Attributes:
         scenario: scenario; a mixture has a `BoundScenario` for each member.
@@ -211,8 +212,9 @@ class BoundScenario:
     def __init__(
         self, scenario: Scenario, world: ObjectWorld, share: float, mixture: Scenario, terms: Any
     ) -> None:
-        """Prepare all calls of a scenario to run in `world`; in the mixture, `share` is the
-        scenario's cumulative probability. Rewards are written into `terms`, lists by agent."""
+        """Prepare all calls of a scenario to run in `world`; `share` is the scenario's cumulative
+        probability in the mixture. Reward terms are written into `terms`, a list for each
+        agent."""
         self.scenario, self.share = scenario, share
         bind = partial(BoundCall, agents=scenario.layout.agents)
         self.resets = [bind(call) for call in scenario.calls(Phase.RESET)]
@@ -255,10 +257,11 @@ class BoundScenario:
         ]
 
     def _make_step_processors(
-        self, world: ObjectWorld, terms: Any, slots: Iterator[int]
+        self, world: ObjectWorld, terms: Any, reward_slots: Iterator[int]
     ) -> list[Any]:
-        """Return the processors of a step, in order. Add their calls to `_rules`, those that end
-        the episode to `endings`; `slots` are the indices of the rewards in `terms`."""
+        """Return the processors of a step, in order, and add their calls to `_rules`, those that
+        end the episode also to `endings`; `reward_slots` are the indices of the scenario's
+        rewards in `terms`."""
         processors: list[Any] = []
         for phase in (Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING):
             if phase is Phase.REWARD and not self.scenario.layout.is_bodiless:
@@ -267,7 +270,7 @@ class BoundScenario:
                 processor = make_processor(world, call, len(processors))
                 processors.append(processor)
                 if phase is Phase.REWARD:
-                    processor.terms, processor.slot = terms, next(slots)
+                    processor.terms, processor.slot = terms, next(reward_slots)
                 if not call.system.is_processor:
                     self._rules.append(processor.bound)
                     if phase is Phase.TERMINATING and not call.system.objects:
@@ -281,7 +284,8 @@ class BoundScenario:
             context.add_processor(processor)
 
     def watch(self, wrap: FunctionWrapper) -> None:
-        """Replace each rule function by `wrap(system, name, function)`, see `Simulation.watch`."""
+        """Replace each rule function by `wrap(system, name, function)`, for example to count or
+        time calls; see `Simulation.watch`."""
         self.sight_cache = None  # which would spare calls
         self.processes_by_actions.clear()
         for bound in (*self.resets, *self._rules, self.visibility, *self.observations):
@@ -292,7 +296,7 @@ class BoundScenario:
 
 
 class Simulation:
-    """Scenario that runs in an object world.
+    """Runs a scenario in an object world.
 
     Attributes:
         scenario: scenario; see `member` for a mixture.
@@ -326,8 +330,8 @@ class Simulation:
         return self._get_bound_scenario().scenario
 
     def _get_bound_scenario(self) -> BoundScenario:
-        """Return the bound calls and processors of the scenario that the world plays (one scenario
-        of a mixture), and add the processors to esper if they are not there yet."""
+        """Return the prepared calls of the scenario that the world plays, which changes between
+        episodes of a mixture; add its processors to esper when it is played for the first time."""
         playing = self._members[self.world.member]
         if playing is not self._active_member:
             playing.use_processors(self.world.context)
@@ -349,7 +353,7 @@ class Simulation:
         world = self.world
         world.rng = to_rule_generator(generator or world.rng)
         if len(self._members) > 1:
-            world.member = sample_member(world.rng, self._members)
+            world.member = sample_scenario_index(world.rng, self._members)
         world.present = len(self.member.agent_group.names)
         playing = self._get_bound_scenario()
         with playing.context:
@@ -436,8 +440,7 @@ class Simulation:
             self.set_terms(agent, (0.0,) * len(self.scenario.reward_names))
 
     def look(self, agent: int = 1) -> ObjectView:
-        """Compute which cells the agent sees and what is in them, write this into the simulation's
-        view object, and return the view."""
+        """Compute what an agent sees, and return it as the simulation's view object."""
         view, world, playing = self.view, self.world, self._get_bound_scenario()
         view.look(world, agent)
         if playing.sight_cache is None:
@@ -487,8 +490,8 @@ class Simulation:
             self.world.context.process(canvas)
 
     def valid_actions(self, mask: NDArray[np.int8] | memoryview, agent: int = 1) -> None:
-        """Write into `mask`, an array with one value per action or its memory, 1 for each action
-        that has an effect for the agent now, else 0.
+        """Write the action mask of an agent into `mask`: 1 for each action that has an effect now,
+        else 0.
 
         All are 0 if the agent is away, or done while others are not.
         """
@@ -510,9 +513,9 @@ class Simulation:
                 mask[index] = always_acts
 
     def would_end(self, agent: int = 1) -> bool:
-        """Return True if the terminating rules would end the agent's episode in the present state
+        """Return True if the terminating rules would end the agent's episode in the present state,
         after a step without an action. GridVerse-style functions, which take states instead of a
-        world, are not asked."""
+        world, are ignored."""
         self.world.action[agent] = WAIT
         playing = self._get_bound_scenario()
         with playing.context:
@@ -528,8 +531,8 @@ class Simulation:
 
 
 def _rebuild(scenario: Scenario, row: NDArray[Any], terms: list[tuple[float, ...]]) -> Simulation:
-    """Return a simulation made from the scenario, the world's record (row) and the agents' reward
-    terms that were pickled."""
+    """Return a simulation from its pickled scenario, world record `row` and reward terms of the
+    agents."""
     simulation = Simulation(scenario)
     simulation.world.restore(row)
     for agent, values in zip(simulation.agents, terms, strict=True):
@@ -584,22 +587,22 @@ def clear_outputs(out: Any, line: int) -> None:
     out.lengths[line] = 0
 
 
-def write_outputs(out: Any, line: int, w: Any, agent: int) -> None:
-    """Write the results of an agent's step in world `w` into index `line` of the output arrays
-    `out` (`StepArrays` or compiled ones).
+def write_outputs(out: Any, index: int, w: Any, agent: int) -> None:
+    """Write the results of an agent's step in world `w` (reward, done flags, return, length) into
+    index `index` of the output arrays `out`.
 
     An agent that is not done is also truncated if the episode ends because of other agents. At the
     step limit, a done agent is truncated as well if the scenario always reports truncation.
     """
-    out.rewards[line] = w.reward[agent]
-    out.terminated[line] = w.done[agent] != 0
+    out.rewards[index] = w.reward[agent]
+    out.terminated[index] = w.done[agent] != 0
     is_terminated, is_truncated = w.terminated != 0, w.truncated != 0
-    out.truncated[line] = (is_truncated and is_terminated) or (
+    out.truncated[index] = (is_truncated and is_terminated) or (
         w.done[agent] == 0 and (is_truncated or is_terminated)
     )
-    out.success[line] = w.success[agent] != 0
-    out.returns[line] = w.total[agent]
-    out.lengths[line] = w.steps
+    out.success[index] = w.success[agent] != 0
+    out.returns[index] = w.total[agent]
+    out.lengths[index] = w.steps
 
 
 WorldIndex = int | NDArray[np.int64]

@@ -1,5 +1,5 @@
-"""View of an agent: the area around it, cut out of the grid and, if the area turns, turned so that
-the agent looks up."""
+"""View of an agent: the part of the grid around it, rotated so that the agent faces up if the view
+area turns with the agent."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class ObjectView:
         self._set_cells([], bytearray(size), bytes(size))
 
     def _set_cells(self, objects: list[Any], opaque: bytearray, outside: bytes) -> None:
-        """Fill the view, and mark all cells as not seen. Cells have indices row by row.
+        """Replace the content of the view, with all cells unseen. Cells are indexed row by row.
 
         Args:
             objects: (index of the cell, topmost entity) for each cell with an object.
@@ -115,8 +115,7 @@ class ObjectView:
         return np.array(values, object).reshape(self.area.shape)
 
     def look(self, w: ObjectWorld, agent: int) -> None:
-        """Fill the view with the cells around an agent in world `w`; no cell is marked as seen
-        yet."""
+        """Copy the cells around an agent in world `w` into the view, with all cells unseen."""
         cells, numbers, outside = self.area.cells_on_grid(w, agent, w.at.shape[1])
         opaque = bytearray(outside)
         objects = w.find_in_view(0, cells, numbers, opaque)
@@ -136,9 +135,8 @@ class ObjectView:
     def see_cached(
         self, run: Callable[..., Any], w: ObjectWorld, agent: int, cache: dict[Any, Any]
     ) -> None:
-        """Mark the seen cells as `run(w, agent, (view,))` does, or with an earlier result from
-        `cache`, whose keys say which cells are opaque or off the grid. `run` is a visibility system
-        that reads nothing but the view."""
+        """Mark the cells that the visibility system `run` sees, from `cache` if it was called with
+        the same opaque and outside cells before. `run` reads nothing but the view."""
         opaque = bytes(self._opaque)
         known = cache.get(opaque)
         if known is None:
@@ -176,8 +174,8 @@ class ObjectView:
     def show(
         self, w: ObjectWorld, agent: int, grid: NDArray[np.uint8], item: NDArray[np.uint8]
     ) -> None:
-        """Write the cells that are marked as seen into `grid`, an (h, w, 3) array of (type, state,
-        colour), and the object in the agent's hand into `item`."""
+        """Write the seen cells into `grid`, an (h, w, 3) array of (type, state, colour), and the
+        object in the agent's hand into `item`."""
         shown = w.encode_view(self._objects, *self._looks or self._find_looks())
         grid.data.cast("B")[:] = shown  # in a third of the time of an array
         if w.layout.oriented:
@@ -216,8 +214,8 @@ def write_object_cells(w: ObjectWorld, agent: int, out: NDArray[np.uint8]) -> No
 
 @lru_cache(maxsize=4096)
 def _compute_clear_bits(opaque: tuple[Any, ...]) -> tuple[int, int]:
-    """Return two bit masks of the transparent cells of a row, from its `opaque` flags: bit j is
-    cell j from the left in the first mask, and from the right in the second."""
+    """Return two bit masks of the transparent cells in a row with these `opaque` flags: bit j
+    stands for cell j from the left in the first mask, from the right in the second."""
     from_left, from_right = (
         sum(1 << j for j, blocked in enumerate(cells) if not blocked)
         for cells in (opaque, opaque[::-1])

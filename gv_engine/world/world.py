@@ -1,4 +1,5 @@
-"""Object world: one world whose entities live in esper, read and written through columns.
+"""Object world: one world whose entities are stored in the ECS library esper and accessed through
+columns.
 
 `w.door.status[e]` is a field of the component that esper returns for entity `e`, so rules, esper
 queries and debuggers all see the same objects. A world can be saved as one row (`snapshot`) and
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from components.core import FLOOR, HIDDEN, Kind
 from gv_engine.rules import errors
 from gv_engine.rules.component import NOTHING, column_name, fields_of
+from gv_engine.rules.objects import Prefab
 from gv_engine.rules.world import Columns, Verbs
 from gv_engine.scenario.memory.layout import (
     AGENT_COLUMNS,
@@ -26,7 +28,6 @@ from gv_engine.scenario.memory.layout import (
     RNG,
     SCALAR_COLUMNS,
     Layout,
-    Prefab,
 )
 from gv_engine.scenario.memory.row_checks import require_layout
 from gv_engine.world.columns import CellColumn, ComponentColumns, EsperContext, ObjectColumn
@@ -116,8 +117,8 @@ class ObjectWorld(Verbs, World):
         return np.array(self._alive, object)
 
     def clear(self) -> None:
-        """Make the world empty, as before a new level: no grid, no objects, step count and flags at
-        their initial values. The random number generator keeps its state."""
+        """Reset the world to its state before a level is built: no grid, no objects, step count and
+        flags at their initial values. The random generator keeps its state."""
         self.height = self.width = 0
         self.steps = self.error = 0
         self.terminated = self.truncated = False
@@ -186,8 +187,9 @@ class ObjectWorld(Verbs, World):
         return self._allocate_entity(())
 
     def _allocate_entity(self, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]) -> int:
-        """Mark the lowest free entity number as used, attach new components to it, and return the
-        number. `prefab` is as for `attach` of the columns: classes, values and rows."""
+        """Reserve the lowest free entity number, attach new components to it, and return the
+        number. `prefab` has the (class, values, rows) of each component, see
+        `EsperContext.attach`."""
         e, alive, capacity = self.free, self._alive, self.capacity
         while e < capacity and alive[e]:
             e += 1
@@ -423,8 +425,8 @@ class ObjectWorld(Verbs, World):
         raise errors.RuleError(message)
 
     def adopt(self) -> None:
-        """Copy into the columns the changes that an author's code has made directly in esper, the
-        library that stores the components.
+        """Update the columns after an author's code has changed components directly in the ECS
+        library esper.
 
         Raises:
             RuleError: the code left something that a world cannot hold; the message names the right
@@ -462,15 +464,15 @@ class ObjectWorld(Verbs, World):
         return inside if marked is None else inside[marked]
 
     def _get_appearances(self, entities: NDArray[Any]) -> NDArray[np.uint8]:
-        """Return (type, state, colour) numbers for the entity numbers `entities`: an array of the
-        same shape with 3 more at the end."""
+        """Return (type, state, colour) of each of `entities`, in an array with one more axis of
+        length 3 at the end."""
         looks = make_floor((True,) * entities.size, bytes(entities.size))
         objects = [(k, e) for k, e in enumerate(entities.ravel().tolist()) if e != NOTHING]
         flat = np.frombuffer(self.encode_view(objects, *looks), np.uint8)
         return flat.reshape(*entities.shape, 3)
 
     def find_in_view(
-        self, layer: int, cells: Iterable[int], numbers: NDArray[np.int64], opaque: bytearray
+        self, layer: int, cells: Iterable[int], grid_indices: NDArray[np.int64], opaque: bytearray
     ) -> list[tuple[int, int]]:
         """Return (index of the cell in the view, entity) for each entity on a layer in some cells
         of a view, and set `opaque[k]` to 1 for each cell k whose entity blocks vision. The test is
@@ -479,10 +481,10 @@ class ObjectWorld(Verbs, World):
         Args:
             layer: index among the layers of the world.
             cells: indices of the cells in the view.
-            numbers: numbers of the same cells on the grid, see `Area.cells_on_grid`.
+            grid_indices: numbers of the same cells on the grid, see `Area.cells_on_grid`.
             opaque: one byte for each cell of the view; changed in place.
         """
-        entities = self._flat_layers[layer][numbers].tolist()  # `take` would be slower
+        entities = self._flat_layers[layer][grid_indices].tolist()  # `take` would be slower
         objects = [*zip(compress(cells, entities), filter(None, entities))]
         rows, transparent = self.opaque.rows, self.opaque.default
         doors, is_open = self.door.rows, self.door.default.status
@@ -492,9 +494,9 @@ class ObjectWorld(Verbs, World):
         return objects
 
     def encode_view(self, objects: list[Any], background: bytes, is_floor: Any) -> bytearray:
-        """Return type, state and colour of each cell of a view, 3 bytes each: a copy of
-        `background`, with the objects in those cells where `is_floor` is true. Objects in other
-        cells are not seen.
+        """Return (type, state, colour) of the cells of a view, 3 bytes each: a copy of `background`
+        with the `objects` drawn into cells where `is_floor` is true; objects in other cells stay
+        hidden.
 
         Args:
             objects: (index of the cell, entity) for each cell with an object.
@@ -531,8 +533,8 @@ class ObjectWorld(Verbs, World):
         self.rng.bit_generator.state = restored.bit_generator.state
 
     def snapshot(self) -> NDArray[Any]:
-        """Return a record (row) of the whole world: an array of shape () and dtype `layout.dtype`,
-        which later changes of the world do not affect.
+        """Return a copy of the whole world's state as a record of shape () and dtype
+        `layout.dtype`.
 
         Raises:
             RuleError: a value does not fit into its column; compiled code would wrap it around.
@@ -556,7 +558,8 @@ class ObjectWorld(Verbs, World):
         return row
 
     def _write_component(self, cls: type, record: NDArray[Any]) -> None:
-        """Write the values of a component of all entities into its columns in a row."""
+        """Write the values of one component of all entities into its columns in a world's
+        `record`."""
         having = self.context.having(cls)
         entities = np.array([e for e, _ in having], np.intp)
         if entities.max(initial=0) >= self.layout.column_lengths[cls]:
@@ -569,8 +572,8 @@ class ObjectWorld(Verbs, World):
                 column[entities] = np.array(values, column.dtype).reshape(-1, *field.shape)
 
     def restore(self, row: NDArray[Any]) -> None:
-        """Set the whole world to the state that `row`, a record from `snapshot`, holds; it then
-        continues as the recorded world would.
+        """Set the world to the state in `row`, a record from `snapshot`; the world then continues
+        exactly as the recorded one would.
 
         Args:
             row: row of a world of this layout; check rows from elsewhere by `Scenario.check`.
@@ -644,7 +647,7 @@ def _list_edge_cells(height: int, width: int) -> list[tuple[int, int]]:
 @contextmanager
 def _name_value_in_errors(place: str) -> Iterator[None]:
     """Context manager: turn an error about a value that does not fit into its array into a
-    `RuleError` whose message begins with `place`, the value's name."""
+    `RuleError` whose message begins with `place`, the name of the value."""
     try:
         yield
     except (OverflowError, TypeError, ValueError) as error:

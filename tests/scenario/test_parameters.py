@@ -175,7 +175,11 @@ def test_the_name_of_a_file_means_one_scenario_everywhere(name):
 
 
 def test_variants_are_settings_with_a_name():
-    assert [measure(Scenario.load(f"keydoor-{size}x{size}"))[0] for size in (5, 7, 9)] == [5, 7, 9]
+    assert [measure(Scenario.load(f"keydoor-{size}x{size}"))[0] for size in (5, 7, 9)] == [
+        5,
+        7,
+        9,
+    ]
     set_by_hand = Scenario.load("keydoor-9x9", size=7)
     assert [set_by_hand.name, measure(set_by_hand)] == ["keydoor", (7, 7)]
 

@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from gv_engine.cli import main
-from gv_engine.cli.new import write_starter
+from gv_engine.cli.new import write_starter_project
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.scenario.documents.loading import load_scenario
 from gv_engine.scenario.reference_docs import make_schema
@@ -174,7 +174,7 @@ def is_refused(folder: Path, found: dict[str, Any]) -> bool:
 
 
 def test_the_starter_points_at_it(folder: Path, capsys: pytest.CaptureFixture[str]):
-    write_starter(folder / "cave")
+    write_starter_project(folder / "cave")
     first = (folder / "cave" / "scenario.yaml").read_text("utf-8").splitlines()[0]
     _, _, name = first.partition("# yaml-language-server: $schema=")
     text = (folder / "cave" / name).read_text("utf-8")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gv_engine import Scenario, ScenarioError
-from gv_engine.cli.new import write_starter
+from gv_engine.cli.new import write_starter_project
 from gv_engine.play.session import catalogue
 from gv_engine.play.session.catalogue import read_playable, search
 from gv_engine.scenario.documents.trust import Trust
@@ -29,7 +29,7 @@ def test_every_built_in_scenario_is_there_once_beside_its_family():
 
 
 def test_scenarios_in_a_folder(tmp_path: Path):
-    write_starter(tmp_path / "cave")
+    write_starter_project(tmp_path / "cave")
     (tmp_path / "level.yaml").write_text("map: |\n  ###\n")
     (tmp_path / "other.yaml").write_text("servers: []\n")
     (tmp_path / "bytes.yaml").write_bytes(b"map:\xff\n")
@@ -38,7 +38,7 @@ def test_scenarios_in_a_folder(tmp_path: Path):
 
 
 def test_scenarios_are_found_again(tmp_path: Path):
-    write_starter(tmp_path / "cave")
+    write_starter_project(tmp_path / "cave")
     for source in ("empty-4x4", str(tmp_path / "cave" / "scenario.yaml")):
         scenario = catalogue.load_playable(source)
         assert catalogue.source_of(scenario) == source

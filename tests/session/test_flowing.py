@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gv_engine import Scenario
-from gv_engine.cli.new import write_starter
+from gv_engine.cli.new import write_starter_project
 from gv_engine.envs.rollout.policy import load_policy
 from gv_engine.play.session.catalogue import load_playable
 from gv_engine.play.session.hot_reload import HotReload
@@ -269,7 +269,7 @@ def test_a_rule_that_fails_at_once_is_an_error(game: Session, folder: Path):
 
 
 def test_types_in_play_stay_as_they_are(tmp_path: Path):
-    write_starter(tmp_path / "cave")
+    write_starter_project(tmp_path / "cave")
     rules = tmp_path / "cave" / "rules.py"
     game = Session(Scenario.load(tmp_path / "cave"), 0)
     rubble = game.scenario.types["Rubble"]  # type: ignore[attr-defined]

@@ -19,7 +19,7 @@ import pytest
 
 from gv_engine import GridVectorEnv, Scenario
 from gv_engine.cli import main
-from gv_engine.cli.new import write_starter
+from gv_engine.cli.new import write_starter_project
 from gv_engine.envs.rollout.episode_folder import EpisodeFolder
 from gv_engine.envs.rollout.policy import load_policy
 from gv_engine.envs.rollout.rollout import rollout
@@ -219,7 +219,7 @@ def test_rewards_may_be_no_numbers(tmp_path: Path):
 
 
 def test_whose_replay_it_is(tmp_path: Path, replay: Replay):
-    write_starter(tmp_path / "cave")
+    write_starter_project(tmp_path / "cave")
     cave = Scenario.load(tmp_path / "cave")
     own = episode(cave, 0, 5).replay()
     with pytest.raises(ReplayError, match="'cave', which is no built-in scenario"):
@@ -256,7 +256,7 @@ def test_what_was_set_is_found_again_in_its_variant(name: str, settings: dict[st
 
 
 def test_a_replay_runs_no_code(tmp_path: Path, monkeypatch):
-    write_starter(tmp_path / "cave")
+    write_starter_project(tmp_path / "cave")
     own = episode(Scenario.load(tmp_path / "cave"), 0, 5).replay()
     (tmp_path / "cave" / "rules.py").write_text("open('ran', 'w')\n")
     monkeypatch.chdir(tmp_path / "cave")
@@ -277,7 +277,7 @@ def print_states(cave: str) -> None:
 def test_a_state_is_the_same_in_every_process(tmp_path: Path, capsys):
     """Whatever types were loaded before, which number them, and whatever the hash seed."""
     cave = tmp_path / "cave"
-    write_starter(cave)
+    write_starter_project(cave)
     meadow()
     print_states(str(cave))
     here = capsys.readouterr().out
@@ -365,7 +365,7 @@ def here(tmp_path: Path, monkeypatch, replay: Replay) -> Path:
 def test_verify(here: Path, capsys):
     assert main(["replay", "a.gvreplay", "--verify"]) == 0
     assert capsys.readouterr().out.startswith("a.gvreplay: keydoor-5x5, seed 3, 30 steps, return")
-    write_starter(here / "cave")
+    write_starter_project(here / "cave")
     episode(Scenario.load("cave"), 0, 5).replay().save(Path("cave.gvreplay"))
     assert main(["replay", "cave.gvreplay", "--verify"]) == 2
     assert "--scenario" in capsys.readouterr().err

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gv_engine import Scenario
-from gv_engine.cli.new import write_starter
+from gv_engine.cli.new import write_starter_project
 from gv_engine.play.session.catalogue import load_playable
 from gv_engine.play.session.replay import SUFFIX
 from gv_engine.play.session.session import Session
@@ -264,7 +264,7 @@ def test_a_line_touches_no_file_outside(desk: Desk, tmp_path: Path, paste: Paste
 
 def test_a_line_brings_no_python(desk: Desk, tmp_path: Path, paste: Pastes):
     folder = tmp_path / "cave"
-    write_starter(folder)
+    write_starter_project(folder)
     line = Session(load_playable(str(folder)), 4).replay().to_line()
     shutil.rmtree(folder)
     paste(line)

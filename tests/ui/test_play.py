@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from gv_engine import Scenario
-from gv_engine.cli.new import write_starter
+from gv_engine.cli.new import write_starter_project
 from gv_engine.play.session.replay import Replay
 from gv_engine.play.validation.solver import Solver
 from gv_engine.rules.geometry import ACTIONS
@@ -118,7 +118,7 @@ def test_the_solver_plays_the_opponent(screen: Screen, folder: Path):
 @pytest.mark.thorough
 def test_a_rule_of_ones_own(screen: Screen, folder: Path):
     cave = folder / "cave"
-    write_starter(cave)
+    write_starter_project(cave)
     with playing(screen, folder, cave, 0) as player:
         player.does(*CAVE)
         until(player.sees_the_same, "the exit")

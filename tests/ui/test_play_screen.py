@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from gv_engine import RuleError, Scenario
-from gv_engine.cli.new import write_starter
+from gv_engine.cli.new import write_starter_project
 from gv_engine.envs.rollout.policy import POLICIES, RandomPolicy
 from gv_engine.envs.rollout.policy_file import CheckpointPolicy
 from gv_engine.play.grid import hooks
@@ -188,7 +188,7 @@ def test_time_runs_and_waits(desk: Desk):
 @pytest.fixture
 def cave(tmp_path: Path) -> Path:
     """A scenario with rules and a drawing of its own."""
-    write_starter(tmp_path / "cave")
+    write_starter_project(tmp_path / "cave")
     return tmp_path / "cave"
 
 

@@ -6,7 +6,7 @@ import imageio.v3
 import pytest
 
 from gv_engine import Scenario
-from gv_engine.cli.new import write_starter
+from gv_engine.cli.new import write_starter_project
 from gv_engine.play.session.replay import ReplayError
 from gv_engine.play.session.session import Session
 from gv_engine.play.ui import settings
@@ -103,7 +103,7 @@ def test_names_of_any_kind_make_names_of_files(
 
 
 def test_scenario_of_a_replay_may_be_given(desk: Desk, tmp_path: Path):
-    write_starter(tmp_path / "cave")
+    write_starter_project(tmp_path / "cave")
     screen = playing(desk, str(tmp_path / "cave"))
     desk.press("Left")
     screen.save_replay()

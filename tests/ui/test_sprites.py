@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from components.core import NONE_GRID_OBJECT
 from components.objects import built_in_types
 from gv_engine import Scenario
-from gv_engine.cli.new import write_starter
+from gv_engine.cli.new import write_starter_project
 from gv_engine.play.editor.document import EditorDocument
 from gv_engine.play.editor.text_buffer import TextBuffer
 from gv_engine.play.grid.board import EditorMapView, make_renderer
@@ -242,7 +242,7 @@ def test_tiles_of_different_types_have_different_letters():
 
 @pytest.mark.parametrize("folder", [".", "small"])
 def test_every_drawing_of_an_author_is_looked_into(tmp_path: Path, folder: str):
-    write_starter(tmp_path / "cave")
+    write_starter_project(tmp_path / "cave")
     played = Scenario.load(tmp_path / "cave")
     assert list(find_broken_sprites(played)) == []
     (name, *_) = (kind.sprite_of(0) for kind in played.types if kind.name == "Rubble")

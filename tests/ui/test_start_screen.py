@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gv_engine.cli import main
-from gv_engine.cli.new import write_starter
+from gv_engine.cli.new import write_starter_project
 from gv_engine.play.session.catalogue import built_in_entries, load_playable
 from gv_engine.play.session.session import Session
 from gv_engine.play.ui import settings
@@ -105,8 +105,8 @@ def test_arrows_walk_over_all_cards(desk: Desk):
 
 
 def test_files_here_and_elsewhere(desk: Desk, tmp_path: Path):
-    write_starter(tmp_path / "cave")
-    write_starter(tmp_path / "far" / "away")
+    write_starter_project(tmp_path / "cave")
+    write_starter_project(tmp_path / "far" / "away")
     (tmp_path / "notes.yaml").write_text("nothing: to play\n")
     text = 'name: "Hand & Fuß"\nextends: keydoor-5x5\n'
     (tmp_path / "hand.yaml").write_text(text, "utf-8")
@@ -120,7 +120,7 @@ def test_files_here_and_elsewhere(desk: Desk, tmp_path: Path):
 def test_files_are_remembered_wherever_the_game_is_started(
     desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    write_starter(tmp_path / "cave")
+    write_starter_project(tmp_path / "cave")
     playing(desk, "cave")
     playing(desk, "GV-Empty-4x4-v0")
     file = tmp_path / "cave" / "scenario.yaml"
@@ -153,7 +153,7 @@ def test_a_card_shows_any_error(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_path_is_one_card(desk: Desk, tmp_path: Path):
-    write_starter(tmp_path / "cave")
+    write_starter_project(tmp_path / "cave")
     screen = playing(desk)
     screen.take_action("TURN_LEFT")
     screen.save_replay()

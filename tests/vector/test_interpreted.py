@@ -12,7 +12,7 @@ from gv_engine.compiler import rng, sight
 from gv_engine.rules.geometry import Area
 from gv_engine.scenario.memory.layout import RNG
 from gv_engine.world.columns import RowWorld
-from gv_engine.world.rng import generator_to_row, sample_member
+from gv_engine.world.rng import generator_to_row, sample_scenario_index
 from systems import queries, visibility
 from tests.boards import scenario
 
@@ -279,4 +279,4 @@ def test_no_draw_is_made_from_nothing():
 )
 def test_a_member_is_drawn_by_its_share(drawn, member):
     members = [SimpleNamespace(share=share) for share in (0.25, 0.75, 1.0)]
-    assert sample_member(SimpleNamespace(random=lambda: drawn), members) == member
+    assert sample_scenario_index(SimpleNamespace(random=lambda: drawn), members) == member

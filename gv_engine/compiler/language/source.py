@@ -11,7 +11,7 @@ from types import FunctionType
 from typing import Any
 
 from gv_engine.rules.errors import DoesNotCompileError
-from gv_engine.rules.source import find_nodes, list_children
+from gv_engine.rules.source import find_function_nodes, list_children
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def read_source(function: FunctionType) -> Source:
 
 def _analyze_source(function: FunctionType) -> dict[str, Any]:
     """Return what `analyze_code` tells about the source of a function."""
-    nodes, code = find_nodes(function), function.__code__
+    nodes, code = find_function_nodes(function), function.__code__
     if len(nodes) != 1:
         reason = "its source is not at hand" if not nodes else "another one stands in its line"
         raise DoesNotCompileError(

@@ -61,7 +61,7 @@ def draw_policy_map(surface: pygame.Surface, policy_map: PolicyMap, cell_rect: C
     arrow for the most likely action in the best direction, larger for a more likely action, and the
     number of visits."""
     low, high = policy_map.value_range()
-    best = policy_map.find_best()
+    best = policy_map.find_best_directions()
     for y, x in np.argwhere(best >= 0).tolist():
         facing, rect = int(best[y, x]), cell_rect(y, x)
         probabilities = policy_map.probabilities[y, x, facing]
@@ -138,7 +138,7 @@ def describe_values(policy_map: PolicyMap) -> str:
     low, high = policy_map.value_range()
     values = "" if np.isnan(low) else f"values {low:.3g} (blue) to {high:.3g} (yellow), "
     note = f" {policy_map.note}" if policy_map.note else ""
-    if (policy_map.find_best() < 0).all():
+    if (policy_map.find_best_directions() < 0).all():
         return f"no values or actions{note}, visits"
     return f"{values}likely actions{note}, visits"
 
@@ -146,7 +146,7 @@ def describe_values(policy_map: PolicyMap) -> str:
 def describe_cell_policy(policy_map: PolicyMap, cell: tuple[int, int]) -> str:
     """Return the value, the most likely action and the visits of a cell as text; "" if the map has
     no entry for the cell."""
-    facing = int(policy_map.find_best()[cell])
+    facing = int(policy_map.find_best_directions()[cell])
     if facing < 0:
         return ""
     value, probabilities = policy_map.values[cell][facing], policy_map.probabilities[cell][facing]

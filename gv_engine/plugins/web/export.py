@@ -41,7 +41,7 @@ def add_options(parser: cli.CommandParser) -> None:
     """Add the options of the command `export` to its parser."""
     scenarios_text = f"{cli.SCENARIO_HELP}; a pack of levels is one page"
     parser.add_argument("scenarios", metavar="SCENARIO", nargs="*", help=scenarios_text)
-    parser.add_consent()
+    parser.add_trust_options()
     parser.add_option("--html FILE", Path, "page to write, of one scenario")
     site_text = "folder for a page of each scenario (default: all built-in grids) and an index"
     parser.add_option("--site FOLDER", Path, site_text)

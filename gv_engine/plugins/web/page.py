@@ -384,7 +384,7 @@ def _describe_endings(level: Scenario) -> Iterator[Any]:
     """Yield for each scenario of a mixture the sentences on how an episode ends, as nested lists:
     by the number in `ended_by`, then without and with success, then terminated and truncated."""
     for index, member in enumerate(level.members):
-        num_rules = sum(len([*call.walk_paths()]) for call in member.calls(TERMINATING))
+        num_rules = sum(len([*call.iter_call_paths()]) for call in member.calls(TERMINATING))
 
         def describe(rule: int, success: int, truncated: int, index: int = index) -> str:
             world = SimpleNamespace(member=index, ended_by=[rule], success=[success])

@@ -29,7 +29,7 @@ from gv_engine.rules.objects import (
     TERRAIN,
     ObjectType,
     ObjectTypes,
-    Parts,
+    Prefab,
 )
 
 RNG = np.dtype(
@@ -70,9 +70,6 @@ same cell, and number of each agent's cell (row by row from 1, 0 for none)."""
 
 LEADING_FIELDS = [("rng", RNG), *SCALAR_COLUMNS.items()]
 """Fields that every row begins with."""
-
-Prefab = Parts
-"""Components of a new entity, with their values."""
 
 
 def make_prefab(kind: ObjectType) -> Prefab:
@@ -119,9 +116,9 @@ class Layout:
     components: tuple[type, ...]
     types: tuple[ObjectType, ...]
     drawn: int = 0
-    bodies: tuple[Parts, ...] = ((),)
+    bodies: tuple[Prefab, ...] = ((),)
     has_smaller_members: bool = False
-    world_components: Parts = ()
+    world_components: Prefab = ()
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}

@@ -17,7 +17,7 @@ from components.objects import AGENT_TYPE
 from gv_engine.rules import objects
 from gv_engine.rules.component import Field, field_values, fields_of, to_snake_case
 from gv_engine.rules.errors import describe_allowed
-from gv_engine.rules.objects import ABOVE, LAYERS, USUAL_COLORS, ObjectType, Parts, build_type
+from gv_engine.rules.objects import ABOVE, LAYERS, USUAL_COLORS, ObjectType, Prefab, build_type
 from gv_engine.rules.turns import DONE, ENDS, SINGLE_AGENT, TURNS, AgentGroup
 from gv_engine.scenario.readers.resolver import NameResolver, make_yaml_module_name
 from gv_engine.scenario.syntax import fields
@@ -270,7 +270,7 @@ class AgentSpecs(NamedTuple):
     """
 
     agent_group: AgentGroup = SINGLE_AGENT
-    bodies: tuple[Parts, ...] = ((),)
+    bodies: tuple[Prefab, ...] = ((),)
     kinds: tuple[int, ...] = ()
     colors: tuple[int, ...] = ()
 
@@ -304,7 +304,7 @@ ANY_AGENTS = AgentSpecs(bodies=((),) * _MAX)
 agents."""
 
 
-def read_world_components(names: NameResolver, node: YamlNode) -> Parts:
+def read_world_components(names: NameResolver, node: YamlNode) -> Prefab:
     """Return (class, values) of each component that is listed under the key `world`."""
     entries = fields.read_fields(names.problems, node, WORLD_KEYS)
     if "components" not in entries:
@@ -314,7 +314,7 @@ def read_world_components(names: NameResolver, node: YamlNode) -> Parts:
     return _read_parts(names, entries["components"])
 
 
-def _read_parts(names: NameResolver, node: YamlNode) -> Parts:
+def _read_parts(names: NameResolver, node: YamlNode) -> Prefab:
     return tuple((type(part), field_values(part)) for part in read_components(names, node))
 
 

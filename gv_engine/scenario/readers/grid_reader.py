@@ -16,7 +16,7 @@ from components.objects import BOX, built_in_components
 from gv_engine.rules.component import column_name, is_component
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import USUAL_ACTIONS
-from gv_engine.rules.objects import GROUND, OBJECT_TYPES, TERRAIN, USUAL_COLORS, ObjectTypes, Parts
+from gv_engine.rules.objects import GROUND, OBJECT_TYPES, TERRAIN, USUAL_COLORS, ObjectTypes, Prefab
 from gv_engine.rules.system import REGISTRIES, Call, Phase, get_system
 from gv_engine.scenario.documents.document import FILE_KEYS, Document
 from gv_engine.scenario.documents.rule_files import list_source_files
@@ -254,7 +254,7 @@ class GridReader(TopLevelReader):
         self.depth = 1  # of objects nested in each other
         self.mission: mission_reader.MissionSpec | None = None
         self.agents = definitions.AgentSpecs()
-        self.world_components: Parts = ()
+        self.world_components: Prefab = ()
 
     def read_fields(self) -> dict[str, Any]:
         """Return the keyword arguments with which a `Scenario` is made; raise a ScenarioError that

@@ -64,10 +64,10 @@ def make_symbol_tables(placed: Sequence[Symbol], types: ObjectTypes) -> dict[str
     for kind in types:
         oriented[kind.index] = kind.is_oriented
     return {
-        "looks": looks,
+        "appearances": looks,
         "weights": weights,
         "facings": make_row(facings, no_agent),
-        "holds": make_row([indices[symbol.holds] for symbol in symbols], 0),
+        "contents": make_row([indices[symbol.holds] for symbol in symbols], 0),
         "oriented": oriented,
     }
 
@@ -340,16 +340,16 @@ class ProceduralReader:
                 "lines": make_row([place.node.line or 0 for place in places], 0),
                 "counts": make_padded_table(0, [place.count for place in places]),
                 "boxes": make_padded_table(-1, [place.region.boxes for place in places], 4),
-                "marks": make_padded_table(-1, [place.region.room_numbers for place in places]),
+                "room_numbers": make_padded_table(-1, [p.region.room_numbers for p in places]),
                 "rooms": rooms,
-                "apart": make_padded_table(-1, [place.keep_apart_from for place in places]),
+                "apart_from": make_padded_table(-1, [p.keep_apart_from for p in places]),
                 **make_symbol_tables([place.symbol for place in places], self._names.types),
             },
         )
 
     @property
     def _map_codes(self) -> dict[str, int]:
-        return {"which": self._map_code, "way": self._symmetry_code}
+        return {"level_code": self._map_code, "transform_code": self._symmetry_code}
 
     def _read_reachable(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return (things, through), two arrays of object types: the first of `things` is the start

@@ -35,7 +35,7 @@ def add_options(parser: cli.CommandParser) -> None:
     parser.add_option("--author NAME", str, "with --from: author of the data")
     parser.add_option("--email ADDRESS", str, "with --from: address of the author")
     parser.add_option("--link URL", str, "with --from: link to the code that made the data")
-    parser.add_consent()
+    parser.add_trust_options()
 
 
 def run(options: argparse.Namespace) -> int:

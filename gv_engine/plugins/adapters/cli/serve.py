@@ -39,7 +39,7 @@ def add_options(parser: cli.CommandParser) -> None:
     parser.add_option("--idle SECONDS", cli.parse_seconds, idle_text, limits.idle_seconds)
     bytes_text = "maximum size of an HTTP request in bytes"
     parser.add_option("--max-bytes N", cli.parse_positive, bytes_text, 2**16)
-    parser.add_consent()
+    parser.add_trust_options()
 
 
 def run(options: argparse.Namespace) -> int:

@@ -63,7 +63,7 @@ def add_options(parser: cli.CommandParser) -> None:
     parser.add_option("--scenario NAME", str, scenario_text, dest="scenarios", action="append")
     seeds_text = "make parts of seeds A to B - 1, within 0:10"
     parser.add_option("--seeds A:B", parse_seeds, seeds_text, ())
-    parser.add_ray("make parts")
+    parser.add_ray_option("make parts")
     shown = parser.add_mutually_exclusive_group()
     parser.add_flag("--show", "print the results, make no parts", group=shown)
     parser.add_option(

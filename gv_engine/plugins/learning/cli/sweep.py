@@ -52,7 +52,7 @@ def add_options(parser: cli.CommandParser) -> None:
     parser.add_option("--out FOLDER", Path, "folder of the sweep (default: CONFIG-sweep)")
     parser.add_option("--trials N", cli.parse_positive, "number of trials, in place of the file's")
     parser.add_option("--device NAME", str, "as for `gv-engine train` (default: auto)")
-    parser.add_consent()
+    parser.add_trust_options()
 
 
 def run(options: argparse.Namespace) -> int:

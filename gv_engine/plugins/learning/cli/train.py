@@ -453,10 +453,10 @@ def add_options(parser: cli.CommandParser) -> None:
     parser.add_option("--seed S", cli.parse_episode_seed, seed_text, group=seeds)
     seeds_text = "train one run per seed from A to B - 1, one after the other"
     parser.add_option("--seeds A:B", parse_seeds, seeds_text, group=seeds)
-    parser.add_ray("train all runs at once")
+    parser.add_ray_option("train all runs at once")
     parser.add_levels("train on these levels alone")
     parser.add_flag("--watch", "show the worlds in a window, as `gv-engine view` does")
-    parser.add_consent()
+    parser.add_trust_options()
 
 
 def run(options: argparse.Namespace) -> int:
