@@ -1,1 +1,2 @@
-"""Compiler: a scenario's rules as one program for many worlds, in machine code by LLVM."""
+"""Compiler: translates the rules of a scenario to machine code with LLVM, as one program that steps
+a batch of worlds."""

@@ -1,5 +1,5 @@
-"""Copies between addresses, and calls of programs, for compiled functions of the engine. Nothing
-here tests bounds."""
+"""Copies between memory addresses, and calls of compiled programs by their address. Nothing here
+checks bounds."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ def copy_bytes(target: int, source: int, size: int) -> None:
 
 @emits(copy_bytes)
 def _copy_bytes(body: Body, target: Any, source: Any, size: Any) -> None:
+    """Emit a call that copies `size` bytes from the address `source` to the address `target`."""
     target_pointer, source_pointer = (
         body.emit.value(f"inttoptr i64 {arithmetic.to_int(body, address).operand} to ptr")
         for address in (target, source)

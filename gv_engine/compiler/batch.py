@@ -1,4 +1,4 @@
-"""The loop over the worlds of a batch, in the compiled language.
+"""Steps all worlds of a batch in compiled code.
 
 `b` is the record of the batch: its fields are the arrays of `StepArrays`, with the rows of the
 worlds, the parameters of the scenarios, and the actions. A scenario without members has one
@@ -59,7 +59,7 @@ error, and the index of the world, -1 for none."""
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Members of a mixture with equal systems.
+    """Scenarios of a mixture that have equal systems, and so share compiled code.
 
     Attributes:
         parameters: name of their array of parameters in the batch: a record for each member, with
@@ -73,7 +73,8 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class BatchPlan:
-    """Facts that the loop over worlds knows while it is compiled.
+    """Compile-time description of a batch, from which its code is generated: scenarios, arrays and
+    options.
 
     Attributes:
         groups: groups of members.
@@ -109,7 +110,7 @@ Elements = Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]]
 
 
 def make_batch_type(layout: Layout, elements: Elements, is_checked: bool) -> RecordType:
-    """Return the record type of a batch with arrays of these elements."""
+    """Return the record type of a batch: its arrays, with elements as `elements` describes."""
     record_types: dict[str, RecordType] = {"rows": make_row_type(layout, is_checked)}
     for name, (_, dtype) in elements.items():
         if dtype == RNG:
@@ -128,9 +129,10 @@ def make_batch_type(layout: Layout, elements: Elements, is_checked: bool) -> Rec
 
 
 def run_worlds(b: Any, plan: Any, start: int, stop: int, mode: int) -> int:
-    """Step the worlds from `start` to `stop` - 1 in an autoreset mode, and write what they show;
-    those whose first agent's action is RESTART start an episode, those with LOOK only write, and
-    those with KEEP stay. Return how many worlds failed; their codes are in `b.rows`."""
+    """Step the worlds `start` to `stop` - 1 in an autoreset mode, and write their observations. The
+    action of a world's first agent may be RESTART (begin an episode), LOOK (only write
+    observations) or KEEP (do nothing). Return the number of worlds that failed; their error codes
+    are in `b.rows`."""
     failed = 0
     for i in range(start, stop):
         later_world = b.rows[i + PREFETCH_DISTANCE]
@@ -151,7 +153,8 @@ def run_worlds(b: Any, plan: Any, start: int, stop: int, mode: int) -> int:
 
 
 def run_world(b: Any, plan: Any, i: int, mode: int) -> None:
-    """Reset, step or show a world, as the action of its first agent says, in an autoreset mode."""
+    """Reset, step or only observe world `i`, depending on the action of its first agent and on the
+    autoreset mode."""
     w, first_line = b.rows[i], i * plan.num_agents
     if w.stale != 0:
         w.stale = 0
@@ -170,16 +173,16 @@ def run_world(b: Any, plan: Any, i: int, mode: int) -> None:
         elif action >= 0:
             for group in plan.groups:
                 if is_playing(b, plan, group, w):
-                    act(b, plan, group, i, w)
+                    step_group_world(b, plan, group, i, w)
             is_shown = not resets_in_step(mode, w.terminated != 0 or w.truncated != 0)
         for group in plan.groups:
             if is_playing(b, plan, group, w):
-                show(b, plan, group, i, w, is_shown)
+                write_group_outputs(b, plan, group, i, w, is_shown)
         action = RESTART
 
 
 def is_playing(b: Any, plan: Any, group: Any, w: Any) -> Any:
-    """Return True if a world plays a member of a group."""
+    """Return True if world `w` plays a scenario of `group`."""
     if not plan.is_mixture:
         return True
     if w.is_checked and not 0 <= w.member < len(plan.group_of):
@@ -188,8 +191,8 @@ def is_playing(b: Any, plan: Any, group: Any, w: Any) -> Any:
 
 
 def begin_episode(b: Any, plan: Any, i: int, w: Any) -> None:
-    """Start an episode with a new level: of a member that is sampled, if there are several, and
-    from the batch's list of levels, if it has one."""
+    """Reset world `w` to a new level: of a sampled scenario if the batch is a mixture, and from the
+    batch's list of levels if it has one."""
     if "levels" in plan.array_names:
         copy_generator(w.rng, b.drawing[i])
         copy_generator(b.levels[take_next_level(b, i)], w.rng)
@@ -219,8 +222,9 @@ def clear_terms(terms: Any) -> None:
             terms[k, slot] = 0.0
 
 
-def act(b: Any, plan: Any, group: Any, i: int, w: Any) -> None:
-    """Step a world with the actions of its agents, and write the results."""
+def step_group_world(b: Any, plan: Any, group: Any, i: int, w: Any) -> None:
+    """Step world `w` of a group with the actions of its agents, and write rewards and done
+    flags."""
     first_line, p = i * plan.num_agents, b[group.parameters][w.member]
     for k in plan.agent_indices:
         action_index = b.actions[first_line + k]
@@ -235,9 +239,9 @@ def act(b: Any, plan: Any, group: Any, i: int, w: Any) -> None:
         write_outputs(b, first_line + k, w, k + 1)
 
 
-def show(b: Any, plan: Any, group: Any, i: int, w: Any, is_shown: bool) -> None:
-    """Write the observations and action masks of all agents of a world: if `is_shown` into the
-    arrays of the step, else into the `final_` ones, for the end of an episode."""
+def write_group_outputs(b: Any, plan: Any, group: Any, i: int, w: Any, is_shown: bool) -> None:
+    """Write the observations and action masks of all agents of world `w`: into the arrays of the
+    step if `is_shown`, else into the `final_` arrays for the end of an episode."""
     p = b[group.parameters][w.member]
     for k in plan.agent_indices:
         agent, line = k + 1, i * plan.num_agents + k
@@ -295,10 +299,10 @@ TRUSTED = frozenset({__name__, ScenarioPlan.__module__})
 def make_plan(
     scenario: Scenario, names: Iterable[str], parameters: Sequence[np.dtype[Any]], masks: bool
 ) -> BatchPlan:
-    """Return the plan of the loop over the worlds of a batch with arrays of these names;
-    `parameters` are the dtypes of the parameters of each member."""
+    """Return the compile-time plan of a batch with the arrays `names`; `parameters` has the dtype
+    of the parameters of each scenario, and `masks` selects action masks."""
     plans = [ScenarioPlan(member, scenario.reward_names) for member in scenario.members]
-    keys = [make_key((plan, dtype)) for plan, dtype in zip(plans, parameters, strict=True)]
+    keys = [make_cache_key((plan, dtype)) for plan, dtype in zip(plans, parameters, strict=True)]
     group_keys = [*dict.fromkeys(keys)]
     groups = (Group(f"parameters{k}", plans[keys.index(key)]) for k, key in enumerate(group_keys))
     layout = scenario.layout
@@ -308,14 +312,14 @@ def make_plan(
         array_names=frozenset(names),
         num_agents=layout.agents,
         has_masks=masks,
-        prefetched_offsets=find_prefetched(scenario),
+        prefetched_offsets=find_prefetch_offsets(scenario),
         area=scenario.area if layout.is_large else None,
     )
 
 
-def find_prefetched(scenario: Scenario) -> tuple[int, ...]:
-    """Return the offsets in a row that nearly every step reads: of the head, of the first elements
-    of each column that step rules name, and in small rows of all cells."""
+def find_prefetch_offsets(scenario: Scenario) -> tuple[int, ...]:
+    """Return the byte offsets in a world's row that nearly every step reads, to be prefetched: its
+    head, the beginning of each column that step rules use, and in small rows all cells."""
     rules = scenario.walk_functions(TRANSITION, REWARD, TERMINATING)
     functions = find_functions([*rules, *VERBS.values(), cut_view, write_seen])
     used_names = {name for function in functions for name in names_of(function).attributes}
@@ -335,16 +339,17 @@ def find_prefetched(scenario: Scenario) -> tuple[int, ...]:
     return tuple(sorted({offset // CACHE_LINE * CACHE_LINE for offset in offsets}))
 
 
-def make_key(value: Any) -> Any:
-    """Return a hashable key of a plan and what it holds, equal for plans of the same program."""
+def make_cache_key(value: Any) -> Any:
+    """Return a hashable key of a plan or one of its values; plans of the same program have equal
+    keys."""
     if isinstance(value, Mapping):
-        return tuple((name, make_key(each)) for name, each in value.items())
+        return tuple((name, make_cache_key(each)) for name, each in value.items())
     if isinstance(value, tuple | list | frozenset):
-        return tuple(map(make_key, sorted(value) if isinstance(value, frozenset) else value))
+        return tuple(map(make_cache_key, sorted(value) if isinstance(value, frozenset) else value))
     if is_dataclass(value) and not isinstance(value, type | System):
-        return tuple(make_key(getattr(value, each.name)) for each in fields(value))
+        return tuple(make_cache_key(getattr(value, each.name)) for each in fields(value))
     if isinstance(value, ScenarioPlan):
-        return make_key(vars(value))
+        return make_cache_key(vars(value))
     if isinstance(value, int | str | float | None | Phase | np.dtype):
         return type(value), value
     return id(value)
@@ -353,8 +358,9 @@ def make_key(value: Any) -> Any:
 def compile_batch(
     layout: Layout, plan: BatchPlan, elements: Elements, is_checked: bool, for_web: bool = False
 ) -> tuple[Compiler, str]:
-    """Compile the loop over worlds; return the compiler, and the text of the module with the
-    function `run`, (address of the batch's record, start, stop, mode) → number of failed worlds.
+    """Compile the loop over the worlds of a batch. Return the compiler, and the LLVM IR of a module
+    with the function `run` (address of the batch record, start, stop, mode) that returns the number
+    of failed worlds.
 
     For web pages (`language.wasm`), the code is smaller, and checked rules end.
     """

@@ -1,4 +1,4 @@
-"""Programs: the systems of scenarios as machine code, which runs over the worlds of a batch."""
+"""Compiled programs: the systems of scenarios as machine code that steps the worlds of a batch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.compiler.batch import BatchPlan, Elements, compile_batch, make_key, make_plan
+from gv_engine.compiler.batch import BatchPlan, Elements, compile_batch, make_cache_key, make_plan
 from gv_engine.compiler.language.body import Failure
 from gv_engine.compiler.language.machine import MachineCode
 from gv_engine.compiler.parameters import make_parameters
@@ -30,7 +30,8 @@ _ENGINE_FAULT = (
 
 
 def check_compilable(scenario: Scenario) -> None:
-    """Refuse systems that are arbitrary Python, and views that are too wide for their visibility.
+    """Raise an error if a scenario cannot be compiled, because a system is arbitrary Python or a
+    view is too wide for its visibility rule.
 
     Raises:
         DoesNotCompileError: with the name of the system.
@@ -58,6 +59,7 @@ def check_compilable(scenario: Scenario) -> None:
 
 
 def _walk_systems(scenario: Scenario, phases: Iterable[Phase]) -> Iterator[System]:
+    """Yield the systems of these phases, including those of nested calls."""
     for member in scenario.members:
         for phase in phases:
             for call in member.calls(phase):
@@ -77,7 +79,8 @@ class BatchProgram:
     def __init__(
         self, scenario: Scenario, plan: BatchPlan, elements: Elements, checked: bool
     ) -> None:
-        """Make the program of a batch with arrays of these elements."""
+        """Describe the program of a batch with arrays of these elements, without compiling it yet;
+        `checked` code tests indices and overflow."""
         self.run: Any = None
         self.address = 0
         self._compile_arguments = scenario.layout, plan, elements, checked
@@ -88,7 +91,7 @@ class BatchProgram:
         self._is_built_in = scenario.runs_engine_rules_only
 
     def prepare(self) -> None:
-        """Compile the program, unless that is done.
+        """Compile the program, unless it is compiled already.
 
         Raises:
             DoesNotCompileError: with the function, file, line and cause.
@@ -97,7 +100,7 @@ class BatchProgram:
         with self._lock:
             if self.run is None and not self._compile_error:
                 try:
-                    text, self._failures = self._write()
+                    text, self._failures = self._generate_ir()
                     self._code = MachineCode(text)
                 except DoesNotCompileError as error:
                     self._compile_error = error
@@ -116,9 +119,10 @@ class BatchProgram:
         Raises:
             DoesNotCompileError: as for `prepare`.
         """
-        return self._write(for_web=True)
+        return self._generate_ir(for_web=True)
 
-    def _write(self, for_web: bool = False) -> tuple[str, Mapping[int, Failure]]:
+    def _generate_ir(self, for_web: bool = False) -> tuple[str, Mapping[int, Failure]]:
+        """Return the LLVM IR of the program, and its possible failures by error code."""
         try:
             compiler, text = compile_batch(*self._compile_arguments, for_web)
         except DoesNotCompileError as error:
@@ -127,10 +131,10 @@ class BatchProgram:
             raise DoesNotCompileError(f"{error} (see docs/compiling.md)") from error
         return text, compiler.failures
 
-    def make_error(self, code: int, failure: np.void, member: int) -> Exception:
-        """Return the exception for an error code of a row, with the system that failed attached to
-        it; `failure` is a record of `batch.FAILURE`, and `member` the scenario that the world
-        plays."""
+    def make_error(self, code: int, failure: np.void, scenario_index: int) -> Exception:
+        """Return the exception for the error `code` of a world, with the system that failed
+        attached; `failure` is a record of dtype `batch.FAILURE`, and `scenario_index` the scenario
+        that the world plays."""
         text = self._failures[code].fill_in(failure["numbers"].tolist())
         class_name, _, message = text.partition(": ")
         cls: Any = getattr(errors, class_name, None) or getattr(builtins, class_name, None)
@@ -140,7 +144,7 @@ class BatchProgram:
             error: Exception = cls(message)
         except TypeError:  # a class of the rule's file, or one that takes other arguments
             error = type(class_name, (Exception,), {})(message)
-        system = self._find_system(int(failure["blame"]), member)
+        system = self._find_system(int(failure["blame"]), scenario_index)
         if system is not None:
             system.attach_to_error(error)
         return error
@@ -159,8 +163,8 @@ _MAX_PROGRAMS = 256
 def get_batch_program(
     scenario: Scenario, arrays: Mapping[str, NDArray[Any]], masks: bool, checked: bool
 ) -> tuple[BatchProgram, dict[str, NDArray[Any]]]:
-    """Return the program that runs a scenario's worlds, not compiled yet unless it was used before,
-    and the parameters of the scenario by name, which belong to the arrays of the batch.
+    """Return the cached or new program that steps a scenario's worlds, which is compiled when first
+    used, and the parameters of the scenario by name, to be added to the arrays of the batch.
 
     Args:
         arrays: arrays of the batch by name.
@@ -176,7 +180,7 @@ def get_batch_program(
     elements = {
         name: (array.shape[1:], array.dtype) for name, array in {**arrays, **parameters}.items()
     }
-    key = make_key(plan), make_key(scenario.layout), tuple(elements.items()), checked
+    key = make_cache_key(plan), make_cache_key(scenario.layout), tuple(elements.items()), checked
     with _LOCK:
         program = _PROGRAMS.get(key)
         if program is None:

@@ -1,4 +1,5 @@
-"""Codes of cells, 64 at once with vectors, for the representation `cells`."""
+"""Converts the cells of observations to integer codes, 64 cells at once with vector instructions,
+for the representation `cells`."""
 
 from __future__ import annotations
 
@@ -22,20 +23,20 @@ CODE_STEP = "of_color", "low", "count", "rise", "wrong"
 
 
 def make_code_steps(
-    of_color: bool, numbers: NDArray[Any], stride: int, unlisted: int
+    of_color: bool, code_table: NDArray[Any], stride: int, unlisted_code: int
 ) -> NDArray[np.uint8]:
-    """Return (n, 5) steps with the columns `CODE_STEP`, by which `encode_cells` computes codes
-    without reading a table: for ranges of types (of colours if `of_color`) the difference between
-    the code in the table `numbers` and index * `stride`, or that they are `unlisted`.
+    """Return (n, 5) steps with the columns `CODE_STEP`, from which `encode_cells` computes codes
+    without a table: for each range of types (of colours if `of_color`), the difference between the
+    code in `code_table` and index * `stride`, or that they get the code `unlisted_code`.
 
     Args:
         of_color: the table has the codes of colours, not of types.
-        numbers: (256,) codes of all types or colours; the first is 0.
+        code_table: (256,) codes of all types or colours; the first is 0.
         stride: distance of two codes that are evenly spaced.
-        unlisted: value in `numbers` for a type or colour without a code.
+        unlisted_code: value in `code_table` for a type or colour without a code.
     """
-    listed = np.flatnonzero(numbers != unlisted)
-    offsets = numbers[listed].astype(np.int64) - stride * listed
+    listed = np.flatnonzero(code_table != unlisted_code)
+    offsets = code_table[listed].astype(np.int64) - stride * listed
     steps = [
         (of_color, low, 256 - low, (offset - previous) % 256, 0)
         for low, (previous, offset) in zip(listed[1:].tolist(), pairwise(offsets.tolist()))
@@ -78,6 +79,8 @@ def _emit_chunk(
     stride: Any,
     out: ArrayValue,
 ) -> Scalar:
+    """Emit vector code that encodes 64 cells from index `start` on; return a flag, true if a cell
+    has no code."""
     value, do = body.emit.value, body.emit.do
     pointer = arrays.element_address(body, cells, (start,), is_inside=True)
     channels = value(f"load <{3 * CHUNK} x i8>, ptr {pointer}, align 1")
@@ -91,7 +94,7 @@ def _emit_chunk(
     do(f"store {_CELLS} {value(f'add {_CELLS} {even_codes}, {colors}')}, ptr {sums['rise']}")
     do(f"store {_CELLS} zeroinitializer, ptr {sums['wrong']}")
 
-    def apply_step(k: Scalar) -> None:
+    def emit_step(k: Scalar) -> None:
         step_pointer = arrays.element_address(body, steps, (k,), is_inside=True)
         step = {
             name: value(f"load i8, ptr {body.emit.offset(step_pointer, column)}")
@@ -108,7 +111,7 @@ def _emit_chunk(
             new_sum = value(f"{opcode} {_CELLS} {old_sum}, {change}")
             do(f"store {_CELLS} {new_sum}, ptr {sums[name]}")
 
-    flow.emit_loop(body, steps.shape[0], apply_step)
+    flow.emit_loop(body, steps.shape[0], emit_step)
     target = arrays.element_address(body, out, (start,), is_inside=True)
     codes = value(f"load {_CELLS}, ptr {sums['rise']}")
     do(f"store {_CELLS} {codes}, ptr {target}, align 1")
@@ -123,7 +126,7 @@ def _pick_lanes(body: Body, llvm: str, vector: str, lanes: Iterable[int]) -> str
 
 
 def _broadcast(body: Body, byte: str) -> str:
-    """Emit a vector with a byte in all lanes."""
+    """Emit a vector with the same byte in all lanes."""
     first = body.emit.value(f"insertelement {_CELLS} poison, i8 {byte}, i64 0")
     return body.emit.value(
         f"shufflevector {_CELLS} {first}, {_CELLS} poison, <{CHUNK} x i32> zeroinitializer"

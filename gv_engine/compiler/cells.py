@@ -1,5 +1,5 @@
-"""Fields that compiled worlds derive from their cells and update with every write: appearances, and
-on large grids the lists of cells by object type, the cells that block, and path lengths.
+"""Fields that compiled worlds derive from their cells and update with every write: the appearance
+of each cell, and on large grids the cells of each object type, blocking cells and path lengths.
 
 `Layout.looks_dtype` describes the fields. The functions here are methods of worlds; those whose
 names begin with `write` are the writers of arrays, see `RecordType.writers`.
@@ -33,7 +33,7 @@ _GROUND_MESSAGE = "w.ground: there are no object types that live on the ground"
 
 
 def look_of(w: Any, e: int) -> Any:
-    """Return the appearance of an entity."""
+    """Return the appearance of an entity: type, state and colour in one integer."""
     if e == NOTHING:
         return FLOOR
     seen = w.kind.value[e] & 255 | (w.state_of(e) & 255) << 8 | (w.color.value[e] & 255) << 16
@@ -70,7 +70,8 @@ def update_looks_of(w: Any, e: int) -> None:
 
 
 def update_looks(w: Any) -> None:
-    """Derive everything from the cells and columns of a row."""
+    """Recompute the appearances of all cells, and all other derived fields, from the cells and
+    columns of a world."""
     w.changed_types = ALL_TYPES
     if w.layout.is_large:
         w.forget_cells(False)
@@ -101,7 +102,7 @@ def write_at(w: Any, cell: int, e: int) -> None:
         w.unlist(cell, looks[cell] & 255)
     at[cell] = e
     if "ground" in w.layout.layers:
-        show_layers(w, cell)
+        update_look_of_layers(w, cell)
         return
     look = w.look_of(e)
     looks[cell] = look
@@ -122,11 +123,11 @@ def write_ground(w: Any, cell: int, e: int) -> None:
     ground[cell] = e
     if is_kept:
         w.beneath.ravel()[cell] = w.look_of(e)
-    show_layers(w, cell)
+    update_look_of_layers(w, cell)
 
 
-def show_layers(w: Any, cell: int) -> None:
-    """Update the appearance of a cell with two layers."""
+def update_look_of_layers(w: Any, cell: int) -> None:
+    """Update the appearance of a cell that has an object above and one on the ground."""
     above, below = without_writer(w.at).ravel()[cell], without_writer(w.ground).ravel()[cell]
     is_kept = "beneath" in w.layout.look_arrays
     beneath = w.beneath.ravel()[cell] if is_kept else w.look_of(below)
@@ -149,9 +150,9 @@ def refuse_ground(w: Any, cell: int, e: int) -> None:
 def make_column_writer(
     layout: Layout, cls: type, field: str, is_checked: bool
 ) -> Callable[[Any, int, Any], None] | None:
-    """Return the writer of the column of a field: it stores a value, fails if `is_checked` and the
-    entity lacks the component, and updates the entity's appearance if that depends on the field.
-    None if a plain store does."""
+    """Return a function that writes a component field of an entity: it fails if `is_checked` and
+    the entity lacks the component, and updates the entity's appearance if that depends on the
+    field. Return None if a plain store suffices."""
     name, missing_message = column_name(cls), describe_absence(cls, field)
     affects_look, is_kind = (name, field) in layout.look_fields, (name, field) == ("kind", "value")
     holds_entity = (name, field) in layout.entity_fields
@@ -176,7 +177,8 @@ def make_column_writer(
 
 
 def make_presence_writer(cls: type) -> Callable[[Any, int, Any], None]:
-    """Return the writer of the flags `has` of a component, which fails."""
+    """Return a function that is called for writes to the flags `has` of a component, and always
+    fails: rules must not write them."""
     text = describe_presence_write(cls)
 
     def write(w: Any, e: int, value: Any) -> None:
@@ -217,8 +219,8 @@ def block(w: Any, cell: int, blocks: Any) -> None:
 
 
 def forget_cells(w: Any, lifts: bool) -> None:
-    """Empty the lists of cells and show the listed cells as floor; `lifts` also removes the
-    entities from them."""
+    """Empty the lists of cells by object type, and show the listed cells as floor; if `lifts`, also
+    remove the entities from them."""
     at, looks = without_writer(w.at).ravel(), w.looks.ravel()
     has_ground, is_kept = "ground" in w.layout.layers, "beneath" in w.layout.look_arrays
     for k in range(w.filled.shape[0]):
@@ -240,8 +242,8 @@ def forget_cells(w: Any, lifts: bool) -> None:
 
 
 def find_changed_types(w: Any) -> None:
-    """Set the bits of `w.changed_types` for types with objects that have other components than
-    their type gives them."""
+    """Set the bit in `w.changed_types` for each type with an object whose components differ from
+    those of its type."""
     w.changed_types = 0
     for e in range(AGENT + 1, w.layout.capacity):
         kind = w.kind.value[e]
@@ -251,12 +253,12 @@ def find_changed_types(w: Any) -> None:
             w.changed_types |= 1 << (kind & 31)
 
 
-def has_changed(w: Any, e: int, number: int) -> bool:
-    """Return True if an entity has other components than a prefab."""
+def has_changed(w: Any, e: int, prefab: int) -> bool:
+    """Return True if an entity has other components than the prefab number `prefab`."""
     changed = False
     for values in w.tables.presence:
         # behind the end of a column entities have no such component, nor has NOTHING
-        changed = changed | differ_from(w, e if e < values.length else NOTHING, number, values)
+        changed = changed | differ_from(w, e if e < values.length else NOTHING, prefab, values)
     return changed
 
 
@@ -283,8 +285,8 @@ def having(w: Any, columns: Any) -> Any:
 
 
 def find_in_all_cells(w: Any, columns: Any) -> Any:
-    """Return the objects with a component by a search of all cells: with two layers, the appearance
-    of a cell does not tell which object lies beneath."""
+    """Return the objects with a component by searching all cells: needed with two layers, where the
+    appearance of a cell does not show the object beneath."""
     found = np.empty(len(w.layout.layers) * w.height * w.width, np.int64)
     count = 0
     for y in range(w.height):
@@ -294,7 +296,8 @@ def find_in_all_cells(w: Any, columns: Any) -> Any:
 
 
 def collect_in_cell(w: Any, columns: Any, y: int, x: int, found: Any, count: int) -> Any:
-    """Append the objects with a component in a cell to `found`; return the new number."""
+    """Append the objects with a component in a cell to the array `found`, which has `count`
+    entries; return the new count."""
     below, above = w.ground[y, x], w.at[y, x]
     if below != NOTHING and columns.has[below]:
         found[count] = below
@@ -306,7 +309,7 @@ def collect_in_cell(w: Any, columns: Any, y: int, x: int, found: Any, count: int
 
 
 def count_candidates(w: Any, types: int) -> Any:
-    """Return a number of objects that `having` may find at most."""
+    """Return an upper bound for the number of objects that `having` finds."""
     cells = len(w.layout.layers) * (w.layout.height + 1) * (w.layout.width + 1)
     if not w.layout.is_large:
         return cells
@@ -322,8 +325,8 @@ def count_candidates(w: Any, types: int) -> Any:
 
 
 def collect_having(w: Any, columns: Any, i: int, bits: Any, found: Any, count: int) -> Any:
-    """Append the objects with a component in the cells 64 * i + k, for each bit k of `bits`, to
-    `found`; return the new number."""
+    """Append the objects with a component in the cells 64 * i + k, for each bit k of `bits`, to the
+    array `found`, which has `count` entries; return the new count."""
     stride = w.at.shape[1]
     for cell in set_bits(bits, 64 * i):
         y, x = cell // stride, cell % stride
@@ -351,8 +354,8 @@ def of_type(w: Any, kind: int) -> Any:
 
 
 def collect_typed(w: Any, kind: int, i: int, bits: Any, found: Any, count: int) -> Any:
-    """Append the objects of a type in the cells 64 * i + k, for each bit k of `bits`, to `found`;
-    return the new number."""
+    """Append the objects of a type in the cells 64 * i + k, for each bit k of `bits`, to the array
+    `found`, which has `count` entries; return the new count."""
     stride = w.at.shape[1]
     for cell in set_bits(bits, 64 * i):
         if count == len(found):
@@ -367,8 +370,8 @@ def collect_typed(w: Any, kind: int, i: int, bits: Any, found: Any, count: int) 
 
 
 def merge_bits(lists: Any, types: int, i: int) -> Any:
-    """Return word `i` of the bitmap of the cells that show an object of a type in the bit mask
-    `types`, whose bit k stands for the types k, k + 32 and so on."""
+    """Return the 64-bit word `i` of a bitmap of the cells that show an object of one of some types.
+    Bit k of the mask `types` stands for the types k, k + 32 and so on."""
     bits = np.uint64(0)
     for k in range(lists.shape[0]):
         if types >> (k & 31) & 1:
@@ -377,8 +380,8 @@ def merge_bits(lists: Any, types: int, i: int) -> Any:
 
 
 def steps_from(w: Any, y: int, x: int) -> Any:
-    """Return the path lengths from a cell to each cell; on large grids those of the last call, as
-    long as they hold."""
+    """Return the path length from a cell to every cell; on large grids the result of the last call
+    is reused while no cell has changed."""
     if w.layout.is_large:
         key = np.uint64(((y << 15 | x) << 15 | w.height) << 15 | w.width)
         if w.ways_from != key:

@@ -1,4 +1,4 @@
-"""Single functions of numbers and arrays as machine code, called from Python.
+"""Single functions of numbers and arrays, compiled to machine code and called from Python.
 
 A function is compiled once for each combination of the types of its arguments: the types of
 numbers, and dtype, number of axes and contiguity of arrays. The machine code reads Python's objects
@@ -55,7 +55,7 @@ _C_CONTIGUOUS_FLAG = 1
 
 class CompiledFunction:
     """Compiled version of a Python function of numbers, arrays and tuples of them. It runs without
-    the GIL and without tests of indices."""
+    the GIL and without checking indices."""
 
     def __init__(self, function: FunctionType) -> None:
         self.__wrapped__ = function
@@ -64,7 +64,8 @@ class CompiledFunction:
         self._lock = Lock()
 
     def __call__(self, *values: Any) -> Any:
-        """Return the result for these arguments.
+        """Call the compiled code, which is generated first for new types of arguments, and return
+        its result.
 
         Raises:
             DoesNotCompileError: the function has no compiled version for them.
@@ -80,8 +81,8 @@ class CompiledFunction:
         return self._versions[key].run(*plain)
 
     def _to_plain(self, value: Any) -> Any:
-        """Return an argument as a number of Python, or an array whose dtype is the very object that
-        the machine code compares with."""
+        """Convert an argument to a Python number, or to an array whose dtype object is the one that
+        the machine code compares by identity."""
         if isinstance(value, tuple):
             return tuple(map(self._to_plain, value))
         if isinstance(value, np.ndarray):
@@ -90,7 +91,7 @@ class CompiledFunction:
 
 
 class _Version:
-    """Machine code for one combination of types of arguments.
+    """Machine code of a function for one combination of argument types.
 
     Attributes:
         run: returns the result, or `_NO_MATCH` for arguments of other types.
@@ -137,7 +138,8 @@ def compile_function(function: FunctionType) -> CompiledFunction:
 
 
 def _make_version_key(value: Any) -> Any:
-    """Return a key that is equal for arguments of one compiled version."""
+    """Return a hashable key of an argument's type: arguments with equal keys use the same machine
+    code."""
     if isinstance(value, tuple):
         return tuple(map(_make_version_key, value))
     if isinstance(value, np.ndarray):
@@ -146,7 +148,8 @@ def _make_version_key(value: Any) -> Any:
 
 
 def _make_template(value: Any) -> Any:
-    """Return an argument of the compiled function, with blank LLVM values in numbers and arrays."""
+    """Return a placeholder for an argument of the compiled function: the same structure, with empty
+    names of LLVM values."""
     if isinstance(value, tuple):
         return tuple(map(_make_template, value))
     if isinstance(value, np.ndarray):
@@ -168,8 +171,9 @@ def _make_template(value: Any) -> Any:
 
 
 class _EntryWriter:
-    """Writes the function that Python calls: METH_FASTCALL, with an array of Python's objects. It
-    reads the arguments, calls the compiled function without the GIL, and returns an object."""
+    """Generates the C function that Python calls (METH_FASTCALL, with an array of Python objects).
+    It reads the arguments, calls the compiled function without the GIL, and returns a Python
+    object."""
 
     def __init__(
         self, templates: Sequence[Any], version: Compiled, make_error: Callable[[int], Exception]
@@ -180,7 +184,7 @@ class _EntryWriter:
         self._has_integers = False
 
     def to_ir(self) -> str:
-        """Return the text of the function."""
+        """Return the LLVM IR of the function."""
         emit, version = self._emit, self._version
         self._emit_guard(f"icmp eq i64 %count, {len(self._templates)}")
         objects = [
@@ -205,7 +209,8 @@ class _EntryWriter:
         return f"{head} {{\n{emit.to_ir()}\n}}"
 
     def _return_if_pending_error(self) -> None:
-        """Leave the function if Python has an exception, for an integer of more than 64 bits."""
+        """Emit a return if Python has a pending exception, for example for an integer of more than
+        64 bits."""
         error = self._emit.value(f"call ptr {_address('PyErr_Occurred')}()")
         error_label, next_label = self._emit.new_block(), self._emit.new_block()
         is_none = self._emit.value(f"icmp eq ptr {error}, null")
@@ -217,8 +222,8 @@ class _EntryWriter:
     # ---- arguments -------------------------------------------------------------------------------
 
     def _unbox(self, template: Any, pyobject: str) -> Any:
-        """Emit loads of the LLVM values of a Python object; return the argument. The code leaves
-        the function if the object does not match the template."""
+        """Emit code that converts a Python object to LLVM values, and return the argument; the code
+        leaves the function if the object does not have the type of `template`."""
         match template:
             case Scalar(kind=Kind.BOOL):
                 is_true = self._emit.value(f"icmp eq ptr {pyobject}, {_pointer(True)}")
@@ -243,6 +248,7 @@ class _EntryWriter:
         return template
 
     def _unbox_tuple(self, template: tuple[Any, ...], pyobject: str) -> tuple[Any, ...]:
+        """Emit code that converts the items of a Python tuple to LLVM values, and return them."""
         self._guard_type(pyobject, tuple)
         size = self._load("i64", pyobject, _HEAD_SIZE)
         self._emit_guard(f"icmp eq i64 {size}, {len(template)}")
@@ -253,7 +259,8 @@ class _EntryWriter:
         return tuple(map(self._unbox, template, items))
 
     def _guard_array(self, template: ArrayValue, pyobject: str) -> None:
-        """Emit guards for an array with the number of axes, dtype and contiguity of a template."""
+        """Emit code that leaves the function unless a Python object is an array with the number of
+        axes, dtype and contiguity of `template`."""
         self._guard_type(pyobject, np.ndarray)
         ndim = self._load("i32", pyobject, _ARRAY_OFFSETS["nd"])
         self._emit_guard(f"icmp eq i32 {ndim}, {len(template.shape)}")
@@ -264,7 +271,7 @@ class _EntryWriter:
         self._emit_guard(f"icmp eq i32 {flag}, {int(template.is_contiguous)}")
 
     def _load_array(self, template: ArrayValue, pyobject: str) -> ArrayValue:
-        """Emit loads of the address, shape and strides of an array; return the array."""
+        """Emit loads of the address, shape and strides of a NumPy array; return the array value."""
         ndim = len(template.shape)
         pointer = self._load("ptr", pyobject, _ARRAY_OFFSETS["data"])
         dimensions = self._load("ptr", pyobject, _ARRAY_OFFSETS["dimensions"])
@@ -297,7 +304,8 @@ class _EntryWriter:
     # ---- results ---------------------------------------------------------------------------------
 
     def _box(self, value: Any) -> str:
-        """Emit code for a new reference to a Python object with a value; return the reference."""
+        """Emit code that creates a Python object from a result; return the name of the new
+        reference."""
         if isinstance(value, Scalar):
             return self._box_number(value)
         if isinstance(value, tuple | list) and not is_known(value):
@@ -310,6 +318,7 @@ class _EntryWriter:
         return self._new_reference(value)
 
     def _box_number(self, number: Scalar) -> str:
+        """Emit code that creates a Python number; return the name of the new reference."""
         argument = f"{number.kind.llvm} {number.operand}"
         match number.kind:
             case Kind.FLOAT:
@@ -328,7 +337,7 @@ class _EntryWriter:
         return _pointer(value)
 
     def _raise_if(self, code: str) -> None:
-        """Emit code that leaves the function with an exception if the error code is not 0."""
+        """Emit code that raises a Python exception if the error `code` is not 0."""
         error_label, next_label = self._emit.new_block(), self._emit.new_block()
         self._emit.branch(self._emit.value(f"icmp ne i32 {code}, 0"), error_label, next_label)
         self._emit.start_block(error_label)

@@ -1,5 +1,5 @@
-"""Values of many component fields at once, such as those of a new object: in the compiled language
-a loop over the fields would be unrolled, and take most of the time that programs compile."""
+"""Reads and writes many component fields at once, such as those of a new object: a loop over fields
+in a rule would be unrolled, and make compilation slow."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ WORDS = (1, 2, 4, 8)
 
 @dataclass(frozen=True, eq=False)
 class FieldValues:
-    """Values of fields whose columns have one length and one size of elements, by number of a set
-    of values.
+    """Tables of values for fields whose columns have equal length and element size; each row of a
+    table is one set of values, such as those of one prefab.
 
     Attributes:
         length: number of entities in the columns.
@@ -42,11 +42,12 @@ class FieldValues:
         return zip(self.starts, range(0, size * len(self.starts), size))
 
 
-def group_fields(row: RecordType, tables: Iterable[Table]) -> tuple[FieldValues, ...]:
-    """Return the values of fields of a row's columns, grouped by length and size."""
+def group_fields(row_type: RecordType, tables: Iterable[Table]) -> tuple[FieldValues, ...]:
+    """Return the value tables of fields of a row's columns, grouped by column length and element
+    size."""
     groups: dict[tuple[int, int], list[tuple[int, NDArray[np.uint8]]]] = {}
     for column, field, table in tables:
-        columns, start = row.fields[column]
+        columns, start = row_type.fields[column]
         dtype, offset = RecordType(columns).fields[field]
         length, *shape = dtype.shape
         values = np.empty((len(table), *shape), dtype.base)
@@ -65,6 +66,7 @@ def copy_values(w: Any, e: int, number: int, values: FieldValues) -> None:
 
 @emits(copy_values)
 def _copy_values(body: Body, w: Record, e: Any, number: Any, values: FieldValues) -> None:
+    """Emit code that writes the set of values with this `number` into the fields of entity `e`."""
     size = values.bytes.shape[2]
     entity, llvm = _emit_offset(body, w.pointer, e, size), f"i{8 * size}"
     if isinstance(number, int) and size in WORDS:
@@ -92,6 +94,8 @@ def fill_values(w: Any, count: int, number: int, values: FieldValues, is_zeroed:
 def _fill_values(
     body: Body, w: Record, count: Any, number: int, values: FieldValues, is_zeroed: bool
 ) -> None:
+    """Emit code that writes the set of values with this `number` into the fields of all entities
+    below `count`."""
     size, mixed_fields = values.bytes.shape[2], []  # fields whose bytes differ
     num_bytes = body.emit.value(f"mul i64 {arithmetic.to_int(body, count).operand}, {size}")
     for k, start in enumerate(values.starts):
@@ -115,6 +119,8 @@ def differ_from(w: Any, e: int, number: int, values: FieldValues) -> bool:
 
 @emits(differ_from)
 def _differ_from(body: Body, w: Record, e: Any, number: Any, values: FieldValues) -> Scalar:
+    """Emit code that tests if a field of entity `e` differs from the set of values with this
+    `number`; return the flag."""
     table = arrays.constant_array(body, values.bytes.reshape(-1)).pointer
     entity = _emit_offset(body, w.pointer, e, 1)
     value_set = _emit_offset(body, table, number, len(values.starts))

@@ -1,4 +1,5 @@
-"""Arguments of a program: addresses of a batch's arrays, and the parameter record of a scenario.
+"""Data that a compiled program reads: addresses of a batch's arrays, and a scenario's parameters as
+a record.
 
 The record has all data of a scenario, apart from the code of its rules. Nothing here imports the
 compiler.
@@ -39,8 +40,8 @@ def address_record_dtype(names: Mapping[str, Any]) -> np.dtype[Any]:
 
 
 def iter_nested_calls(prefix: str, call: Call) -> Iterator[tuple[str, Call]]:
-    """Yield (field prefix, call) for each rule call that is directly an argument of `call`;
-    `prefix` is the field prefix of `call` itself."""
+    """Yield (field prefix, call) for each rule call that is an argument of `call`; `prefix` is the
+    field prefix of `call` itself."""
     for name, value in call.arguments.items():
         if isinstance(value, Call):
             yield f"{prefix}_{name}", value
@@ -61,8 +62,8 @@ _COMPILED_PHASES = [phase for phase in Phase if phase is not RENDERING]
 
 
 def list_call_fields(scenario: Scenario, *phases: Phase) -> list[tuple[str, Call]]:
-    """Return (field of the parameter record, rule call) for all calls of the given phases; without
-    `phases`, of all compiled phases."""
+    """Return (field of the parameter record, rule call) for all calls of `phases`; of all compiled
+    phases if none are given."""
     return [
         (f"{phase.name}_{number}", call)
         for phase in phases or _COMPILED_PHASES
@@ -77,19 +78,19 @@ def is_data(value: Any) -> bool:
     return not (compiled or value is None)
 
 
-def make_parameters(scenario: Scenario, number: int = 0) -> NDArray[Any]:
-    """Return a (members,) array of parameter records, one for each scenario of a mixture (one if
-    `scenario` is no mixture). Only the record of scenario `number` is filled in, so that callers
-    can combine several arrays.
+def make_parameters(scenario: Scenario, scenario_index: int = 0) -> NDArray[Any]:
+    """Return a (scenarios,) array of parameter records, one for each scenario of a mixture, or a
+    single one. Only the record `scenario_index` is filled in, so that callers can combine several
+    arrays.
 
     The filled record has the arguments of each call in its own sub-record, the step limit and the
     number of the first mission text. All other records are 0, except for their `share` of a
     mixture.
 
     Args:
-        number: index of the member.
+        scenario_index: index of the member.
     """
-    member = scenario.members[number]
+    member = scenario.members[scenario_index]
     values = {"mine": np.asarray(1, np.uint8)}
     if len(scenario.members) > 1:
         values["share"] = np.asarray(0.0)
@@ -106,7 +107,7 @@ def make_parameters(scenario: Scenario, number: int = 0) -> NDArray[Any]:
         if member.layout.has_smaller_members:
             values["present"] = np.asarray(len(agent_group.names))
     if scenario.missions:
-        values["first_text"] = np.asarray(scenario.missions.firsts[number])
+        values["first_text"] = np.asarray(scenario.missions.firsts[scenario_index])
     for field, call in list_call_fields(member):
         data = {
             # NumPy takes an empty list for floats, and it may be one of indices
@@ -119,7 +120,7 @@ def make_parameters(scenario: Scenario, number: int = 0) -> NDArray[Any]:
             values[field] = _make_record(data)
     records = np.zeros(len(scenario.members), _make_record(values).dtype)
     for name, value in values.items():
-        records[number][name] = value
+        records[scenario_index][name] = value
     if len(scenario.members) > 1:
         records["share"] = scenario.cumulative_weights
     return records

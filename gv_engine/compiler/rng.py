@@ -43,8 +43,8 @@ def next64(r: Any) -> Any:
 
 
 def next32(r: Any) -> Any:
-    """Return 32 random bits from the generator state `r`. Of each 64 bits, the second half is
-    returned by the next call."""
+    """Return 32 random bits from the generator state `r`: the first half of 64 new bits, or the
+    half that the last call left."""
     if r.has_half:
         r.has_half = _0
         half = r.half

@@ -1,4 +1,5 @@
-"""Rows of worlds in the compiled language: their record types, and the methods that rules call.
+"""Rows (records) of worlds in compiled code: their record types, and the world methods that rules
+call.
 
 A method is a plain function. What its layout determines is known while it compiles, so that an
 `if` on it costs nothing.
@@ -49,7 +50,7 @@ from gv_engine.world.world import (
 
 
 class Tables:
-    """Tables of a layout, which methods of its worlds read.
+    """Lookup tables of a layout, which methods of compiled worlds read.
 
     Attributes:
         empty_prefab: number of the empty prefab.
@@ -103,8 +104,9 @@ class Tables:
 
     @cached_property
     def state_changes(self) -> tuple[tuple[str, NDArray[Any], tuple[FieldValues, ...]], ...]:
-        """For each component that states add or remove: its column, the number of the set of values
-        that a (type, state) gives it (0: none, -1: unchanged), and the values by this number."""
+        """For each component that an object's state adds or removes: its column, a table with the
+        index of the set of values for each (type, state) (0 removes it, -1 keeps it), and these
+        sets."""
         layout, changes = self.layout, []
         max_states = max((len(kind.state_components) for kind in layout.types), default=0)
         for cls in layout.state_component_classes:
@@ -122,7 +124,7 @@ class Tables:
 
     @cached_property
     def types_having(self) -> Mapping[str, int]:
-        """By column, a bit mask of the types whose objects can have the component, see
+        """By column, a bit mask of the types whose objects can have the component; see
         `cells.merge_bits`."""
         masks = dict.fromkeys(self.layout.names, 0)
         for kind in self.layout.types:
@@ -134,7 +136,7 @@ class Tables:
 
     @cached_property
     def cleared(self) -> NDArray[np.uint8] | None:
-        """Bytes of a row without objects from `start` on; None for large rows."""
+        """Bytes of a row without objects, from the byte `start` on; None for large rows."""
         layout = self.layout
         if layout.is_large:
             return None
@@ -152,7 +154,7 @@ class Tables:
 
     @cached_property
     def components(self) -> Mapping[str, tuple[tuple[FieldValues, ...], int]]:
-        """By column, the values of a removed and a new component, and the column's length."""
+        """By column, the values of a removed and of a new component, and the column's length."""
         return {
             column_name(cls): (
                 group_fields(self._row_type, _list_fields(cls, [None, ()])),
@@ -163,8 +165,8 @@ class Tables:
 
 
 def _list_fields(cls: type, value_sets: list[tuple[float, ...] | None]) -> list[Table]:
-    """Return the fields of a component with their values by number of a set of values; () stands
-    for the defaults, None for no component."""
+    """Return the fields of a component with their values in each of `value_sets`, where () stands
+    for the defaults and None for a removed component."""
     column = column_name(cls)
     has_component = np.array([values is not None for values in value_sets])
     tables: list[Table] = [(column, "has", has_component)]
@@ -199,6 +201,7 @@ def write_fields(w: Any, e: int, number: int, groups: tuple[FieldValues, ...]) -
 
 
 def spawn(w: Any, kind: int) -> Any:
+    """Compiled version of `ObjectWorld.spawn`: create an object and return its entity."""
     if len(w.tables.terrain) > 0 and w.terrain_of(kind) > NOTHING:
         return w.terrain_of(kind)
     if not 0 <= kind < len(w.tables.has_prefab) or not w.tables.has_prefab[kind]:
@@ -221,6 +224,7 @@ def run_out(w: Any) -> None:
 
 
 def remove_entity(w: Any, e: int) -> None:
+    """Compiled version of `ObjectWorld.remove`: remove an entity with all its components."""
     if w.is_terrain(e):
         w.fail(TERRAIN_IS_SHARED)
     elif e != NOTHING:
@@ -260,6 +264,7 @@ def left_by(w: Any, kind: int) -> Any:
 
 
 def state_of(w: Any, e: int) -> Any:
+    """Compiled version of `ObjectWorld.state_of`: return an object's state index."""
     # an absent component reads 0, so the sum is the state of the component that the object has
     if w.is_checked:  # a rule may have added another one
         number = find_state_column(w, e)
@@ -280,6 +285,7 @@ def find_state_column(w: Any, e: int) -> Any:
 
 
 def set_state(w: Any, e: int, state: int) -> None:
+    """Compiled version of `ObjectWorld.set_state`: change an object's state and components."""
     number = find_state_column(w, e)
     for k, (column, field) in enumerate(w.layout.states):
         if number == k:
@@ -296,6 +302,7 @@ def set_state(w: Any, e: int, state: int) -> None:
 
 
 def add(w: Any, e: int, column: str) -> None:
+    """Compiled version of `ObjectWorld.add`: give an entity a component with default values."""
     tables, length = w.tables.components[column]
     check_entity(w, e)
     if e == NOTHING:
@@ -308,6 +315,7 @@ def add(w: Any, e: int, column: str) -> None:
 
 
 def take(w: Any, e: int, column: str) -> None:
+    """Compiled version of `ObjectWorld.take`: remove a component from an entity."""
     tables, _ = w.tables.components[column]
     check_entity(w, e)
     if e == NOTHING:
@@ -322,6 +330,7 @@ def check_entity(w: Any, e: int) -> None:
 
 
 def clear(w: Any) -> None:
+    """Compiled version of `ObjectWorld.clear`: empty the world before a new level."""
     w.capacity = w.layout.capacity
     w.free = w.layout.first_object
     w.height = 0
@@ -339,7 +348,7 @@ def clear(w: Any) -> None:
 
 
 def wipe(w: Any) -> None:
-    """Remove all objects from a large world, whatever is in its row."""
+    """Remove all objects from a large world by overwriting its whole row."""
     zero_bytes(w, w.tables.start)
     for name in w.layout.look_arrays:
         w[name][:] = FLOOR
@@ -354,7 +363,8 @@ def fill_columns(w: Any, stop: int, is_zeroed: bool) -> None:
 
 
 def empty_lists(w: Any) -> None:
-    """Remove all objects from a large world by its lists, so that only memory in use is written."""
+    """Remove all objects from a large world one by one from its lists, so that only the memory in
+    use is written."""
     if w.layout.agents > 1:
         for agent in range(1, w.layout.agents + 1):
             w.stand(agent, -1, -1)
@@ -384,6 +394,7 @@ def is_taken(w: Any, y: int, x: int) -> Any:
 
 
 def stand(w: Any, agent: int, y: int, x: int) -> None:
+    """Compiled version of `ObjectWorld.stand`: move an agent into a cell or off the grid."""
     if w.layout.agents > 1:
         VERBS["stand"](w, agent, y, x)
     else:
@@ -433,7 +444,7 @@ WORLD_METHODS: dict[str, Callable[..., Any]] = {
 
 
 def _emit_high_product(body: Body, a: Any, b: Any) -> Scalar:
-    """Emit one 128-bit multiplication."""
+    """Emit one 128-bit multiplication of two uint64; return its upper 64 bits."""
     x, y = (
         body.emit.value(f"zext i64 {arithmetic.to_kind(body, value, Kind.UINT).operand} to i128")
         for value in (a, b)
@@ -467,6 +478,7 @@ def draw_integers(r: Any, low: int, high: Any = None) -> Any:
 
 
 def draw_random(r: Any, size: Any = None) -> Any:
+    """Compiled version of `Generator.random`: return random floats in [0, 1)."""
     if size is None:
         return rng.random(r)
     values = np.empty(size, np.float64)
@@ -477,6 +489,7 @@ def draw_random(r: Any, size: Any = None) -> Any:
 
 
 def draw_choice(r: Any, a: int, size: Any = None, replace: bool = True) -> Any:
+    """Compiled version of `Generator.choice` for integers below `a`."""
     if size is None:
         return rng.choice(r, a)
     if not replace:

@@ -1,5 +1,5 @@
-"""Observations in compiled code: the view is cut out of the grid, rules of visibility mark the
-cells that are seen, and these are written into the arrays of observations.
+"""Observations in compiled code: the view is copied from the grid, visibility rules mark the seen
+cells, and these are written into the observation arrays.
 
 A view by rows stores a bit for each cell, bit j for column j; a view by cells stores a number.
 """
@@ -21,7 +21,7 @@ from gv_engine.world.view import get_view_tile_size
 
 
 def make_view_type(area: Area, by_rows: bool, with_entities: bool) -> RecordType:
-    """Return the record type of the views of an area."""
+    """Return the record type of an agent's view of `area`."""
     tile, (height, width) = get_view_tile_size(area.shape), area.shape
     whole = [-(-size // tile) * tile for size in area.shape]
     fields: list[Any] = [("looks", np.uint32, whole)]
@@ -48,8 +48,8 @@ def make_view_type(area: Area, by_rows: bool, with_entities: bool) -> RecordType
 
 
 def cut_view(w: Any, agent: int, view: Any) -> None:
-    """Copy the cells around an agent into `view`, turned so that the agent looks up if the view
-    turns with it; no cell is seen yet."""
+    """Copy the cells around an agent into `view`, rotated so that the agent faces up if the view
+    turns with it; all cells are unseen."""
     facing = up_in_view(w, agent, view.turns)
     y, x = w.position.y[agent], w.position.x[agent]
     ahead_y, ahead_x = step_y(facing), step_x(facing)
@@ -73,8 +73,8 @@ def cut_view(w: Any, agent: int, view: Any) -> None:
 
 
 def prefetch_view(w: Any, area: Any) -> None:
-    """Let the processor load the cells that the first agent will see: the first and last of each
-    grid row in the area. This changes the speed alone."""
+    """Prefetch the memory of the cells that the first agent will see: the first and last cell of
+    each grid row in its view area. This affects speed only."""
     facing = up_in_view(w, AGENT, area.turns)
     ahead_y, ahead_x = step_y(facing), step_x(facing)
     y, x = w.position.y[AGENT], w.position.x[AGENT]
@@ -91,7 +91,9 @@ def prefetch_view(w: Any, area: Any) -> None:
 def copy_entities(
     w: Any, view: Any, is_turned: bool, line: int, next_line: int, cell: int, next_cell: int
 ) -> None:
-    """Copy the entities of cells into a view, see `cut_looks`."""
+    """Copy the entities of a part of the grid into a view, starting at row `line`, column
+    `cell`, and moving by `next_line` and `next_cell`; `is_turned` swaps rows and columns. See
+    `cut_looks`."""
     for i in range(view.height):
         for j in range(view.width):
             along, away = (i, j) if is_turned else (j, i)
@@ -121,20 +123,21 @@ def draw_other_agents(w: Any, agent: int, view: Any) -> None:
             draw_entity(view, i, j, other, look | (w.blocks_vision(other) != 0) << 31)
 
 
-def draw_entity(view: Any, i: int, j: int, e: int, look: int) -> None:
+def draw_entity(view: Any, i: int, j: int, e: int, appearance: int) -> None:
     """Draw the appearance of an entity into a cell of a view."""
-    view.looks[i, j] = look
+    view.looks[i, j] = appearance
     if view.with_entities:
         view.entity[i, j] = e
     if not view.by_rows:
-        view.opaque[i, j] |= look >> 31
-    elif look >> 31:
+        view.opaque[i, j] |= appearance >> 31
+    elif appearance >> 31:
         view.clear_rows[i] &= ~(1 << j)
         view.clear_from_right[i] &= ~(1 << (view.width - 1 - j))
 
 
 def clear_row(view: Any, i: int) -> Any:
-    """Return a bit mask of the transparent cells of a row; 0 beyond the view."""
+    """Return a bit mask of the transparent cells of row `i` of a view; 0 for a row outside of the
+    view."""
     if not 0 <= i < view.height:
         return 0
     if view.by_rows:
@@ -146,8 +149,8 @@ def clear_row(view: Any, i: int) -> Any:
 
 
 def clear_row_from_right(view: Any, i: int) -> Any:
-    """Return a bit mask of the transparent cells of a row, bit j for the cell j from the right; 0
-    beyond the view."""
+    """Return a bit mask of the transparent cells of row `i` of a view, where bit j is the cell j
+    from the right; 0 for a row outside of the view."""
     if not 0 <= i < view.height:
         return 0
     if view.by_rows:
@@ -159,7 +162,7 @@ def clear_row_from_right(view: Any, i: int) -> Any:
 
 
 def see_row(view: Any, i: int, seen: int, from_right: int = 0) -> None:
-    """Mark cells of a row as seen, see `View.see_row`."""
+    """Mark the cells in the bit mask `seen` of row `i` as seen, see `View.see_row`."""
     if view.by_rows:
         view.seen_rows[i] = seen
         view.seen_from_right[i] = from_right
@@ -177,8 +180,8 @@ VIEW_METHODS: dict[str, Callable[..., Any]] = {
 
 
 def write_seen(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
-    """Write the seen cells of a view into (h, w, 3) `grid`, and the held object into (3,) `item`,
-    as (type, state, colour)."""
+    """Write (type, state, colour) of the seen cells of a view into `grid`, (h, w, 3), and of the
+    held object into `item`, (3,)."""
     write_seen_looks(view, grid)
     turn_states(w, grid, up_in_view(w, agent, view.turns))
     held = w.agent.holding[agent]
@@ -194,8 +197,8 @@ def write_look(grid: Any, i: int, j: int, look: int) -> None:
 
 
 def turn_states(w: Any, grid: Any, up: int) -> None:
-    """Make the directions of objects in (h, w, 3) cells relative to the direction `up`; agents are
-    turned before."""
+    """Rotate the directions of objects in `grid`, (h, w, 3), relative to the direction `up` of the
+    view; those of agents are rotated elsewhere."""
     if len(w.tables.turned) > 0:
         for i in range(grid.shape[0]):
             for j in range(grid.shape[1]):
@@ -204,8 +207,8 @@ def turn_states(w: Any, grid: Any, up: int) -> None:
 
 
 def write_ground_seen(w: Any, agent: int, view: Any, grid: Any, out: Any) -> None:
-    """Write the ground of the cells that are seen in `grid` into (h, w, 3) `out`: Floor where
-    nothing lies, Hidden where nothing is seen."""
+    """Write the ground objects of the cells that are seen in `grid` into `out`, (h, w, 3): Floor
+    where there is none, Hidden in unseen cells."""
     facing = up_in_view(w, agent, view.turns)
     y, x = w.position.y[agent], w.position.x[agent]
     ahead_y, ahead_x = step_y(facing), step_x(facing)
@@ -223,7 +226,7 @@ def write_ground_seen(w: Any, agent: int, view: Any, grid: Any, out: Any) -> Non
 
 
 def write_whole(w: Any, agent: int, out: Any) -> None:
-    """Write all cells of the grid and all agents, seen or not, into (H, W, 3) `out`."""
+    """Write (type, state, colour) of all cells and agents, seen or not, into `out`, (H, W, 3)."""
     for y in range(out.shape[0]):
         for x in range(out.shape[1]):
             write_look(out, y, x, w.looks[y, x] if y < w.height and x < w.width else HIDDEN)
@@ -243,7 +246,7 @@ def write_agent(w: Any, agent: int, look: int, out: Any) -> None:
 
 
 def hide_all(grid: Any, item: Any) -> None:
-    """Write the observation of an agent that is off the grid: Hidden in all cells, and no item."""
+    """Write the observation of an agent that is off the grid: all cells Hidden, no held item."""
     item[:] = 0
     item[0] = NONE_GRID_OBJECT
     grid[:] = 0

@@ -1,4 +1,4 @@
-"""Resets and steps of one world in the compiled language, from the calls of a scenario's systems.
+"""Resets and steps one world in compiled code, by calling the systems of its scenario.
 
 The calls are known while compiling: loops over them are unrolled, and tests of what a system has
 cost nothing. `p` is the record of a scenario's parameters.
@@ -32,7 +32,8 @@ from gv_engine.scenario.scenario import Scenario
 
 @dataclass(frozen=True, eq=False)
 class Argument:
-    """An argument of a call: a field of the parameter record, nested calls, or a known value.
+    """Argument of a rule call: a field of the parameter record, the result of nested calls, or a
+    compile-time constant.
 
     Attributes:
         name: name of the parameter.
@@ -52,7 +53,7 @@ class Argument:
 
 @dataclass(frozen=True, eq=False)
 class CallPlan:
-    """A call of a system, as compiled code reads it.
+    """Compile-time description of a rule call: its system and where its arguments come from.
 
     Attributes:
         system: the system.
@@ -95,7 +96,7 @@ _RESULT_TYPES = {Phase.REWARD: float, Phase.TERMINATING: bool}
 
 
 class Planner:
-    """Makes the plans of a scenario's calls.
+    """Makes the compile-time descriptions (`CallPlan`) of a scenario's rule calls.
 
     Attributes:
         marked: the systems of the calls planned so far, by their marks less 1.
@@ -106,7 +107,7 @@ class Planner:
         self.marked: list[System] = []
 
     def plan_phase(self, phase: Phase) -> tuple[CallPlan, ...]:
-        """Return the plans of the calls of a phase, in order."""
+        """Return the plans of the rule calls of a phase, in order."""
         plans = []
         for field, call in list_call_fields(self._scenario, phase):
             numbers = number_tests(call) if phase is Phase.TERMINATING else {}
@@ -114,17 +115,18 @@ class Planner:
             plans.append(replace(plan, result_type=_RESULT_TYPES.get(phase)))
         return tuple(plans)
 
-    def _plan(self, group: str, prefix: str, call: Call, numbers: dict[str, int]) -> CallPlan:
-        """Return the plan of a call whose parameters are in the fields `prefix`_… of the sub-record
-        `group`. `numbers` has the numbers of tests that can end the episode, by prefix."""
+    def _plan(self, group: str, prefix: str, call: Call, tests: dict[str, int]) -> CallPlan:
+        """Return the plan of a rule call whose parameters are in the fields `prefix`_… of the
+        sub-record `group`. `tests` has the numbers of the tests that can end the episode, by
+        field prefix."""
         arguments = []
         for name in call.argument_names():
             value, field = call.arguments[name], f"{prefix}_{name}"
             if isinstance(value, Call):
-                argument = Argument(name, call=self._plan(group, field, value, numbers))
+                argument = Argument(name, call=self._plan(group, field, value, tests))
             elif is_nested_call(value):
                 nested = (
-                    self._plan(group, f"{field}_{k}", part, numbers) for k, part in enumerate(value)
+                    self._plan(group, f"{field}_{k}", part, tests) for k, part in enumerate(value)
                 )
                 argument = Argument(name, calls=tuple(nested))
             elif is_data(value):
@@ -138,7 +140,7 @@ class Planner:
             system,
             tuple(arguments),
             is_per_agent=call.is_per_agent,
-            number=numbers.get(prefix, 0),
+            number=tests.get(prefix, 0),
             agent_mask=call.agent_mask,
             masked_value=call.masked_value,
             result_type=None,
@@ -148,8 +150,8 @@ class Planner:
 
 
 def number_tests(call: Call) -> dict[str, int]:
-    """Number the nested tests of `call` that can end an episode, from 1, by prefix of their
-    fields."""
+    """Return the numbers, from 1 on, of the nested tests of `call` that can end an episode, by
+    their field prefix."""
     parts = zip(iter_calls(call.name, call), call.iter_call_paths())
     return {
         prefix: number
@@ -159,7 +161,8 @@ def number_tests(call: Call) -> dict[str, int]:
 
 
 class ScenarioPlan:
-    """The calls of a scenario by phase, and what else its step needs to know.
+    """Compile-time description of a scenario: its rule calls by phase, and all other facts that its
+    step depends on.
 
     Attributes:
         resets, transitions, rewards, visibility, observations: calls of these phases.
@@ -174,7 +177,8 @@ class ScenarioPlan:
     """
 
     def __init__(self, scenario: Scenario, reward_names: Sequence[str]) -> None:
-        """Plan the calls of a scenario; `reward_names` are those of all members of its mixture."""
+        """Plan the rule calls of a scenario; `reward_names` are those of all scenarios of its
+        mixture."""
         planner = Planner(scenario)
         self.resets = planner.plan_phase(Phase.RESET)
         self.transitions = planner.plan_phase(Phase.TRANSITION)
@@ -208,7 +212,7 @@ class ScenarioPlan:
 
 
 def read_argument(w: Any, p: Any, argument: Any, agent: int, past: Any) -> Any:
-    """Return the value of an argument; nested calls run."""
+    """Return the value of an argument of a rule call, running nested calls."""
     if argument.field:
         return p[argument.group][argument.field]
     if argument.call is not None:
@@ -222,7 +226,8 @@ def read_argument(w: Any, p: Any, argument: Any, agent: int, past: Any) -> Any:
 
 
 def evaluate_condition(w: Any, p: Any, call: Any, helper: Any, agent: int, action: int) -> bool:
-    """Return the result of a condition of a call, one of its system's helper functions."""
+    """Return the result of a condition of a rule call: `helper`, one of its system's helper
+    functions."""
     agents = (agent,) if call.takes(helper, "agent") else ()
     actions = (action,) if call.takes(helper, "action") else ()
     values = tuple(read_argument(w, p, each, agent, None) for each in call.of(helper))
@@ -230,7 +235,8 @@ def evaluate_condition(w: Any, p: Any, call: Any, helper: Any, agent: int, actio
 
 
 def measure_call(w: Any, p: Any, call: Any, agent: int) -> Any:
-    """Return what a call and the calls nested in it remember of the world before the step."""
+    """Call the `remember` functions of a rule call and of the calls nested in it before the step;
+    return their results for `run_call`."""
     return (
         call_marked(call.mark, measure_system, w, p, call, agent)
         if call.system.remember is not None
@@ -247,7 +253,8 @@ def measure_argument(w: Any, p: Any, argument: Any, agent: int) -> Any:
 
 
 def measure_system(w: Any, p: Any, call: Any, agent: int) -> Any:
-    """Return what a call itself remembers, a number or a tuple of numbers."""
+    """Call the `remember` function of a system; return its result, a number or a tuple of
+    numbers."""
     agents = (agent,) if call.takes(call.system.remember, "agent") else ()
     values = tuple(read_argument(w, p, each, agent, None) for each in call.of(call.system.remember))
     measured = call.system.remember(w, *agents, *values)
@@ -255,7 +262,8 @@ def measure_system(w: Any, p: Any, call: Any, agent: int) -> Any:
 
 
 def run_call(w: Any, p: Any, call: Any, agent: int, past: Any) -> Any:
-    """Run a call in an agent's turn; return its result. `past` is from `measure_call`, or None."""
+    """Run a rule call in an agent's turn, if its condition holds; return its result. `past` is
+    the result of `measure_call`, or None."""
     if call.agent_mask and not call.agent_mask[agent]:
         return call.masked_value
     if call.system.until is not None:
@@ -272,7 +280,7 @@ def run_call(w: Any, p: Any, call: Any, agent: int, past: Any) -> Any:
 
 
 def call_function(w: Any, p: Any, call: Any, agent: int, past: Any) -> Any:
-    """Call the function of a system with its arguments."""
+    """Call the function of a system with its arguments, and return the result."""
     agents = (agent,) if call.takes(call.system.function, "agent") else ()
     was = (past[0],) if call.system.remember is not None else ()
     values = tuple(
@@ -283,8 +291,8 @@ def call_function(w: Any, p: Any, call: Any, agent: int, past: Any) -> Any:
 
 
 def record_ending(w: Any, call: Any, agent: int, result: Any, ended_by: int) -> None:
-    """Write the number of the first true test into `w.ended_by`; restore `ended_by`, the value from
-    before the call, if only nested tests were true."""
+    """Write the number of the innermost true test into `w.ended_by`; keep `ended_by`, the value
+    from before the call, if the call itself was false."""
     is_over = bool(result)
     if is_over and w.ended_by[agent] == 0:
         w.ended_by[agent] = call.number
@@ -293,7 +301,8 @@ def record_ending(w: Any, call: Any, agent: int, result: Any, ended_by: int) -> 
 
 
 def run_until(w: Any, p: Any, call: Any, agent: int) -> None:
-    """Repeat the nested resets in an empty world until the condition of the call holds."""
+    """Run the nested resets again and again, each time in an empty world, until the condition
+    `until` of the call holds."""
     tries = 0
     while True:  # what a try has made is free again after it
         if tries > 0:
@@ -343,8 +352,8 @@ def reset_world(w: Any, p: Any, plan: Any) -> None:
 
 
 def step_world(w: Any, p: Any, plan: Any, terms: Any) -> None:
-    """Run a step; the actions of the agents are in `w.action`. Rewards by function are written into
-    `terms`, (agents, functions)."""
+    """Step a world with the agents' actions in `w.action`. The value of each reward function is
+    written into `terms`, (agents, functions)."""
     if plan.alone:
         clear_step_results(w, AGENT)
     else:
@@ -366,7 +375,7 @@ def measure_agent(k: int, w: Any, p: Any, call: Any) -> Any:
 
 
 def run_systems(w: Any, p: Any, plan: Any, terms: Any) -> None:
-    """Run the systems of a step."""
+    """Run the transition, reward and terminating systems of a step."""
     pasts = tuple(
         (measure_call(w, p, call, AGENT),)
         if plan.alone
@@ -415,22 +424,22 @@ def end_agents(w: Any, p: Any, plan: Any, pasts: Any) -> None:
             w.done[agent] = run_call(w, p, plan.ending, agent, pasts[agent - 1])
 
 
-def finish_agents(w: Any, p: Any, plan: Any, pasts: Any) -> None:
-    """Store for each agent if it has succeeded, and its total reward."""
+def finish_agents(w: Any, p: Any, plan: Any, past: Any) -> None:
+    """Store for each agent if it has succeeded, and add its reward to its return."""
     for agent in plan.alone or w.agents():
         if plan.alone or w.live[agent]:
             if plan.success is not None and w.done[agent]:
-                w.success[agent] = run_call(w, p, plan.success, agent, pasts[agent - 1])
+                w.success[agent] = run_call(w, p, plan.success, agent, past[agent - 1])
             w.total[agent] += w.reward[agent]
 
 
-def run_reward(w: Any, p: Any, plan: Any, call: Any, pasts: Any, terms: Any, slot: int) -> Any:
-    """Add a reward function's value for each agent to its reward, and write it into `terms`,
+def run_reward(w: Any, p: Any, plan: Any, call: Any, past: Any, terms: Any, slot: int) -> Any:
+    """Add the value of a reward function to each agent's reward, and write it into `terms`,
     (agents, functions); with one agent, return it instead."""
     term = 0.0
     for agent in plan.alone or w.agents():
         if plan.alone or w.live[agent]:
-            term = run_call(w, p, call, agent, pasts[agent - 1])
+            term = run_call(w, p, call, agent, past[agent - 1])
             w.reward[agent] += term
             if not plan.alone:
                 terms[agent - 1, slot] = term
@@ -441,7 +450,7 @@ def run_reward(w: Any, p: Any, plan: Any, call: Any, pasts: Any, terms: Any, slo
 
 
 def reacts_to_action(w: Any, p: Any, call: Any, agent: int, action: int) -> Any:
-    """Return True if a transition would react to an action of an agent."""
+    """Return True if a transition rule would have an effect for an agent's action."""
     if call.agent_mask and not call.agent_mask[agent]:
         return False
     reacts = nested_calls_react(w, p, call, agent, action) if call.system.is_spontaneous else True
@@ -453,7 +462,8 @@ def reacts_to_action(w: Any, p: Any, call: Any, agent: int, action: int) -> Any:
 
 
 def nested_calls_react(w: Any, p: Any, call: Any, agent: int, action: int) -> Any:
-    """Return True if a transition among the arguments of a call would react to an action."""
+    """Return True if a transition among the arguments of a rule call would have an effect for an
+    agent's action."""
     if not call.has_nested:
         return False
     is_effective = False
@@ -464,8 +474,8 @@ def nested_calls_react(w: Any, p: Any, call: Any, agent: int, action: int) -> An
 
 
 def answers_action(w: Any, p: Any, call: Any, agent: int, action: int) -> Any:
-    """Return True if a reward or terminating function says that an action of an agent has an
-    effect."""
+    """Return True if a reward or terminating function declares that an agent's action has an
+    effect, by its helper `answers`."""
     if call.agent_mask and not call.agent_mask[agent]:
         return False
     if call.system.answers is None and not call.has_nested:
@@ -481,7 +491,7 @@ def answers_action(w: Any, p: Any, call: Any, agent: int, action: int) -> Any:
 
 
 def is_valid(w: Any, p: Any, plan: Any, agent: int, action: int) -> Any:
-    """Return True if an action of an agent has an effect."""
+    """Return True if an agent's action has an effect in the present state."""
     is_effective = False
     for test, calls in (
         (reacts_to_action, plan.transitions),
@@ -504,8 +514,8 @@ def write_mask(w: Any, p: Any, plan: Any, agent: int, mask: Any) -> None:
 def write_observation(
     w: Any, p: Any, plan: Any, agent: int, grid: Any, item: Any, ground: Any
 ) -> None:
-    """Write what an agent sees into (h, w, 3) `grid`, (3,) `item` and, unless it is None, (h, w, 3)
-    `ground`."""
+    """Write what an agent sees into `grid`, (h, w, 3), `item`, (3,), and `ground`, (h, w, 3),
+    unless it is None."""
     view = new_record(plan.view)
     cut_view(w, agent, view)
     call_marked(plan.visibility.mark, run_visibility, w, p, plan.visibility, agent, view)
@@ -527,8 +537,8 @@ def run_observation(w: Any, p: Any, call: Any, agent: int, view: Any, grid: Any,
 
 
 def write_numbers(w: Any, agent: int, sources: Any, out: Any) -> None:
-    """Write component fields into `out`: of the agent, of the world, or of the only object of a
-    type (the default if there are none or several)."""
+    """Write component fields into the vector `out`: of the agent, of the world, or of the only
+    object of a type (defaults if there is not exactly one)."""
     for k, (column, field, object_type, item) in enumerate(sources):
         e = (
             agent

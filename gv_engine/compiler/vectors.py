@@ -1,4 +1,4 @@
-"""Code with vectors, for what is done for many cells at once: cutting a view out of the grid,
+"""Code with vector (SIMD) instructions for work on many cells: copying a view from the grid,
 writing it, and finding cells by object type."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _STORE = 16
 
 
 class _Vectors:
-    """Emits instructions on vectors of `size` lanes of i32 into a function."""
+    """Emits vector instructions with `size` lanes of i32 into a function."""
 
     def __init__(self, body: Body, size: int) -> None:
         self.body, self.size, self.value = body, size, body.emit.value
@@ -44,7 +44,7 @@ class _Vectors:
         return self.value(f"shufflevector {llvm} {vector}, {llvm} {other_vector}, {mask}")
 
     def clamp(self, operand: str, low: int, high: int) -> str:
-        """Emit an i64 limited to [low, high]."""
+        """Emit code that limits an i64 to [low, high]; return the result."""
         for bound, predicate in ((low, "slt"), (high, "sgt")):
             is_beyond = self.value(f"icmp {predicate} i64 {operand}, {bound}")
             operand = self.value(f"select i1 {is_beyond}, i64 {bound}, i64 {operand}")
@@ -62,8 +62,8 @@ class _Vectors:
         return self.value(f"zext i{self.size} {bits} to i64")
 
     def transpose(self, rows: list[str]) -> list[str]:
-        """Emit the columns of a square matrix of vectors: swap its off-diagonal blocks of 1, 2, 4 …
-        lanes."""
+        """Emit the transposition of a square matrix, given as a vector for each row, by swapping
+        its off-diagonal blocks of 1, 2, 4 … lanes; return the new rows."""
         rows, step, lanes = [*rows], 1, range(self.size)
         while step < self.size:
             for r in (r for r in lanes if not r & step):
@@ -92,6 +92,7 @@ def cut_looks(
 
 @emits(cut_looks)
 def _emit_cut_looks(body: Body, w: Record, view: Record, *numbers: Any) -> None:
+    """Emit the code of `cut_looks`, which copies appearances of grid cells into a view."""
     is_turned = arithmetic.to_number(body, numbers[0]).operand
     line, next_line, cell, next_cell = (
         arithmetic.to_int(body, number).operand for number in numbers[1:]
@@ -100,7 +101,8 @@ def _emit_cut_looks(body: Body, w: Record, view: Record, *numbers: Any) -> None:
 
 
 class _LookCutter:
-    """Emits the code of `cut_looks`, which goes over a view by square tiles of `size` cells."""
+    """Emits the code of `cut_looks`: copies appearances into a view by square tiles of `size`
+    cells."""
 
     def __init__(
         self,
@@ -141,8 +143,8 @@ class _LookCutter:
             flow.emit_loop(self._body, num_tile_rows, self._write_tiles)
 
     def _cut_tile(self, i: str, j: int) -> list[str]:
-        """Emit loads of the tile with its upper left cell in row `i`, column `j` of the view;
-        return the vectors of its rows."""
+        """Emit loads of the tile whose upper left cell is in row `i`, column `j` of the view;
+        return a vector for each row."""
         v, emit, is_turned, lanes = (
             self._vectors,
             self._body.emit,
@@ -190,10 +192,11 @@ class _LookCutter:
             for row, turned_row in zip(rows, turned_rows)
         ]
 
-    def _write_tiles(self, k: Any) -> None:
-        """Emit stores of the tiles in row `k` of tiles, and of what visibility reads of them."""
+    def _write_tiles(self, tile_row: Any) -> None:
+        """Emit stores of the tiles in row `tile_row` of tiles, and of the bit masks that visibility
+        rules read."""
         v, emit, size = self._vectors, self._body.emit, self._size
-        i = v.value(f"mul i64 {arithmetic.to_int(self._body, k).operand}, {size}")
+        i = v.value(f"mul i64 {arithmetic.to_int(self._body, tile_row).operand}, {size}")
         padded_width = -(-self._width // size) * size
         clear_rows, clear_from_right = ["0"] * size, ["0"] * size
         for j in range(0, self._width, size):
@@ -215,7 +218,8 @@ class _LookCutter:
             self._store_words("clear_from_right", i, clear_from_right)
 
     def _store_opaque(self, look: str, row: str, j: int) -> None:
-        """Emit a store of a byte for each cell of one row of a tile, 1 if it blocks vision."""
+        """Emit a store of a byte for each cell of a row of a tile: 1 if the cell blocks vision,
+        else 0."""
         v, size = self._vectors, self._size
         is_opaque = v.value(f"icmp slt {v.vector_type} {look}, {v.constant(0)}")
         # a store may run over the row's end only if the next row is stored later
@@ -227,7 +231,8 @@ class _LookCutter:
         self._body.emit.do(f"store <{num_cells} x i8> {opaque}, ptr {pointer}, align 1")
 
     def _add_clear_bits(self, word: str, look: str, j: int, from_right: bool = False) -> str:
-        """Emit a word with the bits of the transparent cells of one row of a tile added."""
+        """Emit code that adds the bits of the transparent cells of a row of a tile to `word`;
+        return the new word."""
         v = self._vectors
         num_cells = min(self._size, self._width - j)
         bits = v.pack(v.value(f"icmp sge {v.vector_type} {look}, {v.constant(0)}"))
@@ -240,6 +245,7 @@ class _LookCutter:
         return v.value(f"or i64 {word}, {bits}")
 
     def _store_words(self, name: str, i: str, words: list[str]) -> None:
+        """Emit stores of bit masks into row `i` and following of the view's field `name`."""
         v = self._vectors
         for number, word in enumerate(words):
             row = v.value(f"add i64 {i}, {number}")
@@ -254,6 +260,8 @@ def write_seen_looks(view: Any, grid: Any) -> None:
 
 @emits(write_seen_looks)
 def _emit_write_seen_looks(body: Body, view: Record, grid: ArrayValue) -> None:
+    """Emit the code of `write_seen_looks`, which writes the seen cells of a view into an
+    observation."""
     size, width = view.type.attributes["tile"], view.type.attributes["width"]
     v, padded_width = _Vectors(body, size), -(-width // size) * size
     hidden = v.constant(HIDDEN)
@@ -281,8 +289,7 @@ def _emit_write_seen_looks(body: Body, view: Record, grid: ArrayValue) -> None:
 
 
 def _find_seen(v: _Vectors, view: Record, i: str, j: int) -> str:
-    """Emit a vector of i1: True for each cell of a view that is seen, in row `i` from column `j`
-    on."""
+    """Emit a vector of flags, true for each seen cell of a view in row `i` from column `j` on."""
     width = view.type.attributes["width"]
     if not view.type.attributes["by_rows"]:
         index = v.value(f"add i64 {v.value(f'mul i64 {i}, {width}')}, {j}")
@@ -310,6 +317,8 @@ def find_typed_cells(w: Any, i: int, types: int) -> Any:
 
 @emits(find_typed_cells)
 def _emit_find_typed_cells(body: Body, w: Record, i: Any, types: Any) -> Scalar:
+    """Emit the code of `find_typed_cells`, which returns a bit mask of the cells that show one of
+    some types."""
     layout, v = w.type.attributes["layout"], _Vectors(body, 16)
     num_cells = (layout.height + 1) * (layout.width + 1)
     type_mask = v.broadcast(v.value(f"trunc i64 {arithmetic.to_int(body, types).operand} to i32"))
