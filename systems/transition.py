@@ -6,6 +6,7 @@ from components.core import FLOOR
 from components.items import CLOSED, LOCKED, OPEN
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.geometry import (
+    BACKWARD,
     FORWARD,
     LEFT,
     RIGHT,
@@ -285,22 +286,43 @@ def hold_down(w: World, object_type: int) -> None:
             w.set_state(thing, PRESSED if is_pressed else RELEASED)
 
 
-def cell_behind(w: World, agent: int, action: int) -> tuple[int, int]:
-    """Return the cell (y, x) two steps from the agent in the direction of a MOVE action: the one
-    behind the pushed object."""
+def find_row_end(
+    w: World, agent: int, action: int, object_type: int, rows: bool
+) -> tuple[int, int]:
+    """Return the cell (y, x) of the object that a MOVE action pushes or, with `rows`, of the last
+    one of the objects of its type in a row from there on."""
     y, x = towards(w, agent, action)
-    return 2 * y - w.position.y[agent], 2 * x - w.position.x[agent]
+    if rows:
+        next_y, next_x = cell_behind(w, agent, action, y, x)
+        while w.inside(next_y, next_x) and w.kind.value[w.at[next_y, next_x]] == object_type:
+            y, x = next_y, next_x
+            next_y, next_x = cell_behind(w, agent, action, y, x)
+    return y, x
 
 
-def can_push(w: World, agent: int, action: int, object_type: int, other_type: int = FLOOR) -> bool:
+def cell_behind(w: World, agent: int, action: int, y: int, x: int) -> tuple[int, int]:
+    """Return the cell beside (y, x) in the direction of a MOVE action."""
+    return beside(y, x, rotate(w.agent.facing[agent], action))
+
+
+def can_push(
+    w: World,
+    agent: int,
+    action: int,
+    object_type: int,
+    other_type: int = FLOOR,
+    rows: bool = False,
+) -> bool:
     """Return True if the MOVE action leads into an object of this type that can be pushed: the cell
-    behind it is free or has an object of `other_type` to receive it."""
+    behind it (with `rows`, behind the row that it begins) is free or has an object of `other_type`
+    to receive it."""
     if action not in MOVES:
         return False
     y, x = towards(w, agent, action)
     if not w.inside(y, x) or w.kind.value[w.at[y, x]] != object_type:
         return False
-    y, x = cell_behind(w, agent, action)
+    y, x = find_row_end(w, agent, action, object_type, rows)
+    y, x = cell_behind(w, agent, action, y, x)
     return w.inside(y, x) and (find_receiver(w, y, x, other_type) != NOTHING or has_room(w, y, x))
 
 
@@ -320,18 +342,36 @@ def find_receiver(w: World, y: int, x: int, object_type: int) -> int:
     TRANSITION, when=can_push, check=lambda types, other_type: _check_has_states(types, other_type)
 )
 def push(
-    w: World, agent: int, object_type: int, other_type: int = FLOOR, ground_type: int = FLOOR
+    w: World,
+    agent: int,
+    object_type: int,
+    other_type: int = FLOOR,
+    ground_type: int = FLOOR,
+    rows: bool = False,
 ) -> None:
     """Push an object of a type out of the way of a move, into a free cell or into an object of
     another type. In the second case the pushed object is used up, and the receiving object stays in
-    its last state. The pushed object slides on over objects of a third type, such as ice."""
-    thing = w.at[towards(w, agent, w.action[agent])]
-    y, x = cell_behind(w, agent, w.action[agent])
+    its last state. The pushed object slides on over objects of a third type, such as ice. With
+    `rows`, all objects of the type that stand in a row are pushed at once."""
+    action = w.action[agent]
+    y, x = find_row_end(w, agent, action, object_type, rows)
+    push_one(w, agent, y, x, other_type, ground_type)
+    from_y, from_x = towards(w, agent, action)
+    while (y, x) != (from_y, from_x):
+        before_y, before_x = beside(y, x, rotate(w.agent.facing[agent], rotate(action, BACKWARD)))
+        w.place(w.at[before_y, before_x], y, x)
+        y, x = before_y, before_x
+
+
+def push_one(w: World, agent: int, y: int, x: int, other_type: int, ground_type: int) -> None:
+    """Push the object at (y, x) in the direction of the agent's MOVE action, see `push`."""
+    thing = w.at[y, x]
+    y, x = cell_behind(w, agent, w.action[agent], y, x)
     while find_receiver(w, y, x, other_type) == NOTHING and has_room(w, y, x):
         w.place(thing, y, x)
         if not is_at(w, y, x, ground_type):
             return
-        y, x = beside(y, x, rotate(w.agent.facing[agent], w.action[agent]))
+        y, x = cell_behind(w, agent, w.action[agent], y, x)
     if w.inside(y, x):
         other = find_receiver(w, y, x, other_type)
         if other != NOTHING:

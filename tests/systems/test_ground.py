@@ -122,6 +122,12 @@ def test_what_is_pushed_onto_ice_goes_on_too(yard):
     assert yard(">Iii.", MOVE_FORWARD).board == ".II>C"
 
 
+def test_of_a_row_the_last_crate_slides_on(yard):
+    rules = [{**RULES["transition_functions"][0], "rows": True}, "move_agent"]
+    game = yard(">CCii.", MOVE_FORWARD, transition_functions=rules)
+    assert game.board == ".>CIIC"
+
+
 def test_a_crate_fills_water_and_what_is_full_lets_pass(yard):
     assert "MOVE_FORWARD" not in yard(">w.").mask
     game = yard(">Ciw.", MOVE_FORWARD)

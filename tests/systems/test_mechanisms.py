@@ -128,6 +128,25 @@ def test_a_crate_without_room_stays_and_the_move_is_not_valid(yard, picture):
     assert game.act(MOVE_FORWARD).board == before
 
 
+@pytest.mark.parametrize(
+    ("picture", "after"),
+    [
+        (">CC.", ".>CC"),
+        (">CCC.C", ".>CCCC"),
+        (">CCP", ".>CP"),
+        (">C.", ".>C"),
+        (">CCc", ">CCC"),
+        (">CC", ">CC"),
+        (".\nC\nC\n^", "C\nC\n^\n."),
+    ],
+)
+def test_a_row_of_crates_is_pushed_as_one(yard, picture, after):
+    rules = [{**RULES["transition_functions"][0], "rows": True}, "move_agent"]
+    game = yard(picture, transition_functions=rules)
+    assert ("MOVE_FORWARD" in game.mask) == (game.board != after)
+    assert game.act(MOVE_FORWARD).board == after
+
+
 def test_a_held_plate_takes_no_second_crate(yard):
     game = yard(">CP.\n.C..", MOVE_FORWARD)
     assert states(game, "Plate") == ["HELD"]
