@@ -29,10 +29,11 @@ FLAGS = {"Ctrl": pygame.KMOD_LCTRL, "Alt": pygame.KMOD_LALT, "Shift": pygame.KMO
 
 
 class Desk:
-    """An app, and hands that press its keys."""
+    """An app, and hands that press its keys. Arrow keys turn unless `app` has other settings, so
+    that each key is one action."""
 
     def __init__(self, size: tuple[int, int] = (800, 600), app: App | None = None) -> None:
-        self.app = app or App(Settings(animation=False), Bindings())
+        self.app = app or App(Settings(animation=False, arrow_keys="turn"), Bindings())
         self.surface = pygame.Surface(size, 0, 32)
         self.now = 1000.0
 

@@ -99,6 +99,10 @@ def started(
         environment.pop(name, None)
     environment |= {"XDG_CONFIG_HOME": str(folder / "config")}
     environment |= {"XDG_DATA_HOME": str(folder / "data")}
+    settings = folder / "config" / "gv-engine" / "settings.toml"
+    if not settings.exists():
+        settings.parent.mkdir(parents=True)
+        settings.write_text('arrow_keys = "turn"\n')  # each key is one action
     code = f"{before}; from gv_engine.cli import main; raise SystemExit(main())"
     with subprocess.Popen(
         [sys.executable, "-c", code, *words],

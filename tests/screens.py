@@ -190,7 +190,7 @@ def _changed(desk: Desk, *keys: str) -> None:
 
 def _steered(desk: Desk, *keys: str) -> None:
     """Keys go where they point."""
-    desk.app.settings.steering = "screen"
+    desk.app.settings.arrow_keys = "point"
     _played(desk, "puzzles-easy#1", "Up", "Down", "Right", *keys)
 
 

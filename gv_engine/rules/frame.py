@@ -36,12 +36,14 @@ class AgentMark(NamedTuple):
         name, team: name of the agent, and of its team; "" for none.
         team_number: number of the team, from 1; 0 for none.
         cell: y, x.
+        facing: 0 up, 1 down, 2 left, 3 right.
     """
 
     name: str
     team: str
     team_number: int
     cell: tuple[int, int]
+    facing: int = 0
 
     @property
     def label(self) -> str:

@@ -50,7 +50,7 @@ FORWARD, LEFT, RIGHT = "MOVE_FORWARD", "TURN_LEFT", "TURN_RIGHT"
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     home(tmp_path, monkeypatch)
-    return Desk(app=App(Settings(animation=False, steering="screen"), Bindings()))
+    return Desk(app=App(Settings(animation=False, arrow_keys="point"), Bindings()))
 
 
 def room(desk: Desk, folder: Path, more: str = "") -> PlayScreen:
@@ -78,6 +78,14 @@ def taken(screen: PlayScreen) -> list[str]:
         # a plain move leads where it can
         ("", ["Up", "Left"], ["MOVE_LEFT", "MOVE_BACKWARD"], (1, 2, 3)),
         ("", ["Down", "Right"], ["MOVE_RIGHT", FORWARD], (3, 4, 3)),
+        # what it was drawn to look at is used, and an obstacle that it looks at only drawn so
+        ("", ["Q", "Right", "Space"], [LEFT, "MOVE_RIGHT", RIGHT, "ACTUATE"], (2, 4, 3)),
+        (
+            "",
+            ["Right", "Right", "Up", "Right", "Space"],
+            [FORWARD, FORWARD, "MOVE_LEFT", "ACTUATE"],
+            (1, 5, 3),
+        ),
         # in fog the agent looks where it goes, and at nothing unseen
         ("view: explored\n", ["Up", "Left"], [LEFT, FORWARD, LEFT, FORWARD], (1, 2, 2)),
     ],
@@ -128,15 +136,58 @@ def test_as_the_agent_sees_it_keys_turn(desk: Desk, tmp_path: Path):
 
 def test_keys_are_told_as_they_go(desk: Desk, tmp_path: Path):
     screen = room(desk, tmp_path)
-    assert screen.hints()[:3] == ("Up go up", "Left go left", "Right go right")
+    assert screen.hints()[:2] == ("Arrow keys move", "Space use what is ahead")
     told = dict(desk.app.bindings.describe_keys(screen.groups, screen.has_command))
     assert told["Left, A, Pad Left"] == "go left"
     assert told["Shift+Left, Shift+A, Q, Pad LB"] == "turn left on the spot"
     assert "turn left" not in told.values()
 
 
-def test_the_setting_is_made_in_the_game_and_remembered(tmp_path: Path, monkeypatch: object):
-    assert isinstance(monkeypatch, pytest.MonkeyPatch)
+def test_the_agent_is_drawn_as_it_goes(desk: Desk, tmp_path: Path):
+    screen = room(desk, tmp_path)
+    drawn = []
+    for key in ("Up", "Left", "Right", "Space", "Z", "Z"):
+        desk.press(key)
+        drawn.append((screen.frame.agent[2], screen.stage._steering.facing))  # type: ignore[attr-defined]
+    left, right = geometry.LEFT, geometry.RIGHT
+    assert drawn == [
+        (right, 0),
+        (right, left),
+        (right, right),
+        (right, right),
+        (right, right),
+        (right, left),
+    ]
+    screen = playing(desk, "sokoban#1")
+    desk.press("Right")
+    assert screen.frame.agent[2] == geometry.FORWARD
+    assert screen.stage._steering.facing == geometry.RIGHT  # type: ignore[attr-defined]
+
+
+def test_levels_for_agents_turn_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    home(tmp_path, monkeypatch)
+    desk = Desk(app=App(Settings(animation=False), Bindings()))
+    assert not playing(desk, "MiniGrid-Empty-8x8-v0").stage.steering
+    assert playing(desk, "keydoor-5x5").stage.steering
+
+
+def test_a_second_player_steers_too(desk: Desk):
+    screen = playing(desk, "hold-plates")
+    second = screen.game.agents[1]
+    assert f"{second}: W A S D move" in " ".join(screen.hints())
+    before = next(mark for mark in screen.frame.marks if mark.name == second)
+    for key, step in (("W", (-1, 0)), ("A", (0, -1)), ("D", (0, 1)), ("S", (1, 0))):
+        desk.press(key)
+        mark = next(mark for mark in screen.frame.marks if mark.name == second)
+        if mark.cell != before.cell:
+            assert mark.cell == (before.cell[0] + step[0], before.cell[1] + step[1])
+        assert mark.facing == {"W": 0, "S": 1, "A": 2, "D": 3}[key]
+        before = mark
+
+
+def test_the_setting_is_made_in_the_game_and_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     home(tmp_path, monkeypatch)
     desk = Desk()
     screen = room(desk, tmp_path)
@@ -144,28 +195,29 @@ def test_the_setting_is_made_in_the_game_and_remembered(tmp_path: Path, monkeypa
     assert taken(screen) == [LEFT]
     desk.press("Escape", "F2")
     rows = [row.label for row in desk.app.top.rows()]  # type: ignore[attr-defined]
-    desk.press(*["Down"] * rows.index("Arrow keys"), "Return", "Escape", "Escape")
+    desk.press(*["Down"] * rows.index("Arrow keys"), "Left", "Escape", "Escape")
     assert desk.app.top is screen
     desk.press("Left")
     assert taken(screen)[1:] == ["MOVE_LEFT"] or screen.frame.agent[:2] == (2, 2)
-    assert Settings.load()[0].steering == "screen"
+    assert Settings.load()[0].arrow_keys == "point"
 
 
 def test_two_at_a_keyboard_keep_their_keys(desk: Desk):
     screen = playing(desk, "hold-plates")
     second = screen.game.agents[1]
     keys = {key for command in screen.stage.steering for key in command.keys}
-    assert {"Up", "Left"} <= keys
-    assert not keys & {"W", "A", "S", "D", "Q", "E"}
+    first = {key for command in screen.stage.steering[:4] for key in command.keys}
+    assert {"Up", "Left"} <= first < keys
+    assert not first & {"W", "A", "S", "D", "Q", "E"}
     desk.press("A")
-    assert taken(screen) == [f"{second} TURN_LEFT"]
+    assert {action.split()[0] for action in taken(screen)} == {second}
 
 
 def test_in_a_terminal_too(tmp_path: Path):
     file = tmp_path / "room.yaml"
     file.write_text(ROOM + TURNING)
     game = Session(load_playable(str(file)), 0)
-    screen = TerminalGame(game, Settings(steering="screen"), Bindings())
+    screen = TerminalGame(game, Settings(arrow_keys="point"), Bindings())
     for key in ("Up", "Left", "V", "V", "Left"):
         screen.press(key)
         screen.lines(80, 24)

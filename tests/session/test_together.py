@@ -85,7 +85,7 @@ def test_a_replay_of_other_agents_is_refused(plates: Scenario):
 
 def test_two_at_one_keyboard_win_in_the_terminal(plates: Scenario):
     game = Session(plates, 0)
-    screen = TerminalGame(game, Settings(), Bindings())
+    screen = TerminalGame(game, Settings(arrow_keys="turn"), Bindings())
     press(screen, *["Up"] * 3, *["W"] * 6, *["Up"] * 5, *["W"] * 2)
     frame = game.frame()
     assert (frame.outcome, frame.ending, frame.steps) == ("terminated", "Well done!", 16)
@@ -93,7 +93,7 @@ def test_two_at_one_keyboard_win_in_the_terminal(plates: Scenario):
 
 def test_tab_changes_who_is_controlled(plates: Scenario):
     game = Session(plates, 0)
-    screen = TerminalGame(game, Settings(), Bindings())
+    screen = TerminalGame(game, Settings(arrow_keys="turn"), Bindings())
     assert "you are bob" in said(screen, "Tab", "Up", width=120, height=40)
     assert [step.action for step in game.replay().steps] == ["bob MOVE_FORWARD"]
     assert "bob: move forward" in said(screen, "H", width=160, height=60)

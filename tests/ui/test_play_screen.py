@@ -548,10 +548,10 @@ def test_every_click_on_a_level_is_answered(desk: Desk):
 def test_instructions_name_the_keys_in_use(desk: Desk):
     screen = playing(desk, "tutorial#2")
     assert "Left and Right turn you" in screen._instructions
-    desk.app.settings.steering = "screen"
+    desk.app.settings.arrow_keys = "point"
     screen.on_resume()
     assert "{" not in screen._instructions
-    assert screen._instructions.startswith("Up, Left, Right, Down go where they point.")
+    assert screen._instructions.startswith("Arrow keys go where they point.")
     assert "Or click where you want to go." in screen._instructions
 
 

@@ -70,7 +70,8 @@ def test_escape_is_a_key_when_nothing_follows():
 
 
 def screen(name: str = "keydoor-5x5", seed: int = 200, **settings: object) -> TerminalGame:
-    return TerminalGame(Session(Scenario.load(name), seed), Settings(**settings), Bindings())  # type: ignore[arg-type]
+    made = Settings(**{"arrow_keys": "turn", **settings})  # type: ignore[arg-type]
+    return TerminalGame(Session(Scenario.load(name), seed), made, Bindings())
 
 
 def press(terminal: TerminalGame | LevelPicker, *keys: str) -> None:
@@ -155,7 +156,9 @@ LINE = {
 
 
 def test_a_solved_level_says_so():
-    terminal = TerminalGame(Session(Scenario.load(LINE), 0), Settings(), Bindings())
+    terminal = TerminalGame(
+        Session(Scenario.load(LINE), 0), Settings(arrow_keys="turn"), Bindings()
+    )
     text = said(terminal, "Up")
     assert "Well done!" in text
     assert "Enter: next level" in text
@@ -180,7 +183,7 @@ def test_a_puzzle_has_its_names_texts_par_and_medals(
     assert "Solved!" in text
     assert "4 steps · par 4 · your best 4" in text
     assert "Solved, Par, First try" in text
-    second = screen("tutorial#2", 0, steering="screen")
+    second = screen("tutorial#2", 0, arrow_keys="point")
     said(second, "Up", "Z")  # taken back: no first try
     text = said(second, width=100)
     assert "go where they point." in text

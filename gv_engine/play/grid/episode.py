@@ -17,6 +17,7 @@ from components.items import Forgotten
 from gv_engine.envs.observations import make_encoder
 from gv_engine.envs.rollout.policy import Policy
 from gv_engine.play.grid.domain import DOMAIN
+from gv_engine.play.grid.input_map import second_player_keys
 from gv_engine.play.grid.motion import Cell
 from gv_engine.play.session import episode
 from gv_engine.play.session.autoplay import SolverAutoplayer
@@ -141,22 +142,6 @@ def list_guards(scenario: Scenario) -> list[tuple[int, int]]:
 
 # ---- episode -------------------------------------------------------------------------------------
 
-_SECOND_KEYS = {
-    "MOVE_FORWARD": "W",
-    "MOVE_BACKWARD": "S",
-    "TURN_LEFT": "A",
-    "TURN_RIGHT": "D",
-    "MOVE_LEFT": "Q",
-    "MOVE_RIGHT": "E",
-    "ACTUATE": "F",
-    "TOGGLE": "F",
-    "PICK_N_DROP": "C",
-    "PICK_UP": "C",
-    "DROP": "B",
-}
-"""Keys of a second player at the same keyboard: its left half; a second gamepad has the buttons of
-the first."""
-
 
 class GridEpisode(Episode):
     """Episode of a scenario in an object world; see `gv_engine.play.session.episode.Episode`.
@@ -223,13 +208,11 @@ class GridEpisode(Episode):
         used_keys = {key for command in level_commands for key in command.keys}
         second_agent, second_commands = self.agents[1], []
         for command in DOMAINS["grid"].keys:
-            key = _SECOND_KEYS.get(command.name, "")
-            if command.name in self.actions and key and key not in used_keys:
-                used_keys.add(key)
-                buttons = [f"Second {other}" for other in command.keys if other.startswith("Pad ")]
+            keys = second_player_keys(command.name)
+            if command.name in self.actions and keys and keys[0] not in used_keys:
+                used_keys.add(keys[0])
                 name = f"{second_agent} {command.name}"
                 description = f"{second_agent}: {command.description}"
-                keys = (key, *buttons)
                 second_commands.append(KeyCommand(name, description, keys, command.repeats))
         switch = KeyCommand("next_agent", "control another agent", ("Tab",))
         return (*level_commands, *second_commands, switch)
@@ -317,10 +300,10 @@ class GridEpisode(Episode):
         )
         self._update_observations()
 
-    def mask(self) -> dict[str, bool]:
-        """Return for each action of the controlled agent, by name, True if it would have an effect
-        now."""
-        mask = self._mask_of(self._shown_agent)
+    def mask(self, agent: str = "") -> dict[str, bool]:
+        """Return for each action of `agent`, by default the controlled one, True if it would have
+        an effect now."""
+        mask = self._mask_of(self._names.index(agent) + 1 if agent else self._shown_agent)
         return dict(zip(self.actions, mask.astype(bool).tolist(), strict=True))
 
     def _mask_of(self, agent: int) -> NDArray[np.int8]:
@@ -411,7 +394,8 @@ class GridEpisode(Episode):
             cell = int(position.y[agent]), int(position.x[agent])
             if cell[0] >= 0:
                 team = self.scenario.agent_group.team_of(agent)
-                marks.append(AgentMark(self._names[agent - 1], *team, cell))
+                facing = int(self.world.agent.facing[agent])
+                marks.append(AgentMark(self._names[agent - 1], *team, cell, facing))
         return tuple(marks)
 
     def row(self) -> NDArray[Any]:

@@ -12,12 +12,16 @@ from components.items import OPEN, Door, Portable, Solid
 from components.objects import WALL
 from gv_engine.play.grid.domain import DOMAIN
 from gv_engine.play.grid.motion import Cell
+from gv_engine.play.session.episode import ACTION_SEPARATOR
 from gv_engine.rules import geometry
 from gv_engine.rules.component import column_name
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS, BACKWARD, LEFT, RIGHT, rotate, step_x, step_y
 from gv_engine.rules.objects import ObjectType
 from gv_engine.scenario.domains import KeyCommand
+
+Pose = tuple[int, int, int]
+"""(y, x, facing)."""
 
 # ---- steering ------------------------------------------------------------------------------------
 
@@ -26,11 +30,26 @@ MOVE_DIRECTIONS = {name: way for way, name in enumerate(ACTIONS[: geometry.MOVE_
 TURN_DIRECTIONS = {"TURN_LEFT": LEFT, "TURN_RIGHT": RIGHT}
 _TURNS = {LEFT: ("TURN_LEFT",), RIGHT: ("TURN_RIGHT",), BACKWARD: ("TURN_RIGHT", "TURN_RIGHT")}
 _KEYS = {command.name: command.keys for command in DOMAIN.keys}
+_SECOND_KEYS = {
+    "MOVE_FORWARD": "W",
+    "MOVE_BACKWARD": "S",
+    "TURN_LEFT": "A",
+    "TURN_RIGHT": "D",
+    "MOVE_LEFT": "Q",
+    "MOVE_RIGHT": "E",
+    "ACTUATE": "F",
+    "TOGGLE": "F",
+    "PICK_N_DROP": "C",
+    "PICK_UP": "C",
+    "DROP": "B",
+}
+"""Keys of a second player at the same keyboard: its left half; a second gamepad has the buttons of
+the first."""
 _DIRECTIONS = {
     "STEER_UP": (geometry.FORWARD, "go up", "MOVE_FORWARD"),
     "STEER_LEFT": (LEFT, "go left", "TURN_LEFT"),
-    "STEER_RIGHT": (RIGHT, "go right", "TURN_RIGHT"),
     "STEER_DOWN": (BACKWARD, "go down", "MOVE_BACKWARD"),
+    "STEER_RIGHT": (RIGHT, "go right", "TURN_RIGHT"),
 }
 """Steering commands by name: direction on the screen, description, and the action whose keys the
 command uses."""
@@ -59,6 +78,14 @@ def has_relative_moves(actions: Collection[str], game: Any) -> bool:
     return area is None or area.turns or not _SIDE_STEPS.keys().isdisjoint(actions)
 
 
+def second_player_keys(action: str) -> tuple[str, ...]:
+    """Return the keys with which a second player takes `action`: a key of the left half of the
+    keyboard, and buttons of the second gamepad; () if there is none."""
+    key = _SECOND_KEYS.get(action)
+    buttons = (f"Second {other}" for other in _KEYS[action] if other.startswith("Pad "))
+    return (key, *buttons) if key else ()
+
+
 class Steering:
     """Commands for the four directions of the screen, and the actions that carry them out.
 
@@ -66,32 +93,73 @@ class Steering:
         actions: names of the level's actions.
         others: other commands of the level, whose keys are in use.
         is_relative: whether moves are relative, see `has_relative_moves`.
+        agent: name of the agent that a second player steers; "" for the agent of the first.
 
     Attributes:
         commands: steering commands with their keys.
         replaces: names of the move and turn commands that they replace.
+        facing: direction in which the agent is drawn: that of its last move, also of a step to the
+            side. An action on what is ahead turns the agent there first, see `turn_as_drawn`.
     """
 
     def __init__(
-        self, actions: Sequence[str], others: Sequence[KeyCommand], is_relative: bool = True
+        self,
+        actions: Sequence[str],
+        others: Sequence[KeyCommand],
+        is_relative: bool = True,
+        agent: str = "",
     ) -> None:
-        self._actions, self._is_relative = actions, is_relative
-        used_keys = {key for command in others for key in command.keys}
-        turns = {name: entry for name, entry in _TURN_COMMANDS.items() if entry[0] in actions}
+        self._actions, self._is_relative, self._agent = actions, is_relative, agent
+        self._prefix = f"{agent} " if agent else ""
+        replaced = frozenset((*MOVE_DIRECTIONS, *_SIDE_STEPS))
+        self.replaces = frozenset(self._prefix + name for name in replaced)
+        used = {key for other in others if other.name not in self.replaces for key in other.keys}
+        self._turns = {name for name in TURN_DIRECTIONS if name in actions}
+        turns = {name: entry for name, entry in _TURN_COMMANDS.items() if entry[0] in self._turns}
         commands = []
         for name, (_, description, keyed_action) in {**_DIRECTIONS, **turns}.items():
-            keys = tuple(key for key in _KEYS[keyed_action] if key not in used_keys)
-            commands.append(KeyCommand(name, description, keys, repeats=True))
+            usual_keys = second_player_keys(keyed_action) if agent else _KEYS[keyed_action]
+            keys = tuple(key for key in usual_keys if key not in used)
+            text = f"{agent}: {description}" if agent else description
+            commands.append(KeyCommand(self._prefix + name, text, keys, repeats=True))
         self.commands = tuple(commands)
-        self.replaces = frozenset((*MOVE_DIRECTIONS, *_SIDE_STEPS))
+        # else the direction in which the agent looks matters, and it cannot be turned as drawn
+        self._is_drawn_as_moved = len(self._turns) == 2 or {*actions} <= {*MOVE_DIRECTIONS, "NOOP"}
+        self.facing = geometry.FORWARD
+        self._followed: tuple[int, str, Pose] = -1, "", (-1, -1, 0)
+
+    def follow(self, frame: Frame) -> None:
+        """Set `facing` for the state of `frame`."""
+        _, _, pose = self._followed
+        state = frame.steps, frame.action, frame.agent
+        if state == self._followed:
+            return
+        self._followed = state
+        parts = (part.rpartition(" ") for part in frame.action.split(ACTION_SEPARATOR))
+        names = ("", *(mark.name for mark in frame.marks[:1]))
+        action = next((action for name, _, action in parts if name in names), "")
+        if self._is_drawn_as_moved and action in MOVE_DIRECTIONS:
+            ahead = frame.agent[2] if self._is_relative else geometry.FORWARD
+            self.facing = rotate(ahead, MOVE_DIRECTIONS[action])
+        elif self._turns or not action or pose[2] != frame.agent[2]:
+            self.facing = frame.agent[2]
+
+    def turn_as_drawn(self, action: str, facing: int) -> Sequence[str]:
+        """Return the turns after which an agent that looks in the direction `facing` looks as it is
+        drawn, so that `action` acts on what is drawn ahead; () for a move or a turn."""
+        is_plain = action in (*MOVE_DIRECTIONS, *TURN_DIRECTIONS, "NOOP", "DONE")
+        if is_plain or len(self._turns) < 2:
+            return ()
+        return _TURNS.get(_find_relative(facing, self.facing), ())
 
     def direction_of(self, action: str, facing: int) -> str:
         """Return the description of the steering command that begins with `action` for an agent
-        that looks in the direction `facing`, such as "go up"; "" if there is none."""
+        that looks in the direction `facing`, such as "go up"; "" if there is none. If the agent has
+        to be turned as it looks before `action`, return the command that turns it."""
         relative_direction = (MOVE_DIRECTIONS | TURN_DIRECTIONS).get(action)
-        if relative_direction is None:
+        if relative_direction is None and not self.turn_as_drawn(action, facing):
             return ""
-        direction = rotate(facing, relative_direction)
+        direction = rotate(facing, relative_direction or geometry.FORWARD)
         return next(text for other, text, _ in _DIRECTIONS.values() if other == direction)
 
     def steer(
@@ -102,41 +170,78 @@ class Steering:
         that has to turn first moves only into a safe cell.
 
         If a plain move leads in the direction, that move is taken. Else the agent turns, and then
-        moves if the move has an effect. An obstacle ahead is thus faced and can be used.
+        moves if the move has an effect. An obstacle ahead is thus faced and can be used. If the
+        agent looks at the obstacle, but is drawn otherwise, only `facing` is set.
 
         Args:
             name: name of the command.
             frame: function that returns the current frame, called after each action.
-            game: session with `mask()`.
+            game: session with `mask(agent)`.
             look_first: True if the agent sees only what is ahead: it always turns towards the
                 direction, and then moves only if the cell ahead is safe.
         """
+        name = name.removeprefix(self._prefix)
         if name in _TURN_COMMANDS:
-            yield _TURN_COMMANDS[name][0]
+            yield self._prefix + _TURN_COMMANDS[name][0]
             return
         direction = _DIRECTIONS[name][0]
-        facing = frame().agent[2] if self._is_relative else geometry.FORWARD
-        relative_direction = next(k for k in range(4) if rotate(facing, k) == direction)
+        facing = self._pose(frame())[2] if self._is_relative else geometry.FORWARD
+        relative_direction = _find_relative(facing, direction)
         move = ACTIONS[relative_direction]
-        turns = [turn for turn in _TURNS.get(relative_direction, ()) if turn in self._actions]
-        if move in self._actions and (not turns or (not look_first and game.mask()[move])):
-            yield move
+        turns = [turn for turn in _TURNS.get(relative_direction, ()) if turn in self._turns]
+        always_turns = look_first or bool(self._agent)  # the second agent is drawn as it looks
+        has_effect = game.mask(self._agent).get(move, False)
+        if not turns and not has_effect and self._turns and self.facing != direction:
+            self.facing = direction
+        elif move in self._actions and (not turns or (not always_turns and has_effect)):
+            yield self._prefix + move
+        elif turns:
+            yield from (self._prefix + turn for turn in turns)
+            turned = frame()
+            y, x, facing = self._pose(turned)
+            can_move = facing == direction and game.mask(self._agent).get("MOVE_FORWARD", False)
+            cell_ahead = y + step_y(facing), x + step_x(facing)
+            if can_move and (not look_first or is_safe(turned, cell_ahead)):
+                yield f"{self._prefix}MOVE_FORWARD"
+
+    def _pose(self, frame: Frame) -> Pose:
+        """Return (y, x, facing) of the steered agent."""
+        poses = (((*mark.cell, mark.facing)) for mark in frame.marks if mark.name == self._agent)
+        return next(poses, frame.agent)
+
+
+def list_steerings(game: Any, actions: Sequence[str]) -> list[Steering]:
+    """Return the steering of the session `game` for each player: the first, and a second one if
+    there are several agents."""
+    commands, others = getattr(game, "commands", ()), getattr(game, "agents", ())[1:2]
+    is_relative = has_relative_moves(actions, game)
+    return [Steering(actions, commands, is_relative, agent) for agent in ("", *others)]
+
+
+def steer(
+    steerings: Sequence[Steering],
+    name: str,
+    frame: Callable[[], Frame],
+    game: Any,
+    look_first: bool,
+) -> Iterator[str]:
+    """Yield the actions of the command `name` if it is one of `steerings`, as `Steering.steer`.
+    Else yield the turns after which the first agent looks as it is drawn, so that the command acts
+    on what is drawn ahead."""
+    for steering in steerings:
+        if any(command.name == name for command in steering.commands):
+            yield from steering.steer(name, frame, game, look_first)
             return
-        if not turns:
-            return
-        yield from turns
-        turned = frame()
-        y, x, facing = turned.agent
-        can_move = facing == direction and game.mask().get("MOVE_FORWARD", False)
-        cell_ahead = y + step_y(facing), x + step_x(facing)
-        if can_move and (not look_first or is_safe(turned, cell_ahead)):
-            yield "MOVE_FORWARD"
+    if name in game.actions:
+        yield from steerings[0].turn_as_drawn(name, frame().agent[2])
+
+
+def _find_relative(facing: int, direction: int) -> int:
+    """Return `direction` relative to `facing`."""
+    return next(way for way in range(4) if rotate(facing, way) == direction)
 
 
 # ---- walking -------------------------------------------------------------------------------------
-
-Pose = tuple[int, int, int]
-"""(y, x, facing)."""
 
 _USE_ACTIONS = ("ACTUATE", "TOGGLE", "PICK_UP", "PICK_N_DROP")
 """Actions on an object ahead, in order of preference."""

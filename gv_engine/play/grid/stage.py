@@ -13,7 +13,7 @@ from components.core import FLOOR, HIDDEN
 from gv_engine.play.grid import input_map, overlay
 from gv_engine.play.grid.board import Board, Minimap, observation_of, whole_grid_of
 from gv_engine.play.grid.episode import GridHint, describe_action
-from gv_engine.play.grid.input_map import Steering, Walk
+from gv_engine.play.grid.input_map import Walk
 from gv_engine.play.grid.inspector import GridInspector
 from gv_engine.play.grid.motion import Cell, Motion, find_motion, lerp, step_sound
 from gv_engine.play.ui.colors import Theme
@@ -184,8 +184,8 @@ class GridStage(Stage):
         self._theme = theme
         self._actions = sorted(getattr(game, "actions", ()), key=REDUNDANT_MOVES.__contains__)
         self._has_relative_moves = input_map.has_relative_moves(self._actions, game)
-        commands = getattr(game, "commands", ())
-        self._steering = Steering(self._actions, commands, self._has_relative_moves)
+        self._steerings = input_map.list_steerings(game, self._actions)
+        self._steering = self._steerings[0]
         self._view = "both"
         self._whole_frame: Frame = game.frame()
         self._frame = self._whole_frame
@@ -224,8 +224,7 @@ class GridStage(Stage):
         important first."""
         if not self.steering:
             return self._actions
-        others = (name for name in self._actions if name not in self._steering.replaces)
-        return (*(command.name for command in self.steering[:4]), *others)
+        return [name for name in self._actions if name not in self._steering.replaces]
 
     def find_command_with_keys(self, command: str) -> str:
         """Return the command whose keys the hints show for `command`: TURN_LEFT for MOVE_LEFT if
@@ -236,11 +235,13 @@ class GridStage(Stage):
     @property
     def steering(self) -> Sequence[KeyCommand]:
         """Return the steering commands if the agent is shown from above, else none."""
-        return self._steering.commands if self.steers and self.view != "observation" else ()
+        if not self.steers or self.view == "observation":
+            return ()
+        return [command for steering in self._steerings for command in steering.commands]
 
     def has_command(self, name: str) -> bool:
         """Return True if the command `name` is available in this level."""
-        if self.steering and name in self._steering.replaces:
+        if self.steering and any(name in steering.replaces for steering in self._steerings):
             return False
         return name not in ACTIONS or name in self._actions
 
@@ -251,6 +252,11 @@ class GridStage(Stage):
         self._policy_map = frame.policy_map or self._policy_map
         before = None if previous is None else self._as_viewed(previous)
         self._motion = None if before is None else find_motion(before, self._frame)
+        if self._motion and self.steering:
+            self._motion = self._motion._replace(
+                agent=(*self._motion.agent[:2], self._steering.facing)
+            )
+        self._steering.follow(frame)
         if self._walk and not (before and self._walk.is_as_expected(before, self._frame)):
             self.stop_walking()
         self._mouse = None  # a player who uses keys wants to see the cell, not its name
@@ -313,6 +319,8 @@ class GridStage(Stage):
         center = frame.agent[:2] if moving is None else lerp(moving.agent, frame.agent, progress)
         start = scroll_offset((height, width), (rect.h, rect.w), center, cell)
         content = whole_grid_of(frame)
+        if self.steering:
+            content = content._replace(agent=(*frame.agent[:2], self._steering.facing))
         if self.side_panel is self._inspector and (lit := self._inspector.lit) is not None:
             content = content._replace(lit=lit)
         self._state.draw(surface, rect, start, cell, content, moving, progress)
@@ -528,10 +536,12 @@ class GridStage(Stage):
     def actions(self, name: str) -> Iterator[str]:
         """Yield the actions of a key command: several for a steering command such as "go left",
         else one."""
-        if any(command.name == name for command in self.steering):
+        if self.steering:
             look_first = self.view == "explored"  # the agent sees only what is ahead
-            return self._steering.steer(name, lambda: self._frame, self._game, look_first)
-        return super().actions(name)
+            frame = self._game.frame
+            yield from input_map.steer(self._steerings, name, frame, self._game, look_first)
+        if name not in (command.name for command in self.steering):
+            yield from super().actions(name)
 
     def click(self, position: tuple[int, int], button: int) -> str:
         """Handle a mouse click on a cell: start a walk to it (or use its object) and return the

@@ -17,7 +17,7 @@ from rich.text import Text
 from components.core import FLOOR, HIDDEN
 from components.items import Opaque
 from gv_engine.play.grid.episode import GridHint, describe_action
-from gv_engine.play.grid.input_map import Steering, has_relative_moves, resolve_action
+from gv_engine.play.grid.input_map import list_steerings, resolve_action, steer
 from gv_engine.play.ui.colors import PALETTES, Theme
 from gv_engine.play.ui.terminal.tty import TerminalPicture
 from gv_engine.rules.errors import escape_unprintable
@@ -59,8 +59,8 @@ class GridTerminalView(TerminalPicture):
         self._game, self._theme = game, theme
         self._view = ""
         actions = getattr(game, "actions", ())
-        is_relative = has_relative_moves(actions, game)
-        self._steering = Steering(actions, getattr(game, "commands", ()), is_relative)
+        self._steerings = list_steerings(game, actions)
+        self._steering = self._steerings[0]
         self._hint = GridHint(game, self._describe_action)
 
     def draw(self, frame: Frame, view: str, width: int, height: int) -> list[Text]:
@@ -83,7 +83,9 @@ class GridTerminalView(TerminalPicture):
         state_width = width - len(observation[0]) - GAP if view == "both" else width
         if view == "both" and state_width < CELL_WIDTH * min(frame.grid.shape[1], MIN_COLUMNS):
             return self.draw(frame, "state", width, height)
-        cells = frame.grid, frame.agent, frame.seen, frame.beneath
+        self._steering.follow(frame)
+        facing = self._steering.facing if self.steering else frame.agent[2]
+        cells = frame.grid, (*frame.agent[:2], facing), frame.seen, frame.beneath
         state = _grid_lines(frame.types, *cells, height, state_width, theme, marks)
         if view == "state":
             return state
@@ -150,19 +152,22 @@ class GridTerminalView(TerminalPicture):
     @property
     def steering(self) -> Sequence[KeyCommand]:
         """Return the steering commands if the agent is shown from above, else none."""
-        return self._steering.commands if self.steers and self._view != "observation" else ()
+        if not self.steers or self._view == "observation":
+            return ()
+        return [command for steering in self._steerings for command in steering.commands]
 
     def actions(self, name: str) -> Iterator[str]:
         """Yield the actions of a key command: several for a steering command such as "go left",
         else one."""
-        if any(command.name == name for command in self.steering):
+        if self.steering:
             look_first = self._view == "explored"  # the agent sees only what is ahead
-            return self._steering.steer(name, self._game.frame, self._game, look_first)
-        return super().actions(name)
+            yield from steer(self._steerings, name, self._game.frame, self._game, look_first)
+        if name not in (command.name for command in self.steering):
+            yield from super().actions(name)
 
     def has_command(self, name: str) -> bool:
         """Return True if the command `name` is available in this level."""
-        if self.steering and name in self._steering.replaces:
+        if self.steering and any(name in steering.replaces for steering in self._steerings):
             return False
         commands = (*self.steering, *self._game.commands)
         return name in self._game.actions or any(command.name == name for command in commands)

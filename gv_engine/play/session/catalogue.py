@@ -212,6 +212,13 @@ def source_of(scenario: Playable) -> str:
     return f"{scenario.name.removesuffix(f'-{document.variant}')}#{document.variant}"
 
 
+def is_for_agents(scenario: Playable) -> bool:
+    """Return whether `scenario` comes with a plugin such as that of MiniGrid, whose levels are made
+    for agents that turn."""
+    file = scenario.source
+    return file is not None and file.parent in library.find_plugin_scenario_folders()
+
+
 def built_in_entries() -> list[Entry]:
     """Return an entry of the level list for each built-in scenario, sorted by domain (grids,
     algebra …) and heading."""

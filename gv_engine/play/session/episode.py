@@ -132,8 +132,9 @@ class Episode(Protocol):
     def step(self, action: str) -> None:
         """Take `action`, which must be a valid one."""
 
-    def mask(self) -> Mapping[str, bool]:
-        """Return by action name whether the action has an effect in the current state."""
+    def mask(self, agent: str = "") -> Mapping[str, bool]:
+        """Return by action name whether the action of `agent`, by default of the controlled one,
+        has an effect in the current state."""
 
     def observe(self) -> PolicyInput:
         """Return observation and info of the current state as from a vector environment with one

@@ -168,13 +168,14 @@ class Game(NotebookView):
         """Return the hashes of all states from the beginning of the episode to the current one."""
         return (self.timeline.start, *(step.state for step in self.past_steps))
 
-    def mask(self) -> Mapping[str, bool]:
-        """Return by action name whether the action has an effect in the current state.
+    def mask(self, agent: str = "") -> Mapping[str, bool]:
+        """Return by action name whether the action of `agent`, by default of the controlled one,
+        has an effect in the current state.
 
         Raises:
             RuleError: a rule failed.
         """
-        return self._call(self._episode.mask)
+        return self._call(lambda: self._episode.mask(agent))
 
     def observe(self) -> PolicyInput:
         """Return the agents' observation and info in the current state, as a policy gets them; see

@@ -18,6 +18,8 @@ from typing import Any
 
 import platformdirs
 
+from gv_engine.play.session.catalogue import is_for_agents
+from gv_engine.play.session.episode import Playable
 from gv_engine.play.session.game import Game
 from gv_engine.play.session.replay import SUFFIX, Replay
 from gv_engine.play.session.video_writer import FORMATS
@@ -179,7 +181,11 @@ EXPORTS = tuple(dict.fromkeys((".mp4", *FORMATS)))  # file types for exports of 
 SPEEDS = (1, 2, 4, 8, 16, 30, 60)  # steps per second of replays and of real time
 
 # Descriptions of how arrow keys move the agent, by value of the setting.
-STEERING = {"agent": "turn and walk", "screen": "go where the key points"}
+ARROW_KEYS = {
+    "usual": "turn in levels for agents",
+    "point": "go where the key points",
+    "turn": "turn and walk",
+}
 
 
 @dataclass
@@ -189,7 +195,7 @@ class Settings:
 
     Attributes:
         view: view of the stage; empty for the default view.
-        steering: meaning of arrow keys, a key of `STEERING`.
+        arrow_keys: meaning of arrow keys, a key of `ARROW_KEYS`.
         opponents: policy of agents outside the player's team; "" for none, so that they wait for
             keys.
         scale: scale of text and panels, from 0.5 to 4; 0 for automatic. `GV_ENGINE_SCALE` overrides
@@ -210,7 +216,7 @@ class Settings:
     palette: str = "standard"
     view: str = ""
     animation: bool = True
-    steering: str = "agent"
+    arrow_keys: str = "usual"
     opponents: str = "valid"
     scale: float = 0.0
     window: list[int] = field(default_factory=list)
@@ -271,6 +277,12 @@ class Settings:
         # a file name may not be valid UTF-8
         write_text(file, "\n".join(lines) + "\n", errors="replace")
 
+    def steers(self, scenario: Playable) -> bool:
+        """Return whether arrow keys go where they point in a level of `scenario`."""
+        if self.arrow_keys == "usual":
+            return not is_for_agents(scenario)
+        return self.arrow_keys == "point"
+
     def add_recent(self, source: str) -> None:
         """Put `source`, the name or file of a scenario, at the front of the list of recent
         scenarios."""
@@ -307,7 +319,7 @@ def _is_size(value: list[Any]) -> bool:
 # Checks of values by name of the setting, in addition to the check of the type.
 _CHECKS: dict[str, Callable[[Any], bool]] = {
     "theme": THEMES.__contains__,
-    "steering": STEERING.__contains__,
+    "arrow_keys": ARROW_KEYS.__contains__,
     "palette": PALETTES.__contains__,
     "scale": lambda value: value == 0 or _is_scale(value),
     "window": _is_size,

@@ -198,7 +198,7 @@ class AlgebraEpisode(Episode):
         assert pair is not None, "callers check `refusal_reason` first"
         self.world.step(pair)
 
-    def mask(self) -> dict[str, bool]:
+    def mask(self, agent: str = "") -> dict[str, bool]:
         """Return for each action, by name, True if its rule applies to its node."""
         mask = self.world.env.mask(self.world.state)
         return dict(zip(self.actions, mask.ravel().astype(bool).tolist(), strict=True))

@@ -251,6 +251,12 @@ class Bindings:
         keyboard_keys = [key for key in self.keys(group, name) if key not in PADS]
         return key_label(keyboard_keys[0]) if keyboard_keys else ""
 
+    def join_labels(self, group: str, commands: Sequence[KeyCommand]) -> str:
+        """Return the labels of the first keys of `commands` in the group `group`, joined; "Arrow
+        keys" if these are all arrow keys."""
+        labels = [self.label(group, command.name) for command in commands]
+        return "Arrow keys" if {*labels} == {"Up", "Down", "Left", "Right"} else " ".join(labels)
+
     def fill_in_keys(
         self, text: str, groups: Sequence[str], steering: Sequence[KeyCommand], clicks: bool = False
     ) -> str:
@@ -268,8 +274,8 @@ class Bindings:
         group_by_name = {c.name: group for group in groups for c in self.commands(group)}
         without_moves = [s for s in sentences if not any(map(s.count, _MOVE_PLACEHOLDERS))]
         if steering and len(without_moves) < len(sentences):
-            labels = (self.label(group_by_name[c.name], c.name) for c in steering[:4])
-            sentences = [f"{', '.join(labels)} go where they point.", *without_moves]
+            labels = self.join_labels(group_by_name[steering[0].name], steering[:4])
+            sentences = [f"{labels} go where they point.", *without_moves]
         if not clicks:
             sentences = [text for text in sentences if "{click}" not in text]
 

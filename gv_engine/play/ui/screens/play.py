@@ -238,7 +238,7 @@ class PlayScreen(GameScreen):
 
     def _configure_stage(self) -> None:
         self.stage.walks = True
-        self.stage.steers = self.app.settings.steering == "screen"
+        self.stage.steers = self.app.settings.steers(self.game.scenario)
 
     def on_close(self) -> None:
         """End the video recording, and save the game if it is unfinished."""
@@ -381,13 +381,32 @@ class PlayScreen(GameScreen):
             self.hint(domain, self.stage.find_command_with_keys(name), descriptions[name])
             for name in self.stage.hinted_commands
         ]
+        if steering := self.stage.steering:
+            moves.insert(0, f"{self.app.bindings.join_labels(domain, steering[:4])} move")
         game_commands = {"undo": "undo"}
         if self.game.pack_level:
             game_commands["hint"] = "hint"
         hints = [*moves[:_FIRST_MOVES], *self.hints_of("play", game_commands)]
         if self.has_command("next_agent"):
-            hints.append(self.hint(domain, "next_agent", "another agent"))
+            hints += [self._second_player_hint, self.hint(domain, "next_agent", "another agent")]
         return (*hints, *moves[_FIRST_MOVES:], self.hint("view", "help", "all keys"))
+
+    @property
+    def _second_player_hint(self) -> str:
+        """Keys of the second player, such as `agent_2: W A S D move, F use what is ahead`."""
+        second, group, bindings = self.game.agents[1], self.domain.title, self.app.bindings
+        commands = [
+            command
+            for command in bindings.commands(group)
+            if command.name.startswith(f"{second} ") and self.has_command(command.name)
+        ]
+        steering = [command for command in commands if command in self.stage.steering]
+        texts = [f"{bindings.join_labels(group, steering[:4])} move"] if steering else []
+        for command in commands:
+            if command not in steering:
+                words = command.description.removeprefix(f"{second}: ")
+                texts.append(self.hint(group, command.name, words))
+        return f"{second}: {', '.join(filter(None, texts))}"
 
     def current_hints(self) -> Sequence[str]:
         """Return the hints to show: during the episode `hints()`, at its end hints on the keys for

@@ -10,7 +10,7 @@ from gv_engine.play.session.autoplay import list_opponent_policies
 from gv_engine.play.ui.colors import PALETTES, THEMES
 from gv_engine.play.ui.input.bindings import GROUPS, PADS, key_label, replace_keys
 from gv_engine.play.ui.screens.menu import Menu, MenuRow
-from gv_engine.play.ui.settings import SCALES, SPEEDS, STEERING, forced_scale
+from gv_engine.play.ui.settings import ARROW_KEYS, SCALES, SPEEDS, forced_scale
 
 if TYPE_CHECKING:
     from gv_engine.play.ui.screens.game_screen import GameScreen
@@ -113,7 +113,7 @@ class SettingsScreen(Menu):
             self.choice_row(settings, "Colours", "palette", {name: name for name in PALETTES}),
             size,
             self.choice_row(settings, "Animations", "animation", ON_OFF),
-            self.choice_row(settings, "Arrow keys", "steering", STEERING),
+            self.choice_row(settings, "Arrow keys", "arrow_keys", ARROW_KEYS),
             self.choice_row(settings, "Opponents", "opponents", self._opponents),
             self.choice_row(settings, "Speed of time", "time_speed", speeds),
             self.choice_row(settings, "Speed of replays", "speed", speeds),

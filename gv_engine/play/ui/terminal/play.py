@@ -301,8 +301,8 @@ class TerminalGame(TerminalScreen):
         self._speed, self._shows_rewards = settings.time_speed, settings.puzzle_rewards
         self._shown_hint = ""
         self._drawn_scenario = game.scenario
-        self._steers = settings.steering == "screen"
-        self._picture = make_terminal_picture(game, self._theme, self._steers)
+        self._steers = settings.steers
+        self._picture = make_terminal_picture(game, self._theme, self._steers(game.scenario))
         self._domain = DOMAINS[game.frame().domain]
         self._groups = (self._domain.title, "play", "view", "window")
         self._views = tuple(self._domain.views)
@@ -372,7 +372,8 @@ class TerminalGame(TerminalScreen):
             self._note = error_text(error)
         if self._drawn_scenario is not self.game.scenario:
             self._drawn_scenario = self.game.scenario
-            self._picture = make_terminal_picture(self.game, self._theme, self._steers)
+            steers = self._steers(self.game.scenario)
+            self._picture = make_terminal_picture(self.game, self._theme, steers)
             self._view = self.game.scenario.view or self._default_view
 
     def _edit_seed(self, key: str) -> None:
