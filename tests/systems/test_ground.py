@@ -122,6 +122,14 @@ def test_what_is_pushed_onto_ice_goes_on_too(yard):
     assert yard(">Iii.", MOVE_FORWARD).board == ".II>C"
 
 
+def test_settle_runs_rules_after_a_reset(yard):
+    assert is_shut(yard("^q\nG."), 1, 0)
+    settle = RULES["transition_functions"][-2:]
+    assert not is_shut(yard("^q\nG.", settle=settle), 1, 0)
+    with pytest.raises(ScenarioError, match="settle: move_agent is a rule for each agent"):
+        yard("^q\nG.", settle=["move_agent"])
+
+
 def test_of_a_row_the_last_crate_slides_on(yard):
     rules = [{**RULES["transition_functions"][0], "rows": True}, "move_agent"]
     game = yard(">CCii.", MOVE_FORWARD, transition_functions=rules)

@@ -158,6 +158,10 @@ GRID_KEYS: KeyTable = {
         schema.list_of(schema.function_schema(Phase.TRANSITION)),
         required=True,
     ),
+    "settle": Key(
+        "Transition rules that also run once after each reset, in order; none may be for an agent.",
+        schema.list_of(schema.function_schema(Phase.TRANSITION)),
+    ),
     "reward_functions": Key(
         'Rules whose sum is the reward; `info["reward_terms"]` calls a second one of '
         "the same name `name_2`.",
@@ -341,6 +345,7 @@ class GridReader(TopLevelReader):
             resets.append(Call(get_system(settle), {}))
         if absence.__name__ in _list_modules(transitions):
             resets.append(Call(get_system(absence.note_starts), {}))
+        resets += self.read_key("settle", self.read_settle, ())
         observation = tuple(c for c in view_calls if c.system.phase is Phase.OBSERVATION)
         # pictures show the view, even if a function of object states makes the observation
         all_seen = Call(REGISTRIES[Phase.VISIBILITY]["fully_transparent"], {})
@@ -456,6 +461,17 @@ class GridReader(TopLevelReader):
         `key` names; () if it has an error."""
         read = partial(self.calls.read_calls, phase=phase, allows_processors=True)
         return self.read_key(key, read, ())
+
+    def read_settle(self, node: YamlNode) -> tuple[Call, ...]:
+        """Return the calls of the transition functions that also run after each reset."""
+        calls = self.calls.read_calls(node, Phase.TRANSITION)
+        for call in calls:
+            if call.is_per_agent:
+                raise node.error(
+                    f"{call.name} is a rule for each agent, which takes no action in a reset; "
+                    "allowed are rules without the parameter `agent`"
+                )
+        return calls
 
     def read_end_rule(self, node: YamlNode, allows_processors: bool = True) -> tuple[Call, ...]:
         """Read the one terminating function that `node` names and return its call as a 1-tuple;
