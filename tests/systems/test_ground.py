@@ -123,11 +123,12 @@ def test_what_is_pushed_onto_ice_goes_on_too(yard):
 
 
 def test_settle_runs_rules_after_a_reset(yard):
-    assert is_shut(yard("^q\nG."), 1, 0)
+    legend = {**RULES["legend"], "g": {"object": "Gate", "color": "RED"}}
+    assert is_shut(yard("^q\ng.", legend=legend), 1, 0)
     settle = RULES["transition_functions"][-2:]
-    assert not is_shut(yard("^q\nG.", settle=settle), 1, 0)
+    assert not is_shut(yard("^q\ng.", legend=legend, settle=settle), 1, 0)
     with pytest.raises(ScenarioError, match="settle: move_agent is a rule for each agent"):
-        yard("^q\nG.", settle=["move_agent"])
+        yard("^q", settle=["move_agent"])
 
 
 def test_of_a_row_the_last_crate_slides_on(yard):
