@@ -1,4 +1,4 @@
-"""From Python functions to LLVM IR: the language that rules are written in.
+"""Compiler from the subset of Python in which rules are written to LLVM IR.
 
 Nothing here knows worlds or scenarios; `rows.py` and `stepping.py` beside this package do. Read
 `values.py` first, then `source.py`, `body.py`, `compiler.py`, `statements.py`, `expressions.py`,

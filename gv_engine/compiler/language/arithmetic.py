@@ -1,4 +1,5 @@
-"""Python's operators on numbers: the same result as in Python, the same error, or a refusal.
+"""Python's operators on numbers in compiled code, with the same results and errors as in Python;
+what cannot be compiled raises an error.
 
 INT is a 64-bit integer. A result that could need more bits fails at run time, so that no number
 silently differs from Python's. Bounds that are known while compiling save most of these tests.
@@ -63,7 +64,7 @@ TOO_LARGE = "OverflowError: an integer needs more than 64 bits"
 
 
 def to_number(body: Body, value: Any) -> Scalar:
-    """Return a number, known or not, as a `Scalar`; refuse what is no number."""
+    """Convert a compile-time or run-time number to a `Scalar`; raise an error for other values."""
     if isinstance(value, Scalar):
         return value
     if not is_number(value):
@@ -74,7 +75,8 @@ def to_number(body: Body, value: Any) -> Scalar:
 
 
 def to_kind(body: Body, value: Any, kind: Kind) -> Scalar:
-    """Emit the conversion of a number to a kind that has its value; refuse others."""
+    """Emit the conversion of a number to a kind of number that can represent its value; raise an
+    error for other kinds."""
     number = to_number(body, value)
     if number.kind is kind:
         return number
@@ -90,7 +92,7 @@ def to_kind(body: Body, value: Any, kind: Kind) -> Scalar:
 
 
 def to_int(body: Body, value: Any) -> Scalar:
-    """Emit the conversion of a BOOL or INT to an INT; refuse others."""
+    """Emit the conversion of a BOOL or INT to an INT; raise an error for other values."""
     number = to_number(body, value)
     if number.kind is Kind.BOOL:
         if number.operand in ("true", "false"):
@@ -102,7 +104,8 @@ def to_int(body: Body, value: Any) -> Scalar:
 
 
 def to_exact_float(body: Body, value: Any) -> Scalar:
-    """Emit the conversion of a number to a FLOAT; an integer that is not exact as a float fails."""
+    """Emit the conversion of a number to a FLOAT; the code fails if an integer has no exact
+    float."""
     if kind_of(value) is Kind.INT and body.is_checked:
         low, high = bounds_of(value)
         if low < -EXACT or high > EXACT:
@@ -115,7 +118,8 @@ def to_exact_float(body: Body, value: Any) -> Scalar:
 
 
 def emit_truth(body: Body, value: Any) -> Scalar | bool:
-    """Return the truth of a value if it is known; else emit code for it."""
+    """Emit code for the truth of a value; return it, as a `bool` if it is constant at compile
+    time."""
     if isinstance(value, Scalar):
         match value.kind:
             case Kind.BOOL:
@@ -133,7 +137,8 @@ def emit_truth(body: Body, value: Any) -> Scalar | bool:
 
 
 def emit_not(body: Body, value: Any) -> Scalar | bool:
-    """Return `not value` if it is known; else emit code for it."""
+    """Emit code for `not value`; return the result, as a `bool` if it is constant at compile
+    time."""
     truth = emit_truth(body, value)
     if isinstance(truth, bool):
         return not truth
@@ -148,9 +153,10 @@ def join_kinds(body: Body, first: Kind, second: Kind) -> Kind:
 
 
 def emit_arithmetic(body: Body, op: ast.operator, a: Any, b: Any) -> Any:
-    """Emit code for a binary operator on numbers; return the result, known if both numbers are."""
+    """Emit code for a binary operator on numbers; return the result, a Python number if both
+    operands are constant at compile time."""
     if is_known(a) and is_known(b):
-        return evaluate_known(body, op, a, b)
+        return fold_constants(body, op, a, b)
     for value in (a, b):
         if not is_number(value):
             body.refuse(f"found {describe(value)} in place of a number")
@@ -172,13 +178,14 @@ def emit_arithmetic(body: Body, op: ast.operator, a: Any, b: Any) -> Any:
 
 
 def emit_unary(body: Body, op: ast.unaryop, value: Any) -> Any:
-    """Emit code for `-`, `+`, `~` or `not`; return the result, known if the value is."""
+    """Emit code for `-`, `+`, `~` or `not`; return the result, a Python number if the operand is
+    constant at compile time."""
     if isinstance(op, ast.Not):
         return emit_not(body, value)
     if isinstance(value, bool) and isinstance(op, ast.Invert):
         body.refuse(INVERTED)
     if is_known(value):
-        return evaluate_known(body, op, value)
+        return fold_constants(body, op, value)
     number = to_number(body, value)
     if number.narrow_dtype:
         body.refuse(NARROW_ARITHMETIC.format(number.narrow_dtype))
@@ -199,9 +206,10 @@ def emit_unary(body: Body, op: ast.unaryop, value: Any) -> Any:
 
 
 def emit_scalar_comparison(body: Body, op: ast.cmpop, a: Any, b: Any) -> Any:
-    """Emit code for a comparison of numbers; return the result, known if both numbers are."""
+    """Emit code for a comparison of numbers; return the result, a `bool` if both are constant at
+    compile time."""
     if is_known(a) and is_known(b):
-        return evaluate_known(body, op, a, b)
+        return fold_constants(body, op, a, b)
     if not (is_number(a) and is_number(b)):
         body.refuse(f"found a comparison of {describe(a)} with {describe(b)}")
     if narrow_dtype_of(a, b) == "float32":
@@ -222,8 +230,8 @@ def emit_scalar_comparison(body: Body, op: ast.cmpop, a: Any, b: Any) -> Any:
 
 
 def require_no_nan(body: Body, item: Any) -> None:
-    """Emit a failure for nan, which Python takes for equal to the same object in a tuple or a
-    list."""
+    """Emit code that fails if a number is nan, which in a tuple or list Python compares by
+    identity."""
     if is_number(item) and kind_of(item) is Kind.FLOAT and body.is_checked:
         operand = to_number(body, item).operand
         is_nan = body.emit.condition(f"fcmp uno double {operand}, {operand}")
@@ -231,7 +239,7 @@ def require_no_nan(body: Body, item: Any) -> None:
 
 
 def emit_and(body: Body, a: Scalar | bool, b: Scalar | bool) -> Scalar | bool:
-    """Return `a and b` for two truth values that are both computed."""
+    """Emit code for `a and b` of two truth values, without short circuit; return the result."""
     if isinstance(a, bool):
         return b if a else False
     if isinstance(b, bool):
@@ -240,7 +248,7 @@ def emit_and(body: Body, a: Scalar | bool, b: Scalar | bool) -> Scalar | bool:
 
 
 def emit_or(body: Body, a: Scalar | bool, b: Scalar | bool) -> Scalar | bool:
-    """Return `a or b` for two truth values that are both computed."""
+    """Emit code for `a or b` of two truth values, without short circuit; return the result."""
     if isinstance(a, bool):
         return True if a else b
     if isinstance(b, bool):
@@ -249,7 +257,8 @@ def emit_or(body: Body, a: Scalar | bool, b: Scalar | bool) -> Scalar | bool:
 
 
 def emit_select(body: Body, condition: Scalar | bool, a: Any, b: Any) -> Any:
-    """Return number `a` if a condition holds, else `b`; both are computed."""
+    """Emit code for `a if condition else b` of two numbers, both of which are computed; return the
+    result."""
     if isinstance(condition, bool):
         return a if condition else b
     kind = join_kinds(body, kind_of(a), kind_of(b))
@@ -259,8 +268,9 @@ def emit_select(body: Body, condition: Scalar | bool, a: Any, b: Any) -> Any:
     return Scalar(kind, selected, min(x.low, y.low), max(x.high, y.high), narrow_dtype_of(a, b))
 
 
-def evaluate_known(body: Body, op: ast.AST, *values: Any) -> Any:
-    """Return the result of an operator on known values; refuse one that Python fails with."""
+def fold_constants(body: Body, op: ast.AST, *values: Any) -> Any:
+    """Return the result of an operator on compile-time constants; raise an error if Python
+    would."""
     try:
         return to_known(KNOWN_OPERATORS[type(op)](*values))
     except (ArithmeticError, TypeError, ValueError) as error:
@@ -268,7 +278,7 @@ def evaluate_known(body: Body, op: ast.AST, *values: Any) -> Any:
 
 
 def _emit_bool_operation(body: Body, op: ast.operator, a: Any, b: Any) -> Scalar | bool:
-    """Emit code for `&`, `|` or `^` of two BOOLs, of which at most one is known."""
+    """Emit code for `&`, `|` or `^` of two BOOLs, at least one of them a run-time value."""
     match op:
         case ast.BitAnd():
             return emit_and(body, a, b)
@@ -281,8 +291,8 @@ def _emit_bool_operation(body: Body, op: ast.operator, a: Any, b: Any) -> Scalar
 
 
 def _emit_int_operation(body: Body, op: ast.operator, a: Scalar, b: Scalar) -> Scalar:
-    """Emit code for a binary operator on INTs; in checked code it fails on overflow, unless the
-    bounds of the numbers rule it out."""
+    """Emit code for a binary operator on INTs; checked code fails on overflow, unless the bounds of
+    the operands exclude it."""
     match op:
         case ast.Add():
             low, high = a.low + b.low, a.high + b.high
@@ -315,7 +325,8 @@ def _emit_i64(body: Body, opcode: str, a: Scalar, b: Scalar) -> str:
 
 
 def _emit_or_fail_on_overflow(body: Body, opcode: str, a: Scalar, b: Scalar, error: str) -> str:
-    """Emit an operation such as "sadd", and a failure if its result needs more than 64 bits."""
+    """Emit an operation such as "sadd" and code that fails if its result needs more than 64 bits;
+    return the name of the result."""
     intrinsic, operands = (
         f"llvm.{opcode}.with.overflow.i64",
         (f"i64 {a.operand}", f"i64 {b.operand}"),
@@ -414,8 +425,8 @@ def _emit_int_power(body: Body, a: Scalar, b: Scalar) -> Scalar:
 
 
 def _emit_uint_operation(body: Body, op: ast.operator, a: Scalar, b: Scalar) -> Scalar:
-    """Emit code for a binary operator on UINTs. In arrays they wrap around; single numbers fail on
-    overflow in code of authors."""
+    """Emit code for a binary operator on UINTs. Array elements wrap around; single numbers fail on
+    overflow in authors' code."""
     if type(op) in _INT_OPCODES and not (body.is_engine_code or body.is_elementwise):
         error = "FloatingPointError: overflow of a uint64"
         opcode = f"u{_INT_OPCODES[type(op)]}"
@@ -490,7 +501,7 @@ def call_pow(a: float, b: float) -> float:
 
 
 def divide_floats(a: float, b: float) -> float:
-    """Return `a // b` for floats, as CPython's float_divmod."""
+    """Return `a // b` for floats, computed as CPython's `float_divmod` does."""
     remainder = fmod(a, b)
     quotient = (a - remainder) / b
     if remainder != 0.0 and (b < 0.0) != (remainder < 0.0):
@@ -502,7 +513,7 @@ def divide_floats(a: float, b: float) -> float:
 
 
 def take_remainder(a: float, b: float) -> float:
-    """Return `a % b` for floats, as CPython's float_rem."""
+    """Return `a % b` for floats, computed as CPython's `float_rem` does."""
     remainder = fmod(a, b)
     if remainder == 0.0:
         return copysign(0.0, b)
@@ -510,7 +521,7 @@ def take_remainder(a: float, b: float) -> float:
 
 
 def raise_float(a: float, b: float) -> float:
-    """Return `a ** b` for floats; fail where Python does, or gives a complex number."""
+    """Return `a ** b` for floats; fail where Python raises an error or returns a complex number."""
     if a == 0.0 and b < 0.0:
         raise ZeroDivisionError("zero to a negative power")
     if a < 0.0 and b != floor(b) and abs(a) != float("inf") and abs(b) != float("inf"):

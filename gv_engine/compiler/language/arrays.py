@@ -1,4 +1,5 @@
-"""Arrays in memory: parts, elements, copies, and new ones in the arena."""
+"""Arrays in compiled code: views, elements, copies, and allocation in the arena (the memory of one
+step)."""
 
 from __future__ import annotations
 
@@ -41,8 +42,8 @@ def add_methods(**methods: Callable[..., Any]) -> None:
 
 
 def store_element(body: Body, array: ArrayValue, pointer: str, value: Any) -> None:
-    """Emit a store of a number into the element of an array at an address: by the array's writer,
-    if it has one."""
+    """Emit a store of a number into an array element at the address `pointer`: by the array's
+    writer function, if it has one."""
     writer = array.writer
     if writer is None:
         memory.store(body, pointer, array.dtype, value)
@@ -60,7 +61,7 @@ def store_element(body: Body, array: ArrayValue, pointer: str, value: Any) -> No
 
 
 def constant_array(body: Body, values: np.ndarray[Any, Any]) -> ArrayValue:
-    """Return an array that is known while compiling as constant memory of the program."""
+    """Return a NumPy array as an array in the constant memory of the program."""
     is_broadcast = not any(values.strides)  # one number in memory stands for all
     if not is_broadcast:
         values = np.ascontiguousarray(values)
@@ -76,7 +77,8 @@ def constant_array(body: Body, values: np.ndarray[Any, Any]) -> ArrayValue:
 
 
 def to_mutable(body: Body, value: Any) -> ArrayValue | ListValue:
-    """Return an array or a list of numbers in memory; refuse other values."""
+    """Return `value` unchanged if it is an array or list in memory; raise an error for other
+    values."""
     if isinstance(value, np.ndarray):
         return constant_array(body, value)
     if not isinstance(array_of(value), ArrayValue):
@@ -87,8 +89,8 @@ def to_mutable(body: Body, value: Any) -> ArrayValue | ListValue:
 def normalize_index(
     body: Body, index: Scalar, length: int | Scalar, is_inside: bool = False, axis: int = 0
 ) -> Scalar:
-    """Emit the conversion of an index that may count from the end to one that counts from 0; in
-    checked code it fails outside of the axis. `is_inside` promises an index from 0 on within it."""
+    """Emit the conversion of an index, which may be negative, to one that counts from 0; checked
+    code fails if it is out of bounds. `is_inside` promises that it is neither."""
     size, given_index = arithmetic.to_int(body, length), index
     if index.low < 0 and not is_inside:
         comparison = arithmetic.emit_scalar_comparison(body, ast.Lt(), index, 0)
@@ -108,8 +110,8 @@ def normalize_index(
 def make_view(
     body: Body, array: ArrayValue, indices: tuple[Any, ...], is_inside: bool = False
 ) -> ArrayValue:
-    """Emit the address of the part of an array at indices and slices of its first axes; return the
-    part as a view. With an index for each axis, it has the shape ()."""
+    """Emit the address of the part of an array that indices and slices of its first axes select,
+    and return that part as a view. An index for each axis gives a view of shape ()."""
     if len(indices) > len(array.shape):
         body.refuse(f"found {len(indices)} indices for {len(array.shape)} axes")
     pointer, shape, strides = array.pointer, [], []
@@ -163,7 +165,8 @@ def _normalize_stored_index(
 
 
 def _multiply_sizes(body: Body, a: int | Scalar, b: int | Scalar) -> int | str:
-    """Emit the product of two sizes, without a test for overflow; return a known one as int."""
+    """Emit the product of two sizes, without overflow check; return an int if both are constant at
+    compile time."""
     if isinstance(a, int) and isinstance(b, int):
         return a * b
     x, y = arithmetic.to_int(body, a), arithmetic.to_int(body, b)
@@ -173,8 +176,8 @@ def _multiply_sizes(body: Body, a: int | Scalar, b: int | Scalar) -> int | str:
 def load_element(
     body: Body, array: ArrayValue, indices: tuple[Any, ...], is_inside: bool = False
 ) -> Any:
-    """Emit a load of an element of an array; return its value, or a view for fewer indices than
-    axes."""
+    """Emit a load of an array element, and return its value; with fewer indices than axes, return a
+    view."""
     view = make_view(body, array, indices, is_inside)
     if view.shape:
         return view
@@ -195,7 +198,8 @@ def read_array(body: Body, array: ArrayValue, index: Any, is_inside: bool = Fals
 def _resolve_slice(
     body: Body, index: slice, length: int | Scalar
 ) -> tuple[int | Scalar, int | Scalar, int]:
-    """Emit code for the (start, number of items, step) of a slice of an axis."""
+    """Emit code that computes the (start, number of items, step) of a slice of an axis with
+    `length` items."""
     step = 1 if index.step is None else index.step
     if not isinstance(step, int) or step == 0:
         body.refuse("the step of a slice is a number that is known while compiling, not 0")
@@ -223,8 +227,8 @@ def _divide_rounding_up(body: Body, a: int | Scalar, divisor: int) -> Any:
 
 
 def _clip_slice_end(body: Body, value: Any, length: int | Scalar, default: int | Scalar) -> Scalar:
-    """Emit the conversion of an end of a slice, which may count from the end or be outside of the
-    axis, to an index from 0 to `length`."""
+    """Emit the conversion of a slice's start or stop, which may be negative or out of bounds, to an
+    index from 0 to `length`."""
     if value is None:
         return arithmetic.to_int(body, default)
     index, size = arithmetic.to_int(body, value), arithmetic.to_int(body, length)
@@ -242,7 +246,7 @@ def _clip_slice_end(body: Body, value: Any, length: int | Scalar, default: int |
 
 
 def write_array(body: Body, array: ArrayValue, index: Any, value: Any) -> None:
-    """Emit code for `array[index] = value`, which fails for an array that all worlds share."""
+    """Emit code for `array[index] = value`; it fails for arrays that all worlds share."""
     if not array.is_writable:
         body.fail_if(True, "ValueError: assignment destination is read-only")
         return
@@ -263,23 +267,23 @@ def write_array(body: Body, array: ArrayValue, index: Any, value: Any) -> None:
 
 
 def _fill_masked(body: Body, array: ArrayValue, mask: ArrayValue, value: Any) -> None:
-    """Emit code for `array[mask] = value` with a number."""
+    """Emit code for `array[mask] = value`, where `value` is a number."""
     array, mask = _check_mask(body, array, mask)
     value = _to_element(body, array, value)
 
-    def write_masked(k: Scalar) -> None:
+    def emit_masked_store(k: Scalar) -> None:
         is_marked = read_array(body, mask, k, is_inside=True)
         old_value = read_array(body, array, k, is_inside=True)
         pointer = element_address(body, array, (k,), is_inside=True)
         new_value = arithmetic.emit_select(body, is_marked, value, old_value)
         store_element(body, array, pointer, new_value)
 
-    flow.emit_loop(body, array.shape[0], write_masked)
+    flow.emit_loop(body, array.shape[0], emit_masked_store)
 
 
 def _check_mask(body: Body, array: ArrayValue, mask: ArrayValue) -> tuple[ArrayValue, ArrayValue]:
-    """Return an array and the mask that is its index, both with one axis; refuse other indices, and
-    emit a failure for different shapes."""
+    """Return `array` and its index `mask`, both with one axis; raise an error for other indices,
+    and emit code that fails if their shapes differ."""
     if mask.dtype != np.bool_ or len(array.shape) != len(mask.shape):
         body.refuse(ARRAY_INDEX)
     for x, y in zip(array.shape, mask.shape):
@@ -289,7 +293,8 @@ def _check_mask(body: Body, array: ArrayValue, mask: ArrayValue) -> tuple[ArrayV
 
 
 def ravel(body: Body, array: ArrayValue) -> ArrayValue:
-    """Return a view with one axis of an array; refuse one that is not contiguous."""
+    """Return a view of an array with a single axis; raise an error if the array is not
+    contiguous."""
     if len(array.shape) == 1:
         return array
     if not array.is_contiguous:
@@ -306,7 +311,7 @@ def flatten(body: Body, array: ArrayValue) -> ArrayValue:
 
 
 def fill(body: Body, array: ArrayValue, value: Any) -> None:
-    """Emit code that writes a number into all elements of an array, or copies those of a tuple or
+    """Emit code that writes a number into all elements of an array, or the items of a tuple or of
     an array of the same shape."""
     value = constant_array(body, value) if isinstance(value, np.ndarray) else array_of(value)
     if isinstance(value, tuple | list) and array.shape[0] == len(value):
@@ -341,8 +346,8 @@ def copy_array(body: Body, array: ArrayValue) -> ArrayValue:
 
 
 def _to_element(body: Body, array: ArrayValue, value: Any) -> Scalar:
-    """Return a number for elements of an array; emit a failure if it does not fit their dtype, also
-    for an array without elements."""
+    """Emit the conversion of a number to the dtype of an array's elements; the code fails if it
+    does not fit, also for an empty array."""
     if not is_number(value):
         body.refuse(f"found {describe(value)} in place of a number or an array")
     number = arithmetic.to_number(body, value)
@@ -354,10 +359,11 @@ def _to_element(body: Body, array: ArrayValue, value: Any) -> Scalar:
 def _for_each_element(
     body: Body, array: ArrayValue, value: Any, emit_store: Callable[[str, Any], None]
 ) -> None:
-    """Emit nested loops over the elements of an array. `emit_store` gets the address of an element,
-    and the number for it: the element of `value`, or `value` if that is a number."""
+    """Emit nested loops over the elements of an array. `emit_store` is called with the address of
+    an element and the number for it: the element of `value`, or `value` itself if that is a
+    number."""
 
-    def visit(k: Scalar) -> None:
+    def emit_iteration(k: Scalar) -> None:
         row = read_array(body, array, k, is_inside=True) if len(array.shape) > 1 else None
         is_array = isinstance(value, ArrayValue)
         new_value = read_array(body, value, k, is_inside=True) if is_array else value
@@ -366,11 +372,11 @@ def _for_each_element(
         else:
             emit_store(element_address(body, array, (k,), is_inside=True), new_value)
 
-    flow.emit_loop(body, array.shape[0], visit)
+    flow.emit_loop(body, array.shape[0], emit_iteration)
 
 
 def read_array_attribute(body: Body, array: ArrayValue, name: str) -> Any:
-    """Return an attribute of an array, or one of its methods as a `Method`."""
+    """Return an attribute of an array, such as `shape`, or one of its methods as a `Method`."""
     match name:
         case "shape":
             return array.shape
@@ -391,8 +397,8 @@ def read_array_attribute(body: Body, array: ArrayValue, name: str) -> Any:
 def allocate_array(
     body: Body, shape: Any, dtype: np.dtype[Any], is_numpy: bool = True
 ) -> ArrayValue:
-    """Emit the allocation of an array in the arena, and return it; its elements are not set. The
-    dtype `object` stands for Python's integers."""
+    """Emit the allocation of an array in the arena, and return it; its elements are not
+    initialized. The dtype `object` stands for Python's integers."""
     if dtype == np.object_:
         dtype, is_numpy = np.dtype(np.int64), False
     lengths = shape if isinstance(shape, tuple | list) else (shape,)
@@ -412,7 +418,7 @@ def allocate_array(
 
 
 def take_masked(values: Any, mask: Any) -> Any:
-    """Return the elements of an array where a mask is True; in the compiled language."""
+    """Return `values[mask]`, the elements where the mask is True; compiled like a rule."""
     taken = np.empty_like(values)
     count = 0
     for k in range(len(values)):

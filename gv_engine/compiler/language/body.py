@@ -1,4 +1,4 @@
-"""The body of a function while it is being compiled: its variables, errors and calls.
+"""State of a function while it is being compiled: its variables, errors and calls.
 
 `evaluate` and the modules that import this one call each other by two tables: `VISITORS` has the
 code of each class of `ast`, `LIBRARY` that of functions which rules call.
@@ -65,6 +65,8 @@ def emits(*functions: Any) -> Callable[[_F], _F]:
 
 
 def _adds_to(table: dict[Any, Callable[..., Any]], *keys: Any) -> Callable[[_F], _F]:
+    """Return a decorator that stores a function in `table` under each of `keys`."""
+
     def add(emit: _F) -> _F:
         table.update(dict.fromkeys(keys, emit))
         return emit
@@ -74,8 +76,8 @@ def _adds_to(table: dict[Any, Callable[..., Any]], *keys: Any) -> Callable[[_F],
 
 @dataclass(frozen=True)
 class Failure:
-    """An error that a program can end with: its text, and the line of the rule. In the text, {0}
-    stands for the first number that the program has left in the arena."""
+    """Error that a compiled program can end with: its message, and the line of the rule. In the
+    message, {0} stands for the first number that the program has stored in the arena."""
 
     text: str
     file: str
@@ -89,7 +91,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Compiled:
-    """One compiled version of a function.
+    """Compiled version of a function for one combination of argument types.
 
     Attributes:
         name: its LLVM name.
@@ -113,7 +115,7 @@ class Compiled:
 
 @dataclass(frozen=True, eq=False)
 class Nested:
-    """A function or lambda within another one.
+    """Function or lambda defined inside another function.
 
     Attributes:
         owner: body of the other one.
@@ -133,17 +135,17 @@ class Nested:
 
 
 class Unknown(Exception):
-    """Raised where a variable is read that only code below assigns, in a loop: this try to compile
-    only learns what the code below assigns."""
+    """Raised when a variable is read that only later code of a loop assigns; the function is then
+    compiled again with what this attempt has learned."""
 
 
 class CompileAgain(Exception):
-    """Raised to compile a function again, as a variable needs a wider type."""
+    """Raised to restart the compilation of a function, because a variable needs a wider type."""
 
 
 @dataclass
 class Hints:
-    """Findings of earlier tries to compile a function.
+    """Types of variables found in earlier attempts to compile a function.
 
     Attributes:
         templates: templates of the values of variables that are assigned in several places.
@@ -161,7 +163,8 @@ class Hints:
 
 @dataclass
 class LocalVariable:
-    """A local variable: a template of its value, and memory for each LLVM value of it.
+    """Local variable of a function: a template of its value, and stack memory for each of its LLVM
+    values.
 
     Without memory, the template is the value itself.
     """
@@ -181,7 +184,7 @@ VariableState = tuple[set[str], dict[str, LocalVariable]]
 
 @dataclass(frozen=True)
 class Mixed:
-    """Stands for the value of a variable that is one of two known values."""
+    """Value of a variable that is one of two different constants, depending on the branch."""
 
     first: Any
     second: Any
@@ -236,7 +239,7 @@ class Body:
     """
 
     def __init__(self, compiler: Compiler, function: FunctionType | Nested, hints: Hints) -> None:
-        """Start to compile. `hints` are from earlier tries."""
+        """Begin to compile a function; `hints` are the results of earlier attempts."""
         self.compiler, self.function, self.hints = compiler, function, hints
         self.source: Source = (
             function.source if isinstance(function, Nested) else read_source(function)
@@ -265,15 +268,15 @@ class Body:
         self.failure_blocks: dict[int, str] = {}
 
     def evaluate(self, node: ast.expr) -> Any:
-        """Emit the code of an expression; return its value."""
+        """Emit code for an expression; return its value."""
         outer, self.node = self.node, node
         value = self.visit(node)
         self.node = outer
         return to_known(value) if isinstance(value, np.generic) else value
 
     def visit(self, node: ast.AST) -> Any:
-        """Emit the code of a statement or an expression; return the value of the expression. Refuse
-        what the language does not have."""
+        """Emit code for a statement or an expression; return the value of an expression. Raise an
+        error for syntax that rules cannot use."""
         visitor = VISITORS.get(type(node))
         if visitor is None:
             name = type(node).__name__
@@ -289,8 +292,8 @@ class Body:
         raise DoesNotCompileError(f"{self.source.file}:{line}: in {name}: {message}")
 
     def fail_if(self, condition: Scalar | bool, error: str, *numbers: Scalar) -> None:
-        """Emit a return with an error if a condition holds; `numbers` stand in its text as {0},
-        {1} …"""
+        """Emit code that returns the error code of `error` if a condition holds; `numbers` replace
+        {0}, {1} … in its message."""
         if condition is False:
             return
         line = getattr(self.node, "lineno", self.source.node.lineno)
@@ -310,6 +313,8 @@ class Body:
         self.emit.start_block(next_block)
 
     def _fail_with_numbers(self, condition: Scalar, code: int, numbers: Sequence[Scalar]) -> None:
+        """Emit code that stores `numbers` in the arena and returns the error `code` if a condition
+        holds."""
         failure_block, next_block = self.emit.new_block(), self.emit.new_block()
         self.emit.branch(condition.operand, failure_block, next_block)
         self.emit.start_block(failure_block)
@@ -334,7 +339,8 @@ class Body:
     def find_version(
         self, function: Callable[..., Any], *values: Any, **keywords: Any
     ) -> tuple[Compiled, dict[str, Any]]:
-        """Return the version of a function for these arguments, and the arguments by name."""
+        """Return the compiled version of a function for arguments like these, and the arguments by
+        parameter name."""
         assert isinstance(function, FunctionType)
         signature = _read_signature(function)
         if any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values()):
@@ -346,7 +352,7 @@ class Body:
     def bind_arguments(
         self, function: Any, signature: inspect.Signature, values: Any, keywords: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the arguments of a call by name."""
+        """Return the arguments of a call by parameter name, defaults included."""
         try:
             bound = signature.bind(*values, **keywords)
         except TypeError as error:
@@ -357,7 +363,8 @@ class Body:
     def compile_version(
         self, function: FunctionType | Nested, arguments: dict[str, Any]
     ) -> tuple[Compiled, dict[str, Any]]:
-        """Return the version of a function for these arguments, and the arguments."""
+        """Return the compiled version of a function for these arguments, and the arguments with
+        which it must be called."""
         arguments = {name: self._bind_captured(value) for name, value in arguments.items()}
         try:
             compiled = self.compiler.compile(function, arguments)
@@ -388,7 +395,8 @@ class Body:
         return self._emit_call(*self.find_version(function, *values))
 
     def emit_call(self, compiled: Compiled, arguments: Mapping[str, Any]) -> Any:
-        """Emit a call of a version of a function, and a return of its error; return the result."""
+        """Emit a call of a compiled function, and code that passes on its error; return the
+        result."""
         result, code = self._emit_call(compiled, arguments)
         if code is not None:
             self.propagate_failure(code)
@@ -397,6 +405,8 @@ class Body:
     def _emit_call(
         self, compiled: Compiled, arguments: Mapping[str, Any]
     ) -> tuple[Any, str | None]:
+        """Emit a call of a compiled function; return its result and the name of its error code,
+        None if it cannot fail."""
         if compiled.is_empty:
             return compiled.result, None
         passed: list[str] = []
@@ -410,8 +420,8 @@ class Body:
         return result, code
 
     def call_external(self, name: str, result: str, *arguments: str, attributes: str = "") -> str:
-        """Emit a call of a function of LLVM or of the C library with arguments such as "i64 %v1";
-        return the name of its result, "" for the result type "void"."""
+        """Emit a call of a function of LLVM or of the C library, with arguments such as "i64 %v1";
+        return the name of its result, "" if it returns void."""
         types = ", ".join(each.rpartition(" ")[0] for each in arguments)
         function = self.module.declare(name, result, types, attributes)
         call = f"call {result} {function}({', '.join(arguments)}) {attributes}".rstrip()
@@ -421,7 +431,8 @@ class Body:
         return ""
 
     def propagate_failure(self, code: str, before: Callable[[], None] = lambda: None) -> None:
-        """Emit a return of the error code of a call, if it is not 0, after what `before` emits."""
+        """Emit code that returns the error code of a call if it is not 0, after the code that
+        `before` emits."""
         failure_block, next_block = self.emit.new_block(), self.emit.new_block()
         self.emit.branch(self.emit.value(f"icmp ne i32 {code}, 0"), failure_block, next_block)
         self.emit.start_block(failure_block)
@@ -452,7 +463,7 @@ class Body:
 
 @dataclass
 class Fork:
-    """Variables before branches, and behind each branch that goes on."""
+    """Local variables before an `if`, and after each of its branches that continues."""
 
     body: Body
     before: VariableState
@@ -468,7 +479,8 @@ class Fork:
 
 
 def _merge_variables(branches: Sequence[dict[str, LocalVariable]]) -> dict[str, LocalVariable]:
-    """Return the variables behind branches; those with different values are `Mixed`."""
+    """Return the local variables after an `if` from those of each branch; variables whose values
+    differ become `Mixed`."""
     merged = dict(branches[0])
     for branch in branches[1:]:
         for name, variable in branch.items():

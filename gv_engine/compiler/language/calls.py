@@ -1,4 +1,4 @@
-"""Calls, and functions within functions."""
+"""Calls, lambdas and nested functions in compiled code."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from gv_engine.rules.functions import is_foreign
 
 @visits(ast.Call)
 def _call(body: Body, node: ast.Call) -> Any:
+    """Emit code for a call in the source; return its result."""
     match node.func:
         case ast.Attribute(ast.Name(name), method) if (
             method in LIST_METHODS and name in body.source.assigned
@@ -43,7 +44,7 @@ def _call(body: Body, node: ast.Call) -> Any:
 def _reduce_generator(
     body: Body, node: ast.Call, function: Any, generator: ast.GeneratorExp
 ) -> Scalar:
-    """Emit code for `any`, `all` or `sum` of a generator; return the result."""
+    """Emit code for `any`, `all` or `sum` of a generator expression; return the result."""
     start = [*sequences.evaluate_all(body, node.args[1:])]
     start += _evaluate_keywords(body, node).values()
     if len(start) > (1 if function is sum else 0):
@@ -70,8 +71,8 @@ def is_iterator(body: Body, node: ast.expr) -> bool:
 
 
 def call(body: Body, function: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    """Emit code for a call; return the result. Functions of the engine's objects and of constants
-    run while compiling, if their arguments are known."""
+    """Emit code for a call with evaluated arguments; return its result. Pure functions run at
+    compile time if all arguments are constants."""
     if isinstance(function, Method) and isinstance(function.function, Nested):
         return call_nested(body, function.function, function.record, arguments, keywords)
     if isinstance(function, Nested):
@@ -110,7 +111,7 @@ def _function_def(body: Body, node: ast.FunctionDef) -> None:
 
 @visits(ast.Lambda)
 def _lambda(body: Body, node: ast.Lambda | ast.FunctionDef) -> Nested:
-    """Return a function within this one; it is compiled when it is called."""
+    """Return a nested function, which is compiled when it is called."""
     source = replace(body.source, **analyze_code(node))
     free = sorted(source.loads.keys() & body.source.assigned.keys() - source.assigned.keys())
     source = replace(source, assigned=source.assigned + Counter(free))
@@ -120,7 +121,7 @@ def _lambda(body: Body, node: ast.Lambda | ast.FunctionDef) -> Nested:
 
 
 def _make_signature(body: Body, arguments: ast.arguments) -> inspect.Signature:
-    """Return the parameters of a function within this one, with the values of their defaults."""
+    """Return the signature of a nested function, with the values of its defaults."""
     parameters: list[inspect.Parameter] = []
 
     def add(argument: ast.arg, kind: Any, default: ast.expr | None) -> None:
@@ -141,6 +142,7 @@ def _make_signature(body: Body, arguments: ast.arguments) -> inspect.Signature:
 
 
 def _evaluate_default(body: Body, node: ast.expr | None) -> Any:
+    """Return the value of a parameter's default, or `Parameter.empty` if it has none."""
     value = inspect.Parameter.empty if node is None else body.evaluate(node)
     if not is_known(value):
         body.refuse("the default of a parameter is known before the program runs")
@@ -154,8 +156,8 @@ def call_nested(
     arguments: list[Any],
     keywords: dict[str, Any],
 ) -> Any:
-    """Emit a call of a function within another one; return the result. `captured` are the values of
-    the variables that it reads, None to read them here."""
+    """Emit a call of a nested function; return its result. `captured` has the values of the outer
+    variables that it reads; None to read them now."""
     if captured is None:
         if function.free and function.owner is not body:
             body.refuse(f"{function.__name__} reads variables of another function")
@@ -166,8 +168,8 @@ def call_nested(
 
 
 def _is_pure(function: Any) -> bool:
-    """Return True for what may run while compiling: classes, methods of constants, and what the
-    engine's own objects offer."""
+    """Return True if a function may run at compile time: a class, a method of a constant, or a
+    method of one of the engine's own compile-time objects."""
     owner = getattr(function, "__self__", None)
     if isinstance(owner, dict):
         return function.__name__ in ("get", "keys", "values", "items")

@@ -1,4 +1,5 @@
-"""The compiler: one compiled version of a function for each form of its arguments."""
+"""Compiler of Python functions into one LLVM module, with one version of each function for each
+combination of argument types."""
 
 from __future__ import annotations
 
@@ -50,6 +51,8 @@ class Compiler:
         is_checked: bool = True,
         trusted: Collection[str] = (),
     ) -> None:
+        """Make a compiler with the functions of `library`; `is_checked` code tests indices and
+        overflow, except in the `trusted` modules."""
         self.module, self.library, self.is_checked = Module(), library, is_checked
         self.trusted = trusted
         self.failures: dict[int, Failure] = {}
@@ -59,8 +62,8 @@ class Compiler:
         self._depths: Counter[Any] = Counter()
 
     def compile(self, function: Any, arguments: Mapping[str, Any]) -> Compiled | None:
-        """Return the version of a function for arguments like these. Return None if it is being
-        compiled, so that the function calls itself, or too many versions that call each other."""
+        """Return the version of a function for arguments like these; None if the function calls
+        itself, directly or through too many other versions."""
         arguments = {name: forget_bounds(value) for name, value in arguments.items()}
         key = function, tuple(map(version_key, arguments.values()))
         if self._depths[function] > _MAX_DEPTH:
@@ -83,6 +86,8 @@ class Compiler:
     def _compile_version(
         self, function: FunctionType | Nested, arguments: Mapping[str, Any], name: str
     ) -> Compiled:
+        """Compile a function for arguments like these, again with wider types where necessary;
+        return the compiled version."""
         hints = Hints()
         while True:  # each try may find hints for the next one
             with (
@@ -92,7 +97,7 @@ class Compiler:
                 return compile_body(Body(self, function, hints), arguments, name)
 
     def register_failure(self, failure: Failure) -> int:
-        """Return the code of an error, never 0."""
+        """Return the error code, greater than 0, of a failure."""
         name = PurePath(failure.file).name  # the code is the same wherever the file is
         code = crc32(f"{failure.text} {name} {failure.line} {failure.function}".encode()) or 1
         while self.failures.setdefault(code, failure) != failure:
@@ -101,7 +106,7 @@ class Compiler:
 
 
 def compile_body(body: Body, arguments: Mapping[str, Any], name: str) -> Compiled:
-    """Compile the function for arguments; add its text to the module."""
+    """Compile a function for arguments like these, and add its LLVM IR to the module."""
     parameter_types = [leaf.llvm for value in arguments.values() for leaf in leaves(value)]
     operands = iter([f"%p{k}" for k in range(len(parameter_types))])
     for variable in sorted(body.source.walrus_targets):
@@ -125,7 +130,7 @@ def compile_body(body: Body, arguments: Mapping[str, Any], name: str) -> Compile
 
 
 def _emit_returns(body: Body, name: str) -> Compiled:
-    """Emit all returns, now that the types of the results are known."""
+    """Emit all `return` statements of a function, now that the types of its results are known."""
     values = [value for _, value in body.returns] or [None]
     result = reduce(partial(flow.join_values, body), values)
     body.failures += [(label, str(code)) for code, label in body.failure_blocks.items()]
@@ -150,6 +155,7 @@ def _emit_returns(body: Body, name: str) -> Compiled:
 
 
 def _emit_return(body: Body, compiled: Compiled, operands: list[str]) -> None:
+    """Emit one `return`, with the LLVM values `operands` of the result."""
     if not operands:
         body.emit.terminate("ret void")
     elif len(operands) == 1:

@@ -46,8 +46,8 @@ def check_sum_start(body: Body, start: Any = 0) -> int | Scalar:
 
 @visits(ast.ListComp, ast.GeneratorExp)
 def _list_comp(body: Body, node: ast.ListComp | ast.GeneratorExp) -> Any:
-    """Return a list of Python if the items over which the comprehension goes and its conditions are
-    known one by one; else emit a loop, and return a list in memory."""
+    """Emit code for a list comprehension. Return a Python list if its items and conditions are
+    constant at compile time; else emit a loop, and return a list in memory."""
     generator = node.generators[0]
     items = sequences.get_items(body, body.evaluate(generator.iter))
     if isinstance(items, tuple):
@@ -63,7 +63,7 @@ def _list_comp(body: Body, node: ast.ListComp | ast.GeneratorExp) -> Any:
 def _emit_list_loop(
     body: Body, element: ast.expr, generator: ast.comprehension, items: Iterated
 ) -> ListValue:
-    """Emit the loop of a comprehension; return its list, with memory for all items."""
+    """Emit the loop of a list comprehension; return its list, which has memory for all items."""
     length = items.length
     count_slot = body.emit.alloca("i64")
     body.emit.do(f"store i64 0, ptr {count_slot}")
@@ -73,7 +73,7 @@ def _emit_list_loop(
 
     def append(k: Scalar) -> None:
         variables.assign(body, generator.target, items.read(k))
-        for skip_label in _skip_unless(body, generator.ifs):
+        for skip_label in _emit_if_all(body, generator.ifs):
             value = body.evaluate(element)
             count = Scalar(Kind.INT, body.emit.value(f"load i64, ptr {count_slot}"), 0)
             for j, part in enumerate(value if isinstance(value, tuple) else (value,)):
@@ -99,8 +99,8 @@ def _emit_list_loop(
 
 
 def _are_filters_known(body: Body, generator: ast.comprehension, items: tuple[Any, ...]) -> bool:
-    """Return True if the conditions of a comprehension do not depend on the running program. The
-    code for this test is emitted where nothing reaches it."""
+    """Return True if the conditions of a comprehension are constant at compile time. The code that
+    finds this out is discarded."""
     block = body.emit.block
     assert block is not None
     with body.branching() as fork:
@@ -121,7 +121,8 @@ def _unroll(
     generators: list[ast.comprehension],
     items: tuple[Any, ...],
 ) -> Any:
-    """Return the list of a comprehension, whose element is evaluated once for each item."""
+    """Return the Python list of a comprehension whose element is evaluated at compile time for each
+    of `values`."""
     values: list[Any] = []
     generator, *inner = generators
     for item in items:
@@ -138,15 +139,17 @@ def _unroll(
 
 
 def _require_known_condition(body: Body, test: ast.expr) -> bool:
+    """Return the truth of a condition that is constant at compile time; raise an error for
+    others."""
     truth = expressions.emit_condition(body, test)
     if not isinstance(truth, bool):
         body.refuse("the `if` of this comprehension is not known: write a loop")
     return truth
 
 
-def _skip_unless(body: Body, tests: list[ast.expr]) -> Iterator[str]:
-    """Emit jumps for code that is skipped unless all tests hold. Yield once, for that code, the
-    label to which it must jump at its end; continue there."""
+def _emit_if_all(body: Body, tests: list[ast.expr]) -> Iterator[str]:
+    """Context manager: emit code that runs the block only if all tests hold. Yields the label to
+    which the code of the block must jump at its end."""
     skip_label = body.emit.new_block()
     for test in tests:
         condition = expressions.emit_condition(body, test)
@@ -162,8 +165,8 @@ def _skip_unless(body: Body, tests: list[ast.expr]) -> Iterator[str]:
 def emit_reduction(
     body: Body, function: Any, node: ast.GeneratorExp, start: int | Scalar
 ) -> Scalar:
-    """Emit loops for `any`, `all` or `sum` of a generator; return the result. `any` and `all` stop
-    at the first item that decides."""
+    """Emit loops for `any`, `all` or `sum` of a generator expression; return the result. `any` and
+    `all` stop at the first item that decides."""
     is_sum, is_any = function is sum, function is any
     first = arithmetic.to_int(body, start) if is_sum else constant(not is_any)
     llvm = first.kind.llvm
@@ -199,15 +202,14 @@ def _emit_nested_loops(
     element: ast.expr,
     emit_item: Callable[[], None],
 ) -> None:
-    """Emit the loops of the generators of a comprehension; `emit_item` emits the code within the
-    innermost one."""
+    """Emit the nested loops of a comprehension; `emit_item` emits the code of the innermost one."""
     generator, *inner = generators
     items = sequences.get_items(body, body.evaluate(generator.iter))
     table = sequences.to_table(body, items) if isinstance(items, tuple) else items
 
     def visit(k: Scalar) -> None:
         variables.assign(body, generator.target, table.read(k))
-        for skip_label in _skip_unless(body, generator.ifs):
+        for skip_label in _emit_if_all(body, generator.ifs):
             if inner:
                 _emit_nested_loops(body, inner, element, emit_item)
             else:

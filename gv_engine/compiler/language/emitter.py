@@ -1,4 +1,4 @@
-"""Text of LLVM IR: the blocks of one function, and the globals of a module."""
+"""Text of LLVM IR: instructions of one function in basic blocks, and globals of a module."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BURN = "gv_engine_burn"
 
 
 class Emitter:
-    """Instructions of one function, block by block.
+    """Writer of the LLVM instructions of one function, block by block.
 
     Args:
         guards_loops: call `BURN` in each turn of a loop.
@@ -34,6 +34,8 @@ class Emitter:
     has_loops = False
 
     def __init__(self, guards_loops: bool = False) -> None:
+        """Begin an empty function; `guards_loops` makes each loop call a function that can stop
+        it."""
         self._guards_loops = guards_loops
         self._blocks: dict[str, list[str]] = {"entry": []}
         self._entry_lines: list[str] = []  # before those of the block "entry"
@@ -108,7 +110,8 @@ class Emitter:
         return f"%v{self._count}"
 
     def alloca(self, llvm_type: str) -> str:
-        """Return the address of new memory on the stack, for the whole run of the function."""
+        """Emit the allocation of stack memory that exists until the function returns; return its
+        address."""
         self._count += 1
         name = f"%s{self._count}"
         self._entry_lines.append(f"{name} = alloca {llvm_type}")
@@ -121,8 +124,8 @@ class Emitter:
         return name
 
     def reserve_position(self) -> Callable[[str], str]:
-        """Return a function that later emits an instruction at the present position, as `value`
-        does."""
+        """Return a function that inserts an instruction at the present position later, and returns
+        its result as `value` does."""
         assert self.block is not None
         lines = self._blocks[self.block]
         position = len(lines)
@@ -176,7 +179,7 @@ def format_float(value: float) -> str:
 
 
 def constant(value: bool | int | float | np.uint64) -> Scalar:
-    """Return a known number as an LLVM constant."""
+    """Return a Python or NumPy number as an LLVM constant."""
     if isinstance(value, bool | np.bool_):
         return Scalar(Kind.BOOL, "true" if value else "false", int(value), int(value))
     if isinstance(value, np.uint64):
@@ -207,6 +210,7 @@ class Module:
     max_inlined_chars = (0.0, math.inf)
 
     def __init__(self) -> None:
+        """Make an empty module."""
         self.functions: list[str] = []
         self._declarations: dict[str, str] = {}
         self._arrays: dict[tuple[str, bytes], str] = {}  # names by dtype and contents
@@ -230,7 +234,7 @@ class Module:
         return self._tables.setdefault(text, f"@table{len(self._tables)}")
 
     def to_ir(self) -> str:
-        """Return the text of the module."""
+        """Return the LLVM IR of the module."""
         functions = self._mark_inlined_functions()
         if self.guards_loops:
             functions.append(f"declare void @{BURN}() nounwind")
@@ -243,8 +247,8 @@ class Module:
         return "\n".join([*constants, *self._declarations.values(), *functions])
 
     def _mark_inlined_functions(self) -> list[str]:
-        """Return the texts of all functions, with the attribute that LLVM must or must not inline
-        them.
+        """Return the LLVM IR of all functions, with the attribute that makes LLVM inline or not
+        inline each of them.
 
         A function with one call is inlined before LLVM simplifies any code. Else it would be
         simplified again with every caller around it, which takes three times as long. Only large

@@ -37,6 +37,7 @@ _CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("s"): str, ord("r"): repr, 
 
 @visits(ast.Name)
 def _name(body: Body, node: ast.Name) -> Any:
+    """Return the value of a variable, global or built-in name."""
     if node.id in body.source.assigned:
         value = variables.read_variable(body, node.id)
         return sequences.read_list(body, value) if is_growing(value) else value
@@ -54,6 +55,7 @@ def _tuple(body: Body, node: Any) -> tuple[Any, ...]:
 
 @visits(ast.Set)
 def _set(body: Body, node: ast.Set) -> Any:
+    """Return a set of compile-time constants."""
     values = tuple(sequences.evaluate_all(body, node.elts))
     if not is_known(values):
         body.refuse("a set has items that are known before the program runs: take a tuple")
@@ -62,6 +64,7 @@ def _set(body: Body, node: ast.Set) -> Any:
 
 @visits(ast.Dict)
 def _dict(body: Body, node: ast.Dict) -> Any:
+    """Return a dictionary of compile-time constants."""
     pairs = [
         (key and body.evaluate(key), body.evaluate(x)) for key, x in zip(node.keys, node.values)
     ]
@@ -72,6 +75,7 @@ def _dict(body: Body, node: ast.Dict) -> Any:
 
 @visits(ast.JoinedStr)
 def _joined_str(body: Body, node: ast.JoinedStr) -> str:
+    """Return an f-string whose parts are compile-time constants."""
     parts = []
     for part in node.values:
         if isinstance(part, ast.Constant):
@@ -109,8 +113,8 @@ def _compare(body: Body, node: ast.Compare) -> Any:
 
 
 def _compare_chain(body: Body, left: Any, ops: list[ast.cmpop], nodes: list[ast.expr]) -> Any:
-    """Emit code for `left op node op …`; the running program does not evaluate what follows a false
-    comparison."""
+    """Emit code for `left op node op …`; comparisons after a false one are not evaluated at run
+    time."""
     is_set = isinstance(nodes[0], ast.Set) and isinstance(ops[0], ast.In | ast.NotIn)
     right = _tuple(body, nodes[0]) if is_set else body.evaluate(nodes[0])
     result = operators.emit_comparison(body, ops[0], left, right)
@@ -129,7 +133,8 @@ def emit_condition(body: Body, node: ast.expr) -> Scalar | bool:
 
 
 def _emit_bool_condition(body: Body, nodes: list[ast.expr], is_and: bool) -> Scalar | bool:
-    """Emit code for the truth of `a and b …`, or of `a or b …`; return it, known or not."""
+    """Emit code for the truth of `a and b …`, or of `a or b …`; return it, as a `bool` if it is
+    constant at compile time."""
     first = emit_condition(body, nodes[0])
     if len(nodes) == 1 or (isinstance(first, bool) and first is not is_and):
         return first
@@ -142,7 +147,7 @@ def _emit_bool_condition(body: Body, nodes: list[ast.expr], is_and: bool) -> Sca
 
 
 def _emit_bool_op(body: Body, nodes: list[ast.expr], is_and: bool) -> Any:
-    """Emit code for `a and b …`, or `a or b …`; return the value of the operand that decides."""
+    """Emit code for `a and b …`, or `a or b …`; return the value of the deciding operand."""
     first = body.evaluate(nodes[0])
     if len(nodes) == 1:
         return first
@@ -156,6 +161,7 @@ def _emit_bool_op(body: Body, nodes: list[ast.expr], is_and: bool) -> Any:
 
 @visits(ast.IfExp)
 def _if_exp(body: Body, node: ast.IfExp) -> Any:
+    """Emit code for `a if test else b`; return the result."""
     test = emit_condition(body, node.test)
     return flow.emit_conditional(
         body, test, lambda: body.evaluate(node.body), lambda: body.evaluate(node.orelse)
@@ -200,8 +206,8 @@ VISITORS.update(
 
 
 def read_attribute(body: Body, owner: Any, name: str) -> Any:
-    """Return the attribute `name` of a record, an array or a known object; emit a load for a field
-    of a record."""
+    """Return the attribute `name` of a record, an array or a compile-time object; emit a load for a
+    field of a record."""
     if isinstance(owner, Record):
         return memory.read_field(body, owner, name)
     if isinstance(owner, ListValue):

@@ -1,4 +1,4 @@
-"""Control flow: branches with a value, the template that holds all their values, and loops."""
+"""Control flow in compiled code: branches that return a value, and loops."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from gv_engine.compiler.language.values import (
     kind_of,
     leaves,
     narrow_dtype_of,
-    parts_of,
     rebuild,
     storage_key,
+    subvalues_of,
     to_known,
     to_range,
     version_key,
@@ -39,8 +39,8 @@ from gv_engine.compiler.language.values import (
 def emit_conditional(
     body: Body, test: Scalar | bool, then: Callable[[], Any], otherwise: Callable[[], Any]
 ) -> Any:
-    """Emit the code of both branches and a jump to one of them; return the value of the branch that
-    runs, merged by phi nodes. If the test is known, emit only the branch that it takes."""
+    """Emit both branches and a conditional jump; return the merged value of the branches (a phi
+    node). If the test is constant at compile time, emit only one branch."""
     if isinstance(test, bool):
         return then() if test else otherwise()
     then_label, else_label, merge_label = (body.emit.new_block() for _ in range(3))
@@ -66,8 +66,8 @@ def emit_conditional(
 
 
 def _merge_branches(body: Body, incoming: list[tuple[str, Any]], merge_label: str) -> Any:
-    """Emit a jump to `merge_label` from the last block of each branch, and phi nodes there; return
-    the merged value of the branches."""
+    """Emit a jump to `merge_label` at the end of each branch, and phi nodes there; return the
+    merged value of the branches."""
     template = reduce(partial(join_values, body), [value for _, value in incoming])
     operands: list[list[str]] = []
     labels: list[str] = []
@@ -86,8 +86,8 @@ def _merge_branches(body: Body, incoming: list[tuple[str, Any]], merge_label: st
 
 
 def join_values(body: Body, a: Any, b: Any) -> Any:
-    """Return a template that can hold both values: equal known values stay known, numbers of two
-    kinds become numbers of the wider kind."""
+    """Return a template (a value without LLVM names) that can hold both values: equal constants
+    stay constant, and numbers of two kinds become the wider kind."""
     if is_known(a) and a is b:
         return a
     if is_number(a) and is_number(b):
@@ -98,25 +98,25 @@ def join_values(body: Body, a: Any, b: Any) -> Any:
         return Scalar(kind, "", min(x.low, y.low), max(x.high, y.high), narrow_dtype_of(a, b))
     if isinstance(a, Range | range) and isinstance(b, Range | range):
         a, b = to_range(a), to_range(b)
-    if (parts := parts_of(a)) and storage_key(a) == storage_key(b):
-        return with_parts(a, map(partial(join_values, body), parts, parts_of(b)))
+    if (parts := subvalues_of(a)) and storage_key(a) == storage_key(b):
+        return with_parts(a, map(partial(join_values, body), parts, subvalues_of(b)))
     if storage_key(a) == storage_key(b) and (is_known((a, b)) or not isinstance(a, Method)):
         return a
     body.refuse(f"the value is {describe(a)} here and {describe(b)} there")
 
 
 def convert_to_template(body: Body, value: Any, template: Any) -> Any:
-    """Emit the conversion of the numbers of a value to their kinds in a template, which
-    `join_values` has returned for it."""
+    """Emit the conversion of the numbers in a value to their kinds in `template`, which
+    `join_values` has returned."""
     if isinstance(template, Scalar):
         if template.kind is Kind.FLOAT:
             return arithmetic.to_exact_float(body, value)
         return arithmetic.to_kind(body, value, template.kind)
     if isinstance(template, Range):
         value = to_range(value)
-    if not (parts := parts_of(value)):
+    if not (parts := subvalues_of(value)):
         return value
-    converted = map(partial(convert_to_template, body), parts, parts_of(template))
+    converted = map(partial(convert_to_template, body), parts, subvalues_of(template))
     return with_parts(value, converted)
 
 
@@ -127,8 +127,9 @@ def convert_to_template(body: Body, value: Any, template: Any) -> Any:
 def releasing_arrays(
     body: Body, loop: Loop, nodes: Sequence[ast.AST] | None, before: Container[str]
 ) -> Iterator[None]:
-    """After the `with` block, which emits one iteration of a loop, start the block at its end, and
-    emit the release of the arrays that the iteration has allocated, unless one escapes from it.
+    """Context manager around the code of one loop iteration: at its end, start a new block, and
+    emit the release of the arrays that the iteration has allocated, unless one of them is used
+    later.
 
     Args:
         nodes: code of the iteration; None to release nothing.
@@ -149,7 +150,7 @@ def releasing_arrays(
 
 
 def _lets_arrays_escape(body: Body, nodes: Sequence[ast.AST], before: Container[str]) -> bool:
-    """Return True if code behind an iteration of a loop can read an array that it allocates."""
+    """Return True if code after a loop iteration can read an array that the iteration allocates."""
     usage = find_usage(*nodes)
     return any(
         _contains_array(body.last_values[name])
@@ -164,9 +165,8 @@ def emit_loop(
     emit_iteration: Callable[[Scalar], None],
     nodes: Sequence[ast.AST] | None = None,
 ) -> None:
-    """Emit a loop over the numbers from 0 to `count` - 1: `emit_iteration` is called once, with the
-    running number. If `nodes` are all code of an iteration, it releases the arrays that do not
-    escape from it."""
+    """Emit a loop over the integers from 0 to `count` - 1; `emit_iteration` is called once with the
+    loop index. If `nodes` has the whole code of an iteration, its temporary arrays are released."""
     before, loop = body.save_variables(), Loop(body.emit.new_block(), body.emit.new_block())
 
     def emit_and_continue(k: Scalar) -> None:
@@ -187,8 +187,8 @@ def emit_counted_loop(
     end_label: str,
     nodes: Sequence[ast.AST] | None,
 ) -> None:
-    """Emit a loop over the numbers from 0 to `count` - 1, up to its jump to `end_label`. `count` is
-    a number, or a function that emits code for it before each iteration."""
+    """Emit a loop over the integers from 0 to `count` - 1, up to its jump to `end_label`. `count`
+    is a number, or a function that emits code for it before each iteration."""
     known_count = None if callable(count) else arithmetic.to_int(body, count)
     test_label, body_label = (body.emit.new_block() for _ in range(2))
     next_k = body.emit.new_name()

@@ -1,4 +1,5 @@
-"""Functions that only compiled code of the engine calls, for what Python code cannot say."""
+"""Functions that only the engine's own compiled code calls, for operations that Python cannot
+express."""
 
 from __future__ import annotations
 
@@ -43,6 +44,7 @@ def attempt(function: Callable[..., Any], *values: Any) -> int:
 
 @emits(attempt)
 def _attempt(body: Body, function: Callable[..., Any], *values: Any) -> Any:
+    """Emit a call whose error does not end the caller; return the error code."""
     body.emit.do(f"store i64 0, ptr {body.emit.offset('%arena', BLAME)}")
     used = body.emit.value("load i64, ptr %arena")
     _, code = body.call_with_code(function, *values)
@@ -71,6 +73,7 @@ def call_marked(mark: int, function: Callable[..., Any], *values: Any) -> Any:
 
 @emits(call_marked)
 def _call_marked(body: Body, mark: int, function: Callable[..., Any], *values: Any) -> Any:
+    """Emit a call that stores `mark`, the number of a system, if it fails."""
     if body.library.get(function) is not None:
         return body.call_function(function, *values)
     pointer = body.emit.offset("%arena", BLAME)
@@ -82,14 +85,14 @@ def _call_marked(body: Body, mark: int, function: Callable[..., Any], *values: A
         return result
     result, code = body.call_with_code(function, *values)
 
-    def store_mark() -> None:
+    def emit_mark() -> None:
         inner_mark = body.emit.value(f"load i64, ptr {pointer}")
         has_none = body.emit.value(f"icmp eq i64 {inner_mark}, 0")
         new_mark = body.emit.value(f"select i1 {has_none}, i64 {mark}, i64 {inner_mark}")
         body.emit.do(f"store i64 {new_mark}, ptr {pointer}")
 
     if code is not None:
-        body.propagate_failure(code, store_mark)
+        body.propagate_failure(code, emit_mark)
     return result
 
 
@@ -100,6 +103,7 @@ def call_or_zeros(condition: bool, function: Callable[..., Any], *values: Any) -
 
 @emits(call_or_zeros)
 def _call_or_zeros(body: Body, condition: Any, function: Callable[..., Any], *values: Any) -> Any:
+    """Emit a call that is skipped unless `condition` holds; return its result, or zeros."""
     result: Any = None
 
     def emit_call() -> Any:
@@ -122,18 +126,20 @@ def tabulate(count: int, function: Callable[..., Any], *values: Any) -> list[Any
 
 @emits(tabulate)
 def _tabulate(body: Body, count: int, function: Callable[..., Any], *values: Any) -> Any:
+    """Emit a loop that collects the results of `function(k, *values)` for each k below `count`;
+    return an array of them."""
     version, _ = body.find_version(function, Scalar(Kind.INT, "0"), *values)
     dtypes = [_KINDS[leaf.llvm].dtype for leaf in leaves(version.result)]
     columns = tuple(arrays.allocate_array(body, count, dtype) for dtype in dtypes)
 
-    def fill(k: Scalar) -> None:
+    def emit_item(k: Scalar) -> None:
         result = body.call_function(function, k, *values)
         for column, leaf in zip(columns, leaves(result)):
             value = Scalar(_KINDS[leaf.llvm], leaf.operand)
             pointer = arrays.element_address(body, column, (k,), is_inside=True)
             memory.store(body, pointer, column.dtype, value)
 
-    flow.emit_loop(body, count, fill)
+    flow.emit_loop(body, count, emit_item)
     return ListValue(columns, version.result)
 
 
@@ -164,10 +170,12 @@ def set_bits(word: Any, first: int) -> list[int]:
 
 @emits(set_bits)
 def _set_bits(body: Body, word: Any, first: Any) -> Iterated:
+    """Return the indices of the bits that are set in a 64-bit word, counted from `first`, as items
+    of a loop."""
     remaining_bits = body.emit.alloca("i64")
     body.emit.do(f"store i64 {arithmetic.to_number(body, word).operand}, ptr {remaining_bits}")
 
-    def take_lowest(_: Scalar) -> Any:
+    def emit_lowest_bit(_: Scalar) -> Any:
         bits = body.emit.value(f"load i64, ptr {remaining_bits}")
         lowest = body.call_external("llvm.cttz.i64", "i64", f"i64 {bits}", "i1 true")
         less_one = body.emit.value(f"sub i64 {bits}, 1")
@@ -175,7 +183,7 @@ def _set_bits(body: Body, word: Any, first: Any) -> Iterated:
         body.emit.do(f"store i64 {without_lowest}, ptr {remaining_bits}")
         return arithmetic.emit_arithmetic(body, ast.Add(), first, Scalar(Kind.INT, lowest, 0, 63))
 
-    return Iterated(body.call_function(count_bits, word), take_lowest)
+    return Iterated(body.call_function(count_bits, word), emit_lowest_bit)
 
 
 def prefetch(array: Any, *indices: int) -> None:

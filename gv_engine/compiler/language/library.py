@@ -45,6 +45,7 @@ from gv_engine.compiler.language.values import (
 
 @emits(np.uint64)
 def _uint(body: Body, value: Any) -> Any:
+    """Emit code for `np.uint64(value)`."""
     if is_known(value):
         return np.uint64(value)
     number = arithmetic.to_number(body, value)
@@ -59,6 +60,7 @@ def _uint(body: Body, value: Any) -> Any:
 
 @emits(float, np.float64)
 def _float(body: Body, value: Any = 0.0) -> Any:
+    """Emit code for `float(value)`."""
     if is_known(value):
         return float(value)
     number = arithmetic.to_number(body, value)
@@ -72,6 +74,7 @@ def _float(body: Body, value: Any = 0.0) -> Any:
 
 @emits(abs)
 def _abs(body: Body, value: Any) -> Any:
+    """Emit code for `abs(value)`."""
     if is_known(value):
         return abs(value)
     number = arithmetic.to_number(body, value)
@@ -95,8 +98,8 @@ def _abs(body: Body, value: Any) -> Any:
 
 
 def _make_min_or_max(op: ast.cmpop) -> Callable[..., Any]:
-    """Return the function that emits the code of `min` (`op` is <) or `max` (>): the first of the
-    values that are least or greatest."""
+    """Return the function that emits code for `min` (`op` is <) or `max` (`op` is >): the first of
+    the least or greatest values."""
 
     def emit(body: Body, *values: Any, **options: Any) -> Any:
         if options.keys() - {"default"}:
@@ -124,7 +127,8 @@ NO_ITEMS = "ValueError: min() or max() of nothing"
 
 
 def _to_items(body: Body, value: Any) -> tuple[Any, ...] | Iterated:
-    """Return the items of an array or a range, or a tuple of any other value itself."""
+    """Return the items of an array or a range as a loop; a tuple of the value itself for any other
+    value."""
     value = array_of(value)
     if isinstance(value, ArrayValue | Range | Iterated):
         return sequences.get_items(body, value)
@@ -134,8 +138,8 @@ def _to_items(body: Body, value: Any) -> tuple[Any, ...] | Iterated:
 def _emit_min_or_max_loop(
     body: Body, op: ast.cmpop, items: Iterated, options: dict[str, Any]
 ) -> Any:
-    """Emit a loop for the least (`op` is <) or greatest (>) item of an array or a range; return the
-    item. `options` may have a `default` for no items."""
+    """Emit a loop that finds the least (`op` is <) or greatest (`op` is >) item of an array or a
+    range; return the item. `options` may have a `default` for an empty one."""
     is_empty = operators.emit_comparison(body, ast.Eq(), items.length, 0)
     if not options:
         body.fail_if(is_empty, NO_ITEMS)
@@ -151,14 +155,14 @@ def _emit_min_or_max_loop(
     slot = body.emit.alloca(llvm)
     body.emit.do(f"store {llvm} {first.operand}, ptr {slot}")
 
-    def update_best(k: Scalar) -> None:
+    def emit_update(k: Scalar) -> None:
         item = items.read(k)
         best = Scalar(first.kind, body.emit.value(f"load {llvm}, ptr {slot}"))
         is_better = operators.emit_comparison(body, op, item, best)
         new_best = arithmetic.emit_select(body, is_better, item, best)
         body.emit.do(f"store {llvm} {new_best.operand}, ptr {slot}")
 
-    flow.emit_loop(body, items.length, update_best)
+    flow.emit_loop(body, items.length, emit_update)
     return replace(first, operand=body.emit.value(f"load {llvm}, ptr {slot}"))
 
 
@@ -173,6 +177,7 @@ LIBRARY[min], LIBRARY[max] = _make_min_or_max(ast.Lt()), _make_min_or_max(ast.Gt
 
 @emits(sum)
 def _sum_items(body: Body, values: Any, start: Any = 0) -> Any:
+    """Emit code for `sum(values, start)`."""
     start = comprehensions.check_sum_start(body, start)
     values = array_of(values)
     if isinstance(values, ArrayValue) and len(values.shape) > 1:
@@ -185,7 +190,8 @@ def _sum_items(body: Body, values: Any, start: Any = 0) -> Any:
 
 
 def _emit_sum(body: Body, values: Any, start: int | Scalar = 0) -> Any:
-    """Emit the sum of the integers of a tuple, a list or an array; refuse fractions."""
+    """Emit code for the sum of the integers of a tuple, a list or an array; raise an error for
+    floats."""
     if isinstance(values, ArrayValue):
         return _emit_array_sum(body, numpy_library.flatten_items(body, values), start)
     total: Any = start
@@ -197,6 +203,7 @@ def _emit_sum(body: Body, values: Any, start: int | Scalar = 0) -> Any:
 
 
 def _emit_array_sum(body: Body, array: ArrayValue, start: int | Scalar) -> Scalar:
+    """Emit a loop that adds up the elements of an array; return the sum."""
     slot = body.emit.alloca("i64")
     body.emit.do(f"store i64 {arithmetic.to_int(body, start).operand}, ptr {slot}")
     if kind_of(arrays.load_element(body, array, (constant(0),), is_inside=True)) is Kind.FLOAT:
@@ -214,6 +221,7 @@ def _emit_array_sum(body: Body, array: ArrayValue, start: int | Scalar) -> Scala
 
 @emits(round)
 def _round(body: Body, value: Any, digits: Any = None) -> Any:
+    """Emit code for `round(value, digits)`."""
     if is_known((value, digits)):
         return round(value, digits)
     if digits is not None:
@@ -230,6 +238,7 @@ def _round(body: Body, value: Any, digits: Any = None) -> Any:
 
 @emits(len)
 def _len(body: Body, value: Any) -> Any:
+    """Emit code for `len(value)`."""
     if isinstance(value, ArrayValue):
         return value.shape[0]
     if isinstance(value, ListValue):
@@ -244,6 +253,8 @@ def _len(body: Body, value: Any) -> Any:
 
 @emits(range)
 def _range(body: Body, *values: Any) -> Any:
+    """Return the range of `range(*values)`: a Python range if all values are constant at compile
+    time."""
     start, stop, step = {1: (0, *values, 1), 2: (*values, 1), 3: values}[len(values)]
     if is_known(values):
         return range(start, stop, step)
@@ -258,6 +269,7 @@ def _to_integer(body: Body, value: Any) -> int | Scalar:
 
 @emits(enumerate)
 def _enumerate(body: Body, values: Any, start: int = 0) -> Any:
+    """Emit code for `enumerate(values, start)`."""
     items = sequences.get_items(body, values)
     if isinstance(items, tuple):
         return tuple(enumerate(items, start))
@@ -268,6 +280,7 @@ def _enumerate(body: Body, values: Any, start: int = 0) -> Any:
 
 @emits(reversed)
 def _reversed(body: Body, values: Any) -> Any:
+    """Emit code for `reversed(values)`."""
     if isinstance(values, range):
         return values[::-1]
     items = sequences.get_items(body, values)
@@ -284,6 +297,7 @@ def _reversed(body: Body, values: Any) -> Any:
 
 @emits(zip)
 def _zip(body: Body, *values: Any, strict: bool = False) -> Any:
+    """Emit code for `zip(*values)`."""
     columns = [sequences.get_items(body, value) for value in values]
     if all(isinstance(items, tuple) for items in columns):
         return tuple(zip(*columns, strict=strict))
@@ -324,7 +338,7 @@ def _any(body: Body, array: ArrayValue) -> Any:
 
 
 def _make_any_or_all(is_any: bool) -> Callable[..., Any]:
-    """Return the function that emits the code of `any` or `all` of items."""
+    """Return the function that emits code for `any` or `all` of the items of a value."""
 
     def emit(body: Body, values: Any) -> Any:
         items = sequences.get_items(body, values)
@@ -346,6 +360,7 @@ LIBRARY[any], LIBRARY[all] = _make_any_or_all(True), _make_any_or_all(False)
 
 @emits(sorted)
 def _sorted(body: Body, values: Any) -> Any:
+    """Emit code for `sorted(values)`: a copy, sorted in place."""
     if is_known(values):
         return sorted(values)
     array = array_of(values)
@@ -366,6 +381,7 @@ def _refuse_nan(values: Any) -> None:
 
 @emits(list)
 def _list(body: Body, values: Any = ()) -> Any:
+    """Emit code for `list(values)`."""
     items = sequences.get_items(body, values)
     if isinstance(items, tuple):
         return [*items]

@@ -1,4 +1,4 @@
-"""LLVM modules to machine code of this processor."""
+"""Compilation of LLVM modules to machine code of this processor."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class MachineCode:
     """Machine code of a module, in memory as long as this object lives."""
 
     def __init__(self, text: str, level: int = 1) -> None:
-        """Compile the text of a module, with LLVM's level of optimization."""
+        """Compile the LLVM IR of a module, with LLVM's optimization level `level`."""
         _initialize()
         target = binding.Target.from_default_triple()
         machine = target.create_target_machine(

@@ -1,4 +1,4 @@
-"""Functions of `math`, each with CPython's result, bit for bit, or its error."""
+"""Functions of Python's `math` in compiled code, with exactly CPython's results and errors."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from gv_engine.compiler.language.values import Kind, Scalar, is_known, kind_of
 
 @emits(int, np.int64)
 def to_integer(body: Body, value: Any = 0) -> Any:
-    """Emit code for `int(value)`, which fails for a float that is no 64-bit integer; return the
-    result, known or not."""
+    """Emit code for `int(value)`, which fails for a float that does not fit into 64 bits; return
+    the result, a Python int if `value` is constant at compile time."""
     if is_known(value):
         return int(value)
     number = arithmetic.to_number(body, value)
@@ -39,7 +39,8 @@ def to_integer(body: Body, value: Any = 0) -> Any:
 
 
 def emit_float_call(body: Body, name: str, *values: Any, attributes: str = "") -> Scalar:
-    """Emit a call of a function of LLVM or of the C library from floats to a float; return it."""
+    """Emit a call of a function of LLVM or of the C library that takes and returns floats; return
+    the result."""
     arguments = [
         f"double {arithmetic.to_kind(body, value, Kind.FLOAT).operand}" for value in values
     ]
@@ -69,8 +70,8 @@ def emit_c_call(body: Body, name: str, *values: Any) -> Scalar:
 
 def _make_c_function(name: str) -> Callable[..., Any]:
     """Return the function that emits a call of a function of `math` with one or two arguments. As
-    in Python, it fails if finite arguments have an infinite result, or arguments that are numbers
-    have the result nan."""
+    in Python, the code fails if finite arguments give infinity, or arguments other than nan give
+    nan."""
     overflow_error = "OverflowError: math range error" if name in _OVERFLOWING else DOMAIN_ERROR
 
     def emit(body: Body, *values: Any) -> Any:
@@ -100,6 +101,7 @@ for _name in _C_FUNCTIONS.split():
 
 @emits(math.sqrt)
 def _sqrt(body: Body, value: Any) -> Any:
+    """Emit code for `math.sqrt(value)`."""
     if is_known(value):
         return math.sqrt(value)
     number = arithmetic.to_kind(body, value, Kind.FLOAT)
@@ -109,7 +111,7 @@ def _sqrt(body: Body, value: Any) -> Any:
 
 
 def _make_logarithm(name: str) -> Callable[..., Any]:
-    """Return the function that emits a logarithm, which fails for numbers up to 0."""
+    """Return the function that emits code for a logarithm, which fails for numbers up to 0."""
 
     def emit(body: Body, value: Any) -> Any:
         number = arithmetic.to_kind(body, value, Kind.FLOAT)
@@ -126,8 +128,8 @@ for _name in ("log", "log2", "log10"):
 
 
 def _make_rounding(name: str) -> Callable[..., Any]:
-    """Return the function that emits `math.floor`, `math.ceil` or `math.trunc`, which return an
-    integer."""
+    """Return the function that emits code for `math.floor`, `math.ceil` or `math.trunc`, which
+    return an integer."""
 
     def emit(body: Body, value: Any) -> Any:
         if kind_of(value) is not Kind.FLOAT:
@@ -169,7 +171,7 @@ def _to_degrees(radians: float) -> float:
 
 
 def _isqrt(n: int) -> int:
-    """Return the square root of an integer, rounded down; in the compiled language."""
+    """Return `math.isqrt(n)`; compiled like a rule."""
     if n < 0:
         raise ValueError("isqrt() argument must be nonnegative")
     root = int(math.sqrt(n))  # right, but for the rounding of large numbers
@@ -187,6 +189,7 @@ def scale_of(x: float) -> float:
 
 @emits(scale_of)
 def _emit_scale(body: Body, x: Scalar) -> Scalar:
+    """Emit code for the power of two that scales `x` to about 1."""
     # by the exponent, the bits from 52 on, with the bias 1023: 2**(1022 - e) has 2045 - exponent
     value = body.emit.value
     exponent = value(f"lshr i64 {value(f'bitcast double {x.operand} to i64')}, 52")
@@ -201,7 +204,7 @@ def _emit_scale(body: Body, x: Scalar) -> Scalar:
 
 
 def _square(x: float) -> tuple[float, float]:
-    """Return `x * x` and its rounding error, by Dekker's splitting."""
+    """Return `x * x` and its rounding error, by Dekker's algorithm."""
     split = x * 134217729.0  # 2**27 + 1
     high = split - (split - x)
     low = x - high
@@ -216,8 +219,8 @@ def _two_sum(a: float, b: float) -> tuple[float, float]:
 
 
 def _vector_norm(a: float, b: float, largest: float) -> float:
-    """Return the length of a vector, as CPython's `vector_norm`: with the rounding errors of
-    squares and of sums, and one step of Newton's method."""
+    """Return the length of a vector, computed as CPython's `vector_norm`: with corrections of
+    rounding errors and one step of Newton's method."""
     scale = scale_of(largest)
     total, mul_errors, add_errors = 1.0, 0.0, 0.0
     for x in (a * scale, b * scale):
@@ -248,7 +251,7 @@ def _hypot(a: float, b: float) -> float:
 
 
 def _make_float_function(function: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """Return the function that emits a call of a compiled function of `count` floats."""
+    """Return the function that emits a call of `function`, compiled for `count` float arguments."""
 
     def emit(body: Body, *values: Any) -> Any:
         if len(values) != count:

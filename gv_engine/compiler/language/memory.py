@@ -1,4 +1,5 @@
-"""Numbers and records in memory, and the arena."""
+"""Numbers and records in memory, and the arena, from which the temporary arrays of a step are
+allocated."""
 
 from __future__ import annotations
 
@@ -43,6 +44,7 @@ def load_value(
 
 
 def _load(body: Body, pointer: str, dtype: np.dtype[Any], is_constant: bool) -> Scalar:
+    """Emit a load of a number of `dtype`; return it."""
     kind, stored = kind_of_dtype(dtype), storage_type(dtype)
     metadata = f", !invariant.load {EMPTY_METADATA}" if is_constant else ""
     number = body.emit.value(f"load {stored}, ptr {pointer}{metadata}")
@@ -82,8 +84,8 @@ def store(body: Body, pointer: str, dtype: np.dtype[Any], value: Any) -> None:
 
 
 def _to_float32(body: Body, operand: str) -> str:
-    """Emit the conversion of a double to a float; in checked code it fails if a finite number
-    becomes infinite."""
+    """Emit the conversion of a double to a float; checked code fails if a finite number becomes
+    infinite."""
     converted = body.emit.value(f"fptrunc double {operand} to float")
     if body.is_checked:
         # x - x is nan if x is infinite or nan, else 0
@@ -98,7 +100,7 @@ def _to_float32(body: Body, operand: str) -> str:
 
 
 def require_fit(body: Body, number: Scalar, dtype: np.dtype[Any]) -> None:
-    """In checked code, emit a failure if an integer is not one of a dtype."""
+    """Emit checked code that fails if an integer is out of the range of `dtype`."""
     info, error = np.iinfo(dtype), f"OverflowError: the number does not fit into {dtype}"
     low, high = int(info.min), int(info.max)
     if not body.is_checked or (number.kind, kind_of_dtype(dtype)) == (Kind.UINT, Kind.UINT):
@@ -132,7 +134,8 @@ def emit_prefetch(body: Body, pointer: str) -> None:
 
 
 def read_field(body: Body, record: Record, name: str) -> Any:
-    """Emit a read of a field of a record; return the value. Or return an attribute of its type."""
+    """Emit a load of a record's field and return its value; for a name that is no field, return the
+    attribute of the record type."""
     fields = record.type.fields
     if name in fields:
         dtype, start = fields[name]
@@ -145,7 +148,8 @@ def read_field(body: Body, record: Record, name: str) -> Any:
 
 
 def _read_field_at(body: Body, record: Record, name: str, start: int, dtype: np.dtype[Any]) -> Any:
-    """Return the field at an offset in a record."""
+    """Emit a load of the record field `name` at the byte offset `start`; return its value, an array
+    as a view."""
     part, pointer = record.type.parts.get(name), body.emit.offset(record.pointer, start)
     if name in record.type.arrays:
         return _load_array(body, pointer, *record.type.arrays[name])
@@ -183,7 +187,7 @@ def _load_array(
     dtype: np.dtype[Any],
     record: RecordType | None,
 ) -> ArrayValue:
-    """Emit loads of the address and the length of an array, two int64 at `descriptor`; return the
+    """Emit loads of the address and length of an array, two int64 at `descriptor`; return the
     array."""
     int64 = np.dtype(np.int64)
     length_pointer = body.emit.offset(descriptor, int64.itemsize)
@@ -196,7 +200,8 @@ def _load_array(
 
 
 def write_field(body: Body, record: Record, name: str, value: Any) -> None:
-    """Emit a store of a number into a field of a record; refuse fields that hold no number."""
+    """Emit a store of a number into a record's field; raise an error for fields that hold no
+    number."""
     fields = record.type.fields
     if name not in fields or fields[name][0].names or fields[name][0].subdtype:
         body.refuse(f"{name!r} cannot be assigned here")
@@ -206,7 +211,7 @@ def write_field(body: Body, record: Record, name: str, value: Any) -> None:
 
 def allocate(body: Body, size: Scalar) -> str:
     """Emit the allocation of `size` bytes in the arena; return their address. The arena begins with
-    the number of used bytes, then that of all bytes."""
+    two integers: used bytes and all bytes."""
     used = body.emit.value("load i64, ptr %arena")
     pointer = body.emit.value(f"getelementptr i8, ptr %arena, i64 {used}")
     capacity_pointer = body.emit.value("getelementptr i8, ptr %arena, i64 8")

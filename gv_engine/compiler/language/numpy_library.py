@@ -1,4 +1,4 @@
-"""Functions of NumPy that rules may call, methods of arrays, and the code that each becomes."""
+"""NumPy functions and array methods that rules may call, and the code generated for them."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ _PYTHON_DTYPES = {bool: np.bool_, int: np.int64, float: np.float64}
 
 
 def _dtype(body: Body, value: Any) -> np.dtype[Any]:
+    """Return the dtype that a compile-time argument such as `np.int64` names."""
     dtype = np.dtype(_PYTHON_DTYPES.get(value, value) if isinstance(value, type) else value)
     if dtype.kind not in "biufO":
         body.refuse(f"arrays of rules hold numbers, found the dtype {dtype}")
@@ -42,6 +43,7 @@ def _empty(body: Body, shape: Any, dtype: Any = np.float64) -> ArrayValue:
 
 @emits(np.full)
 def _full(body: Body, shape: Any, value: Any, dtype: Any = None) -> ArrayValue:
+    """Emit code for `np.full(shape, value, dtype)`."""
     if dtype is None and not is_number(value):
         body.refuse(f"found {describe(value)} in place of a number")
     _require_wide(body, dtype, value)
@@ -82,6 +84,7 @@ def make_range_array(body: Body, items: Any) -> ArrayValue:
 
 @emits(np.asarray)
 def _as_array(body: Body, values: Any, dtype: Any = None) -> ArrayValue:
+    """Emit code for `np.asarray(values, dtype)`."""
     is_array = isinstance(values, ArrayValue) and values.is_numpy
     if is_array and (dtype is None or _dtype(body, dtype) == values.dtype):
         return values  # type: ignore[no-any-return]
@@ -119,7 +122,7 @@ def _require_wide(body: Body, dtype: Any, *values: Any) -> None:
 
 
 def insertion_sort(values: Any) -> None:
-    """Sort an array in place, nan to its end; in the compiled language."""
+    """Sort an array in place, with nan at its end; compiled like a rule."""
     for i in range(1, len(values)):
         value = values[i]
         k = i
@@ -138,6 +141,7 @@ def _sort(body: Body, array: Any) -> ArrayValue:
 
 @emits(np.take)
 def _take(body: Body, table: Any, indices: ArrayValue) -> ArrayValue:
+    """Emit code for `np.take(table, indices)`."""
     table, indices = array_of(table), array_of(indices)
     taken = arrays.allocate_array(body, indices.shape, table.dtype)
     body.call_function(_take_into, table, arrays.ravel(body, indices), arrays.ravel(body, taken))
@@ -165,14 +169,14 @@ def _require_view(body: Body, array: ArrayValue) -> ArrayValue:
     return arrays.ravel(body, array)
 
 
-def _find_first(values: Any, is_before: Any) -> int:
-    """Return the index of the first element that no other one is before, or of the first nan."""
+def _find_first(values: Any, precedes: Any) -> int:
+    """Return the index of the first element that no other element precedes, or of the first nan."""
     best = 0
     if len(values) == 0:
         raise ValueError("attempt to get argmin or argmax of an empty sequence")
     for k in range(1, len(values)):
         is_nan = values[k] != values[k] and values[best] == values[best]
-        if is_before(values[k], values[best]) or is_nan:
+        if precedes(values[k], values[best]) or is_nan:
             best = k
     return best
 
@@ -191,15 +195,15 @@ def _make_arg_extreme(is_before: Any) -> Callable[..., Any]:
     )
 
 
-def _make_extreme(find: Callable[..., Any], pick: Any) -> Callable[..., Any]:
-    """Return the function that emits an array's `min` or `max`, which is nan if it has one. For
-    integers it is that of Python's function `pick`."""
+def _make_extreme(find_index: Callable[..., Any], python_function: Any) -> Callable[..., Any]:
+    """Return the function that emits code for `array.min()` or `array.max()`, which is nan if an
+    element is; for integers it is `python_function`, `min` or `max`."""
 
     def emit(body: Body, array: ArrayValue) -> Any:
         flat = arrays.ravel(body, array)
         if flat.dtype.kind != "f":
-            return LIBRARY[pick](body, flat)
-        return arrays.load_element(body, flat, (find(body, flat),), is_inside=True)
+            return LIBRARY[python_function](body, flat)
+        return arrays.load_element(body, flat, (find_index(body, flat),), is_inside=True)
 
     return emit
 
@@ -220,6 +224,7 @@ def _tolist(body: Body, array: ArrayValue) -> ListValue:
 
 
 def _make_list(body: Body, array: ArrayValue) -> ListValue:
+    """Emit a copy of an array with one axis into a new list; return the list."""
     if len(array.shape) > 1:
         body.refuse("a list of rows does not compile: make a list of each row")
     kind = kind_of_dtype(array.dtype)

@@ -1,4 +1,4 @@
-"""Operators on values of all kinds: numbers, tuples, lists, ranges and arrays."""
+"""Operators on numbers, tuples, lists, ranges and arrays in compiled code."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _ARRAYS = ArrayValue, ListValue, np.ndarray
 def _compare_lexicographically(
     body: Body, op: ast.cmpop, a: tuple[Any, ...], b: tuple[Any, ...]
 ) -> Any:
-    """Emit code for `a < b`, `a <= b`, `a > b` or `a >= b` of tuples: the first items that differ
-    decide, else the lengths."""
+    """Emit code for `a < b`, `a <= b`, `a > b` or `a >= b` of tuples: the first pair of different
+    items decides, else the lengths."""
     if not (a and b):
         return KNOWN_OPERATORS[type(op)](len(a), len(b))
     strict_op = ast.Lt() if isinstance(op, ast.Lt | ast.LtE) else ast.Gt()
@@ -47,7 +47,8 @@ def _emit_equality(body: Body, a: Any, b: Any) -> Any:
 
 
 def _emit_membership(body: Body, value: Any, values: Any) -> Any:
-    """Emit code for `value in values`; return the result, known or not."""
+    """Emit code for `value in values`; return the result, a `bool` if it is constant at compile
+    time."""
     if isinstance(array_of(values), ArrayValue):
         if isinstance(values, ListValue):
             arithmetic.require_no_nan(body, value)
@@ -69,6 +70,7 @@ def _emit_membership(body: Body, value: Any, values: Any) -> Any:
 
 
 def _emit_range_membership(body: Body, value: Any, values: range | Range, step: int) -> Any:
+    """Emit code for `value in values`, where `values` is a range; return the result."""
     if kind_of(value) is Kind.FLOAT:
         body.refuse("found a fraction in place of an integer before `in`")
     start_op, stop_op = (ast.GtE(), ast.Lt()) if step > 0 else (ast.LtE(), ast.Gt())
@@ -84,7 +86,8 @@ def _emit_range_membership(body: Body, value: Any, values: range | Range, step: 
 
 
 def emit_comparison(body: Body, op: ast.cmpop, a: Any, b: Any) -> Any:
-    """Emit code for a comparison of values of any type; return the result, known or not."""
+    """Emit code for a comparison of values of any type; return the result, a `bool` if it is
+    constant at compile time."""
     if isinstance(op, ast.In | ast.NotIn):
         is_member = _emit_membership(body, a, b)
         return is_member if isinstance(op, ast.In) else arithmetic.emit_not(body, is_member)
@@ -105,7 +108,8 @@ def emit_comparison(body: Body, op: ast.cmpop, a: Any, b: Any) -> Any:
 
 
 def _compare_sequences(body: Body, op: ast.cmpop, a: Sequence[Any], b: Sequence[Any]) -> Any:
-    """Emit code for a comparison of two tuples or two lists; return the result, known or not."""
+    """Emit code for a comparison of two tuples or two lists; return the result, a `bool` if it is
+    constant at compile time."""
     if not isinstance(op, ast.Eq | ast.NotEq):
         return _compare_lexicographically(body, op, tuple(a), tuple(b))
     if len(a) != len(b):
@@ -117,7 +121,8 @@ def _compare_sequences(body: Body, op: ast.cmpop, a: Sequence[Any], b: Sequence[
 
 
 def emit_operator(body: Body, op: ast.operator, a: Any, b: Any) -> Any:
-    """Emit code for a binary operator on values of any type; return the result, known or not."""
+    """Emit code for a binary operator on values of any type; return the result, a constant if both
+    operands are."""
     if is_known((a, b)):
         return arithmetic.emit_arithmetic(body, op, a, b)
     if isinstance(a, _ARRAYS) or isinstance(b, _ARRAYS):
@@ -153,7 +158,7 @@ def _emit_elementwise(
     # eight bytes for each number, before its type is known
     results = arrays.allocate_array(body, shape, np.dtype(np.int64))
 
-    def visit(k: Scalar) -> None:
+    def emit_iteration(k: Scalar) -> None:
         nonlocal results
         x, y = (
             arrays.read_array(body, value, k, is_inside=True)
@@ -168,7 +173,7 @@ def _emit_elementwise(
         memory.store(body, pointer, dtype, number)
 
     was_elementwise, body.is_elementwise = body.is_elementwise, True
-    flow.emit_loop(body, shape[0], visit)
+    flow.emit_loop(body, shape[0], emit_iteration)
     body.is_elementwise = was_elementwise
     return results
 
@@ -178,7 +183,7 @@ def _are_same_sequence_type(a: Any, b: Any) -> bool:
 
 
 def holds_number(values: Any, number: Any) -> bool:
-    """Return True if an array has a number among its elements; in the compiled language."""
+    """Return True if a number is among the elements of an array; compiled like a rule."""
     for value in values:
         if value == number:
             return True

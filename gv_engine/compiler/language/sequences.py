@@ -1,5 +1,5 @@
-"""Items of values: reads by an index, unpacking and iteration; and lists in memory, those of
-comprehensions, and those that a variable changes by `append`, `pop` or assigned items."""
+"""Sequences in compiled code: indexing, unpacking, iteration, and lists in memory that change by
+`append`, `pop` or assigned items."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from gv_engine.compiler.language.values import (
     kind_of,
     leaves,
     narrow_dtype_of,
-    parts_of,
     rebuild,
+    subvalues_of,
     to_range,
 )
 
@@ -39,7 +39,7 @@ _BYTES = {"true": "1", "false": "0"}
 
 
 def evaluate_all(body: Body, nodes: Sequence[ast.expr]) -> Iterator[Any]:
-    """Emit the code of expressions and yield their values, with `*values` unpacked."""
+    """Emit code for expressions and yield their values, with `*values` unpacked."""
     for node in nodes:
         if isinstance(node, ast.Starred):
             yield from unpack(body, body.evaluate(node.value))
@@ -48,8 +48,8 @@ def evaluate_all(body: Body, nodes: Sequence[ast.expr]) -> Iterator[Any]:
 
 
 def unpack(body: Body, value: Any, count: int | None = None) -> Sequence[Any]:
-    """Return the items of a tuple, a list or an array of known length; refuse others, or another
-    number of items than `count`."""
+    """Return the items of a tuple, a list or an array of constant length; raise an error for
+    others, or if there are not `count` items."""
     value = array_of(value)
     if isinstance(value, ArrayValue) and isinstance(length := value.shape[0], int):
         value = tuple(arrays.load_element(body, value, (k,)) for k in range(length))
@@ -61,7 +61,7 @@ def unpack(body: Body, value: Any, count: int | None = None) -> Sequence[Any]:
 
 
 def read_item(body: Body, owner: Any, index: Any) -> Any:
-    """Emit code for `owner[index]`; return the value, known or not."""
+    """Emit code for `owner[index]`; return the value, a constant if both are."""
     if isinstance(owner, Record) and isinstance(index, str):
         return memory.read_field(body, owner, index)
     if isinstance(owner, np.ndarray):
@@ -85,6 +85,7 @@ def read_item(body: Body, owner: Any, index: Any) -> Any:
 
 
 def _is_known_element(array: np.ndarray[Any, Any], index: Any) -> bool:
+    """Return True if `array[index]` is constant at compile time."""
     indices = index if isinstance(index, tuple) else (index,)
     return len(indices) == array.ndim and all(
         isinstance(number, int | np.integer) and 0 <= number < length
@@ -93,8 +94,8 @@ def _is_known_element(array: np.ndarray[Any, Any], index: Any) -> bool:
 
 
 def look_up_dict(body: Body, values: dict[Any, Any], key: Any, *default: Any) -> Any:
-    """Emit a search for a key in a known dict; return its value. Without such a key the value is
-    `default`, or the code fails if none is given."""
+    """Emit code that finds a key in a compile-time dict; return its value. For a missing key the
+    value is `default`, or the code fails if there is no default."""
     index: Any = len(values)
     for k, known_key in enumerate(values):
         is_equal = operators.emit_comparison(body, ast.Eq(), key, known_key)
@@ -106,8 +107,8 @@ def look_up_dict(body: Body, values: dict[Any, Any], key: Any, *default: Any) ->
 
 
 def index_tuple(body: Body, values: tuple[Any, ...], index: Any) -> Any:
-    """Emit a load of the item at an index of a tuple, from a table for each LLVM value of an item;
-    return the item. All items fit one template."""
+    """Emit code for `values[index]` with a run-time index, which reads a table of the items' LLVM
+    values; return the item. All items must fit one template."""
     number = arrays.normalize_index(body, arithmetic.to_int(body, index), len(values))
     template = reduce(partial(flow.join_values, body), values)
     rows = [leaves(flow.convert_to_template(body, value, template)) for value in values]
@@ -119,8 +120,8 @@ def index_tuple(body: Body, values: tuple[Any, ...], index: Any) -> Any:
 
 
 def _load_from_table(body: Body, llvm: str, operands: list[str], index: Scalar) -> str:
-    """Emit a load from a table of LLVM values: constant memory, or memory on the stack which is
-    filled here."""
+    """Emit a load from a table of LLVM values: constant memory, or stack memory that is filled
+    here."""
     is_constant = not any(operand.startswith("%") for operand in operands)
     is_byte = is_constant and llvm == "i1"  # in constant memory, a truth value takes a byte
     if is_byte:
@@ -138,8 +139,8 @@ def _load_from_table(body: Body, llvm: str, operands: list[str], index: Scalar) 
 
 
 def get_items(body: Body, value: Any) -> tuple[Any, ...] | Iterated:
-    """Return the items over which a loop goes: a tuple if their number is known and they are no
-    elements of one array or range; else an `Iterated`, which emits the code of an item."""
+    """Return the items that a loop iterates over: a tuple if they can be unrolled at compile time,
+    else an `Iterated`, which emits code for an item."""
     if isinstance(value, np.ndarray):
         value = arrays.constant_array(body, value)
     if isinstance(value, ArrayValue):
@@ -169,7 +170,8 @@ def to_table(body: Body, items: tuple[Any, ...]) -> Iterated:
 
 
 def compute_range_length(body: Body, value: Range) -> int | Scalar:
-    """Emit code for the number of items of a range; return the number, known or not."""
+    """Emit code for the length of a range; return it, as an int if it is constant at compile
+    time."""
     bounds = value.start, value.stop, value.step
     if is_known(bounds):
         return len(range(*bounds))  # type: ignore[arg-type]
@@ -182,10 +184,10 @@ def compute_range_length(body: Body, value: Range) -> int | Scalar:
     return Scalar(Kind.INT, length.operand, 0, max(length.high, 0))
 
 
-def compute_range_item(body: Body, value: Range, k: Scalar) -> Scalar:
-    """Emit code for the item of a range at index `k`."""
+def compute_range_item(body: Body, value: Range, index: Scalar) -> Scalar:
+    """Emit code for the item of a range at `index`; return it."""
     start, stop = arithmetic.to_int(body, value.start), arithmetic.to_int(body, value.stop)
-    item = k.operand
+    item = index.operand
     if value.step != 1:
         item = body.emit.value(f"mul i64 {item}, {arithmetic.to_int(body, value.step).operand}")
     if start.operand != "0":
@@ -200,7 +202,8 @@ def compute_range_item(body: Body, value: Range, k: Scalar) -> Scalar:
 
 
 def iterate_list(body: Body, values: ListValue) -> Iterated:
-    """Return the items of a list, with those that a loop over it appends while it runs."""
+    """Return the items of a list for a loop, including items that the loop appends while it
+    runs."""
     return Iterated(
         lambda: read_count(body, values),
         lambda k: read_from_list(body, read_list(body, values), k, is_inside=True),
@@ -225,7 +228,7 @@ def _column_pointer(body: Body, values: ListValue, k: int) -> str:
 
 
 def read_from_list(body: Body, values: ListValue, index: Any, is_inside: bool = False) -> Any:
-    """Emit code for `values[index]`; return the item, or the copy for a slice."""
+    """Emit code for `values[index]`; return the item, or a copy for a slice."""
     if isinstance(index, ArrayValue):
         body.refuse(arrays.ARRAY_INDEX)
     if isinstance(index, slice):
@@ -265,8 +268,8 @@ def read_count(body: Body, values: ListValue) -> Scalar:
 
 
 def read_list(body: Body, values: ListValue) -> Any:
-    """Emit loads of the addresses and the length of a list in its variable; return the list with
-    the items that it has now."""
+    """Emit loads of the addresses and length of a list from its variable; return the list with its
+    present items."""
     if values.item_template is None:
         return []
     count, columns = read_count(body, values), []
@@ -278,8 +281,8 @@ def read_list(body: Body, values: ListValue) -> Any:
 
 
 def append_item(body: Body, values: ListValue, item: Any) -> None:
-    """Emit code that appends an item, a number or a tuple of numbers, to a list. Compile again if
-    its numbers are of other kinds than those of the list."""
+    """Emit code that appends a number or a tuple of numbers to a list; restart the compilation if
+    the list needs wider items."""
     numbers = [arithmetic.to_number(body, part) for part in item_numbers(item)]
     if narrow := narrow_dtype_of(*numbers):
         body.refuse(NARROW_ARITHMETIC.format(narrow))
@@ -313,7 +316,7 @@ def append_item(body: Body, values: ListValue, item: Any) -> None:
 
 
 def _double_capacity(body: Body, values: ListValue, count: str) -> None:
-    """Emit code that moves the items of a list to memory for twice as many, and 8 more."""
+    """Emit code that moves the items of a list to twice as much memory, and 8 items more."""
     capacity = body.emit.value(f"add i64 {body.emit.value(f'shl i64 {count}, 1')}, 8")
     body.emit.do(f"store i64 {capacity}, ptr {body.emit.offset(values.pointer, 8)}")
     for k, number in enumerate(item_numbers(values.item_template)):
@@ -334,8 +337,7 @@ def _double_capacity(body: Body, values: ListValue, count: str) -> None:
 
 
 def pop_item(body: Body, values: ListValue) -> Any:
-    """Emit code that removes the last item of a list, and fails for an empty one; return the
-    item."""
+    """Emit code that removes the last item of a list and fails if it is empty; return the item."""
     items = read_list(body, values)
     count = body.emit.value(f"load i64, ptr {values.pointer}")
     is_empty = body.emit.condition(f"icmp eq i64 {count}, 0")
@@ -359,11 +361,11 @@ def call_list_method(body: Body, method: str, values: ListValue, arguments: Sequ
 
 
 def widen_items(body: Body, values: ListValue, template: Any) -> NoReturn:
-    """Compile the function again, with a list whose items fit `template`."""
+    """Restart the compilation of the function, with a list whose items fit `template`."""
     if values.name not in body.changed_lists:
         body.refuse("the item is of another kind than those of the list")
     old = body.hints.item_templates.get(values.name, template)
-    if type(old) is not type(template) or len(parts_of(old)) != len(parts_of(template)):
+    if type(old) is not type(template) or len(subvalues_of(old)) != len(subvalues_of(template)):
         body.refuse(f"the items of {values.name!r} are numbers here and tuples there")
     body.hints.item_templates[values.name] = template
     raise CompileAgain

@@ -1,4 +1,4 @@
-"""Source code of functions: their syntax trees, names, and what they assign and read."""
+"""Source code of functions: their syntax trees, and the names that they assign and read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gv_engine.rules.source import find_function_nodes, list_children
 
 @dataclass(frozen=True)
 class Source:
-    """The code of a function.
+    """Source code of a function and what static analysis finds in it.
 
     Attributes:
         node: its AST.
@@ -49,7 +49,7 @@ def read_source(function: FunctionType) -> Source:
 
 
 def _analyze_source(function: FunctionType) -> dict[str, Any]:
-    """Return what `analyze_code` tells about the source of a function."""
+    """Return the attributes of a `Source` for a function."""
     nodes, code = find_function_nodes(function), function.__code__
     if len(nodes) != 1:
         reason = "its source is not at hand" if not nodes else "another one stands in its line"
@@ -61,7 +61,7 @@ def _analyze_source(function: FunctionType) -> dict[str, Any]:
 
 @cache
 def analyze_code(node: ast.FunctionDef | ast.Lambda) -> dict[str, Any]:
-    """Return what a `Source` tells about the code of a function."""
+    """Return those attributes of a `Source` that depend only on the syntax tree."""
     usage = find_usage(node.body) if isinstance(node, ast.Lambda) else find_usage(*node.body)
     arguments = [each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)]
     return {
@@ -81,7 +81,7 @@ LIST_METHODS = ("append", "pop", "clear")
 
 @dataclass(frozen=True)
 class Usage:
-    """Variables in a part of a function.
+    """Variables that a part of a function reads and assigns.
 
     Attributes:
         stores: how often each is assigned, by `+=` and the like twice. Variables of comprehensions
@@ -97,7 +97,7 @@ class Usage:
     walrus_targets: set[str] = field(default_factory=set)
 
     def add(self, node: ast.AST) -> None:
-        """Add the variables of a node and of what is below it."""
+        """Add the variables that a syntax tree reads and assigns."""
         match node:
             case ast.Name(name, ast.Load()):
                 self.reads[name] += 1
@@ -129,7 +129,7 @@ class Usage:
 
 @cache
 def find_usage(*nodes: ast.AST) -> Usage:
-    """Return the variables in the code of some nodes."""
+    """Return the variables that these syntax trees read and assign."""
     usage = Usage()
     for node in nodes:
         usage.add(node)

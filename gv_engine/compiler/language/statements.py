@@ -46,7 +46,7 @@ from gv_engine.rules.errors import DoesNotCompileError
 
 
 def compile_statements(body: Body, statements: list[ast.stmt]) -> None:
-    """Emit the code of statements, up to one that leaves the block."""
+    """Emit code for statements, up to the first that leaves the block, such as `return`."""
     for statement in statements:
         if not body.emit.is_reachable():
             return
@@ -65,8 +65,8 @@ def compile_statements(body: Body, statements: list[ast.stmt]) -> None:
 
 
 def _refuse_read_and_change(body: Body, statement: ast.stmt) -> None:
-    """Refuse a statement that changes a list and reads the same list in another expression, as
-    `x = items[items.pop()]` does: the result would depend on the order of evaluation."""
+    """Raise an error for a statement that changes a list and reads it in another expression, such
+    as `x = items[items.pop()]`, whose result depends on the order of evaluation."""
     if not body.changed_lists or isinstance(statement, ast.FunctionDef):
         return
     node: ast.AST = statement
@@ -92,6 +92,7 @@ def _pass(body: Body, node: ast.Pass) -> None:
 
 @visits(ast.Assign)
 def _assign(body: Body, node: ast.Assign) -> None:
+    """Emit code for an assignment."""
     value = body.evaluate(node.value)
     if calls.is_iterator(body, node.value):
         body.refuse("an iterator has no name in compiled code: use a list")
@@ -105,7 +106,7 @@ def _assign(body: Body, node: ast.Assign) -> None:
 
 
 def _is_new_list(body: Body, node: ast.expr) -> bool:
-    """Return True if an expression cannot be a list that a variable has already."""
+    """Return True if an expression creates a new list, so that no variable refers to it yet."""
     if not isinstance(node, ast.Call):
         return isinstance(node, ast.List | ast.ListComp | ast.BinOp)
     if isinstance(node.func, ast.Name):
@@ -130,6 +131,7 @@ def _ann_assign(body: Body, node: ast.AnnAssign) -> None:
 
 @visits(ast.AugAssign)
 def _augmented_assignment(body: Body, node: ast.AugAssign) -> None:
+    """Emit code for `+=` and other augmented assignments."""
     match node.target:
         case ast.Name():
             before = body.visit(ast.Name(node.target.id, ast.Load()))
@@ -153,12 +155,13 @@ def _augmented_assignment(body: Body, node: ast.AugAssign) -> None:
             memory.write_field(body, record, node.target.attr, value)
 
 
-def _evaluate_augmented(body: Body, node: ast.AugAssign, before: Any) -> Any:
-    """Emit code for the value that `+=` and so on assign; return the value."""
-    if _contains_list(before):
+def _evaluate_augmented(body: Body, node: ast.AugAssign, old_value: Any) -> Any:
+    """Emit code for the value that an augmented assignment such as `+=` stores in place of
+    `old_value`; return it."""
+    if _contains_list(old_value):
         body.refuse("`+=` changes a list, which may have other names: use append")
-    value = operators.emit_operator(body, node.op, before, body.evaluate(node.value))
-    is_bool_array = isinstance(before, ArrayValue) and before.dtype == np.bool_
+    value = operators.emit_operator(body, node.op, old_value, body.evaluate(node.value))
+    is_bool_array = isinstance(old_value, ArrayValue) and old_value.dtype == np.bool_
     if is_bool_array and value.dtype != np.bool_:
         body.refuse("an array of truth values does not take numbers in this way")
     return value
@@ -166,6 +169,7 @@ def _evaluate_augmented(body: Body, node: ast.AugAssign, before: Any) -> Any:
 
 @visits(ast.Return)
 def _return(body: Body, node: ast.Return) -> None:
+    """Emit code for a `return` statement."""
     value = None if node.value is None else body.evaluate(node.value)
     if body.emit.is_reachable() and body.emit.block is not None:
         body.returns.append((body.emit.block, value))
@@ -174,6 +178,7 @@ def _return(body: Body, node: ast.Return) -> None:
 
 @visits(ast.Raise)
 def _raise(body: Body, node: ast.Raise) -> None:
+    """Emit code for a `raise` statement."""
     if node.exc is None:
         body.refuse("`raise` needs an exception in compiled code")
     value = _evaluate_exception(body, node.exc)
@@ -191,8 +196,8 @@ def _refuse_placeholders(body: Body, node: ast.AST) -> None:
 
 
 def _evaluate_exception(body: Body, node: ast.expr) -> Any:
-    """Return the exception of a `raise`. Emit a store into the arena for each of its arguments that
-    is not known, a number: the exception has {0}, {1} … in place of them."""
+    """Return the exception of a `raise`, with {0}, {1} … in place of its run-time arguments, which
+    are numbers and stored in the arena."""
     if isinstance(node, ast.Call) and not node.keywords:
         values = tuple(sequences.evaluate_all(body, node.args))
         cls = body.evaluate(node.func)
@@ -206,6 +211,7 @@ def _evaluate_exception(body: Body, node: ast.expr) -> Any:
 
 @visits(ast.Assert)
 def _assert(body: Body, node: ast.Assert) -> None:
+    """Emit code for an `assert` statement."""
     text = "" if node.msg is None else body.evaluate(node.msg)
     _refuse_placeholders(body, node)
     condition = expressions.emit_condition(body, node.test)
@@ -214,6 +220,7 @@ def _assert(body: Body, node: ast.Assert) -> None:
 
 @visits(ast.If)
 def _if(body: Body, node: ast.If) -> None:
+    """Emit code for an `if` statement."""
     test = expressions.emit_condition(body, node.test)
     if isinstance(test, bool):
         compile_statements(body, node.body if test else node.orelse)
@@ -235,6 +242,7 @@ def _if(body: Body, node: ast.If) -> None:
 
 @visits(ast.While)
 def _while(body: Body, node: ast.While) -> None:
+    """Emit code for a `while` loop."""
     nodes = [node.test, *node.body]
     variables.flag_unset(body, [*nodes, *node.orelse])
     variables.forget_known(body, nodes)
@@ -260,7 +268,7 @@ def _while(body: Body, node: ast.While) -> None:
 
 
 def _compile_loop_body(body: Body, statements: list[ast.stmt], loop: Loop) -> None:
-    """Compile the body of a loop."""
+    """Emit code for the statements inside a loop."""
     compile_statements(body, statements)
     if body.emit.is_reachable():
         loop.continue_states.append(body.save_variables())
@@ -274,7 +282,7 @@ def _finish_loop(
     statements: list[ast.stmt],
     is_else_reached: bool = True,
 ) -> None:
-    """Compile the `else` of a loop, and continue behind the loop."""
+    """Emit code for the `else` of a loop, and continue after the loop."""
     body.loops.pop()
     if is_else_reached:
         body.emit.start_block(else_label)
@@ -289,6 +297,7 @@ def _finish_loop(
 
 @visits(ast.For)
 def _for(body: Body, node: ast.For) -> None:
+    """Emit code for a `for` loop."""
     items = _evaluate_iterable(body, node)
     if isinstance(items, tuple):
         _unroll(body, node, items)
@@ -297,7 +306,8 @@ def _for(body: Body, node: ast.For) -> None:
 
 
 def _evaluate_iterable(body: Body, node: ast.For) -> tuple[Any, ...] | Iterated:
-    """Return the items of a loop, with those that it appends to its own list while it runs."""
+    """Return the items that a `for` loop iterates over, including those that it appends to its own
+    list while it runs."""
     local_lists = body.changed_lists & body.source.assigned.keys()
     if isinstance(node.iter, ast.Name) and node.iter.id in local_lists:
         values = variables.read_variable(body, node.iter.id)
@@ -311,7 +321,7 @@ def _evaluate_iterable(body: Body, node: ast.For) -> tuple[Any, ...] | Iterated:
 
 
 def _emit_for_loop(body: Body, node: ast.For, items: Iterated) -> None:
-    """Compile a loop over items that only the running program knows."""
+    """Emit a `for` loop over items that are computed at run time."""
     nodes = [node.target, *node.body]
     variables.flag_unset(body, [*nodes, *node.orelse])
     before = body.save_variables()
@@ -331,7 +341,7 @@ def _emit_for_loop(body: Body, node: ast.For, items: Iterated) -> None:
 
 
 def _unroll(body: Body, node: ast.For, items: tuple[Any, ...]) -> None:
-    """Compile the body of a loop once for each item, which is known while compiling."""
+    """Emit the body of a `for` loop once for each item."""
     nodes = [node.target, *node.body]
     variables.flag_unset(body, [*nodes, *node.orelse])
     loop, is_else_reached = Loop("", body.emit.new_block()), True
@@ -367,8 +377,8 @@ def _continue(body: Body, node: ast.Continue) -> None:
 
 
 def _find_conflicts(node: ast.AST) -> Iterator[str]:
-    """Yield the variables that an expression both reads, and changes by a method of lists in a call
-    that does not contain the read."""
+    """Yield the list variables that an expression both changes, by a method call, and reads outside
+    of that call."""
     reads: set[str] = set()
     changed: set[str] = set()
     waiting: list[ast.AST] = [node]

@@ -1,4 +1,4 @@
-"""Values while compiling: numbers, arrays and records of the running program.
+"""Values at compile time: numbers, arrays and records that exist when the compiled program runs.
 
 Everything else is an ordinary Python object that is known while compiling: a constant, a tuple, a
 function, a text, a NumPy dtype or array.
@@ -22,7 +22,7 @@ EXACT = 1 << 53
 
 
 class Kind(Enum):
-    """Types of numbers. UINT is NumPy's uint64, whose arithmetic wraps.
+    """Kinds of numbers. UINT is NumPy's uint64, whose arithmetic wraps around.
 
     Attributes:
         title: what it is called in messages.
@@ -41,7 +41,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A number of the running program.
+    """Number that is computed at run time: an LLVM value, its kind, and bounds if known.
 
     Attributes:
         kind: its type.
@@ -107,7 +107,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Function that writes the elements of an array, see `RecordType.writers`.
+    """Function that is called for writes to the elements of an array, see `RecordType.writers`.
 
     Attributes:
         record: record with the array.
@@ -155,7 +155,7 @@ class ArrayValue:
 
 @dataclass(frozen=True, slots=True)
 class ListValue:
-    """A list in memory. A list whose items are known one by one is a list of Python.
+    """List in memory. A list whose items are known one by one is a Python list instead.
 
     Attributes:
         columns: an array for each LLVM value of an item; () while the variable has the list.
@@ -177,7 +177,7 @@ class ListValue:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A `range` that is not known while compiling."""
+    """`range` with run-time start, stop or step."""
 
     start: int | Scalar
     stop: int | Scalar
@@ -191,8 +191,8 @@ def to_range(value: Range | range) -> Range:
 
 @dataclass(frozen=True)
 class Iterated:
-    """Items of a loop: their number, or a function that reads it in each turn, and a function from
-    an index to an item."""
+    """Items that a loop iterates over: their number, or a function that emits code for it, and a
+    function that emits code for the item at an index."""
 
     length: Any
     read: Callable[[Scalar], Any]
@@ -200,7 +200,7 @@ class Iterated:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A function with its first argument."""
+    """Bound method: a function with its first argument."""
 
     record: Any
     function: Any
@@ -221,7 +221,7 @@ def to_known(value: Any) -> Any:
 
 
 def kind_of(value: Any) -> Kind:
-    """Return the kind of a number, known or not."""
+    """Return the kind of a compile-time or run-time number."""
     if isinstance(value, Scalar):
         return value.kind
     if isinstance(value, bool):
@@ -248,7 +248,8 @@ def bounds_of(value: int | Scalar) -> tuple[int, int]:
 
 
 def narrow_dtype_of(*values: Any) -> str:
-    """Return the dtype of a narrow number among some numbers; "" if there is none."""
+    """Return the dtype of the first narrow number (fewer than 64 bits) among some numbers; "" if
+    there is none."""
     for value in values:
         if isinstance(value, Scalar) and value.narrow_dtype:
             return value.narrow_dtype
@@ -258,7 +259,7 @@ def narrow_dtype_of(*values: Any) -> str:
 
 
 def is_known(value: Any) -> bool:
-    """Return True if nothing of a value depends on the running program."""
+    """Return True if a value is constant at compile time."""
     if isinstance(value, _SEQUENCES):
         return all(map(is_known, value))
     if isinstance(value, slice):
@@ -272,8 +273,9 @@ _UNKNOWN = Scalar, Record, ArrayValue, ListValue, Range, Method
 # ---- values within values ------------------------------------------------------------------------
 
 
-def parts_of(value: Any) -> Sequence[Any]:
-    """Return the values within a value that can have LLVM values."""
+def subvalues_of(value: Any) -> Sequence[Any]:
+    """Return the values inside a tuple, list, record or other compound value that may have LLVM
+    values."""
     if not isinstance(value, _WITH_PARTS):
         return ()
     match value:
@@ -292,7 +294,8 @@ _WITH_PARTS = *_SEQUENCES, ArrayValue, ListValue, Range, Method
 
 
 def with_parts(value: Any, parts: Iterable[Any]) -> Any:
-    """Return a value with others in place of what `parts_of` returns."""
+    """Return a copy of a compound value in which `parts` replace those that
+    `subvalues_of` returns."""
     match value:
         case list():
             return [*parts]
@@ -315,13 +318,13 @@ def with_parts(value: Any, parts: Iterable[Any]) -> Any:
 def iter_nested(value: Any) -> Iterator[Any]:
     """Yield a value, and all values within it."""
     yield value
-    for part in parts_of(value):
+    for part in subvalues_of(value):
         yield from iter_nested(part)
 
 
 def storage_key(value: Any) -> Any:
-    """Return a hashable key for how a value is stored; values with equal keys fit into the same
-    LLVM values."""
+    """Return a hashable key of how a value is stored; values with equal keys fit into the same LLVM
+    values."""
     if isinstance(value, _COMPARABLE):
         return type(value), value
     match value:
@@ -357,13 +360,13 @@ _COMPARABLE = int, str, np.dtype, FunctionType
 def version_key(value: Any) -> Any:
     """Return a hashable key, equal for values with the same known parts and the same kinds of
     unknown ones. A function is compiled once for each key of its arguments."""
-    parts = parts_of(value)
+    parts = subvalues_of(value)
     return (storage_key(value), *map(version_key, parts)) if parts else storage_key(value)
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One LLVM value within a value: its LLVM type, and its name or constant."""
+    """One LLVM value inside a compound value: its LLVM type, and its name or constant."""
 
     llvm: str
     operand: str
@@ -377,33 +380,33 @@ _IN_MEMORY = Record, ArrayValue
 
 
 def leaves(value: Any) -> list[Leaf]:
-    """Return the LLVM values of a value, in the order in which `rebuild` takes them."""
+    """Return all LLVM values inside a value, in the order in which `rebuild` takes them."""
     if isinstance(value, Scalar):
         return [Leaf(value.kind.llvm, value.operand)]
     llvm_values = [Leaf("ptr", value.pointer)] if _has_pointer(value) else []
-    for part in parts_of(value):
+    for part in subvalues_of(value):
         llvm_values += leaves(part)
     return llvm_values
 
 
 def rebuild(template: Any, operands: Iterator[str]) -> Any:
-    """Return a value like `template` with the next LLVM values of `operands`."""
+    """Return a copy of `template` with its LLVM values replaced by the next ones of `operands`."""
     if isinstance(template, Scalar):
         return replace(template, operand=next(operands))
     if _has_pointer(template):
         template = replace(template, pointer=next(operands))
-    parts = parts_of(template)
+    parts = subvalues_of(template)
     return with_parts(template, [rebuild(part, operands) for part in parts]) if parts else template
 
 
 def forget_bounds(value: Any) -> Any:
-    """Return a value without the bounds of its integers: a function that is compiled for it serves
-    all values with its version key. Lengths stay at least 0."""
+    """Return a value without the bounds of its integers, so that one compiled version serves all
+    values with the same version key. Lengths remain at least 0."""
     if isinstance(value, Scalar):
         return replace(value, low=LOWEST, high=HIGHEST)
     if isinstance(value, ListValue) and value.columns:
         value = replace(value, name="")
-    parts = [forget_bounds(part) for part in parts_of(value)]
+    parts = [forget_bounds(part) for part in subvalues_of(value)]
     if isinstance(value, ArrayValue):
         for axis in range(len(value.shape)):  # the first parts are the lengths
             if isinstance(parts[axis], Scalar):
@@ -423,7 +426,7 @@ def array_of(value: Any) -> Any:
 
 
 def describe(value: Any) -> str:
-    """Return what a value is, for messages."""
+    """Return a description of a value's type for error messages."""
     match value:
         case Scalar():
             return f"{'an' if value.kind is Kind.INT else 'a'} {value.kind.title}"

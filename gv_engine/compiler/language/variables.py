@@ -1,4 +1,4 @@
-"""Local variables of a function: their values or templates, and their memory."""
+"""Local variables of a function being compiled: their values or templates, and their memory."""
 
 from __future__ import annotations
 
@@ -37,9 +37,8 @@ from gv_engine.compiler.language.values import (
 
 
 def make_growing(body: Body, name: str, value: Any, item: Any) -> Any:
-    """Emit a copy of a list into one that the variable `name` may change, and return the copy;
-    return other values as they are. `item` is a template of the items; None if no try has found it
-    yet."""
+    """Emit a copy of a list into one that the variable `name` may change, and return it; return
+    other values unchanged. `item` is a template of the items, None if it is still unknown."""
     if not isinstance(value, list | ListValue):
         return value
     num_columns = len(sequences.item_numbers(item)) if item else 0
@@ -97,7 +96,7 @@ def read_variable(body: Body, name: str) -> Any:
 
 
 def assign_name(body: Body, name: str, value: Any, is_argument: bool = False) -> None:
-    """Assign a value to a local variable; emit stores if it is in memory. A known value stays known
+    """Assign a value to a local variable; emit stores if it is in memory. A constant stays constant
     if only one statement assigns the variable, or if it is no number."""
     if name in body.changed_lists and not is_argument:
         value = make_growing(body, name, value, body.hints.item_templates.get(name))
@@ -125,8 +124,8 @@ def _new_variable(body: Body, template: Any) -> LocalVariable:
 
 
 def _assign_shared(body: Body, name: str, value: Any) -> LocalVariable:
-    """Return the variable `name`, whose memory can hold the values of all statements that assign
-    it; compile again if it cannot hold `value`."""
+    """Return the variable `name`, whose memory fits the values of all statements that assign it;
+    restart the compilation if `value` does not fit."""
     template = body.hints.templates.get(name, _to_template(value))
     variable = body.variables[name] = _get_shared(body, name, template)
     joined = _to_template(flow.join_values(body, variable.template, value))
@@ -167,7 +166,8 @@ def assign(body: Body, target: ast.expr, value: Any) -> None:
 
 
 def _unpack_targets(body: Body, targets: list[ast.expr], value: Any) -> Sequence[Any]:
-    """Return a value for each target; `*name` takes a list of what the others leave."""
+    """Return a value for each assignment target; `*name` gets a list of the values that the other
+    targets leave."""
     star_indices = [k for k, target in enumerate(targets) if isinstance(target, ast.Starred)]
     if not star_indices:
         return sequences.unpack(body, value, len(targets))
@@ -180,7 +180,7 @@ def _unpack_targets(body: Body, targets: list[ast.expr], value: Any) -> Sequence
 
 
 def forget_known(body: Body, nodes: Iterable[ast.AST], is_unrolled: bool = False) -> None:
-    """Forget known values of variables that a loop assigns: they may change between its
+    """Make variables that a loop assigns run-time values, since they may change between
     iterations."""
     stores = find_usage(*nodes).stores
     for name in stores.keys() & body.variables.keys() - body.shared.keys():
@@ -190,8 +190,8 @@ def forget_known(body: Body, nodes: Iterable[ast.AST], is_unrolled: bool = False
 
 
 def flag_unset(body: Body, nodes: Sequence[ast.AST]) -> None:
-    """In checked code, emit a flag, which is false yet, for each variable that these nodes may be
-    the first to set."""
+    """Emit, in checked code, a flag for each variable that these statements may be the first to
+    set; it is false until then."""
     if body.is_checked:
         names = find_usage(*nodes).stores.keys()
         for name in sorted(names - body.set_names - body.is_set_flags.keys()):
@@ -205,8 +205,8 @@ def emit_unset_flag(body: Body, name: str) -> None:
 
 
 def resolve_early_reads(body: Body) -> None:
-    """Compile again with the templates of variables that were read before this try knew them;
-    refuse those that no statement assigns."""
+    """Restart the compilation with the types of variables that were read before they were assigned;
+    raise an error for variables that are never assigned."""
     assigned = body.early_reads.keys() & body.last_values.keys()
     for name in assigned:
         body.hints.templates[name] = _to_template(body.last_values[name])
@@ -229,7 +229,8 @@ def _contains_growing_list(value: Any) -> bool:
 
 
 def _to_template(value: Any) -> Any:
-    """Return a template of a variable that several statements assign: no number in it is known."""
+    """Return a template for a variable that several statements assign, in which no number is a
+    constant."""
     if is_number(value):
         return Scalar(kind_of(value), "", narrow_dtype=narrow_dtype_of(value))
     if isinstance(value, tuple) or (isinstance(value, list) and not is_known(value)):

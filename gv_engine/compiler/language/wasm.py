@@ -1,4 +1,4 @@
-"""LLVM modules as one WebAssembly module, which runs in a browser without Python.
+"""Compilation of LLVM modules to one WebAssembly module, which runs in a browser without Python.
 
 The programs are text of LLVM IR that names no processor. LLVM alone links the programs of one page:
 the object file of a single module already is a WebAssembly module, apart from the list of exports.
@@ -89,7 +89,7 @@ define void @__multi3(ptr %out, i64 %a, i64 %a_high, i64 %b, i64 %b_high) {{
 
 
 def make_wasm_machine() -> Any:
-    """Return LLVM's target machine for WebAssembly, with the features that all browsers of today
+    """Return LLVM's target machine for WebAssembly, with the features that all current browsers
     have."""
     with suppress(RuntimeError):  # newer versions of llvmlite initialise themselves
         binding.initialize()
@@ -102,7 +102,8 @@ def make_wasm_machine() -> Any:
 
 
 def link_texts(texts: Sequence[str], entries: Sequence[str]) -> bytes:
-    """Link modules, given as LLVM IR, and return them as one WebAssembly module.
+    """Link modules, given as LLVM IR, into one WebAssembly module with the functions `entries`;
+    return its bytes.
 
     It exports the functions `entries` of each module with the index of the module behind their
     names, such as `run0`, and `gv_engine_start`, to be called before each run: where loops are
@@ -131,8 +132,8 @@ def link_texts(texts: Sequence[str], entries: Sequence[str]) -> bytes:
 
 
 def _simplify(module: Any, machine: Any) -> None:
-    """Run the few passes of LLVM that make most of a module's size and speed; all passes of its
-    level 1 take six times as long."""
+    """Run those optimization passes of LLVM on a module that reduce size and time most; all passes
+    of level 1 take six times as long."""
     passes = binding.create_new_module_pass_manager()
     passes.add_sroa_pass()
     passes.add_simplify_cfg_pass()
@@ -158,7 +159,7 @@ _HEADER_SIZE = 8
 
 
 def add_exports(code: bytes, names: Sequence[str]) -> bytes:
-    """Return LLVM's object file `code` as a module that exports the functions `names`, without the
+    """Convert LLVM's object file `code` to a module that exports the functions `names`, without the
     sections for linkers.
 
     The indices and addresses in an object file are provisional, as a linker may move them. As
@@ -177,14 +178,14 @@ def add_exports(code: bytes, names: Sequence[str]) -> bytes:
             size = f"{len(contents)} bytes of constants"
             raise DoesNotCompileError(f"{size}, at most {_MAX_CONSTANTS}")
     exports = (
-        _encode(len(name)) + name.encode() + _FUNCTION_EXPORT + _encode(function_indices[name])
+        _leb128(len(name)) + name.encode() + _FUNCTION_EXPORT + _leb128(function_indices[name])
         for name in names
     )
     kept = [section for section in sections if section[0] != _CUSTOM]
-    kept.append((_EXPORT, _encode(len(names)) + b"".join(exports)))
+    kept.append((_EXPORT, _leb128(len(names)) + b"".join(exports)))
     kept.sort(key=lambda section: _SECTION_ORDER.index(section[0]))
     return code[:_HEADER_SIZE] + b"".join(
-        bytes([section_id]) + _encode(len(contents)) + contents for section_id, contents in kept
+        bytes([section_id]) + _leb128(len(contents)) + contents for section_id, contents in kept
     )
 
 
@@ -198,8 +199,8 @@ def _read_sections(code: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _find_functions(linking: bytes) -> dict[str, int]:
-    """Return the indices of the functions that a module defines, by name, read from the contents of
-    its section `linking`."""
+    """Return the index of each function that a module defines by name, read from its section
+    `linking`."""
     function_indices: dict[str, int] = {}
     _, index = _read_number(linking, 0)  # the version
     while index < len(linking):
@@ -216,8 +217,8 @@ _FUNCTION_SYMBOL, _DATA_SYMBOL, _SECTION_SYMBOL = 0, 1, 3
 
 
 def _read_symbols(linking: bytes, index: int) -> Iterator[tuple[str, int]]:
-    """Yield the (name, function index) of each function that is defined, from the symbol table at
-    an index of the section."""
+    """Yield the (name, function index) of each defined function from the symbol table at an index
+    of the section `linking`."""
     count, index = _read_number(linking, index)
     for _ in range(count):
         symbol_type = linking[index]
@@ -249,8 +250,8 @@ def _read_number(data: bytes, index: int) -> tuple[int, int]:
             return value, index
 
 
-def _encode(value: int) -> bytes:
-    """Return a non-negative number as unsigned LEB128 bytes."""
+def _leb128(value: int) -> bytes:
+    """Return a non-negative integer in unsigned LEB128 encoding."""
     out = bytearray()
     while value > 127:
         out.append(value & 127 | 128)
