@@ -1,4 +1,4 @@
-"""Tables of the results, on the terminal and in `docs/performance.md`."""
+"""Tables of the results on the terminal, most of them also in `docs/performance.md`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Table(NamedTuple):
 
 
 def make_tables(results: Results) -> Iterator[Table]:
-    """Yield all tables that have rows."""
+    """Yield the tables of speed and memory that have rows."""
     sides = [name for name in results if "reset" in ROSTER[name].measures]
     steps = [name for name in results if "step" in ROSTER[name].measures]
     variants = [name for name in steps if name not in sides]
@@ -48,11 +48,6 @@ def make_tables(results: Results) -> Iterator[Table]:
             "GV Engine on other work",
             ["", "steps/s"],
             [_variant_row(results, name) for name in variants],
-        ),
-        Table(
-            "What it must show",
-            ["", "asked for", "median", "interval", "holds"],
-            [list(row) for row in check_claims(results)],
         ),
     ):
         if table.rows:
@@ -110,9 +105,11 @@ def describe_machine(results: Results) -> str:
 
 
 def print_tables(results: Results) -> None:
-    """Print all tables."""
+    """Print the tables of speed and memory, and the claims."""
     console = Console(width=None if sys.stdout.isatty() else 160)
-    for table in make_tables(results):
+    head = ["", "asked for", "median", "interval", "holds"]
+    claims = Table("What it must show", head, [list(row) for row in check_claims(results)])
+    for table in [*make_tables(results), claims]:
         rich_table = RichTable(title=table.title, title_justify="left")
         for number, name in enumerate(table.head):
             rich_table.add_column(name, justify="right" if number > 1 else "left")
@@ -122,7 +119,7 @@ def print_tables(results: Results) -> None:
 
 
 def write_tables(results: Results, page: Path = PAGE) -> None:
-    """Write the tables between the markers of a page.
+    """Write the tables of speed and memory between the markers of a page.
 
     Raises:
         ValueError: the page has no such markers.

@@ -40,7 +40,7 @@ html_show_copyright = False
 myst_heading_anchors = 4
 
 CONTENTS = {
-    "Tutorials": ["docs/authors"],
+    "Tutorials": ["docs/authors", "docs/researchers"],
     "How-tos": [
         "docs/players",
         "docs/scenarios",
@@ -48,7 +48,7 @@ CONTENTS = {
         "docs/gallery",
         "docs/rules",
         "docs/checking",
-        "docs/researchers",
+        "docs/environments",
         "docs/learning",
         "docs/language-models",
         "docs/benchmark",
@@ -72,12 +72,13 @@ CONTENTS = {
         "docs/api/environments",
         "docs/api/scenarios",
         "docs/api/rules",
+        "docs/api/geometry",
         "docs/api/queries",
         "docs/api/learning",
         "docs/api/adapters",
         "docs/glossary",
     ],
-    "Explanations": ["docs/performance", "docs/security"],
+    "Explanations": ["docs/performance", "docs/results", "docs/security"],
     "Project": ["docs/roadmap", "docs/versions", "CHANGELOG", "SECURITY", "CODE_OF_CONDUCT"],
 }
 """The pages, beside the README."""

@@ -148,7 +148,7 @@ class GridEnv(ScenarioEnv[Any]):
         max_steps: step limit that replaces the scenario's; 0 for no limit.
         observation_representation: a name in `gv_engine.envs.observations.REPRESENTATION_NAMES`, or
             a mapping of `name` and options, such as `{"name": "pixels", "cell": 9}`; see
-            docs/researchers.md.
+            docs/environments.md.
         checked: check array indices in the engine's own compiled rules, too, as in all other rules;
             for developers of these rules.
         levels: levels to play, as for `GridVectorEnv`.

@@ -81,7 +81,7 @@ def test_what_is_missing_is_said(entries):
     assert row(text, "memory-9x9") == [cells]
     assert row(text, "keydoor-9x9") == [["`keydoor-9x9`"] + ["–"] * 7]
     count = len(all_scenarios())
-    assert f"11 of {10 * count:,} parts are there." in text
+    assert f"11 of {10 * count:,} parts are finished." in text
     assert f"| mean success, % | 1 of all {count} scenarios |" in text
 
 
@@ -103,8 +103,8 @@ def test_an_entry_is_compared_over_what_it_is_meant_for(entries, tmp_path):
         other.append(EntryPart(LEVEL, seed, DIGEST, (8,) * TESTED))
     text = "\n\n".join(page.Comparison([*entries, other]).sections("images"))
     count = len(all_scenarios())
-    assert f"21 of {10 * (count + 2):,} parts are there." in text
-    head, _, *means = re.findall(r"^\|.+(?=\n)", text.partition("\n- `%`")[0], re.MULTILINE)
+    assert f"21 of {10 * (count + 2):,} parts are finished." in text
+    head, _, *means = re.findall(r"^\|.+(?=\n)", text.partition("\nIn the tables")[0], re.MULTILINE)
     assert head.endswith(f"| 1 of all {count} scenarios | 1 of 2 scenarios of Other |")
     assert means[0] == "| Learner | 100.0 (91.7–100.0) | 100.0 (91.7–100.0) |"
     assert means[2] == "| Other | – | 100.0 |"

@@ -1,6 +1,7 @@
 """Learning from Python: training with callbacks and loggers, and evaluation of policies."""
 
 import re
+import shlex
 import sys
 from functools import partial
 from types import SimpleNamespace
@@ -152,6 +153,19 @@ def test_the_example_of_the_page_runs(here, capsys):
     assert capsys.readouterr().out.count("\n") >= 3
     assert namespace["result"].metrics.steps == namespace["curve"][-1]["steps"]
     assert evaluate("knows-doors", LEVEL, "test-layout") == namespace["found"]
+
+
+def test_the_tutorial_trains_an_agent_and_tests_it(here, capsys):
+    pytest.importorskip("torch")
+    page = (ROOT / "docs/researchers.md").read_text("utf-8")
+    steps = page.partition("## Train a policy")[2].partition("## Save episodes")[0]
+    for kind, code in re.findall(r"```(sh|python)\n(.*?)```", steps, re.DOTALL):
+        if kind == "sh":
+            assert main(shlex.split(code)[1:]) == 0
+        else:
+            exec(code, {})
+    *_, shown = re.findall(r"```text\n(.*?)```", steps, re.DOTALL)
+    assert capsys.readouterr().out.endswith(shown)
 
 
 def test_a_second_run_in_a_notebook_is_told_what_to_do(here):

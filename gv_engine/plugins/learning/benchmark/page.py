@@ -145,15 +145,17 @@ BEGIN, END = "<!-- benchmark -->\n", "<!-- end of benchmark -->\n"
 """Marker lines before and after the tables of a page."""
 _NONE = "–"
 _LEGEND = f"""\
-- `%`: success on `test` with its 95 % interval, other starts in layouts that may be in `train`;
-  `new layouts %`: on `test-layout`; `greedy %`: on `test` with the most likely actions. **Bold**:
-  no entry that learns succeeds in half of the levels.
-- Settings and weights are chosen by no test level: `gv-engine train` keeps the weights that were
-  best in training.
-- `levels`: different tested levels. `shortest`: mean length of shortest solutions, in brackets the
-  number of solved levels if not all.
-- `steps`, `seconds`: means of the training. `path`: length as a multiple of the shortest.
-- `*`: tested on learned levels. `{_NONE}`: no result. `3 of {SEEDS}`: finished seeds."""
+In the tables, `%` is the success on `test` with its 95 % interval: other starts, in layouts that
+may be in `train`. `new layouts %` is the success on `test-layout`, and `greedy %` the one on `test`
+with the most likely actions. Names are **bold** if no entry that learns solves half of the levels.
+
+- `levels` is the number of different tested levels.
+- `shortest` is the mean length of shortest solutions. A number in brackets is the number of solved
+  levels, if not all are solved.
+- `steps` and `seconds` are means of the training. `path` is the length of an agent's solutions as a
+  multiple of the shortest.
+- `*` marks tests on learned levels, and `{_NONE}` a missing result.
+- `3 of {SEEDS}` is the number of finished seeds."""
 _LEARNED_MARK = " *"  # see `_LEGEND`
 _CODE = re.compile(r"((?<!`)`[^`|]+`(?!`))")
 # Characters with a meaning in Markdown
@@ -269,8 +271,8 @@ class Comparison:
         num_expected = SEEDS * len(covered)
         if num_parts < num_expected:
             yield (
-                f"{num_parts:,} of {num_expected:,} parts are there. Means are over the "
-                f"scenarios in which no entry lacks a seed."
+                f"{num_parts:,} of {num_expected:,} parts are finished. Means are over the "
+                f"scenarios in which all entries have all seeds."
             )
 
     def _format_overview(self) -> Iterator[str]:
