@@ -52,7 +52,7 @@ class Desk:
     def settle(self) -> None:
         """Wait for pictures that are made between frames."""
         while self.app.top.tick(0) is not None:
-            pass
+            time.sleep(0.001)
 
     def press(self, *keys: str) -> None:
         """Press and release keys, as bindings name them."""
@@ -169,7 +169,7 @@ list_levels_once = cache(built_in_entries)
 
 def home(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Let the player's own folders be in this one, and let start screens share their levels."""
-    for name in ("config", "data"):
+    for name in ("cache", "config", "data"):
         monkeypatch.setattr(
             platformdirs, f"user_{name}_dir", lambda *_, name=name, **__: str(folder / name)
         )

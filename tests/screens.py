@@ -20,11 +20,12 @@ import pytest
 from PIL import Image, ImageChops, ImageDraw
 
 from gv_engine.play.session.autoplay import Opponent, make_autoplayer
-from gv_engine.play.session.catalogue import load_playable
+from gv_engine.play.session.catalogue import Entry, load_playable
 from gv_engine.play.session.session import Session
 from gv_engine.play.ui.autosave import autosave_folder
 from gv_engine.play.ui.drawing.sprites import pygame
 from gv_engine.play.ui.input.bindings import Bindings
+from gv_engine.play.ui.screens.packs import make_card
 from gv_engine.play.ui.settings import Settings
 from gv_engine.play.ui.window.app import App
 from tests.desk import Desk, home, playing, watching
@@ -45,6 +46,7 @@ class Window(NamedTuple):
 WINDOWS = (
     Window((400, 300), 1, "dark"),
     Window((400, 300), 2, "light"),
+    Window((640, 400), 1, "dark"),
     Window((1280, 800), 1, "dark"),
     Window((1280, 800), 2, "light"),
     Window((1280, 800), 4, "dark"),
@@ -83,10 +85,29 @@ def _start(desk: Desk, *typed: str) -> None:
     desk.settle()
 
 
-def _pack(desk: Desk) -> None:
+def _pack(desk: Desk, name: str = "tutorial", solved: int = 0) -> None:
+    """Some levels are solved, the last one of them in too many steps."""
+    for level in Entry(name, "").levels[:solved]:
+        game = Session(load_playable(level.source), 0)
+        desk.app.progress.add_solution(game, 30 if level.source == f"{name}#{solved}" else 1)
     _start(desk)
-    desk.press("Return")
+    make_card(Entry(name, "")).open(desk.app)
+    desk.look()
     desk.settle()
+
+
+def _going_on(desk: Desk) -> None:
+    playing(desk, "tutorial#2")
+    desk.press("Left", "Right")
+    desk.back_to_start()
+    desk.look()
+    desk.settle()
+
+
+def _pack_end(desk: Desk) -> None:
+    _pack(desk, "tutorial", 6)
+    desk.app.play("tutorial#6")
+    desk.app.end_pack("tutorial#6")
 
 
 def _played(desk: Desk, name: str, *keys: str) -> None:
@@ -199,7 +220,9 @@ SCENES: dict[str, Callable[[Desk], None]] = {
     "search": lambda desk: _start(desk, "key"),
     "nothing-found": lambda desk: _start(desk, "qqqq"),
     "category": lambda desk: desk.start().choose_category("Not solved"),
-    "pack": _pack,
+    "going-on": _going_on,
+    "pack": lambda desk: _pack(desk, "puzzles-easy", 4),
+    "pack-end": _pack_end,
     "unsaved": _unsaved,
     "tutorial": lambda desk: _played(desk, "tutorial#4", "Up"),
     "fog": lambda desk: _played(desk, "tutorial#6", "Up", "Right"),

@@ -92,7 +92,8 @@ def run(options: argparse.Namespace) -> int:
         if session and options.race:
             opponent = Opponent.load(options.race, session)
     # imported here: other commands do not need pygame
-    from gv_engine.play.ui.screens.start import StartScreen, make_card
+    from gv_engine.play.ui.screens.packs import make_card
+    from gv_engine.play.ui.screens.start import StartScreen
     from gv_engine.play.ui.window.app import App
 
     def open_first_screens(app: App) -> None:

@@ -198,12 +198,14 @@ class TestReferring:
 
 
 def cards(place: Place, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Cards of the start screen, but for those of built-in levels, which take seconds."""
+    """Cards of the player's own levels on the start screen by heading; none is built-in."""
     desk.app.settings.add_recent(str(place.file))
     monkeypatch.setattr("gv_engine.play.ui.screens.start.built_in_entries", list)
     start = desk.start()
+    start.choose_category("Mine")
+    desk.look()
     desk.settle()
-    return {card.title: card for _, cards in start.sections() for card in cards}
+    return {heading: card for heading, cards in start.sections() for card in cards}
 
 
 def test_the_start_screen_runs_nothing_until_a_card_is_opened(
@@ -212,7 +214,7 @@ def test_the_start_screen_runs_nothing_until_a_card_is_opened(
     place.name(own(place))
     place.file.write_text(place.file.read_text() + "description: Beware.\n")
     desk = Desk()
-    card = cards(place, desk, monkeypatch)["level"]
+    card = cards(place, desk, monkeypatch)["Recent"]
     assert (card.text, card.error) == ("Beware. Its own Python runs when you open it.", "")
     assert not place.ran
     card.open(desk.app)
@@ -282,7 +284,7 @@ def test_going_on_names_the_level_that_the_card_shows(
 ):
     left_in_the_middle(place)
     desk = Desk()
-    card = cards(place, desk, monkeypatch)["Go on playing"]
+    card = cards(place, desk, monkeypatch)["Not finished"]
     assert card.text.endswith(f" in {place.file}")
     card.open(desk.app)
     assert isinstance(desk.app.top, PlayScreen)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gv_engine import Scenario
 from gv_engine.cli.new import write_starter_project
-from gv_engine.play.session.catalogue import load_playable
+from gv_engine.play.session.catalogue import Entry, load_playable
 from gv_engine.play.session.replay import SUFFIX
 from gv_engine.play.session.session import Session
 from gv_engine.play.ui.colors import DARK
@@ -22,10 +22,11 @@ from gv_engine.play.ui.input.bindings import Bindings
 from gv_engine.play.ui.screens import game_screen
 from gv_engine.play.ui.screens import menu as menu_module
 from gv_engine.play.ui.screens.cards import ReplayCard, UnfinishedCard
+from gv_engine.play.ui.screens.packs import PackCard, PackEnd, PackScreen
 from gv_engine.play.ui.screens.play import PlayScreen
 from gv_engine.play.ui.screens.replay import ReplayScreen
 from gv_engine.play.ui.screens.settings import PauseMenu
-from gv_engine.play.ui.screens.start import CARD_LINES, PackCard, PackScreen, StartScreen
+from gv_engine.play.ui.screens.start import StartScreen
 from gv_engine.play.ui.settings import (
     Progress,
     Settings,
@@ -59,7 +60,7 @@ def test_somebody_new_is_led_from_level_to_level(desk: Desk):
     start = desk.start()
     tutorial = start._placed_cards[0].card
     assert isinstance(tutorial, PackCard)
-    assert tutorial.title == "tutorial"
+    assert tutorial.title == "Tutorial"
     desk.press("Return", "Return")
     screen = desk.top(PlayScreen)
     assert screen.game.title == "tutorial-1"
@@ -94,10 +95,10 @@ def test_who_goes_on_to_the_next_pack_comes_back_to_it(desk: Desk):
     assert "Par 6" in screen.facts()
     assert desk.app.settings.recent[0] == "puzzles-easy"
     desk.app.pop()
-    assert desk.top(PackScreen).title == "puzzles-easy"
+    assert desk.top(PackScreen).title == "Puzzles, easy"
     desk.press("Escape")
     desk.type("stepping")
-    assert desk.app.top.chosen_card.title == "1. Stepping stone (puzzles-easy)"  # type: ignore[attr-defined]
+    assert desk.app.top.chosen_card.title == "1. Stepping stone (Puzzles, easy)"  # type: ignore[attr-defined]
 
 
 def test_a_level_that_is_lost_is_played_again(desk: Desk, tmp_path: Path):
@@ -379,13 +380,13 @@ def test_the_card_of_a_puzzle_compares_its_steps_with_par_and_the_best(desk: Des
     desk.press(*["Up"] * 3)
     assert screen.frame.success
     title, card = screen.game.heading[0], ReplayCard(file)
-    card.load(desk.app, DARK, 40)
+    card.load(desk.app, DARK)
     assert card.text == f"{title}: 1 step · par 4 · your best 4"
     unfinished = UnfinishedCard(file)
-    unfinished.load(desk.app, DARK, 40)
+    unfinished.load(desk.app, DARK)
     assert unfinished.text == card.text
     desk.app.settings.puzzle_rewards = True
-    card.load(desk.app, DARK, 40)
+    card.load(desk.app, DARK)
     assert "seed 41, 1 step, return" in card.text
 
 
@@ -399,19 +400,90 @@ def test_the_last_level_of_a_pack_leads_back_to_its_levels(desk: Desk, tmp_path:
     desk.press("Return", "Up", "Up", "Up")
     assert screen._list_end_choices()[0] == ("Back to the levels", "go_on")
     desk.press("Return")
+    end = desk.top(PackEnd)
+    assert end.title == "Two: complete"
+    assert end.text_above == "You have solved all 2 levels in 5 steps."
+    assert labels(end) == ["Make a level of your own", "Back to the levels"]
+    desk.press("Escape")
     assert isinstance(desk.app.top, StartScreen)
 
 
+def test_the_end_of_the_tutorial_leads_to_the_first_puzzles(desk: Desk):
+    desk.start()
+    progress, levels = desk.app.progress, Entry("tutorial", "").levels
+    for level in levels[:-1]:
+        progress.add_solution(Session(load_playable(level.source), 0), level.level.par)  # type: ignore[union-attr]  # it is a level
+    desk.press("Return")
+    pack = desk.top(PackScreen)
+    assert pack.chosen == 5
+    desk.app.play("tutorial#6")
+    game = desk.top(PlayScreen).game
+    progress.add_solution(game, 30)
+    desk.app.end_pack("tutorial#6")
+    end = desk.top(PackEnd)
+    assert end.title == "Tutorial: complete"
+    assert labels(end) == ["Go on: Puzzles, easy", "Reach par in 6. Fog", "Back to the levels"]
+    assert [type(screen) for screen in desk.app.screens] == [StartScreen, PackScreen, PackEnd]
+    desk.press("Return")
+    assert desk.top(PackScreen).title == "Puzzles, easy"
+
+
+def test_the_last_level_is_not_the_end_if_others_are_left(desk: Desk):
+    desk.start()
+    desk.press("Return")
+    desk.app.play("tutorial#6")
+    desk.app.end_pack("tutorial#6")
+    end = desk.top(PackEnd)
+    assert end.title == "Tutorial: the end"
+    assert end.text_above == "That was the last level. 6 of 6 are not solved yet."
+    desk.choose("Solve 1. Go ahead")
+    assert desk.top(PlayScreen).game.title == "tutorial-1"
+
+
 @pytest.mark.parametrize(
-    ("size", "scale"), [((400, 300), 1), ((1280, 800), 2), ((2560, 1440), 3)], ids=str
+    ("size", "columns"), [((400, 300), 2), ((640, 900), 2), ((1280, 800), 3)], ids=str
 )
-def test_the_levels_of_a_pack_fill_the_window(desk: Desk, size: tuple[int, int], scale: float):
+def test_the_path_winds_and_the_arrow_keys_follow_it(
+    desk: Desk, size: tuple[int, int], columns: int
+):
     desk.surface = pygame.Surface(size, 0, 32)
     desk.start()
     desk.press("Return")
     screen = desk.top(PackScreen)
     desk.look()
-    line, rects = screen._line, [card.rect for card in screen._cards]
-    assert {rect.h for rect in rects} == {int(CARD_LINES * scale * line)}
-    if scale > 1:
+    rects = [card.rect for card in screen._cards]
+    assert [rect.x for rect in rects[:columns]] == sorted(rect.x for rect in rects[:columns])
+    assert [rect.x for rect in rects[columns : 2 * columns]] == [
+        rect.x for rect in reversed(rects[:columns])
+    ]
+    assert max(rect.right for rect in rects) <= screen._viewport.w
+    if size != (400, 300):
         assert max(rect.bottom for rect in rects) <= screen._viewport.h
+    for expected in (*range(1, columns + 1), columns):
+        desk.press("Right")
+        assert screen.chosen == expected
+    desk.press("Left")
+    assert screen.chosen == columns + 1
+    desk.press("Up")
+    assert screen.chosen == columns - 2
+
+
+def test_the_start_screen_goes_on_with_what_is_next(desk: Desk):
+    def go_on() -> tuple[str, str]:
+        desk.back_to_start()
+        desk.look()
+        (card,) = dict(desk.top(StartScreen).sections())["Go on playing"]
+        card.load(desk.app, DARK)
+        return card.title, card.text
+
+    assert not dict(desk.start().sections())["Go on playing"]
+    desk.press("Return", "Return", "Up")
+    assert go_on() == ("1. Go ahead", "Tutorial. Go ahead: 1 step · par 4")
+    desk.press("Return")
+    assert desk.top(PlayScreen).game.position == 1
+    desk.press("Up", "Up", "Up")
+    assert go_on() == ("2. Turn", "Tutorial. Not solved yet, par 6")
+    desk.app.play("keydoor-7x7", 3)
+    assert go_on()[0] == "Key and door 7×7"
+    desk.press("Return")
+    assert desk.top(PlayScreen).game.title == "keydoor-7x7"

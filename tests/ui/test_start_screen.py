@@ -13,8 +13,9 @@ from gv_engine.play.ui import settings
 from gv_engine.play.ui.colors import DARK
 from gv_engine.play.ui.screens import start as start_module
 from gv_engine.play.ui.screens.cards import Card, ReplayCard
+from gv_engine.play.ui.screens.packs import PackScreen
 from gv_engine.play.ui.screens.play import PlayScreen
-from gv_engine.play.ui.screens.start import PackScreen, StartScreen
+from gv_engine.play.ui.screens.start import StartScreen
 from gv_engine.scenario.domains import list_playable_scenarios
 from tests.desk import Desk, playing
 
@@ -53,7 +54,7 @@ def test_every_scenario_is_there_once_and_has_a_thumbnail(desk: Desk):
         start.choose_category(category)
         cards += [card for _, cards in start.sections() for card in cards]
     start.choose_category("All")
-    assert sorted(card.title for card in cards) == sorted(list_playable_scenarios())
+    assert sorted(card.entry.source for card in cards) == sorted(list_playable_scenarios())
     desk.settle()
     shown = [card for _, cards in start.sections() for card in cards]
     assert all(card.text and not card.error for card in shown)
@@ -83,7 +84,7 @@ def test_the_card_of_a_replay_says_what_the_command_says(
     game.step("TURN_LEFT")
     game.replay().save(Path("a.gvreplay"))
     card = ReplayCard(Path("a.gvreplay"))
-    card.load(desk.app, DARK, 40)
+    card.load(desk.app, DARK)
     assert card.text.startswith("keydoor-5x5, seed 3, 1 step, return ")
     assert main(["replay", "a.gvreplay", "--verify"]) == 0
     assert capsys.readouterr().out.startswith(f"a.gvreplay: {card.text}, ")
@@ -112,7 +113,7 @@ def test_files_here_and_elsewhere(desk: Desk, tmp_path: Path):
     (tmp_path / "hand.yaml").write_text(text, "utf-8")
     start = desk.start()
     here = dict(start.sections())["In this folder"]
-    assert [card.title for card in here] == ["Hand & Fuß", "cave"]
+    assert [card.title for card in here] == ["Hand & Fuß", "Cave"]
     desk.type(str(tmp_path / "far" / "away"), "Return")
     assert desk.top(PlayScreen).game.scenario.source == tmp_path / "far" / "away" / "scenario.yaml"
 
@@ -127,8 +128,10 @@ def test_files_are_remembered_wherever_the_game_is_started(
     assert desk.app.settings.recent == ["empty-4x4", str(file)]
     (tmp_path / "away").mkdir()
     monkeypatch.chdir(tmp_path / "away")
-    cards = dict(StartScreen(desk.app).sections())["Recent"]
-    assert [card.title for card in cards] == ["empty-4x4", "cave"]
+    start = desk.start()
+    start.choose_category("Mine")
+    cards = dict(start.sections())["Recent"]
+    assert [card.title for card in cards] == ["Empty 4×4", "Cave"]
 
 
 def test_a_broken_scenario_says_what_is_wrong(desk: Desk, tmp_path: Path):
@@ -148,7 +151,7 @@ def test_a_card_shows_any_error(monkeypatch: pytest.MonkeyPatch):
         card, "load_content", lambda *_: dict[str, int]()["key"] if card.error else 1 // 0
     )
     for message in ("integer division or modulo by zero", "'key'"):
-        card.load(None, DARK, 100)  # type: ignore[arg-type]  # no app is needed
+        card.load(None, DARK)  # type: ignore[arg-type]  # no app is needed
         assert card.error == message
 
 
@@ -189,7 +192,7 @@ def test_all_replays_are_found_with_a_picture(desk: Desk):
     desk.type("mine")
     assert len(start._placed_cards) == 15
     desk.settle()
-    assert all(placed.card._thumbnail is not None for placed in start._placed_cards)
+    assert all(placed.card.picture is not None for placed in start._placed_cards)
 
 
 def test_escape_clears_the_search_and_then_leaves(desk: Desk):
@@ -211,8 +214,8 @@ def test_categories_show_all_of_a_kind(desk: Desk):
     (section,) = start.sections()
     titles = [card.title for card in section[1]]
     assert titles[:4] == [
-        *("1. Go ahead (tutorial)", "2. Turn (tutorial)", "3. Key and door (tutorial)"),
-        "1. Stepping stone (puzzles-easy)",
+        *("1. Go ahead (Tutorial)", "2. Turn (Tutorial)", "3. Key and door (Tutorial)"),
+        "1. Stepping stone (Puzzles, easy)",
     ]
     desk.press("Ctrl+Right")
     assert len([card for _, cards in start.sections() for card in cards]) == 31

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
+from itertools import pairwise
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, TypeVar, Unpack, cast
@@ -17,7 +18,7 @@ from typing import Any, TypeVar, Unpack, cast
 from gv_engine.play.session.episode import Playable
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.scenario import library
-from gv_engine.scenario.documents.document import MAX_SCENARIO_BYTES, read_file
+from gv_engine.scenario.documents.document import MAX_SCENARIO_BYTES, Document, read_file
 from gv_engine.scenario.documents.loading import read_scenario
 from gv_engine.scenario.documents.trust import Consent, Trust, split_options
 from gv_engine.scenario.domains import DOMAINS, list_built_in_names, list_playable_scenarios
@@ -79,6 +80,8 @@ def _is_similar_to_any(word: str, others: Sequence[str]) -> bool:
 # ---- catalogue -----------------------------------------------------------------------------------
 
 _SIZE_SUFFIX = re.compile(r"-(\d+x\d+|easy|normal|hard)(?=$|-v\d+$)")
+_NAME_OF_IDENTIFIER = re.compile(r"[A-Za-z]+-(.+)-v\d+")  # of a Gymnasium environment
+_WORD_START = re.compile(r"(?<=[a-z])(?=[A-Z])")
 # Group of all scenarios in a folder
 _GROUPS = {
     PUZZLES: "Puzzles",
@@ -92,6 +95,23 @@ _SCENARIO = re.compile(
 _NAME = re.compile(r"^name: *([\"']?)([^\"'#\n]*[^\"'#\s])\1 *(#.*)?$", re.MULTILINE)
 _LEVELS_KEY = re.compile(rb"^levels:", re.MULTILINE)
 _MAX_FILES = 200  # files of each kind in a folder that are looked into
+
+
+def format_title(name: str) -> str:
+    """Return the scenario's `name` as a title, if it is written like the name of a file.
+
+    >>> [format_title(name) for name in ("puzzles-easy", "empty-4x4", "MiniGrid-GoToObject-v0")]
+    ['Puzzles, easy', 'Empty 4×4', 'Go To Object']
+    """
+    if match := _NAME_OF_IDENTIFIER.fullmatch(name):
+        return _WORD_START.sub(" ", match[1].replace("-", " "))
+    if name != name.lower() or " " in name:
+        return name
+    size = _SIZE_SUFFIX.search(name)
+    words = re.sub("[-_]", " ", _SIZE_SUFFIX.sub("", name)).replace("keydoor", "key and door")
+    suffix = size[1] if size else ""
+    suffix = f" {suffix.replace('x', '×')}" if suffix[:1].isdigit() else f", {suffix}"
+    return words[:1].upper() + words[1:] + suffix * bool(size)
 
 
 class Entry:
@@ -153,8 +173,18 @@ class Entry:
         Raises:
             ScenarioError: the file is no scenario file.
         """
-        entries = mapping(read_file(find_ref(self.source)).root)
+        entries = mapping(read_entry(self.source).root)
         return entries["description"].text if "description" in entries else ""
+
+
+def read_entry(source: str) -> Document:
+    """Return the document of the scenario `source`, a name or file; nothing is built or run.
+
+    Raises:
+        ScenarioError: the file is no scenario file.
+        OSError: the file cannot be read.
+    """
+    return read_file(find_ref(source, list_playable_scenarios()))
 
 
 def load_playable(source: str | Path, **options: Any) -> Playable:
@@ -259,7 +289,8 @@ def find_level_at_offset(scenario: Playable, step: int) -> Playable | None:
     if 1 <= number <= len(document.levels):
         source = str(ScenarioRef(document.source, str(number)))
         return read_playable(source, document.trust, document.settings)
-    next_name = _next_in_course(document.source) if number > 0 else ""
+    is_in_course = number > 0 and document.source.parent == PUZZLES
+    next_name = next_in_course(document.source.stem) if is_in_course else ""
     if not next_name:
         return None
     has_levels = bool(Entry(next_name, "").levels)
@@ -267,18 +298,15 @@ def find_level_at_offset(scenario: Playable, step: int) -> Playable | None:
 
 
 def is_last_level(scenario: Playable) -> bool:
-    """Return True if `scenario` is the last level of its pack (file of levels), and no scenario
-    follows the pack in `COURSE`, the order for new players."""
+    """Return True if `scenario` is the last level of its pack (file of levels)."""
     document = scenario.document
-    if not document.pack_level or document.source is None:
-        return False
-    return int(document.variant) == len(document.levels) and not _next_in_course(document.source)
+    return bool(document.pack_level) and int(document.variant) == len(document.levels)
 
 
-def _next_in_course(file: Path) -> str:
-    if file.parent != PUZZLES or file.stem not in COURSE:
-        return ""
-    return COURSE[COURSE.index(file.stem) + 1]
+def next_in_course(name: str) -> str:
+    """Return the name of the scenario that follows `name` in `COURSE`, the order for new players;
+    "" if there is none."""
+    return dict(pairwise(COURSE)).get(name, "")
 
 
 def pack_level_named(scenario: Playable, name: str) -> Playable | None:

@@ -49,6 +49,11 @@ def recording_folder() -> Path:
     return replay_folder().parent / "recordings"
 
 
+def cache_folder() -> Path:
+    """Return the folder of files that can be made again."""
+    return Path(platformdirs.user_cache_dir(NAME, appauthor=False))
+
+
 def level_folder() -> Path:
     """Return the folder that keeps level files embedded in replays which the user has pasted."""
     return replay_folder().parent / "levels"
@@ -106,6 +111,17 @@ def unfinished_files() -> list[Path]:
     return sorted(files, key=lambda file: file.stat().st_mtime, reverse=True)
 
 
+def unfinished_file(source: str) -> Path | None:
+    """Return the replay with the unfinished game of the level of `source`, a name or path; None if
+    there is none."""
+    ending = f"-{_digest_source(source)}"
+    return next((file for file in unfinished_files() if file.stem.endswith(ending)), None)
+
+
+def _digest_source(source: str) -> str:
+    return sha256(source.encode()).hexdigest()[:12]
+
+
 def save_unfinished(title: str, source: str, replay: Replay | None) -> None:
     """Save `replay` as the game of the level of `source`, called `title`, that the user can
     continue later; for None, delete the saved one. The oldest of more than `MAX_UNFINISHED` games
@@ -119,8 +135,8 @@ def save_unfinished(title: str, source: str, replay: Replay | None) -> None:
     Raises:
         OSError: the file cannot be written or removed.
     """
-    key = f"{make_file_name(title)}-{sha256(source.encode()).hexdigest()[:12]}"
-    file = replay_folder().parent / f"unfinished-{key}{SUFFIX}"
+    name = f"{make_file_name(title)}-{_digest_source(source)}"
+    file = replay_folder().parent / f"unfinished-{name}{SUFFIX}"
     if replay:
         file.parent.mkdir(parents=True, exist_ok=True)
         replay.save(file)

@@ -1,4 +1,4 @@
-"""Cards of the start screen, each with a thumbnail, a title and a text about what a click opens;
+"""Cards of the start screen, each with a picture, a title and a text about what a click opens;
 and medals of puzzle levels."""
 
 from __future__ import annotations
@@ -7,17 +7,19 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from gv_engine.play.session.catalogue import Entry
+from gv_engine.play.session.catalogue import Entry, format_title
 from gv_engine.play.session.game import Game
 from gv_engine.play.session.replay import SUFFIX, Replay
 from gv_engine.play.session.rollout_games import is_rollout
 from gv_engine.play.ui.colors import Theme
 from gv_engine.play.ui.drawing.sprites import Rect, pygame
-from gv_engine.play.ui.drawing.stage import make_stage
 from gv_engine.play.ui.drawing.widgets import Painter, cut
+from gv_engine.play.ui.screens.pictures import draw_picture, load_picture
 from gv_engine.play.ui.screens.screen import AppContext
 from gv_engine.play.ui.settings import MEDALS
 from gv_engine.rules.errors import GVEngineError, Stopped, TrustError, error_text
+
+TILE_LINES = 3.2  # height of the text on a tile
 
 
 class Card:
@@ -28,41 +30,46 @@ class Card:
         file: file that the card opens, if any.
         text: text about it; empty until the card is loaded.
         error: message if it cannot be opened, else "".
-        loaded_theme: theme of the loaded thumbnail; None before.
+        loaded_theme: theme of the loaded picture; None before.
+        is_tile: True for a picture above the text, False for one beside it.
+        is_wide: True for a card that takes a row of its own.
     """
+
+    is_tile = is_wide = False
 
     def __init__(self, title: str, file: Path | None = None, text: str = "") -> None:
         """Create a card that opens `file`, if given; `text` is shown below the title, and loaded
         later if empty."""
         self.title, self.file, self.text = title, file, text
         self.error = ""
-        self._thumbnail: pygame.Surface | None = None
+        self.picture: pygame.Surface | None = None
         self.loaded_theme: Theme | None = None
+        # picture, size in pixels, and the picture in that size
+        self._scaled: tuple[pygame.Surface, tuple[int, int], pygame.Surface] | None = None
 
     @property
     def search_texts(self) -> tuple[str, str]:
         """Title and text that the search looks at."""
         return self.title, self.text
 
-    def load(self, app: AppContext, theme: Theme, side: int) -> None:
-        """Load the card's thumbnail, `side` pixels wide in colours of `theme`, and its text; an
-        error becomes the text on the card."""
-        self.loaded_theme = theme
+    def load(self, app: AppContext, theme: Theme) -> None:
+        """Load the card's picture, in colours of `theme`, and its text; an error becomes the text
+        on the card. May be called in another thread."""
         try:
-            self.load_content(app, theme, side)
+            self.load_content(app, theme)
         except Stopped as stopped:
             self.error = str(stopped)
         except Exception as error:  # any error of a scenario file; the other cards must still work
             self.error = error_text(error) or type(error).__name__
+        self.loaded_theme = theme
 
-    def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
-        """Load the card's thumbnail, `side` pixels wide in colours of `theme`, and its text; `app`
-        finds scenarios. Subclasses override this method, which does nothing here.
+    def load_content(self, app: AppContext, theme: Theme) -> None:
+        """Load the card's picture and its text. Subclasses override this method, which does nothing
+        here.
 
         Args:
             app: app that finds scenarios.
-            theme: colours of the thumbnail.
-            side: side of the thumbnail in pixels.
+            theme: colours of the picture.
 
         Raises:
             GVEngineError, OSError: the file cannot be read.
@@ -91,44 +98,50 @@ class Card:
         if is_chosen:
             painter.draw_outline(rect)
         rest = Rect(rect.x + line // 2, rect.y + line // 2, rect.w - line // 2 * 2, rect.h - line)
-        self.draw_thumbnail(painter, cut(rest, "left", rest.h, line * 3 // 4))
-        painter.draw_text(cut(rest, "top", line * 5 // 4), self.title, size=1.15, is_name=True)
+        if self.is_tile:
+            self.draw_picture(painter, cut(rest, "top", rest.h - int(TILE_LINES * line), line // 4))
+        else:
+            self.draw_picture(painter, cut(rest, "left", rest.h * 5 // 4, line * 3 // 4))
+        size = 1.6 if self.is_wide else 1.15
+        painter.draw_text(
+            cut(rest, "top", int(line * size * 1.1)), self.title, size=size, is_name=True
+        )
         painter.draw_lines(rest, self.error or self.text, "loss" if self.error else "muted", 0.9)
 
-    def _make_thumbnail(self, game: Game, theme: Theme, side: int) -> None:
-        self._thumbnail = pygame.Surface((side, side), 0, 32)
-        self._thumbnail.fill(theme.well)
-        make_stage(game, theme).draw_thumbnail(self._thumbnail, self._thumbnail.get_rect())
-
-    def draw_thumbnail(self, painter: Painter, well: Rect) -> None:
-        """Draw the card's thumbnail into `well`; until it is loaded, an empty panel."""
-        if self._thumbnail is None:
-            painter.draw_card(well, "well")
+    def draw_picture(self, painter: Painter, well: Rect) -> None:
+        """Draw the card's picture into `well`; until it is loaded, an empty panel."""
+        painter.draw_card(well, "well")
+        if self.picture is None or min(well.size) < painter.line_height:
             return
-        picture = self._thumbnail
-        if picture.get_width() != well.w:
-            picture = pygame.transform.smoothscale(picture, well.size)
-        painter.surface.blit(picture, well)
+        width, height = self.picture.get_size()
+        scale = min((well.w - 4) / width, (well.h - 4) / height)
+        size = max(1, int(width * scale)), max(1, int(height * scale))
+        if self._scaled is None or self._scaled[0] is not self.picture or self._scaled[1] != size:
+            scaled = pygame.transform.smoothscale(self.picture, size)
+            self._scaled = self.picture, size, scaled
+        painter.surface.blit(self._scaled[2], self._scaled[2].get_rect(center=well.center))
 
 
 class ScenarioCard(Card):
     """Card of the start screen that opens a game of a scenario."""
 
     def __init__(self, entry: Entry) -> None:
-        super().__init__(entry.title, Path(entry.source))
+        super().__init__(format_title(entry.title), Path(entry.source))
         self.entry = entry
 
-    def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
-        """Load the scenario's description and a thumbnail of the level of seed 0, `side` pixels
-        wide. A scenario with Python code of its own is not run."""
+    @property
+    def search_texts(self) -> tuple[str, str]:
+        """Title, and name and text, that the search looks at."""
+        return self.title, f"{self.entry.title} {self.text}"
+
+    def load_content(self, app: AppContext, theme: Theme) -> None:
+        """Load the scenario's description and a picture of the level of seed 0. A scenario with
+        Python code of its own is not run."""
         try:
-            scenario = self.entry.scenario
+            self.picture, self.text = load_picture(self.entry, theme)
         except TrustError:
             description = " ".join(self.entry.description.split())
             self.text = f"{description} Its own Python runs when you open it.".strip()
-            return
-        self.text = " ".join(scenario.description.split())
-        self._make_thumbnail(Game(scenario, seed=0), theme, side)
 
     def open(self, app: AppContext) -> None:
         """Open a game of the card's scenario."""
@@ -168,9 +181,9 @@ class ReplayCard(Card):
     def __init__(self, file: Path) -> None:
         super().__init__(file.stem, file)
 
-    def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
-        """Load a summary of the replay and, if `app` knows the scenario, a thumbnail of the level,
-        `side` pixels wide. The summary of a puzzle compares the steps with par and the best."""
+    def load_content(self, app: AppContext, theme: Theme) -> None:
+        """Load a summary of the replay and, if `app` knows the scenario, a picture of the level.
+        The summary of a puzzle compares the steps with par and the best."""
         replay = Replay.load(self.file)
         self.text = self.summarize(replay.summary, replay, app)
         with suppress(GVEngineError, OSError):  # it may still be read about
@@ -178,7 +191,7 @@ class ReplayCard(Card):
             if game.pack_level and not app.settings.puzzle_rewards:
                 result = app.progress.format_result(game, len(replay.steps))
                 self.text = self.summarize(f"{game.heading[0]}: {result}", replay, app)
-            self._make_thumbnail(game, theme, side)
+            self.picture = draw_picture(game, theme)
 
     def summarize(self, summary: str, replay: Replay, app: AppContext) -> str:
         """Return the text of the card with this `summary` of the replay."""
@@ -188,12 +201,12 @@ class ReplayCard(Card):
         """Open the screen that plays the card's replay."""
         app.watch_replay(self.file)
 
-    def draw_thumbnail(self, painter: Painter, well: Rect) -> None:
-        """Draw the thumbnail of the level into `well`, with a play symbol."""
-        super().draw_thumbnail(painter, well)
+    def draw_picture(self, painter: Painter, well: Rect) -> None:
+        """Draw the picture of the level into `well`, with a play symbol."""
+        super().draw_picture(painter, well)
         symbol = well.inflate(-well.w // 2, -well.h // 2)
-        if self._thumbnail is not None:  # in the corner of a picture
-            symbol = Rect(0, 0, well.w // 4, well.h // 4)
+        if self.picture is not None:  # in the corner of a picture
+            symbol = Rect(0, 0, well.h // 4, well.h // 4)
             gap = painter.line_height // 4
             symbol.bottomright = well.right - gap, well.bottom - gap
             painter.draw_card(symbol.inflate(symbol.w // 2, symbol.h // 2))
@@ -202,11 +215,17 @@ class ReplayCard(Card):
 
 
 class UnfinishedCard(ReplayCard):
-    """Card of the start screen that continues the unfinished game."""
+    """Card of the start screen that continues an unfinished game.
 
-    def __init__(self, file: Path) -> None:
+    Args:
+        file: file of the game, see `save_unfinished`.
+        title: title of the level; that of the file if empty.
+    """
+
+    def __init__(self, file: Path, title: str = "") -> None:
         super().__init__(file)
-        self.title = "Go on playing"
+        name = file.stem.removeprefix("unfinished-").rpartition("-")[0]
+        self.title = title or format_title(name)
 
     def summarize(self, summary: str, replay: Replay, app: AppContext) -> str:
         """Return the `summary` of the unfinished game, with the scenario's file if `app` knows
@@ -217,6 +236,35 @@ class UnfinishedCard(ReplayCard):
     def open(self, app: AppContext) -> None:
         """Continue the unfinished game."""
         app.resume_game(self.file)
+
+
+class GoOnCard(Card):
+    """Card of the start screen that goes on where the player has left.
+
+    Args:
+        target: card of the unfinished game or of the next level.
+        pack: title of the level's pack, or another text about the level.
+    """
+
+    is_wide = True
+
+    def __init__(self, target: Card, pack: str) -> None:
+        super().__init__(target.title)
+        self._target, self._pack = target, pack
+
+    def load_content(self, app: AppContext, theme: Theme) -> None:
+        """Load picture and text of the target."""
+        self._target.load(app, theme)
+        self.picture, self.error = self._target.picture, self._target.error
+        self.text = f"{self._pack}. {self._target.text}"
+
+    def open(self, app: AppContext) -> None:
+        """Open the target."""
+        self._target.open(app)
+
+    def edit(self, app: AppContext) -> None:
+        """Open the target's level in the editor."""
+        self._target.edit(app)
 
 
 class FileCard(Card):

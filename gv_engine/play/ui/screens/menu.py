@@ -147,10 +147,11 @@ class Menu(ListScreen):
 
     Attributes:
         free_lines: lines at the bottom of the window to leave free.
+        picture_lines: height of the picture below the title.
     """
 
     wraps = True
-    free_lines = 0
+    free_lines = picture_lines = 0
 
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)
@@ -239,12 +240,13 @@ class Menu(ListScreen):
         rows, line, text = self.rows(), painter.line_height, self.text_above
         width = self._choose_width(painter, rows)
         text_height = painter.text_height(text, width - 2 * line)
-        header_height = 3 * line + (text_height + line) * bool(text_height)
+        header_height = (3 + self.picture_lines) * line + (text_height + line) * bool(text_height)
         bottom_margin = self.free_lines * line
         available_height = painter.area.h - bottom_margin - line - header_height
         num_visible = max(1, min(len(rows), available_height // (2 * line)))
         size = width, header_height + num_visible * 2 * line + line // 2
         inner = painter.draw_dialog(size, self.title, bottom_margin)
+        self.draw_picture(painter, cut(inner, "top", self.picture_lines * line))
         if text_height:
             painter.draw_lines(cut(inner, "top", text_height, line), text, "muted")
         body = Rect(inner.x, inner.y + line - line // 2, inner.w, num_visible * 2 * line)
@@ -255,6 +257,10 @@ class Menu(ListScreen):
                 self._draw_button_row(painter, slot, rows[index], index)
             else:
                 self._draw_value_row(painter, slot, rows[index], index)
+
+    def draw_picture(self, painter: Painter, rect: Rect) -> None:
+        """Draw a picture into `rect`, `picture_lines` high, below the title; subclasses override
+        this method, which draws nothing."""
 
     def _choose_width(self, painter: Painter, rows: Sequence[MenuRow]) -> int:
         line = painter.line_height

@@ -152,7 +152,7 @@ class PlayScreen(GameScreen):
         command of this screen."""
         self.stage.stop_walking()
         if name == "go_on" and self.frame.success and is_last_level(self.game.scenario):
-            self.app.pop()
+            self.app.end_pack(source_of(self.game.scenario))
         elif name in PLAY_COMMANDS:
             self._controller.run_command(name)
             self.show(animate=False)

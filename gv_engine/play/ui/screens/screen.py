@@ -247,6 +247,10 @@ class AppContext:
             GVEngineError: the scenario cannot be played.
         """
 
+    def end_pack(self, source: str) -> None:
+        """Close the game on top, and show the end of the pack of the level `source`, a name or
+        file."""
+
     def edit(self, source: str) -> None:
         """Open the scenario `source` (name or file) in the editor; a built-in scenario is copied
         first.

@@ -22,7 +22,7 @@ from typing import Unpack
 
 from gv_engine.play.editor.document import new_document, open_document, open_unsaved
 from gv_engine.play.session.autoplay import Autoplayer, Opponent
-from gv_engine.play.session.catalogue import load_playable
+from gv_engine.play.session.catalogue import Entry, load_playable
 from gv_engine.play.session.episode import Playable
 from gv_engine.play.session.game import Game
 from gv_engine.play.session.replay import Replay, ReplayError, scenario_of_replay
@@ -38,6 +38,7 @@ from gv_engine.play.ui.screens.autoplay import AutoplayScreen, RaceScreen
 from gv_engine.play.ui.screens.edit import EditScreen
 from gv_engine.play.ui.screens.game_screen import GameScreen
 from gv_engine.play.ui.screens.menu import AutosaveMenu, HelpScreen, Menu, MenuRow
+from gv_engine.play.ui.screens.packs import PackCard, PackEnd, make_card
 from gv_engine.play.ui.screens.play import PlayScreen
 from gv_engine.play.ui.screens.replay import CompareScreen, ReplayScreen, RolloutScreen
 from gv_engine.play.ui.screens.screen import AppContext
@@ -158,6 +159,13 @@ class App(AppContext):
         the recent ones."""
         self.push(PlayScreen(self, game))
         self.add_recent(game.scenario)
+
+    def end_pack(self, source: str) -> None:
+        """Close the game on top, and show the end of the pack of the level `source`."""
+        self.pop()  # the map below may show the end
+        card = make_card(Entry(source.rpartition("#")[0], "Files"))
+        if isinstance(card, PackCard) and not isinstance(self.top, PackEnd):
+            self.push(PackEnd(self, card))
 
     def edit(self, source: str) -> None:
         """Open the scenario `source` (name or file) in the editor."""
