@@ -441,7 +441,7 @@ def test_the_last_level_is_not_the_end_if_others_are_left(desk: Desk):
 
 
 @pytest.mark.parametrize(
-    ("size", "columns"), [((400, 300), 2), ((640, 900), 2), ((1280, 800), 3)], ids=str
+    ("size", "columns"), [((400, 300), 3), ((640, 900), 2), ((1280, 800), 3)], ids=str
 )
 def test_the_path_winds_and_the_arrow_keys_follow_it(
     desk: Desk, size: tuple[int, int], columns: int

@@ -12,6 +12,7 @@ from gv_engine.play.ui.drawing.sprites import (
     cut_middle,
     draw_text_line,
     font,
+    light_font,
     pygame,
     rounded_rect,
     shorten_text,
@@ -191,6 +192,7 @@ class Painter:
         align: str = "left",
         size: float = 1.0,
         is_name: bool = False,
+        is_light: bool = False,
     ) -> int:
         """Draw one line of text into `rect`, vertically centred and with `align` left, center or
         right, shortened if needed; return its width in pixels. `color` is a name in the theme, and
@@ -203,11 +205,15 @@ class Painter:
             align: left, center or right.
             size: font size as a multiple of the line height.
             is_name: True to shorten in the middle: names often begin alike.
+            is_light: True for thin strokes, which muted text always has.
         """
         if rect.w < self.line_height or not text:
             return 0
         line = self._get_font_height(size)
-        return draw_text_line(self.surface, rect, text, line, self.color(color), align, is_name)
+        get_font = light_font if is_light or color == "muted" else font
+        return draw_text_line(
+            self.surface, rect, text, line, self.color(color), align, is_name, get_font
+        )
 
     def _get_font_height(self, size: float) -> int:
         return max(9, int(self.line_height * size))
@@ -216,8 +222,8 @@ class Painter:
         self, rect: Rect, text: str, color: str = "text", size: float = 1.0, align: str = "left"
     ) -> int:
         """Draw `text` wrapped into `rect`, from its top, as many lines as fit; return their height
-        in pixels. `color` is a name in the theme, `size` a factor, and `align` left, center or
-        right.
+        in pixels. Its strokes are thin. `color` is a name in the theme, `size` a factor, and
+        `align` left, center or right.
 
         Returns:
             The height written, in pixels.
@@ -227,7 +233,8 @@ class Painter:
         for number, words in enumerate(lines):
             slot = Rect(rect.x, rect.y + number * line, rect.w, line)
             is_path = " " not in words  # its end says most
-            self.draw_text(slot, shorten_text(words, line, rect.w, is_path), color, align, size)
+            shown = shorten_text(words, line, rect.w, is_path)
+            self.draw_text(slot, shown, color, align, size, is_light=True)
         return len(lines) * line
 
     def text_width(self, text: str, size: float = 1.0) -> int:

@@ -79,6 +79,11 @@ class CardsScreen(SearchField):
         raise NotImplementedError
 
     @property
+    def num_columns(self) -> int:
+        """Number of columns of cards that are no tiles."""
+        return max(1, (self._viewport.w - self._line // 2) // (COLUMN_WIDTH * self._line))
+
+    @property
     def tile_gap(self) -> int:
         """Pixels between two tiles."""
         return self._line // 2
@@ -286,7 +291,7 @@ class CardsScreen(SearchField):
         line = self._line
         gap, heading_height = line // 2, line * 3 // 2
         width = self._viewport.w - gap  # of all columns
-        num_columns = max(1, width // (COLUMN_WIDTH * line))
+        num_columns = self.num_columns
         first_column = top = bottom = 0
         for heading, cards in self.sections():
             if not cards:

@@ -19,7 +19,7 @@ from gv_engine.play.ui.screens.screen import AppContext
 from gv_engine.play.ui.settings import MEDALS
 from gv_engine.rules.errors import GVEngineError, Stopped, TrustError, error_text
 
-TILE_LINES = 3.2  # height of the text on a tile
+TILE_LINES = 3.5  # height of the text on a tile
 
 
 class Card:

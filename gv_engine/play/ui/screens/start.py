@@ -41,7 +41,6 @@ _CATEGORIES = (
     *find_plugin_scenario_folders().values(),
     *("Together", "Algebra", "Others"),
 )
-SHOWN_OF_CATEGORY = 4  # number of cards of each category that the category `ALL` shows
 SHOWN_RECENT = 6
 SHOWN_REPLAYS = 12
 QUIT_WITHIN = 4.0  # s between two presses that quit
@@ -232,10 +231,11 @@ class StartScreen(CardsScreen):
         yield "Go on playing", self._go_on_cards
         yield from self._list_sections("Puzzles")
         yield "In this folder", self._folder_cards
+        num_shown = self.num_columns if self.num_columns > 2 else 4  # in full rows
         for category in _CATEGORIES:
             if category not in (ALL, "Mine", "Puzzles", "Not solved"):
                 cards = [card for _, section in self._list_sections(category) for card in section]
-                shown = cards[:SHOWN_OF_CATEGORY]
+                shown = cards[:num_shown]
                 count = f", {len(shown)} of {len(cards)}" if len(shown) < len(cards) else ""
                 yield category + count, shown
         yield self._list_sections("Mine")[-1]
