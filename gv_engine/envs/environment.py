@@ -137,6 +137,16 @@ class GridEnv(ScenarioEnv[Any]):
 
     An episode is `truncated` at `max_steps`. Equal seeds give equal episodes with every backend.
 
+    >>> env = GridEnv("keydoor-5x5", world="object")
+    >>> observation, info = env.reset(seed=1)
+    >>> observation["grid"].shape, info["action_mask"]
+    ((7, 7, 3), array([0, 0, 1, 0, 1, 1, 0, 0], dtype=int8))
+    >>> observation, reward, terminated, truncated, info = env.step(4)
+    >>> reward, terminated
+    (-0.05, False)
+    >>> row = env.snapshot()  # a state to go back to
+    >>> observation, info = env.restore(row)
+
     Args:
         scenario: a `Scenario`, or an argument of `Scenario.load`: a name, a file or a mapping.
         render_mode: "human" (a window), "rgb_array" ((H, W, 3) uint8), "ansi" (text) or None.

@@ -143,6 +143,9 @@ def level_set(scenario: Scenario, levels: Levels | LevelSet, world: str = "auto"
     """Return the `LevelSet` that a `levels=` argument means: a name such as "train", seeds, a file
     or a level set.
 
+    >>> level_set(Scenario.load("keydoor-5x5"), "0:3", world="object").seeds
+    (0, 1, 2)
+
     Args:
         scenario: scenario of the levels.
         levels: name, seeds, file, or a `LevelSet`, which is returned.

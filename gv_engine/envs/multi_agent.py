@@ -30,6 +30,11 @@ class EachAgentVectorEnv(GridVectorEnv):
     statistics and `final_obs` end with their worlds. If a member of a mixture has fewer agents, the
     lines of the missing agents look like those of agents that are done, and count no episodes.
 
+    >>> envs = EachAgentVectorEnv("hold-plates", 16, world="object")
+    >>> observations, infos = envs.reset(seed=0)
+    >>> observations["grid"].shape[0], infos["live"].shape
+    (32, (32,))
+
     Args:
         scenario, options: as for `GridVectorEnv`.
         num_envs: N.
@@ -85,6 +90,11 @@ class AgentsVectorEnv:
     `GridVectorEnv`, with an axis of agents behind the axis of worlds; `info["live"]` is (N, A)
     bool, True for agents whose next action counts. Methods of the same name as in `GridVectorEnv`
     do the same.
+
+    >>> envs = AgentsVectorEnv("hold-plates", 16, world="object")
+    >>> observations, infos = envs.reset(seed=0)
+    >>> envs.agents, observations["item"].shape, infos["live"].shape
+    (('ann', 'bob'), (16, 2, 3), (16, 2))
 
     Args:
         scenario, num_envs, options: as for `GridVectorEnv`; N worlds.

@@ -56,6 +56,13 @@ class TextActions(gymnasium.Wrapper[Any, Any, Any, Any]):
     texts of the actions that have an effect now. For texts as observations, make the environment
     with `observation_representation={"name": "text", "style": "sentences"}`.
 
+    >>> from gv_engine import GridEnv
+    >>> env = TextActions(GridEnv("keydoor-5x5", world="object"))
+    >>> observation, info = env.reset(seed=1)
+    >>> info["actions"]
+    ['go left', 'turn left', 'turn right']
+    >>> observation, reward, terminated, truncated, info = env.step("turn left")
+
     Args:
         env: environment of one world of a grid scenario, see `GridEnv`.
 

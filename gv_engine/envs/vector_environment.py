@@ -53,6 +53,13 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
     more than fit into 16 MiB, gets copies. With `copy=False` every step writes into the same
     arrays, for callers that read results before the next step or provide arrays as `out`.
 
+    >>> envs = GridVectorEnv("keydoor-5x5", 16, world="object")
+    >>> observations, infos = envs.reset(seed=0)
+    >>> actions = envs.action_space.sample()
+    >>> observations, rewards, terminated, truncated, infos = envs.step(actions)
+    >>> observations["grid"].shape, rewards.shape, infos["action_mask"].shape
+    ((16, 7, 7, 3), (16,), (16, 8))
+
     Args:
         scenario, world, max_steps, observation_representation, options: as for `GridEnv`.
         num_envs: number of worlds.

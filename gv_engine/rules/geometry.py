@@ -102,39 +102,67 @@ def is_action(action: int) -> bool:
 
 
 def action_name(action: int) -> str:
-    """Return the name of an action number, `WAIT` included."""
+    """Return the name of an action number, `WAIT` included.
+
+    >>> action_name(6)
+    'ACTUATE'
+    """
     return "WAIT" if action == WAIT else Action(action).name
 
 
 def step_y(orientation: int) -> int:
-    """Return the change of y by one step in a direction."""
+    """Return the change of y by one step in a direction.
+
+    >>> [step_y(direction) for direction in (FORWARD, BACKWARD, LEFT, RIGHT)]
+    [-1, 1, 0, 0]
+    """
     return 1 if orientation == BACKWARD else -1 if orientation == FORWARD else 0
 
 
 def step_x(orientation: int) -> int:
-    """Return the change of x by one step in a direction."""
+    """Return the change of x by one step in a direction.
+
+    >>> [step_x(direction) for direction in (FORWARD, BACKWARD, LEFT, RIGHT)]
+    [0, 0, -1, 1]
+    """
     return 1 if orientation == RIGHT else -1 if orientation == LEFT else 0
 
 
 def rotate(orientation: int, by: int) -> int:
     """Return the orientation that results from a turn of `orientation` by `by`, where `RIGHT` is a
-    quarter turn clockwise."""
+    quarter turn clockwise.
+
+    >>> ORIENTATIONS[rotate(LEFT, RIGHT)]
+    'FORWARD'
+    """
     # In this numbering rotations compose by xor; only two quarter turns need a correction.
     return orientation ^ by ^ (orientation & by) >> 1
 
 
 def to_relative(orientation: int, to: int) -> int:
-    """Return an orientation as seen by an observer that faces `to`."""
+    """Return an orientation as seen by an observer that faces `to`.
+
+    >>> ORIENTATIONS[to_relative(FORWARD, to=RIGHT)]  # to an agent that faces right, up is left
+    'LEFT'
+    """
     return rotate(orientation, to ^ to >> 1)
 
 
 def manhattan(dy: int, dx: int) -> float:
-    """Return the Manhattan distance of an offset."""
+    """Return the Manhattan distance of an offset.
+
+    >>> manhattan(3, -4)
+    7.0
+    """
     return float(abs(dy) + abs(dx))
 
 
 def euclidean(dy: int, dx: int) -> float:
-    """Return the Euclidean distance of an offset."""
+    """Return the Euclidean distance of an offset.
+
+    >>> euclidean(3, -4)
+    5.0
+    """
     return float((dy * dy + dx * dx) ** 0.5)
 
 
@@ -148,7 +176,12 @@ def up_in_view(w: World, agent: int, turns: int) -> int:
 class Area:
     """Observation area: inclusive ranges of rows and columns relative to an agent that faces up,
     such as `[[-6, 0], [-3, 3]]`. If `turns`, the area turns with the agent; else its top is always
-    towards the top of the grid."""
+    towards the top of the grid.
+
+    >>> area = Area(-6, 0, -3, 3)
+    >>> area.shape, area.observer
+    ((7, 7), (6, 3))
+    """
 
     ymin: int
     ymax: int
@@ -228,7 +261,11 @@ def flat_view(array: NDArray[Any]) -> NDArray[Any]:
 def add_up(numbers: Iterable[float]) -> float:
     """Return the sum of floats, added from left to right, so that all Python versions and compiled
     code give the same result. Use it instead of `sum`, which rounds differently from Python 3.12
-    on."""
+    on.
+
+    >>> add_up([0.1] * 10)
+    0.9999999999999999
+    """
     total = 0.0
     for number in numbers:
         total += number
@@ -236,5 +273,9 @@ def add_up(numbers: Iterable[float]) -> float:
 
 
 def count_bits(bits: int) -> int:
-    """Return the number of set bits of a non-negative integer."""
+    """Return the number of set bits of a non-negative integer.
+
+    >>> count_bits(0b1011)
+    3
+    """
     return int(bits).bit_count()

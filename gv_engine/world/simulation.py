@@ -298,6 +298,12 @@ class BoundScenario:
 class Simulation:
     """Runs a scenario in an object world.
 
+    >>> from gv_engine import Scenario
+    >>> simulation = Simulation(Scenario.load("keydoor-5x5"))
+    >>> simulation.reset(np.random.default_rng(1))
+    >>> simulation.world.height, simulation.world.width
+    (5, 5)
+
     Attributes:
         scenario: scenario; see `member` for a mixture.
         world: state; see `ObjectWorld` for reward, flags and components.

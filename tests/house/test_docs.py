@@ -23,11 +23,13 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from gv_engine import Scenario
+import gv_engine
+from gv_engine import Action, Scenario
 from gv_engine.cli import create_parser, main
 from gv_engine.envs.backends import backend
 from gv_engine.play.ui.input.bindings import Bindings
 from gv_engine.plugins.minigrid.ids import list_babyai_grids, list_minigrid_grids
+from gv_engine.rules import geometry
 from gv_engine.rules.errors import MissingExtraError
 from gv_engine.rules.world import World
 from tests import ROOT
@@ -201,6 +203,18 @@ def test_the_api_lists_what_there_is(page: Path):
         if not name.startswith("gv_engine.adapters."):  # they need their libraries
             with contextlib.suppress(MissingExtraError):
                 assert pkgutil.resolve_name(name).__doc__, name
+
+
+def test_the_api_has_every_public_name():
+    text = "\n".join(page.read_text("utf-8") for page in API_PAGES)
+    of_gridverse = {name for name in gv_engine.__all__ if name.endswith("_registry")}
+    names = {*gv_engine.__all__} - of_gridverse - {"State", "debugging"}
+    assert not [name for name in names if not re.search(rf"\b{name}\b", text)]
+    for action in Action:
+        assert f"| {action.value} | `{action.name}` |" in text
+    for name, thing in vars(geometry).items():
+        if getattr(thing, "__module__", "") == geometry.__name__ and not name.startswith("_"):
+            assert f":: gv_engine.geometry.{name}\n" in text
 
 
 def anchors(page: Path) -> list[str]:

@@ -1,6 +1,5 @@
 """What there is to play."""
 
-import doctest
 import itertools
 from pathlib import Path
 
@@ -12,10 +11,6 @@ from gv_engine.play.session import catalogue
 from gv_engine.play.session.catalogue import read_playable, search
 from gv_engine.scenario.documents.trust import Trust
 from gv_engine.scenario.domains import list_playable_scenarios
-
-
-def test_the_example_in_its_docstring():
-    assert doctest.testmod(catalogue).failed == 0
 
 
 def test_every_built_in_scenario_is_there_once_beside_its_family():

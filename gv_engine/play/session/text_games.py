@@ -4,7 +4,7 @@ with limits of their number, steps and idle time.
 >>> games = TextGames()
 >>> game = games.start("keydoor-5x5", seed=3)
 >>> game["actions"]
-['go backward', 'turn left', 'turn right', 'pick n drop']
+['go backward', 'turn left', 'turn right']
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 Needs the library mathy_core, which the extra `math` installs; without it, the error message says
 how to install it.
 
+>>> from gv_engine.mathy import MathyEnvState, PolySimplify
 >>> env = PolySimplify(seed=1)
 >>> state = MathyEnvState(problem="4x + 2x", max_moves=10)
 >>> state, timestep, change = env.get_next_state(state, (3, 3))

@@ -523,6 +523,7 @@ def view_to_text(
     """Return an observation as text: the cells of `grid` as characters, `item` (the object in
     hand), and each object with its position from `observer`, the agent's y, x and facing.
 
+    >>> from gv_engine.objects import OBJECT_TYPES
     >>> grid = np.full((3, 3, 3), (2, 0, 0), np.uint8)
     >>> grid[0, 2] = 5, 2, 4
     >>> print(view_to_text(grid, np.zeros(3, np.uint8), OBJECT_TYPES, (2, 1, FORWARD)))
@@ -586,6 +587,7 @@ def describe_object(types: ObjectTypes, kind: int, state: int, color: int) -> st
     """Return an object in words, such as "locked yellow door", from the indices of its type
     (`kind`), `state` and `color`.
 
+    >>> from gv_engine.objects import OBJECT_TYPES
     >>> describe_object(OBJECT_TYPES, 5, 2, 4)
     'locked yellow door'
     """
