@@ -324,7 +324,7 @@ def find_prefetch_offsets(scenario: Scenario) -> tuple[int, ...]:
     functions = find_functions([*rules, *VERBS.values(), cut_view, write_seen])
     used_names = {name for function in functions for name in names_of(function).attributes}
     layout = scenario.layout
-    fields = RecordType(layout.looks_dtype).fields
+    fields = RecordType(layout.batch_dtype).fields
     _, head_size = fields["at" if layout.is_large else "placed"]
     offsets = set(range(0, head_size, CACHE_LINE))
     offsets |= {fields[name][1] for name in ("placed", "recent") if name in used_names}

@@ -1,7 +1,7 @@
 """Fields that compiled worlds derive from their cells and update with every write: the appearance
 of each cell, and on large grids the cells of each object type, blocking cells and path lengths.
 
-`Layout.looks_dtype` describes the fields. The functions here are methods of worlds; those whose
+`Layout.batch_dtype` describes the fields. The functions here are methods of worlds; those whose
 names begin with `write` are the writers of arrays, see `RecordType.writers`.
 """
 

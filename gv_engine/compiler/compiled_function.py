@@ -58,6 +58,7 @@ class CompiledFunction:
     the GIL and without checking indices."""
 
     def __init__(self, function: FunctionType) -> None:
+        """Wrap a Python function, which is compiled when it is first called."""
         self.__wrapped__ = function
         self._versions: dict[Any, _Version] = {}
         self._dtypes: dict[np.dtype[Any], np.dtype[Any]] = {}  # the first of several equal ones
@@ -98,6 +99,7 @@ class _Version:
     """
 
     def __init__(self, function: FunctionType, values: tuple[Any, ...]) -> None:
+        """Compile a function for arguments of the same types as `values`."""
         compiler = Compiler(_LIBRARY, is_checked=False)
         templates = tuple(map(_make_template, values))
         bound = signature(function).bind(*templates)
@@ -178,6 +180,8 @@ class _EntryWriter:
     def __init__(
         self, templates: Sequence[Any], version: Compiled, make_error: Callable[[int], Exception]
     ) -> None:
+        """Prepare the entry of the compiled function `version`; `make_error` returns the exception
+        for an error code."""
         self._templates, self._version, self._emit = templates, version, Emitter()
         self._make_error = make_error
         self._no_match_label = self._emit.new_block()

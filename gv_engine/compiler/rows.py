@@ -67,6 +67,7 @@ class Tables:
     """
 
     def __init__(self, layout: Layout) -> None:
+        """Compute the tables that are needed in every world of `layout`."""
         self.layout = layout
         self.empty_prefab = layout.type_table_length
         self.has_prefab = np.array([bool(parts) for parts in layout.prefabs])
@@ -95,7 +96,7 @@ class Tables:
         for column, field, values in self._prefab_tables:
             if (values[: self.empty_prefab] != values[self.empty_prefab]).any():
                 spawned.append((column, field, values))
-        self._row_type = RecordType(layout.looks_dtype)
+        self._row_type = RecordType(layout.batch_dtype)
         self.prefabs = group_fields(self._row_type, self._prefab_tables)
         self.spawned = group_fields(self._row_type, spawned)
         self.presence = group_fields(
@@ -140,7 +141,7 @@ class Tables:
         layout = self.layout
         if layout.is_large:
             return None
-        row = np.zeros((), layout.looks_dtype)
+        row = np.zeros((), layout.batch_dtype)
         for name in layout.dtype.names or ():
             row[name] = layout.defaults()[name]
         for name in layout.look_arrays:
@@ -522,7 +523,7 @@ def make_parameter_type(dtype: np.dtype[Any]) -> RecordType:
 
 def make_row_type(layout: Layout, is_checked: bool = True) -> RecordType:
     """Return the record type of the worlds of a layout."""
-    dtype = layout.looks_dtype
+    dtype = layout.batch_dtype
     parts = {"rng": GENERATOR}
     attributes: dict[str, Any] = {
         **{**VERBS, **WORLD_METHODS},

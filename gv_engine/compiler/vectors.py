@@ -115,6 +115,8 @@ class _LookCutter:
         cell: str,
         next_cell: str,
     ) -> None:
+        """Prepare to copy from the grid cell (`line`, `cell`), moving by `next_line` and
+        `next_cell`, as `cut_looks` describes."""
         self._body, self._w, self._view = body, w, view
         self._is_turned, self._line, self._next_line = is_turned, line, next_line
         self._cell, self._next_cell = cell, next_cell

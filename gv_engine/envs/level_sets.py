@@ -69,8 +69,8 @@ def find_values_read_by_rules(scenario: Scenario) -> NDArray[np.bool_]:
 
 
 def _find_read_indices(function: FunctionType) -> Iterator[int]:
-    """Yield each k for which the code of a function reads `w.drawn[k]`, a random value of the
-    level; `_ANY` where it computes k."""
+    """Yield each k for which the code of a function reads the level's random value `w.drawn[k]`;
+    yield `_ANY` if k is computed."""
     names = names_of(function)
     if not names.is_known:
         yield _ANY

@@ -215,15 +215,15 @@ class AgentsVectorEnv:
             for name, array in as_output_arrays(out, specs).items()
         }
 
-    def _by_world(self, lines: Any) -> Any:
-        """Return `lines`, arrays of shape (N * A, …), also in dictionaries, with shape (N, A, …); a
-        tuple of texts becomes one tuple per world."""
-        if isinstance(lines, dict):
-            return {name: self._by_world(value) for name, value in lines.items()}
+    def _by_world(self, arrays: Any) -> Any:
+        """Return arrays of shape (N * A, …), also in nested dictionaries, as (N, A, …); a tuple of
+        texts becomes one tuple per world."""
+        if isinstance(arrays, dict):
+            return {name: self._by_world(value) for name, value in arrays.items()}
         (agents,) = self.agent_shape
-        if isinstance(lines, tuple):
-            return tuple(lines[i : i + agents] for i in range(0, len(lines), agents))
-        return lines.reshape(self.num_envs, agents, *lines.shape[1:])
+        if isinstance(arrays, tuple):
+            return tuple(arrays[i : i + agents] for i in range(0, len(arrays), agents))
+        return arrays.reshape(self.num_envs, agents, *arrays.shape[1:])
 
     def __repr__(self) -> str:
         worlds = f"{self.num_envs:,} worlds of {len(self.agents)} agents"

@@ -401,6 +401,7 @@ class TokenEncoder(ObservationEncoder):
     """
 
     def __init__(self, encoder: ObservationEncoder, tokens: MissionTokens) -> None:
+        """Make the encoder around another one, and the observation space."""
         super().__init__(encoder._representation)
         self._encoder, self._tokens = encoder, tokens
         parts: Any = encoder.single_observation_space
@@ -443,6 +444,8 @@ class VectorEncoder(ObservationEncoder):
     def __init__(
         self, encoder: ObservationEncoder, key: str, source: Missions | ObservedState
     ) -> None:
+        """Make the encoder around another one, and the observation space; `key` is the vector's
+        name in dictionaries."""
         super().__init__(encoder._representation)
         self._encoder, self._key, self._source = encoder, key, source
         self._box = spaces.Box(source.low, source.high, dtype=source.dtype)

@@ -108,8 +108,10 @@ class StepResultsPool:
         make: function that returns the results over some arrays of the backend.
     """
 
-    def __init__(self, backend: Backend, make: Callable[[StepArrays], StepResults]) -> None:
-        self._backend, self._make = backend, make
+    def __init__(self, backend: Backend, make_results: Callable[[StepArrays], StepResults]) -> None:
+        """Make an empty pool; `make_results` creates results for the arrays that `backend`
+        writes."""
+        self._backend, self._make = backend, make_results
         self._given: deque[StepResults] = deque()  # that callers got, the oldest ones first
         self._spare: list[StepResults] = []  # that no caller holds
         self._num_bytes = 0
@@ -117,14 +119,13 @@ class StepResultsPool:
     def acquire(self) -> StepResults | None:
         """Return results for the next step; None if callers hold all results of a full pool, or if
         the backend can only write into its own arrays."""
-        results = self._take_back() or self._make_results()
+        results = self._reclaim_results() or self._make_results()
         if results is not None:
             self._given.append(results)
         return results
 
-    def _take_back(self) -> StepResults | None:
-        """Return results that no caller holds; None if callers hold the oldest ones, and there are
-        no spare ones."""
+    def _reclaim_results(self) -> StepResults | None:
+        """Return results that no caller holds any more; None if there are none."""
         given = self._given
         if not given or not given[0].reclaim():
             given.rotate(-1)  # try the next ones later, as a caller may hold these for ever

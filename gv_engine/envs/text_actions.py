@@ -71,6 +71,7 @@ class TextActions(gymnasium.Wrapper[Any, Any, Any, Any]):
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
+        """Wrap an environment of this engine."""
         super().__init__(env)
         self._names: tuple[str, ...] = env.get_wrapper_attr("scenario").action_names
         self.action_texts = tuple(map(action_to_text, self._names))

@@ -93,6 +93,8 @@ class Array:
     """
 
     def __init__(self, items: int | Iterable[str] | type[Enum]) -> None:
+        """Declare an array of `items`: a number of items, their names, or an enum whose members
+        name them."""
         if isinstance(items, type):
             if [member.value for member in items] != [*range(len(items))]:
                 raise ValueError(f"the values of {items.__name__} do not count from 0")

@@ -80,6 +80,7 @@ class NoRoomError(RuleError):
     index of the entry in the scenario's list `place` and its line number (0 if unknown)."""
 
     def __str__(self) -> str:
+        """Return the message with the place in the scenario where the object is declared."""
         if len(self.args) != 2:
             return super().__str__()
         number, line = self.args
@@ -100,6 +101,7 @@ class OutOfBoundsError(IndexError):
         super().__init__(index, axis, size)
 
     def __str__(self) -> str:
+        """Return a message in NumPy's words, or one that names the entity."""
         index, axis, size = self.args
         if axis == self.ENTITY:
             return f"{index} is no entity: allowed are 1 to {size - 1}, and 0 for none"

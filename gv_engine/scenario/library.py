@@ -44,8 +44,8 @@ _NAME_KEYS = "name", "object", "scenario"  # keys that name an entry of a list
 
 
 def merge_over(below: YamlNode, above: YamlNode) -> YamlNode:
-    """Return the scenario `below` with the entries of the scenario `above` written over it, as when
-    one file extends another.
+    """Return a scenario with the entries of `above` written over those of `below`, as when a file
+    extends another one.
 
     Raises:
         FieldError: one of them is no mapping, or an item that shall be removed does not exist.

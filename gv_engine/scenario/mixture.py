@@ -282,8 +282,8 @@ class MixtureReader(TopLevelReader):
                 )
 
     def list_warnings(self, members: Sequence[Scenario]) -> tuple[str, ...]:
-        """Return a warning if some members define success and others do not, so that the mixture
-        cannot report success; else ()."""
+        """Return a warning in a tuple if some of the mixture's scenarios define success and others
+        do not, so that the mixture cannot report success; else ()."""
         telling = ", ".join(member.name for member in members if member.tells_success)
         silent = ", ".join(member.name for member in members if not member.tells_success)
         if not (telling and silent):

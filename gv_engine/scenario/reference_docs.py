@@ -199,8 +199,8 @@ def _parameters_schema(system: System, extra_keys: schema.KeyTable) -> JsonSchem
 
 @dataclass(frozen=True)
 class _Expander:
-    """Converter of schemas that allows a parameter in place of every value, and for scenarios that
-    extend another one, also partial values.
+    """Converter of JSON schemas that also allows a parameter `$name` in place of every value, and,
+    for scenarios that extend another one, partial values.
 
     Attributes:
         definitions: replacements of definitions, by name.
@@ -519,21 +519,21 @@ _MASS_NOUNS = ("ice", "lava", "water", "slime", "sand", "mud", "grass", "snow", 
 
 
 def list_rule_sections(
-    schedules: Schedules, types: ObjectTypes = OBJECT_TYPES, lacks: Collection[int] = ()
+    schedules: Schedules, types: ObjectTypes = OBJECT_TYPES, absent: Collection[int] = ()
 ) -> list[Section]:
-    """Return descriptions of a level's rules as (heading, list) pairs. Rules about the object types
-    `lacks`, of which the level has no objects, are left out.
+    """Return descriptions of a level's rules as (heading, list) pairs, without rules about the
+    object types `absent`, which do not occur in the level.
 
     Args:
         schedules: the rules by phase.
         types: object types of the level.
-        lacks: object types that the level has no objects of; rules about these are left out.
+        absent: object types that the level has no objects of; rules about these are left out.
     """
     sections = []
     for phase, heading in _HEADINGS.items():
         calls = [call for _, schedule in schedules for call in schedule.get(phase, ())]
         parts = [part for call in calls for part in _list_alternatives(call)]
-        rules = [describe_rule(part, types) for part in parts if not _refers_to_types(part, lacks)]
+        rules = [describe_rule(part, types) for part in parts if not _refers_to_types(part, absent)]
         if rules:
             sections.append((heading, list(dict.fromkeys(rules))))
     return sections
@@ -570,8 +570,9 @@ def describe_rule(call: Call, types: ObjectTypes) -> tuple[str, str]:
 
 
 def fill_in(sentence: str, texts: Mapping[str, str]) -> tuple[str, set[str]]:
-    """Return a sentence about a rule in which the values `texts` of the rule's parameters replace
-    the phrases and names that stand for them, and the names of the parameters that were replaced.
+    """Replace the names of a rule's parameters, and phrases that stand for them, in a sentence
+    about the rule by the values `texts`. Return the sentence and the names of the replaced
+    parameters.
 
     >>> fill_in("Push an object of a type, at most `most` times.", {"object_type": "Crate"})
     ('Push a crate, at most `most` times.', {'object_type'})
@@ -610,6 +611,7 @@ def _insert_noun(sentence: str, pattern: str, noun: str) -> str:
 
 
 def _pluralize(noun: str) -> str:
+    """Return the plural of an English noun."""
     if noun in _MASS_NOUNS:
         return noun
     ending = "es" if noun[-1] in "sxh" else "s"
@@ -617,6 +619,7 @@ def _pluralize(noun: str) -> str:
 
 
 def _add_article(noun: str) -> str:
+    """Return an English noun with "a" or "an" before it."""
     if noun in _MASS_NOUNS:
         return noun
     starts_with_vowel = noun[0] in "aeiou" and not noun.startswith("one")

@@ -202,8 +202,8 @@ class Scenario(ImmutableScenario):
 
     @cached_property
     def may_call_esper(self) -> bool:
-        """True if a rule may call esper: a file of the scenario mentions it, or a rule comes from a
-        module of others."""
+        """True if a rule may use the library esper directly: a file of the scenario mentions it, or
+        a rule comes from a module outside the scenario."""
         modules = {getattr(each, "__module__", None) or "" for each in self.walk_functions(*Phase)}
         if not all(is_engine_module(name) or is_rule_module(name) for name in modules):
             return True

@@ -166,7 +166,7 @@ def run_rule(scenario: Any, function: Any) -> tuple[Any, Any, list[str]]:
     simulation = Simulation(scenario)
     simulation.reset(np.random.default_rng(0))
     world, layout = simulation.world, scenario.layout
-    row = np.zeros(1, layout.looks_dtype)
+    row = np.zeros(1, layout.batch_dtype)
     for name in layout.dtype.names:
         row[name] = world.snapshot()[name]
     compiler = Compiler(LIBRARY)

@@ -15,7 +15,7 @@ from gv_engine.compiler.language.values import Kind, Scalar
 from gv_engine.compiler.language.wasm import STACK_TOP, link_texts
 from gv_engine.envs.backends.compiled_backend import ARENA_SIZE, CompiledBatch
 from gv_engine.envs.backends.seeding import make_seeded_generators
-from gv_engine.plugins.web.page import lay_out
+from gv_engine.plugins.web.page import make_memory_image
 from gv_engine.rules.errors import DoesNotCompileError
 from gv_engine.world.simulation import DISABLED, RESTART
 from tests.compiler.node import NODE, encode, run_in_node
@@ -39,7 +39,7 @@ def test_all_arrays_are_those_of_machine_code(name: str) -> None:
     batch.set_generators(np.arange(1), make_seeded_generators([7]))
     arrays = {key: each for key, each in batch.lane.arrays.items() if key != "addresses"}
     read = [key for key in arrays if key not in ("arena", "failures")]
-    image, record = lay_out(arrays)
+    image, record = make_memory_image(arrays)
     places = {key: int(record[key]["address"]) for key in arrays}
     given = [STACK_TOP, 0, 1, DISABLED]
     calls, expected = [], []

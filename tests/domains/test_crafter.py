@@ -228,4 +228,4 @@ def test_columns_of_the_player_end_with_the_player():
     assert {lengths[name] for name in ("Agent", "Vitals", "Bag", "Deeds")} == {AGENT + 1}
     assert lengths["Sky"] == layout.world_entity + 1
     assert {lengths[name] for name in ("Kind", "Solid", "Creature", "Crop")} == {layout.capacity}
-    assert layout.looks_dtype.itemsize <= 56 * 1024
+    assert layout.batch_dtype.itemsize <= 56 * 1024

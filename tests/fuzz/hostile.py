@@ -323,7 +323,7 @@ class Rollouts:
         with _heard(here):
             say(RolloutSessions(here).open_session(0).title)
             env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
-            EpisodeFolder(here, env, {"seed": 0, "policy": "random"}, go_on=True).close(True)
+            EpisodeFolder(here, env, {"seed": 0, "policy": "random"}, resume=True).close(True)
 
 
 class Policies:

@@ -109,12 +109,12 @@ def test_an_older_one_goes_on_without_bounds_but_not_without_checksums(env: Any,
         kind.pop("low", None), kind.pop("high", None)
     damage(folder, arrays=arrays)
     assert b"low" not in (folder / "rollout.json").read_bytes()
-    EpisodeFolder(folder, env, {}, go_on=True).close(complete=True)
+    EpisodeFolder(folder, env, {}, resume=True).close(complete=True)
     assert bytes_of(folder) == whole
     del arrays["reward"]["crc32"]
     damage(folder, arrays=arrays)
     with pytest.raises(RolloutError, match="the crc32 of reward is None"):
-        EpisodeFolder(folder, env, {}, go_on=True)
+        EpisodeFolder(folder, env, {}, resume=True)
 
 
 def test_a_flipped_bit_is_told(folder: Path):
@@ -360,7 +360,7 @@ def test_files_hold_the_episodes_however_they_were_added(tmp_path: Path, name: s
         with (parts / f"{name_}.npy").open("ab") as file:
             file.write(rows.tobytes())
     again, rest = played(document, text, 3, first=4)
-    second = EpisodeFolder(parts, again, {}, go_on=True, masks=True)
+    second = EpisodeFolder(parts, again, {}, resume=True, masks=True)
     assert (second.episodes, second.steps) == (4, sum(lengths[:4]))
     second.extend(episode_rows(rest))
     second.close(complete=True)
@@ -450,7 +450,7 @@ def test_nothing_is_written_before_all_files_are_known_to_be_its_own(env, folder
         kind(outside, member)
     before = {file: file.read_bytes() for file in folder.parent.rglob("*.*")}
     with pytest.raises((OSError, RolloutError), match=r"last_item\.npy"):
-        EpisodeFolder(folder, env, {}, go_on=True)
+        EpisodeFolder(folder, env, {}, resume=True)
     assert {file: file.read_bytes() for file in folder.parent.rglob("*.*")} == before
 
 
@@ -508,7 +508,7 @@ def test_only_the_same_rollout_goes_on(env: Any, tmp_path: Path, more, options, 
     EpisodeFolder(tmp_path / "out", env, MADE_WITH).close(complete=False)
     other = made(Scenario.load(options.pop("env")), 2) if "env" in options else env
     with pytest.raises(RolloutError, match=told) if told else nullcontext():
-        again = EpisodeFolder(tmp_path / "out", other, MADE_WITH | more, go_on=True, **options)
+        again = EpisodeFolder(tmp_path / "out", other, MADE_WITH | more, resume=True, **options)
         again.close(complete=True)
 
 

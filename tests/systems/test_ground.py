@@ -284,7 +284,7 @@ def test_any_level_of_two_layers_is_played_alike(level, seed, actions):
 def test_a_world_without_ground_has_none_in_its_row_and_takes_nothing(play):
     played = play(">.").scenario
     assert "ground" not in (played.layout.dtype.names or ())
-    assert "beneath" not in (played.layout.looks_dtype.names or ())
+    assert "beneath" not in (played.layout.batch_dtype.names or ())
     world = begin(played).world
     assert world.ground[0, 0] == NOTHING
     assert not world.on_ground(2)

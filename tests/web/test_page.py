@@ -24,8 +24,8 @@ from gv_engine.plugins.web.page import (
     Link,
     PageStyle,
     _describe_type,
-    lay_out,
     make_index,
+    make_memory_image,
     make_page,
 )
 from gv_engine.rules.errors import DoesNotCompileError
@@ -202,7 +202,7 @@ def test_a_page_and_an_index_allow_their_own_code_alone():
 def test_memory_has_nothing_of_this_process_between_the_fields():
     record = np.dtype({"names": ["a", "b"], "formats": ["u1", "f8"], "offsets": [0, 16]})
     array, arena = np.frombuffer(b"\xaa" * record.itemsize, record), np.ones(2**20, np.uint8)
-    content, places = lay_out({"arena": arena, "rows": array})
+    content, places = make_memory_image({"arena": arena, "rows": array})
     start = int(places["rows"]["address"]) - STACK_TOP
     assert content[start : start + 1] == b"\xaa"
     assert not any(content[start + 1 : start + 16])

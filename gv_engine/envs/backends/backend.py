@@ -317,8 +317,8 @@ class Backend:
         self.step(actions, NEXT_STEP)
 
     def restart(self, mask: NDArray[np.bool_], seeds: Mapping[int, int]) -> None:
-        """Start a new episode in each world for which `mask`, an (N,) array, is True; worlds named
-        in `seeds` get a new random generator.
+        """Start a new episode in each world for which `mask`, an (N,) array, is True; the worlds in
+        `seeds` get a random generator with that seed.
 
         With K listed levels, seed s selects level s % K.
 
@@ -512,8 +512,8 @@ def expand_states(backend: Backend, rows: NDArray[Any], actions: NDArray[np.int6
 
 
 def depends_on_steps(scenario: Scenario) -> bool:
-    """Return True if worlds in equal states but after different numbers of steps can develop
-    differently.
+    """Return True if the future of a world may depend on its number of steps so far, for example by
+    a step limit.
 
     This is so if a transition or a terminating function reads `w.steps`, or if the turn order
     rotates.

@@ -1,4 +1,4 @@
-"""Backend of compiled worlds: rows of one array, stepped by compiled code."""
+"""Backend of compiled worlds: records of one array, stepped by machine code."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NO_WORLD = -1
 
 
 class Lane(NamedTuple):
-    """Arrays that one thread passes to the program.
+    """Arrays with which one thread calls the compiled program.
 
     Attributes:
         address: address of the record with the addresses of all arrays.
@@ -59,8 +59,8 @@ class Lane(NamedTuple):
 
     @classmethod
     def over_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Lane:
-        """Return a lane over arrays, with memory of its own for the arrays of rules and for the
-        first failure."""
+        """Return a lane for these arrays, with memory of its own for temporary arrays of rules and
+        for the first failure."""
         from gv_engine.compiler.batch import FAILURE
         from gv_engine.compiler.language.body import ARENA_HEAD
 
@@ -90,7 +90,7 @@ class CompiledBatch(Backend):
     Attributes:
         rows: (N,) records of `scenario.layout.dtype`, for example `rows["door"]["status"]` is (N,
             E). Read-only for callers; write by `restore`.
-        derived_rows: (N,) records of `scenario.layout.looks_dtype`: the rows with their derived
+        derived_rows: (N,) records of `scenario.layout.batch_dtype`: the rows with their derived
             fields.
         looks: (N, H + 1, W + 1) uint32 look of each cell.
         program: program of all members of the scenario, compiled by `prepare`.
@@ -141,7 +141,7 @@ class CompiledBatch(Backend):
         derived fields."""
         scenario = self.scenario
         # one spare row, as views read past the end of the last grid row
-        derived = np.zeros(num_worlds + 1, scenario.layout.looks_dtype)[:-1]
+        derived = np.zeros(num_worlds + 1, scenario.layout.batch_dtype)[:-1]
         # views of the same memory without the derived fields, as records and as 64-bit words
         self.rows = np.ndarray(num_worlds, scenario.layout.dtype, derived, strides=derived.strides)
         self._words = np.ndarray(
@@ -216,8 +216,7 @@ class CompiledBatch(Backend):
             self._raise_error(np.arange(start, stop))
 
     def show_worlds(self, worlds: WorldIndex) -> None:
-        """Write the observations and action masks of `worlds` into `outputs` without a step: one
-        call of the program per world if they are few, else one call for all."""
+        """Write the observations and action masks of `worlds` into `outputs` without a step."""
         indices = np.atleast_1d(worlds)
         if indices.size > _MAX_SINGLE_WORLDS:
             super().show_worlds(worlds)
@@ -233,8 +232,8 @@ class CompiledBatch(Backend):
         return int(self.program.run(lane.address, start, stop, mode))
 
     def _run_in_chunks(self, mode: int) -> int:
-        """Run all worlds in autoreset `mode`, with several threads that take chunks
-        of worlds; return how many worlds failed."""
+        """Run all worlds in autoreset `mode`, in several threads that take chunks of worlds; return
+        the number of worlds that failed."""
         num_worlds, chunk_size = len(self.rows), self._chunk_size
         starts = count(0, chunk_size)
 

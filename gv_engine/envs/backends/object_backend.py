@@ -96,11 +96,11 @@ class ObjectBatch(Backend):
                 write_outputs(views, line, world, agent)
                 self._write_terms(self._term_views[line], 0, *simulation.terms_of(agent))
             if resets_in_step(mode, world.terminated or world.truncated):
-                self._write_shown(i, self._final_views, views.final_member, views.final_facing)
+                self._write_observed(i, self._final_views, views.final_member, views.final_facing)
                 for _, line in agent_lines:
                     out.final_terms[line] = out.terms[line]
                 self._begin_episode(i)
-        self._write_shown(i, self._observed_views, views.member, views.facing)
+        self._write_observed(i, self._observed_views, views.member, views.facing)
 
     def _begin_episode(self, i: int) -> None:
         """Start an episode in world number `i`, with one of the listed levels if the backend has
@@ -120,12 +120,12 @@ class ObjectBatch(Backend):
         self.requested_levels[i] = RANDOM_LEVEL
         return level if level != RANDOM_LEVEL else int(rng.random() * len(self.levels))
 
-    def _write_shown(
+    def _write_observed(
         self, i: int, shown: list[Any], member: memoryview, facing: memoryview
     ) -> None:
-        """Write what the agents of world number `i` observe and their action masks into the arrays
-        `shown`, the index of the scenario that the world plays (in a mixture of scenarios) into
-        `member`, and the agents' directions into `facing`.
+        """Write the observations and action masks of the agents of world `i` into the arrays
+        `shown`, the index of the scenario that it plays in a mixture into `member`, and the agents'
+        directions into `facing`.
 
         Args:
             shown: for each line its mask and observation arrays.

@@ -66,7 +66,7 @@ def play_random_steps(
 
 def copy_row(columns: Any, world: int, row: int) -> None:
     """Copy the current values of a world into row `row` of its recorded steps, without bounds
-    checks. Runs as compiled code.
+    checks; runs compiled.
 
     Args:
         columns: (C, 5) int64, for each column: address of the value of world 0; bytes from the

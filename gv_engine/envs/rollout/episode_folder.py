@@ -179,19 +179,18 @@ class EpisodeFolder:
         self,
         path: Path,
         env: ScenarioVectorEnv[Arrays] | AgentsVectorEnv,
-        more: dict[str, Any],
-        go_on: bool = False,
+        extra_entries: dict[str, Any],
+        resume: bool = False,
         masks: bool = False,
     ) -> None:
-        """Create a folder for the episodes of `env`, or with `go_on` open the folder of an
-        unfinished rollout; `more` has further entries of `rollout.json`, and `masks` adds action
-        masks."""
-        if go_on:
+        """Create a folder for the episodes of `env`, or open that of an unfinished rollout if
+        `resume`; `extra_entries` are added to `rollout.json`, and `masks` adds action masks."""
+        if resume:
             files.remove_stale_drafts(path)
         else:
             check_new_folder(path)
         self._path = path
-        old: dict[str, Any] | None = _read_listing(path) if go_on else None
+        old: dict[str, Any] | None = _read_listing(path) if resume else None
         self.episodes: int = old["episodes"] if old else 0
         self.steps: int = old["steps"] if old else 0
         self._written_counts = self.steps, self.episodes  # those that are counted, and later ones
@@ -214,7 +213,7 @@ class EpisodeFolder:
             episode_specs["episode_success"] = np.bool_, ()
         episode_specs |= {f"last_{name}": step_specs[name] for name in env.recorded}
         about = {"format": 1, "scenario": make_reference(scenario), **env.labels}
-        about |= {"reward_names": list(scenario.reward_names), **more}
+        about |= {"reward_names": list(scenario.reward_names), **extra_entries}
         if old:
             _check_continued_folder(path, old, about, step_specs | episode_specs)
         self._constant_lines = _format_json_entries(about)
@@ -289,7 +288,7 @@ class EpisodeFolder:
             self._update_counts()
 
     def extend(self, rows: Mapping[str, Any]) -> None:
-        """Write many episodes at once, which are given as the arrays that `episode_rows` returns.
+        """Write many episodes at once, given as the arrays that `episode_rows` returns.
 
         Raises:
             OSError: as for `flush`.
@@ -394,7 +393,8 @@ def episode_rows(episodes: Sequence[FinishedEpisode]) -> dict[str, Any]:
 
 
 def _collect_pieces(episodes: Sequence[FinishedEpisode]) -> dict[str, list[NDArray[Any]]]:
-    """Return the arrays of `episode_rows`, each as a list of arrays that are yet to be joined."""
+    """Return the arrays of `episode_rows` for many episodes, each as a list of pieces to be
+    concatenated."""
     lengths = np.array([episode.length for episode in episodes])
     all_steps = [episode.steps for episode in episodes if episode.steps is not None]
     pieces = {"episode_start": [np.cumsum(lengths) - lengths]}

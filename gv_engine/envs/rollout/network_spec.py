@@ -1,4 +1,4 @@
-"""Specifications: what a network reads of a scenario, and the codes of its inputs."""
+"""Sizes and codes of a network's inputs: what a policy must know about its scenario."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ class NumberSpec(NamedTuple):
 
 
 def _list_numbers(vector: ObservedState) -> tuple[NumberSpec, ...]:
+    """Return the name, bounds and type of each number of a state vector."""
     low, high = (
         [bound if math.isfinite(bound) else None for bound in bounds.tolist()]
         for bounds in (vector.low, vector.high)

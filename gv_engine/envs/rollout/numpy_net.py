@@ -48,6 +48,8 @@ class NumpyNet:
         layer_norm: bool = False,
         epsilon: float | None = None,
     ) -> None:
+        """Prepare the layers of a network with these `weights`; the class says what each argument
+        means."""
         self._has_layer_norm, self._epsilon = layer_norm, epsilon
         arrays = {name: array.astype(np.float64) for name, array in weights.items()}
         self.hidden_size = len(arrays["first_bias"])

@@ -125,27 +125,27 @@ def play_shards(job: Job, first: int, episodes: int, address: str) -> Iterator[S
 
 
 def run_parts(
-    work: Callable[..., Any],
-    parts: Iterable[tuple[Any, ...] | None],
+    function: Callable[..., Any],
+    argument_tuples: Iterable[tuple[Any, ...] | None],
     address: str,
     cores: int = 1,
     in_order: bool = True,
 ) -> Iterator[Any]:
-    """Call `work` with each of the argument tuples `parts` on a Ray cluster, and yield the results.
+    """Call a function with each of the argument tuples on a Ray cluster, and yield the results.
 
     Memory does not grow with the number of parts.
 
     Args:
-        work: function, sent once to every process.
-        parts: arguments of each call; None if the next part depends on a result.
+        function: function, sent once to every process.
+        argument_tuples: arguments of each call; None if the next part depends on a result.
         address: as for `connect`.
         cores: cores of a call.
         in_order: whether to yield results in order of the parts, or as they arrive.
     """
     connect(address)
     task: Any = ray.remote(num_cpus=cores, max_retries=-1)(_run_part)
-    function_refs = [ray.put(work)]  # in a list, as Ray replaces a reference by its value
-    remaining = iter(parts)
+    function_refs = [ray.put(function)]  # in a list, as Ray replaces a reference by its value
+    remaining = iter(argument_tuples)
     running: dict[Any, str | None] = {}  # machine by task
     unfinished: list[Any] = []  # running ones, and those that wait for earlier ones
     # a second task for each slot keeps machines busy while results are used
@@ -174,7 +174,7 @@ def run_parts(
 
 
 class _Machines:
-    """Machines of the cluster, with the number of parts that each can run.
+    """Machines of the Ray cluster, with the number of tasks that each can run.
 
     Parts are assigned to machines here; Ray's own scheduling would move parts to and fro.
 
@@ -197,8 +197,8 @@ class _Machines:
         return sum(self._slots.values())
 
     def free_slots(self, assigned: Iterable[str | None]) -> list[str | None]:
-        """Return the ids of machines that can take another part of the work, idle ones first.
-        `assigned` has the machine of each part in progress; None means any."""
+        """Return the ids of machines that can take another task, idle ones first. `assigned` has
+        the machine of each running task; None means any."""
         if time.monotonic() - self._last_refresh > _REFRESH_SECONDS:
             nodes = (node for node in ray.nodes() if node["Alive"])
             cpus = {node["NodeID"]: int(node["Resources"].get("CPU", 0)) for node in nodes}

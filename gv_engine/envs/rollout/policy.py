@@ -191,6 +191,7 @@ class CallablePolicy:
     def __init__(
         self, function: Callable[..., Any], num_envs: int, num_actions: int, name: str
     ) -> None:
+        """Make a policy from a function or class; `name` names it in messages."""
         if isinstance(function, type):
             for method in ("act", "begin"):
                 if not hasattr(function, method):
@@ -283,6 +284,7 @@ class BotPolicy:
     values = None
 
     def __init__(self, num_envs: int, scenario: AnyScenario | None, compiled: bool) -> None:
+        """Make the bot for the missions of `scenario`; raise a PolicyError if they name none."""
         mission = getattr(getattr(scenario, "layout", None), "mission", None)
         module = getattr(mission, BOT, "")
         if not module:

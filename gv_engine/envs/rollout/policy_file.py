@@ -202,6 +202,7 @@ class TrainedPolicy:
         scenario: AnyScenario | None = None,
         greedy: bool = False,
     ) -> None:
+        """Load the policy of a training run; the class says what each argument means."""
         if isinstance(path, PolicyFile):
             file, self._path = path, Path(path.scenario)
         else:
@@ -360,6 +361,7 @@ class CheckpointPolicy(TrainedPolicy):
         scenario: AnyScenario | None,
         greedy: bool = False,
     ) -> None:
+        """Load the policy of a training run for `num_envs` worlds."""
         super().__init__(path, greedy=greedy)
         self.require_fit(scenario)
         self.allocate(num_envs)

@@ -109,6 +109,7 @@ class _Rollout:
         seeds: Sequence[int],
         row_specs: dict[str, RowSpec],
     ) -> None:
+        """Prepare to play the episodes; the arguments are those of `rollout`."""
         n = env.num_envs
         self._env, self._policy = cast(Any, env), cast(Any, policy)
         self._seed, self._seeds = seed, seeds

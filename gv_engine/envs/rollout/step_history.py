@@ -85,8 +85,8 @@ class StepHistory:
         self._old_blocks: list[_Block] = []  # that finished episodes may still use
 
     def start_block(self, longest: int) -> None:
-        """Go on to a new block, and drop the blocks that no running episode needs. `longest` is the
-        number of recorded steps of the longest running episode."""
+        """Begin a new block, and drop blocks that no running episode needs. `longest` is the number
+        of recorded steps of the longest running episode."""
         num_needed = -(-longest // self.block_steps)  # rounded up
         first = len(self._blocks) - num_needed
         self._old_blocks += self._blocks[:first]

@@ -14,7 +14,7 @@ from gv_engine.envs.environment import resolve_grid_scenario
 from gv_engine.envs.level_sets import Levels, LevelSet, limit_to_levels
 from gv_engine.envs.observations import RepresentationSpec, make_encoder
 from gv_engine.plugins.adapters.extras import PUFFERLIB
-from gv_engine.plugins.adapters.worlds import ScenarioSource, check_no_own_options
+from gv_engine.plugins.adapters.worlds import ScenarioSource, check_no_reserved_options
 from gv_engine.rules.errors import MissingExtraError
 from gv_engine.world.simulation import SAME_STEP
 
@@ -70,7 +70,7 @@ class GridPufferEnv(pufferlib.PufferEnv):
     ) -> None:
         """Make the worlds and bind them to PufferLib's buffers; the class says what each argument
         means."""
-        check_no_own_options(self, options, _OWN_OPTIONS)
+        check_no_reserved_options(self, options, _OWN_OPTIONS)
         loaded = resolve_grid_scenario(scenario, max_steps, **options)
         self.scenario, level_rngs = limit_to_levels(loaded, levels, world)
         self.scenario.require_single_agent("this environment")

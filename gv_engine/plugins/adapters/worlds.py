@@ -31,7 +31,7 @@ def make_adapter_env(
         ValueError: `options` has one of `own_options`, or observations are no arrays.
     """
     own_options |= {"copy": False, "reward_dtype": "float32"}  # adapters make their own copies
-    check_no_own_options(adapter, options, own_options)
+    check_no_reserved_options(adapter, options, own_options)
     env = GridVectorEnv(scenario, num_envs, **own_options, **options)
     if isinstance(env.single_observation_space, Text):
         raise ValueError(
@@ -41,7 +41,7 @@ def make_adapter_env(
     return env
 
 
-def check_no_own_options(
+def check_no_reserved_options(
     adapter: object, options: Mapping[str, Any], own_options: Mapping[str, Any]
 ) -> None:
     """Raise ValueError if the user's `options` contain one of `own_options`, which the adapter sets

@@ -223,6 +223,8 @@ class MathyEnv:
         rewards: EnvRewards | None = None,
         seed: int | None = None,
     ) -> None:
+        """Make an environment with these rewrite rules and rewards; the class says what each
+        argument means."""
         if invalid_action_response not in state.INVALID_ACTION_RESPONSES:
             raise ValueError(
                 f"invalid_action_response={invalid_action_response!r}: allowed are "

@@ -507,6 +507,7 @@ def _evaluate_node(node: Node, left: Any, right: Any, point: Mapping[str, Any]) 
 
 
 def _evaluate_unary(kind: NodeKind, operand: Any) -> Any:
+    """Return the value of a node with one operand, such as a negation or a function."""
     if kind is NEGATE:
         return -operand
     if kind is FACTORIAL:

@@ -105,6 +105,7 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
         observation_representation: str = "dict",
         **options: Any,
     ) -> None:
+        """Make the environment and its spaces; the class says what each argument means."""
         super().__init__(render_mode)
         self.scenario: AlgebraScenario = algebra_scenario(scenario, max_steps, **options)
         self.simulation = self.scenario.make_world()

@@ -87,6 +87,7 @@ class TreeInspector:
     title = "Inspector"
 
     def __init__(self, game: Any, theme: Theme, cursor: TreeCursor) -> None:
+        """Make the panel for a session, which shows the node selected by `cursor`."""
         self._game, self._theme, self._cursor = game, theme, cursor
         self._scenario: Any = None
         self._world: Any = None

@@ -235,6 +235,7 @@ class _SpanFinder:
     """Matches the tokens of a text with the nodes of its tree, in order."""
 
     def __init__(self, text: str) -> None:
+        """Split a text into tokens, each with its position."""
         self._text = text
         tokens = ((found[0], *found.span()) for found in _TOKEN.finditer(text))
         # (token, start, end), and an empty one behind the last

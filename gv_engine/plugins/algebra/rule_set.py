@@ -274,6 +274,7 @@ class RuleSet(Sequence[library.BaseRule]):
     """
 
     def __init__(self, rules: Sequence[library.BaseRule]) -> None:
+        """Make a set of `rules`, core rules and user-defined ones."""
         self._rules = tuple(rules)
         if not self._rules:
             raise ValueError("rules=[]: expected at least one rule")
@@ -410,6 +411,7 @@ class LazyChange(library.ExpressionChangeRule):
         self._save_parent = None
 
     def __getattr__(self, name: str) -> Any:
+        """Compute `node` or `result` on first access."""
         if name not in ("node", "result"):
             raise AttributeError(f"a change has no {name}")
         rules, root, node, number = self._arguments

@@ -106,6 +106,7 @@ class AlgebraReader(TopLevelReader):
     """
 
     def __init__(self, document: Document, changes: Mapping[str, Any]) -> None:
+        """Make a reader of `document`; `changes` has values that replace values of the document."""
         super().__init__(document)
         self.changes = changes
         self.names = _AlgebraNames(document, TypeIds.assign([document]), self.problems)

@@ -132,6 +132,8 @@ class WrappedText:
     """
 
     def __init__(self, text: str, available: pygame.Rect, max_line: int, selected: int) -> None:
+        """Wrap `text` into lines that fit into `available`, with the largest font up to `max_line`
+        pixels; `selected` is the index of the selected node."""
         self._text = text
         self._line = max(MIN_TEXT_LINE, max_line)
         inner = self._without_margin(available)
@@ -148,6 +150,7 @@ class WrappedText:
         self.rect = pygame.Rect(*available.topleft, available.w, min(available.h, height))
 
     def _without_margin(self, rect: pygame.Rect) -> pygame.Rect:
+        """Return a rectangle without the margin around the text."""
         margin = ceil(self._line * TEXT_MARGIN)
         if min(rect.size) <= 4 * margin:
             return rect.copy()
@@ -251,6 +254,7 @@ class TreeStage(Stage):
     animation_seconds = 0.35
 
     def __init__(self, game: Any, theme: Theme) -> None:
+        """Prepare to draw a session with the colours of `theme`."""
         self.view = "both"
         self.line = 16
         self._game, self._theme = game, theme

@@ -48,6 +48,7 @@ class MathyEnvProblemArgs:
     difficulty: MathyEnvDifficulty | str = MathyEnvDifficulty.easy
 
     def __post_init__(self) -> None:
+        """Convert a difficulty given as text; raise ValueError for an unknown one."""
         allowed = [difficulty.value for difficulty in MathyEnvDifficulty]
         if self.difficulty not in allowed:
             raise ValueError(f"difficulty={self.difficulty!r}: allowed are {', '.join(allowed)}")
@@ -227,6 +228,7 @@ class MathyEnvState:
     def __init__(
         self, problem: str, max_moves: int = 10, problem_type: str = "mathy.unknown"
     ) -> None:
+        """Parse the text `problem`, and make the first state of an episode."""
         if not isinstance(problem, str):
             raise TypeError(f"problem={problem!r}: expected the text of an expression")
         check_max_moves(max_moves)
@@ -377,15 +379,15 @@ def tree_edges(root: Node) -> NDArray[np.int64]:
     the child, sorted by child."""
     pairs: list[tuple[int, int]] = []
 
-    def walk(node: Node, first: int) -> int:
+    def write_edges(node: Node, first: int) -> int:
         own = first + (0 if node.left is None else node.left.size)
         if node.left is not None:
-            pairs.append((own, walk(node.left, first)))
+            pairs.append((own, write_edges(node.left, first)))
         if node.right is not None:
-            pairs.append((own, walk(node.right, own + 1)))
+            pairs.append((own, write_edges(node.right, own + 1)))
         return own
 
-    walk(root, 0)
+    write_edges(root, 0)
     pairs.sort(key=lambda edge: edge[1])
     return np.array(pairs, np.int64).reshape(-1, 2).T
 

@@ -92,6 +92,7 @@ class EnvWorker:
     """
 
     def __init__(self, rows: Rows, mode: int, time_limit: int | None, *options: Any) -> None:
+        """Make one environment for each record in `rows`, into which their results are written."""
         self._envs = [ExpressionEnv(*options) for _ in rows]
         for env in self._envs:
             env.simulation.time_limit = time_limit
@@ -296,6 +297,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         reward_dtype: DTypeLike = "float64",
         **options: Any,
     ) -> None:
+        """Make the environments and their spaces; the class says what each argument means."""
         processes = arg_checks.check_at_least(1, processes=processes)
         super().__init__(num_envs, autoreset_mode, render_mode, reward_dtype)
         self.scenario: AlgebraScenario = algebra_scenario(scenario, max_steps, **options)
@@ -446,7 +448,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         info |= {"final_obs": observations, "_final_obs": ended}
         info |= {"final_info": infos, "_final_info": ended}
 
-    def _call_one(self, i: int, method: str, *arguments: Any) -> Any:
+    def _call_env(self, i: int, method: str, *arguments: Any) -> Any:
         """Call `method` of the worker that runs environment `i`, with the environment's index in
         the worker as first argument; return the result."""
         if not 0 <= i < self.num_envs:
@@ -457,7 +459,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
 
     def snapshot(self, i: int) -> WorldSnapshot:
         """Return an opaque snapshot of environment i, which can be pickled."""
-        return self._call_one(i, "snapshot")  # type: ignore[no-any-return]  # the worker's snapshot
+        return self._call_env(i, "snapshot")  # type: ignore[no-any-return]  # the worker's snapshot
 
     def restore(self, i: int, snapshot: WorldSnapshot) -> None:
         """Restore environment `i` from a snapshot that `snapshot` returned.
@@ -466,14 +468,14 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
             TypeError: the argument is no snapshot.
         """
         self._started = True
-        self._call_one(i, "restore", snapshot)
+        self._call_env(i, "restore", snapshot)
 
     def render(self) -> tuple[Any, ...] | None:
         """Return a tuple with one image or text per environment; None if there is no render
         mode."""
         if self.render_mode is None:
             return None
-        return tuple(self._call_one(i, "render") for i in range(self.num_envs))
+        return tuple(self._call_env(i, "render") for i in range(self.num_envs))
 
     def close_extras(self, **kwargs: Any) -> None:
         """End the worker processes."""

@@ -106,6 +106,8 @@ class ExpressionWorld(Move):
     def __init__(
         self, env: MathyEnv, max_steps: int | None = None, success: Call | None = None
     ) -> None:
+        """Make a world that plays episodes of `env`; `success` is the call that decides if an
+        episode was won."""
         super().__init__(env, MathyEnvState("0", 0), START)
         self._max_steps = max_steps
         self._success = None if success is None else BoundCall(success)
@@ -123,6 +125,7 @@ class ExpressionWorld(Move):
         self._step_context: Any = self.context if uses_esper else ESPER_LOCK
 
     def _reset_counters(self) -> None:
+        """Set steps, total reward and end of the episode to their values at its start."""
         self.steps = 0
         self.total = self.reward = 0.0
         self.discount = 1.0
@@ -263,6 +266,7 @@ class ExpressionWorld(Move):
         assign(self.state.root, 0, 0)
 
     def _delete_entities(self) -> None:
+        """Delete the entities of all nodes from the esper world."""
         if self._entities:
             with self.context:
                 for entity in self._entities:
@@ -336,6 +340,7 @@ class WorldCanvas(ExpressionCanvas):
         title: str,
         message: str,
     ) -> None:
+        """Make a canvas for one drawing of `world`; `show_frame` gets the finished frame."""
         self._show_frame, self._world = show_frame, world
         self._title, self._message = title, message
         self._spans = parser.find_spans(world.state.agent.problem, world.state.root)

@@ -36,6 +36,7 @@ class Agent(Value):
         orientation: Orientation | int,
         grid_object: GridObject | None = None,
     ) -> None:
+        """Make an agent that is in no world yet; it may hold a grid object."""
         self._store: ObjectStore | None = None
         self._agent_component = components.Agent()
         self._position_component = components.Position()

@@ -19,6 +19,7 @@ class ComponentNumber:
         self.kind = kind
 
     def __get__(self, obj: Any, owner: type) -> Any:
+        """Return the number in the component of `obj`."""
         if obj is None:
             return self
         value = getattr(obj.part(self.part), self.name)
@@ -54,6 +55,8 @@ class ComponentState(ComponentNumber):
     the components that depend on the state."""
 
     def __set__(self, obj: Any, value: Any) -> None:
+        """Set the state index of `obj`, and add and remove the components that depend on the
+        state."""
         super().__set__(obj, value)
         for part, values in obj.kind.component_changes(int(self.to_number(value))).items():
             if values is None:
@@ -82,6 +85,7 @@ class Flag:
         return bool(obj.has(self.part))
 
     def __set__(self, obj: Any, value: bool) -> None:
+        """Add the component to `obj`, or remove it."""
         if value:
             obj.add(self.part)
         else:

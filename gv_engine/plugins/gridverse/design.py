@@ -62,6 +62,7 @@ def draw_cartesian_product(
 
 
 def _draw(grid: Grid, positions: Iterable[Position], factory: GridObjectFactory) -> list[Position]:
+    """Put a new object from `factory` into each cell, and return the cells."""
     drawn = list(positions)
     for position in drawn:
         grid[position] = factory()

@@ -179,6 +179,8 @@ def _find_further_fault(parameters: Iterable[inspect.Parameter]) -> str:
 
 
 def _find_return_fault(function: Any, phase: Phase) -> str:
+    """Return a sentence on why the annotated return type does not suit a function of this phase; ""
+    if it does."""
     returned = _read_hints(function).get("return", Any)
     if phase is Phase.TRANSITION and returned not in (Any, None, type(None)):
         return "it says that it returns something, and transitions edit the state instead"
@@ -338,6 +340,7 @@ class BuiltInFunction:
     """
 
     def __init__(self, system: System) -> None:
+        """Make a function with the signature of GridVerse's functions of the system's phase."""
         self.system = system
         self.__name__ = system.name
         self.__doc__ = system.function.__doc__
@@ -353,6 +356,7 @@ class BuiltInFunction:
         self.__signature__ = inspect.Signature([*positional, *further, rng])
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the system on the states or grids that are given."""
         try:
             bound = self.__signature__.bind(*args, **kwargs).arguments
         except TypeError as error:
@@ -402,8 +406,8 @@ def to_call(function: Callable[..., Any], phase: Phase) -> Call:
 
 
 def to_function(call: Call, layout: Layout | None = None) -> Callable[..., Any]:
-    """Return a GridVerse function (of states or grids) that is equivalent to `call`, a scenario's
-    call of a system.
+    """Return a GridVerse function (of states or grids) that is equivalent to `call`,
+    a scenario's call of a system.
 
     Args:
         layout: layout of the worlds that a reset creates; None for one with all types.
@@ -475,8 +479,9 @@ def _run_transition(call: Call, state: State, action: int, rng: Rng) -> None:
 def _run_reward(
     call: Call, state: State | None, action: int, next_state: State | None, rng: Rng
 ) -> float | bool:
-    """Return the value of the reward or terminating function `call` for the step from `state` by
-    `action` to `next_state`; a state that the function does not read may be None."""
+    """Return the value of the reward or terminating function `call` for the step
+    from `state` by `action` to `next_state`; a state that the function does not read may be
+    None."""
     bound = BoundCall(call)
     if isinstance(state, State):
         store = get_store(state.world)
@@ -492,8 +497,8 @@ def _run_reward(
 
 
 def _run_reset(call: Call, rng: Rng, layout: Layout | None) -> State:
-    """Return a new state, created by the reset function `call` in a world with this layout, or
-    with all object types if `layout` is None."""
+    """Return a new state, created by the reset function `call` in a world with this
+    layout, or with all object types if `layout` is None."""
     _check_arguments(call)
     if layout is None:
         world = new_world(*call.arguments.get("shape", _MAX_SHAPE))
@@ -524,8 +529,8 @@ def _run_visibility(
 
 
 def run_on_view(call: Call, world: ObjectWorld, view: ObjectView, rng: Rng) -> None:
-    """Run the visibility function `call` on a view (the cells around an agent); it marks the cells
-    that are seen in `view.seen`.
+    """Run the visibility function `call` on a view (the cells around an agent); it
+    marks the cells that are seen in `view.seen`.
 
     Raises:
         RuleError: the function returned something else than (h, w) bool.

@@ -22,12 +22,13 @@ _OPERATORS = "add sub mul matmul truediv floordiv mod pow and or xor lshift rshi
 
 
 def _limit_operators(cls: type[_C]) -> type[_C]:
-    """Make the operators that `cls` inherits from numbers or tuples, such as `+` for two shapes,
-    raise a TypeError for two operands of this module; objects of different classes are unequal."""
+    """Class decorator: operators that `cls` inherits from numbers or tuples, such as `+` for two
+    shapes, raise a TypeError for two operands of this module; objects of different classes are
+    unequal."""
     for name in _OPERATORS.split():
         for method in (f"__{name}__", f"__r{name}__"):
             if method not in vars(cls):
-                setattr(cls, method, _refuse_pair(name, getattr(cls, method, None)))
+                setattr(cls, method, _guard_operator(name, getattr(cls, method, None)))
     if issubclass(cls, tuple):
         pair: Any = cls  # a named tuple of two numbers
         pair.__eq__ = lambda self, other: _is_comparable(self, other) and tuple.__eq__(self, other)
@@ -43,17 +44,17 @@ def _is_comparable(one: tuple[int, int], other: object) -> bool:
     return isinstance(other, type(one)) or not isinstance(other, _GEOMETRY_TYPES)
 
 
-def _refuse_pair(name: str, inherited: Any) -> Any:
+def _guard_operator(name: str, inherited: Any) -> Any:
     """Return a method for the operator `name`: `inherited`, but a TypeError for two operands of
     this module."""
 
-    def operate(self: Any, other: Any) -> Any:
+    def guarded_operator(self: Any, other: Any) -> Any:
         if isinstance(other, _GEOMETRY_TYPES):
             types = f"{type(self).__name__} and {type(other).__name__}"
             raise TypeError(f"unsupported operand types for {name}: {types}")
         return NotImplemented if inherited is None else inherited(self, other)
 
-    return operate
+    return guarded_operator
 
 
 @_limit_operators
@@ -231,6 +232,7 @@ class Area(geometry.Area):
     """
 
     def __init__(self, ys: tuple[int, int], xs: tuple[int, int]) -> None:
+        """Make the area with the rows `ys` and the columns `xs`, (first, last) each."""
         for name, (first, last) in (("ys", ys), ("xs", xs)):
             if first > last:
                 raise ValueError(f"Area: {name}={(first, last)}, expected the smaller number first")
@@ -336,6 +338,8 @@ class Transform:
     orientation: Orientation
 
     def __mul__(self, other: _T) -> _T:
+        """Convert a position, orientation, area or transform relative to the viewer to one on the
+        grid."""
         if isinstance(other, Transform):
             return Transform(self * other.position, self * other.orientation)
         if isinstance(other, Orientation):

@@ -36,6 +36,7 @@ class Grid(Value):
     def __init__(
         self, rows: Sequence[Sequence[GridObject]], ground: Sequence[Sequence[GridObject]] = ()
     ) -> None:
+        """Make a grid of objects, given row by row, and of those on the ground beneath."""
         widths = {len(row) for row in rows}
         if len(widths) != 1 or 0 in widths:
             raise ValueError(

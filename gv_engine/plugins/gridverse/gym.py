@@ -108,6 +108,7 @@ class GymEnvironment:
     render_mode: str | None = None
 
     def __init__(self, outer_env: OuterEnv) -> None:
+        """Make the Gym interface of an outer environment."""
         self.outer_env = outer_env
         self.action_space = spaces.Discrete(outer_env.action_space.num_actions)
         self.state_space = _make_gym_space(outer_env.state_representation)
@@ -208,6 +209,7 @@ class GymStateWrapper:
     """
 
     def __init__(self, env: GymEnvironment) -> None:
+        """Wrap an environment, so that it returns its states."""
         if env.unwrapped.state_space is None:
             raise ValueError("the environment represents no states: set_state_representation(…)")
         self.env = env

@@ -42,7 +42,7 @@ from gv_engine.world.world import ObjectWorld
 
 class Value:
     """Base class of grids, agents, objects, states and observations, which are compared and hashed
-    by their content."""
+    by content."""
 
     def _content_key(self) -> tuple[Any, ...]:
         raise NotImplementedError
@@ -58,6 +58,7 @@ class Value:
         return self.copy()
 
     def __eq__(self, other: object) -> bool:
+        """Return True for a value of the same class with equal content."""
         return (
             self._content_key() == other._content_key()
             if isinstance(other, Value)
@@ -240,6 +241,7 @@ class ObjectStore:
     """
 
     def __init__(self, world: ObjectWorld) -> None:
+        """Make the store of the objects in `world`."""
         self.world = world
         self.state: Any = None
         self.before: Any = None
@@ -460,6 +462,8 @@ class GridObject(Value):
     def __init_subclass__(
         cls, *, kind: ObjectType | int | None = None, register: bool = True, **rest: Any
     ) -> None:
+        """Register a new subclass as an object type, or as the class of the existing type
+        `kind`."""
         super().__init_subclass__(**rest)
         if kind is not None:
             adopt_type(cls, OBJECT_TYPES[kind] if isinstance(kind, int) else kind)
@@ -467,6 +471,7 @@ class GridObject(Value):
             register_class(cls)
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
+        """Return a new object without components; raise TypeError for the base class."""
         if "kind" not in vars(cls):
             raise TypeError(f"{cls.__name__} is no type of its own; make an object of a subclass")
         obj = super().__new__(cls)
@@ -475,6 +480,7 @@ class GridObject(Value):
         return obj
 
     def __init__(self, *values: Any, color: int | None = None, **fields: Any) -> None:
+        """Set the components of a new object, with these values of fields and this colour."""
         if len(values) > len(self._fields):
             raise TypeError(
                 f"{type(self).__name__} has {len(self._fields)} fields, found {len(values)} values"
@@ -496,6 +502,7 @@ class GridObject(Value):
         self._entity = NOTHING
 
     def __setattr__(self, name: str, value: Any) -> None:
+        """Set an attribute; raise AttributeError for a name that the class does not declare."""
         if not (name.startswith("_") or hasattr(type(self), name)):
             raise AttributeError(
                 f"{type(self).__name__} has no {name!r}; declare a number in its class, with "
@@ -541,6 +548,7 @@ class GridObject(Value):
 
     @property
     def _active_store(self) -> ObjectStore | None:
+        """Store of the world that the object is in; None if it is in no world."""
         store = self._store
         return (
             store
@@ -659,6 +667,7 @@ class GridObject(Value):
             self._held_objects[cls, name] = obj.copy() if obj.is_in_world else obj
 
     def __reduce__(self) -> tuple[Any, ...]:
+        """Return class, components and content for pickling."""
         copy = self.copy()  # in no world
         # classes that `class_of` has made cannot be imported
         cls = type(self) if hasattr(self, "Part") else self.kind
@@ -668,6 +677,7 @@ class GridObject(Value):
         return GridObject, self.appearance
 
     def __repr__(self) -> str:
+        """Return the class with state and colour."""
         values = [_format_value(getattr(self, name)) for name in self._fields]
         if self.kind.colored:
             values.append(f"Color.{self.color.name}")
@@ -693,10 +703,10 @@ def _unpickle(
     return obj
 
 
-def entity_fields(parts: Iterable[type]) -> Iterator[tuple[type, str]]:
-    """Yield (component class, field name) of each field of the component classes `parts` that
-    refers to another entity."""
-    for cls in parts:
+def entity_fields(component_classes: Iterable[type]) -> Iterator[tuple[type, str]]:
+    """Yield (component class, field name) of each field that refers to another entity in the
+    component classes `component_classes`."""
+    for cls in component_classes:
         for field in fields_of(cls):
             if field.is_entity:
                 yield cls, field.name

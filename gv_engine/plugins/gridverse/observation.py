@@ -142,6 +142,7 @@ class Observation(Value):
     """
 
     def __init__(self, grid: Grid, agent: Agent) -> None:
+        """Make an observation of a grid and an agent in it."""
         self.agent = agent
         # one of `_grid` and `_cells`, indices of `_types`, may be None until it is needed
         self._grid: Grid | None = grid

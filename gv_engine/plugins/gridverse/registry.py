@@ -232,6 +232,7 @@ class _FunctionModule(ModuleType):
     `gv_engine.plugins.gridverse.envs.reset_functions`."""
 
     def __init__(self, registry: FunctionRegistry) -> None:
+        """Make the module for the functions in `registry`."""
         kind, protocol = registry.phase.name.lower(), PROTOCOLS[registry.phase]
         super().__init__(
             f"gv_engine.plugins.gridverse.envs.{kind}_functions",

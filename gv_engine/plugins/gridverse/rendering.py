@@ -39,6 +39,7 @@ class ViewerWindow:
     _open: ClassVar[list[ViewerWindow]] = []
 
     def __init__(self, width: int, height: int, caption: str) -> None:
+        """Open a window of this size in pixels."""
         from pygame._sdl2.video import Renderer, Texture, Window
 
         pygame.display.init()
@@ -105,6 +106,7 @@ class GridVerseViewer:
     """
 
     def __init__(self, shape: tuple[int, int], *, caption: str | None = None) -> None:
+        """Prepare to draw grids of this shape; the window opens when it is needed."""
         self._shape = shape
         self._caption = caption or "GV Engine"
         self._window: ViewerWindow | None = None

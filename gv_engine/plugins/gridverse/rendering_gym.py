@@ -24,6 +24,7 @@ class _Canvas:
     """Surface that shapes are drawn on, and the attributes that are in force."""
 
     def __init__(self, width: int, height: int) -> None:
+        """Make a transparent canvas of this size in pixels."""
         self.surface = pygame.Surface((width, height), 0, 32)
         self.surface.fill("white")
         # y grows downward on surfaces
@@ -188,6 +189,7 @@ class PolyLine(Geom):
     """Lines between points."""
 
     def __init__(self, v: Sequence[Point2D], close: bool) -> None:
+        """Make lines between the points `v`, back to the first one if `close`."""
         super().__init__()
         self.v, self.close = v, close
         self.linewidth = LineWidth(1)
@@ -214,6 +216,7 @@ class Compound(Geom):
     """Several shapes, drawn in one colour."""
 
     def __init__(self, gs: Sequence[Geom]) -> None:
+        """Make a shape of the shapes `gs`, without colours of their own."""
         super().__init__()
         self.gs = gs
         for shape in gs:
@@ -281,6 +284,7 @@ class Viewer:
     """
 
     def __init__(self, width: int, height: int, display: object = None) -> None:
+        """Make a canvas of this size in pixels; `display` is ignored."""
         self.width, self.height, self.isopen = width, height, True
         self.geoms: list[Geom] = []
         self.onetime_geoms: list[Geom] = []

@@ -203,6 +203,7 @@ class ObservationSpace(_GridSpace):
         registry: ObjectTypes = OBJECT_TYPES,
         area: Any = None,
     ) -> None:
+        """Make the space; its shape follows from `area` if that is given."""
         super().__init__(grid_shape, object_types, colors, registry)
         height, width = grid_shape
         if area is None and width % 2 == 0:

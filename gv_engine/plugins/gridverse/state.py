@@ -37,6 +37,7 @@ class State(Value):
     """
 
     def __init__(self, grid: Grid, agent: Agent) -> None:
+        """Make a world with this grid and this agent."""
         hidden = next(grid.positions(Hidden), None)
         if hidden is not None:
             raise ValueError(f"the cell {tuple(hidden)} is Hidden, no cell of a state can be")

@@ -23,7 +23,7 @@ class _ListOf(NamedTuple):
 
 
 class _FreeAxis(NamedTuple):
-    """Template of a tensor like `tensor`, but with any length of the axis `axis`."""
+    """Template of a tensor like `tensor`, in which the axis `axis` may have any length."""
 
     tensor: Tensor
     axis: int
@@ -59,8 +59,8 @@ def _make_template(new: Mapping[str, Any]) -> dict[str, Any]:
 def _list_bounds(
     state: Mapping[str, Any], new: Mapping[str, Any], learner: Learner
 ) -> Iterator[tuple[str, Any, float, float]]:
-    """Yield path, value, least and greatest number of the entries of a learner's `state` that have
-    bounds. `new` is the state of a new `learner`."""
+    """Yield (path, value, minimum, maximum) of the entries of a learner's `state` that have bounds.
+    `new` is the state of a new `learner`."""
     num_steps, num_episodes = state["counts"]
     yield "counts", num_steps, 0, math.inf
     yield "counts", num_episodes, 0, math.inf

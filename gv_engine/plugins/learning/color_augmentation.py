@@ -78,6 +78,8 @@ class ColorAugmentation:
     def __init__(
         self, colors: tuple[int, ...], cells: NDArray[np.uint8], agents: int, rng: torch.Generator
     ) -> None:
+        """Prepare permutations of `colors`, sampled with `rng`; the class says what each argument
+        means."""
         codes = {tuple(cell): code for code, cell in enumerate(cells.tolist())}
         code_lists = []
         for permuted_colors in itertools.permutations(colors):

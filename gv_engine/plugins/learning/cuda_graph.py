@@ -46,6 +46,7 @@ class GraphedStep:
         batch: TrainingBatch,
         indices: Tensor,
     ) -> None:
+        """Prepare to capture `step`, called with `batch` and the minibatch `indices`."""
         self._batch = TrainingBatch._make(each.clone() for each in batch)
         self._indices = indices.clone()
         self._graph = torch.cuda.CUDAGraph()

@@ -104,6 +104,7 @@ class PrioritisedLevelReplay(RandomLevels):
     )
 
     def __init__(self, env: GridVectorEnv, settings: Hyperparameters, rng: torch.Generator) -> None:
+        """Begin without scores of levels; random choices are made with `rng`."""
         super().__init__(env, settings, rng)
         self._num_listed = count = len(env.batch.levels)
         worlds = np.arange(env.num_worlds)
@@ -205,6 +206,7 @@ class EditedLevels(PrioritisedLevelReplay):
     """
 
     def __init__(self, env: GridVectorEnv, settings: Hyperparameters, rng: torch.Generator) -> None:
+        """Begin without children; random choices are made with `rng`."""
         self._rows = np.zeros(0, env.scenario.layout.dtype)  # start states of the children
         self._editor = LevelEditor(env.scenario)
         self._held_out = find_held_out_keys(env.scenario)

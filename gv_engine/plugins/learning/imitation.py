@@ -93,6 +93,7 @@ class Demonstrations:
     """
 
     def __init__(self, path: Path, rollout: Rollout, learner: Learner) -> None:
+        """Encode the episodes of a rollout in the folder `path` for the network of `learner`."""
         self._arrays, about = rollout
         check_rollout(path, about, learner.env.scenario)
         if self._arrays["action"].max() >= learner.spec.actions:
@@ -127,7 +128,7 @@ class Demonstrations:
         split = min(int(np.searchsorted(ends, num_held_out)) + 1, len(order) - 1)
         return np.concatenate(order[split:]), np.concatenate(order[:split])
 
-    def batches(self, episodes: NDArray[np.int64]) -> Iterator[Minibatch]:
+    def iter_minibatches(self, episodes: NDArray[np.int64]) -> Iterator[Minibatch]:
         """Yield the given episodes, in this order, as minibatches. A minibatch ends once its
         episodes have `_BATCH_STEPS` steps in all."""
         batch: list[int] = []
@@ -136,12 +137,12 @@ class Demonstrations:
             batch.append(episode)
             steps += self._lengths[episode]
             if steps >= _BATCH_STEPS:
-                yield self._batch(np.array(batch))
+                yield self._make_minibatch(np.array(batch))
                 batch, steps = [], 0
         if batch:
-            yield self._batch(np.array(batch))
+            yield self._make_minibatch(np.array(batch))
 
-    def _batch(self, episodes: NDArray[np.int64]) -> Minibatch:
+    def _make_minibatch(self, episodes: NDArray[np.int64]) -> Minibatch:
         """Return one minibatch with the given episodes."""
         lengths = self._lengths[episodes]
         times = np.arange(lengths.max())[:, None]
@@ -217,10 +218,10 @@ def imitate(
     best_weights: dict[str, Tensor] = {}
     while passes < MAX_PASSES and passes - best_pass < _PATIENCE:
         passes += 1
-        for batch in demonstrations.batches(rng.permutation(training_episodes)):
+        for batch in demonstrations.iter_minibatches(rng.permutation(training_episodes)):
             loss, _ = _cross_entropy(learner, batch)
             learner.minimise(loss)
-        held_out_loss, accuracy = _evaluate(learner, demonstrations.batches(held_out))
+        held_out_loss, accuracy = _evaluate(learner, demonstrations.iter_minibatches(held_out))
         report(passes, held_out_loss)
         if held_out_loss < best_loss:
             best_loss, best_accuracy, best_pass = held_out_loss, accuracy, passes
@@ -238,12 +239,12 @@ def imitate(
     )
 
 
-def _evaluate(learner: Learner, batches: Iterable[Minibatch]) -> tuple[float, float]:
+def _evaluate(learner: Learner, iter_minibatches: Iterable[Minibatch]) -> tuple[float, float]:
     """Return the mean cross-entropy over the steps of all minibatches, and the share of actions
     that the network finds most likely."""
     num_steps, losses, accuracies = [], [], []
     with torch.no_grad():
-        for batch in batches:
+        for batch in iter_minibatches:
             loss, accuracy = _cross_entropy(learner, batch)
             num_steps.append(len(batch.actions))
             losses.append(float(loss))

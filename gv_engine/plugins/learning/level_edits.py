@@ -34,6 +34,7 @@ class LevelEditor:
     """
 
     def __init__(self, scenario: Scenario) -> None:
+        """Make a world of `scenario` in which levels are edited."""
         if scenario.missions or scenario.layout.is_bodiless:
             obstacle = "missions" if scenario.missions else "no agents on the grid"
             raise ConfigError(

@@ -31,6 +31,7 @@ class CentralCriticNet(ActorCritic):
     """
 
     def __init__(self, spec: NetworkSpec, settings: Hyperparameters) -> None:
+        """Make the layers of actor and critic for inputs of the sizes in `spec`."""
         super().__init__(spec, settings)
         del self.critic
         hidden, slots = settings.hidden_size, len(spec.sizes)

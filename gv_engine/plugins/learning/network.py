@@ -35,6 +35,7 @@ class ActorCritic(nn.Module):
     """
 
     def __init__(self, spec: NetworkSpec, settings: Hyperparameters) -> None:
+        """Make the layers for inputs of the sizes in `spec`."""
         super().__init__()
         slots, (width, hidden) = len(spec.sizes), (settings.embedding_size, settings.hidden_size)
         self.spec, self.encoder = spec, settings.encoder

@@ -26,6 +26,7 @@ class NovelDLearner(RNDLearner):
     arguments and attributes are those of `Learner`."""
 
     def __init__(self, env: GridVectorEnv, settings: Hyperparameters, device: str = "cpu") -> None:
+        """Make a learner; the arguments are those of `Learner`."""
         super().__init__(env, settings, device)
         self._visited: list[set[int]] = [set() for _ in range(env.num_envs)]  # hashes, by agent
         slots = len(self.spec.sizes)

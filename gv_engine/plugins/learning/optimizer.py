@@ -22,6 +22,7 @@ class Adam:
     """
 
     def __init__(self, net: nn.Module, learning_rate: float, max_grad_norm: float) -> None:
+        """Move all weights of `net` into one vector, and begin with moments of 0."""
         self._learning_rate, self._max_grad_norm = learning_rate, max_grad_norm
         parameters = list(net.parameters())
         self._weights = torch.cat([parameter.detach().flatten() for parameter in parameters])

@@ -1,4 +1,4 @@
-"""Partners: agents that act in the training worlds and do not learn.
+"""Partners: agents that act in the training worlds, but do not learn.
 
 - `FrozenPartners`: agents or teams that act by policies that never change.
 - `PastSelves`: self-play against a pool of earlier weights (Bansal et al., 2018, "Emergent
@@ -108,6 +108,7 @@ class FrozenPartners(Partners):
     """
 
     def _prepare(self, scenario: Scenario) -> None:
+        """Load the policies of the partners for a scenario."""
         loaded = load_partners(self._settings.partner, scenario, len(self.is_learning))
         self._policies: dict[int, Any] = loaded.by_agent
         self._digest = loaded.digest
@@ -185,6 +186,7 @@ class PastSelves(Partners):
     _saved = "is_learning", "_slots", "_memory"
 
     def _prepare(self, scenario: Scenario) -> None:
+        """Make the networks of the past selves, and the list of sides that can learn."""
         num_worlds, num_agents = self.is_learning.shape
         sides = [members for _, members in scenario.agent_group.teams]
         in_teams = {agent for team in sides for agent in team}

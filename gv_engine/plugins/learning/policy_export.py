@@ -59,6 +59,7 @@ class PolicyModule(nn.Module):
     """
 
     def __init__(self, file: PolicyFile) -> None:
+        """Make the module for the policy in `file`."""
         super().__init__()
         self._spec, self._epsilon = file.network_spec, file.epsilon
         codes = codes_by_cell(file.cells)

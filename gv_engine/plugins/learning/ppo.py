@@ -111,6 +111,8 @@ class Learner:
     net_class = ActorCritic
 
     def __init__(self, env: GridVectorEnv, settings: Hyperparameters, device: str = "cpu") -> None:
+        """Make the network, the optimiser and the buffers, and reset the worlds; the class says
+        what each argument means."""
         self.device = torch.device(device)
         torch.set_num_threads(1)  # threads share minibatches, and do not synchronise in each step
         torch.backends.cudnn.deterministic = True  # the same seed gives the same run

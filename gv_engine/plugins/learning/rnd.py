@@ -35,6 +35,7 @@ class CuriousNet(ActorCritic):
     """Actor and critic, and a predictor of the outputs of a random network."""
 
     def __init__(self, spec: NetworkSpec, settings: Hyperparameters) -> None:
+        """Make the layers of actor, critic, predictor and random target network."""
         super().__init__(spec, settings)
         hidden, slots = settings.hidden_size, len(spec.sizes)
         scale = math.sqrt(2 / slots)

@@ -31,6 +31,8 @@ class RolloutBuffer:
     def __init__(
         self, env: GridVectorEnv, spec: NetworkSpec, num_steps: int, device: torch.device
     ) -> None:
+        """Allocate arrays for `num_steps` steps of the worlds of `env`, and their copies on
+        `device`."""
         space: Any = env.single_observation_space
         kinds = {name: (space[name].dtype, space[name].shape) for name in env.recorded}
         kinds["action_mask"] = np.dtype(np.int8), (spec.actions,)

@@ -91,6 +91,7 @@ class Run:
     """
 
     def __init__(self, path: Path) -> None:
+        """Open the run in the folder `path`; raise a RunError if there is none."""
         self.path = path
         about = _read(path / RUN_FILE, _read_run_file)
         self.settings: Hyperparameters = about["settings"]

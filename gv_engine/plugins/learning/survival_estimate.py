@@ -1,4 +1,5 @@
-"""Aalen-Johansen estimate of success rate, return and length, with unfinished episodes counted.
+"""Estimates success rate, return and length of episodes during training by the Aalen-Johansen
+method, which takes unfinished episodes into account.
 
 The mean over the episodes that ended last is biased: worlds that start together finish their short
 episodes first, and a successful episode often is a short one. This estimate has no such bias,

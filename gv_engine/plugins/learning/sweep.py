@@ -237,6 +237,7 @@ class Sweep:
     def __init__(
         self, path: Path, config: SweepConfig, scenario_digest: str, has_success: bool
     ) -> None:
+        """Open the sweep in the folder `path`, or begin a new one."""
         if config.objective == SUCCESS and not has_success:
             raise ConfigError(f"objective: {config.scenario} defines no success; choose return")
         self.path, self.config = path, config

@@ -86,6 +86,8 @@ class Training:
         device: str = "cpu",
         **options: Any,
     ) -> None:
+        """Make environment and learner of a run, and continue from its checkpoint if there is
+        one."""
         # imported here, because torch takes seconds to import
         from gv_engine.plugins.learning.ppo import Learner, make_training_env
 

@@ -35,6 +35,7 @@ class PlayableLevel:
         policy: str | None = None,
         size: tuple[int, int] = (800, 600),
     ) -> None:
+        """Make the page of a level for an iframe of `size` pixels, (width, height)."""
         scenario = getattr(source, "scenario", source)
         scenario = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
         seed = getattr(source, "seed", 0) if seed is None else seed

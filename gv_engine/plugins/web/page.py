@@ -134,7 +134,7 @@ def make_page(
         "DATA": data,
         "SCRIPTS": "".join(f"<script>\n{_read(name)}</script>\n" for name in SCRIPTS),
     }
-    return _fill_in("page.html", parts)
+    return _fill_template("page.html", parts)
 
 
 def make_index(title: str, groups: Mapping[str, Sequence[Link]], theme: str = "dark") -> str:
@@ -150,7 +150,7 @@ def make_index(title: str, groups: Mapping[str, Sequence[Link]], theme: str = "d
         "COLORS": _format_theme(theme),
         "SECTIONS": "".join(sections),
     }
-    return _fill_in("index.html", parts)
+    return _fill_template("index.html", parts)
 
 
 def _format_link(link: Link) -> str:
@@ -163,7 +163,7 @@ def _format_theme(name: str) -> str:
     return f':root[data-theme="{name}"] {{ color-scheme: {name}; {colors}}}\n'
 
 
-def _fill_in(file: str, parts: Mapping[str, str]) -> str:
+def _fill_template(file: str, parts: Mapping[str, str]) -> str:
     """Return a template with each `@NAME@` replaced by the part of that name, and `@STYLE@` by the
     style of all pages; its content security policy names its scripts and styles by their hashes."""
     all_parts = {**parts, "STYLE": _read("page.css")}
@@ -240,10 +240,10 @@ ArrayInfo = tuple[int, str, tuple[int, ...]]
 """Array in a world's memory: address, type of its numbers such as `i4`, and shape."""
 
 
-def lay_out(arrays: Mapping[str, NDArray[Any]]) -> tuple[bytes, NDArray[Any]]:
-    """Return the contents of a world's memory from the address `STACK_TOP` on, and the record of
-    the addresses and lengths of `arrays`, with which these contents begin. Behind them is the array
-    "arena", whose memory is empty."""
+def make_memory_image(arrays: Mapping[str, NDArray[Any]]) -> tuple[bytes, NDArray[Any]]:
+    """Return the initial contents of a world's memory from the address `STACK_TOP` on, and the
+    record of the addresses and lengths of `arrays` at its beginning. The array "arena" follows as
+    empty memory."""
     record = np.zeros((), address_record_dtype(arrays))
     memory = bytearray(_pad(record.nbytes))
     for name, array in sorted(arrays.items(), key=lambda item: item[0] == "arena"):  # arena last
@@ -289,7 +289,7 @@ def _describe_level(batch: CompiledBatch) -> dict[str, Any]:
     """Return the data of a level, for JSON."""
     level, lane, plan = batch.scenario, batch.lane, batch.program.plan
     arrays = {name: array for name, array in lane.arrays.items() if name != "addresses"}
-    memory, addresses = lay_out(arrays)
+    memory, addresses = make_memory_image(arrays)
     row_address = int(addresses["rows"]["address"])
     area, layout, group = level.area, level.layout, level.agent_group
     episode = GridEpisode(level)

@@ -32,7 +32,7 @@ from gv_engine.scenario.syntax.yaml_parser import NodeBuilder, decode_utf8, pars
 
 
 class ScenarioIdentity(NamedTuple):
-    """Identity of a scenario, by which replays and other files find their scenario.
+    """Name and content hash of a scenario, by which replays and other files find it.
 
     Attributes:
         domain: name of its domain, such as `grid`.
@@ -76,7 +76,7 @@ class ScenarioIdentity(NamedTuple):
 
 
 class ImmutableScenario:
-    """Base class of scenarios: copies are the scenario itself."""
+    """Base class of scenarios; copying or deep-copying one returns the same object."""
 
     name: str
 
@@ -197,8 +197,8 @@ class Document:
         return "grid" if domain is None else domain.text
 
     def nested(self, node: YamlNode, settings: Mapping[str, Any]) -> Document:
-        """Return the document of a scenario that is written in full inside this one, at `node`;
-        `settings` are values of its parameters by name.
+        """Return the document of a scenario that is written inside this one, at `node`; `settings`
+        are values of its parameters by name.
 
         Raises:
             FieldError: the node is no mapping, or as for `read_file`.
@@ -348,9 +348,9 @@ def _finish_document(
 
 
 def _resolve_level_path(root: YamlNode, settings: Mapping[str, Any]) -> YamlNode:
-    """Return the scenario `root` with the value of a parameter in place of `levels: $name`, which
-    is needed before all other values. A path in `settings`, the values that are set, starts at the
-    working directory; a default starts at the folder of its file."""
+    """Return the scenario `root` with `levels: $name` replaced by the value of that parameter,
+    which is needed before all other parameters. A path in `settings` is relative to the working
+    directory, a default to the folder of its file."""
     entries = fields.mapping(root)
     node, declared = entries.get(packs.LEVELS), entries.get(PARAMETERS)
     if not (node and declared and isinstance(declared.value, dict) and node.text.startswith("$")):
@@ -372,7 +372,7 @@ def _merge_base(
     document: Document, above: tuple[Path, ...], problems: ErrorCollector, bytes_left: int
 ) -> Document:
     """Return `document` merged over the scenario file that its key `extends` names; `document`
-    itself without that key. `above` are the files that extend `document`.
+    itself if it has no such key. `above` are the files that extend `document`, to detect circles.
 
     Args:
         document: the document.

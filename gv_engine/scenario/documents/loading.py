@@ -147,8 +147,8 @@ def make_reference(scenario: AnyScenario) -> dict[str, Any]:
 
 
 def _reference_source(document: Document) -> Any:
-    """Return the scenario's built-in name, which is valid on every machine; else the path of its
-    file; else its content."""
+    """Return the value by which the scenario can be loaded again: its built-in name if it has one,
+    else the path of its file, else its content."""
     if document.ref is None:
         return document.root.plain
     built_in = add_whole_files(list_playable_scenarios())
@@ -216,6 +216,7 @@ def check_reference(reference: Any) -> dict[str, Any]:
 
 
 def _is_line(value: Any) -> bool:
+    """Return True if `value` is a text that prints as one line."""
     try:
         return bool(check_line(value, "name"))
     except ValueError:

@@ -113,7 +113,7 @@ class ScenarioParameter:
 
     @property
     def other_values(self) -> tuple[Any, ...]:
-        """Allowed values other than the current one, for tests of the scenario: the bounds of a
+        """Allowed values other than the current one, to test the scenario with: the bounds of a
         number, or all choices."""
         values = self.choices
         if not values and self.kind in ("int", "float"):
@@ -345,7 +345,7 @@ def _get_value(node: YamlNode, name: str, values: Mapping[str, Any]) -> Any:
 
 
 def _find_closing(node: YamlNode, text: str, start: int) -> int:
-    """Return the index of the parenthesis that closes the one at index `start` of `text`; raise
+    """Return the index of the closing parenthesis for the one at index `start` of `text`; raise a
     `FieldError` at `node` if there is none."""
     depth = 0
     for index in range(start, len(text)):

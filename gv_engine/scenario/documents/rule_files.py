@@ -191,8 +191,8 @@ def load_rule_file(file: Path, package: str = "") -> ModuleType:
 
 
 def find_declaration(folder: Path, name: str) -> str:
-    """Return a reference such as `./rules.py:name` to the function, class or object type `name` in
-    a Python file of the folder, or "". The files are only searched as text."""
+    """Return a reference such as `./rules.py:name` to a Python file of the folder that seems to
+    define `name`, or "" if none does. The files are searched as text, not imported."""
     if not name.isidentifier():
         return ""
     declares = re.compile(

@@ -1,4 +1,5 @@
-"""Package of the modules that rule files become: `<folder>|<files>.<file>`, all escaped.
+"""Import hook for rule files: those of one folder become the modules of one package, whose name
+lists them as `<folder>|<files>.<file>`, all escaped.
 
 Python imports this package with the first of them, which installs the finder of the others.
 """

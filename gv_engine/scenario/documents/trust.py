@@ -78,7 +78,7 @@ class Trust:
 
     def for_member(self, file: Path, folder: Path, mixture: str) -> Trust:
         """Return the trust (which Python code may run) for a scenario file that the scenario
-        `mixture` lists as a member.
+        `mixture` lists.
 
         Args:
             file: file of the member.

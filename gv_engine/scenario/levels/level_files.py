@@ -117,7 +117,7 @@ class LevelFiles(Sequence[PackLevel]):
             levels = _TextLevels(file)
             before = self._ends[-1] if self._ends else 0
             self._texts |= {before + index: texts for index, texts in enumerate(levels.texts)}
-            self._make_room(before, levels.shapes)
+            self._grow_arrays(before, levels.shapes)
             self._ends.append(before + len(levels.shapes))
             levels.write(self.characters[before : self._ends[-1]])
             shapes.append(levels.shapes)
@@ -125,8 +125,8 @@ class LevelFiles(Sequence[PackLevel]):
         self.shapes = np.concatenate(shapes)
         self._lines = np.concatenate(lines)
 
-    def _make_room(self, num_levels: int, shapes: NDArray[np.int16]) -> None:
-        """Enlarge `self.characters`, which has `num_levels` levels, for further ones of these
+    def _grow_arrays(self, num_levels: int, shapes: NDArray[np.int16]) -> None:
+        """Enlarge the array `characters`, which holds `num_levels` levels, for more levels of these
         `shapes`."""
         before = self.characters
         height, width = np.maximum(before.shape[1:], shapes.max(0, initial=1)).tolist()
@@ -178,7 +178,8 @@ class LevelFiles(Sequence[PackLevel]):
         return self.files[bisect_right(self._ends, index)]
 
     def _read_comment(self, index: int) -> str:
-        """Return the comment above the rows of a level; "" if there is none or no file any more."""
+        """Return the comment above a level in its file; "" if it has none, or if the file is
+        gone."""
         try:
             raw = read_bytes(self.file_of(index), MAX_FILE_BYTES, "files of levels")
         except OSError:
@@ -205,6 +206,7 @@ class _TextLevels:
     _level: NDArray[np.integer[Any]]
 
     def __init__(self, file: Path) -> None:
+        """Find the levels in a text file, in Boxoban's or any other format of Sokoban levels."""
         data = read_bytes(file, MAX_FILE_BYTES, "files of levels")
         self.texts: list[tuple[str, str, str]] = []
         first_lines = self._locate_boxoban_rows(data)
@@ -281,7 +283,8 @@ class _TextLevels:
 def _trim_blanks(
     text: NDArray[np.uint8], starts: NDArray[np.int32], ends: NDArray[np.int32]
 ) -> NDArray[np.int32]:
-    """Return `ends`, the end of each line in `text` from `starts`, without blanks before it."""
+    """Return `ends`, the index behind each line of `text`, moved to the left over blanks; lines
+    begin at `starts`."""
     for _ in range(2):  # few lines have more than a carriage return
         ends = ends - ((ends > starts) & (text[ends - 1] <= _BLANK))
     if not ((ends > starts) & (text[ends - 1] <= _BLANK)).any():

@@ -199,8 +199,8 @@ def _no_level_message(name: str, levels: Sequence[PackLevel]) -> str:
 
 
 def _list_sources(node: YamlNode, folder: Path | None) -> list[tuple[YamlNode, Path | None]]:
-    """Return (item, file) for each level file that `node` names, and (item, None) for each level
-    that is written in the list itself.
+    """Return (item, file) for each level file that an item of the list in `node` names, and (item,
+    None) for each level that is written in the list itself.
 
     Args:
         node: a path, or a list of paths and of mappings with a map each.
@@ -223,8 +223,9 @@ def _list_sources(node: YamlNode, folder: Path | None) -> list[tuple[YamlNode, P
 def _read_levels(
     node: YamlNode, sources: list[tuple[YamlNode, Path | None]], files: _PackFiles
 ) -> Sequence[PackLevel]:
-    """Return the levels of `sources`, see `_list_sources`: a tuple, or `LevelFiles` where these are
-    too many and all in text files. `files` reads the others; errors are reported at `node`."""
+    """Return the levels from `sources`, see `_list_sources`: as a tuple, or as `LevelFiles` if
+    there are too many and all are in text files. `files` reads all other files; errors are reported
+    at `node`."""
     texts = [file for _, file in sources if file and _FORMATS[file.suffix.lower()] is _read_text]
     are_all_texts = len(texts) == len(sources)
     if not (are_all_texts and _are_too_large(texts)):
@@ -258,11 +259,11 @@ def _read_limited(
     return levels
 
 
-def _are_too_large(texts: list[Path]) -> bool:
-    """Return True if text files are too large to read level by level; False if a file cannot be
-    accessed, as the reader then reports the error."""
+def _are_too_large(text_files: list[Path]) -> bool:
+    """Return True if text files are too large to be read level by level; False if one cannot be
+    accessed, which the reader then reports."""
     try:
-        sizes = [0, *(file.stat().st_size for file in texts)]
+        sizes = [0, *(file.stat().st_size for file in text_files)]
     except OSError:
         return False
     return max(sizes) > _MAX_FILE_BYTES or sum(sizes) > _MAX_PACK_BYTES
@@ -342,6 +343,7 @@ class _PackFiles:
     """
 
     def __init__(self) -> None:
+        """Make a reader that has read nothing yet."""
         self._bytes = 0
         self.legend: dict[str, YamlNode] = {}
         self._characters: dict[str, str] = {}

@@ -82,8 +82,8 @@ def read_sokoban(text: str, max_levels: int | None = None) -> Iterator[SokobanLe
     edges = [0, *chain.from_iterable(boards), end]
     gaps = [_read_gap(lines, kinds, *edge) for edge in zip(edges[::2], edges[1::2], strict=True)]
     # gap k is above board k, and gap k + 1 below it
-    keys = gaps[:-1] if _is_above(gaps, _KEYS) else gaps[1:]
-    solutions = gaps[:-1] if _is_above(gaps, _SOLUTION) else gaps[1:]
+    keys = gaps[:-1] if _stands_above_board(gaps, _KEYS) else gaps[1:]
+    solutions = gaps[:-1] if _stands_above_board(gaps, _SOLUTION) else gaps[1:]
     titles = _choose_titles(gaps, [gap.texts.get("title", "") for gap in keys])
     for index, (start, stop) in enumerate(boards):
         author = keys[index].texts.get("author") or gaps[0].texts.get("author", "")
@@ -99,7 +99,8 @@ def read_sokoban(text: str, max_levels: int | None = None) -> Iterator[SokobanLe
 
 
 def _classify_lines(lines: Sequence[str]) -> str:
-    """Return the kinds of all lines, one character each. No line of a comment block is a row."""
+    """Return the kind of each line (row, remark, blank and so on), one character each. Lines of a
+    comment block are never rows."""
     kinds = [_classify_line(line.strip()) for line in lines]
     block_start = None
     for number, line in enumerate(lines):
@@ -198,10 +199,10 @@ def _find_lean(kinds: str, start: int, stop: int, first: int, last: int) -> int:
     return touches_next - touches_previous
 
 
-def _is_above(gaps: Sequence[_Gap], part: str) -> bool:
-    """Return True if a text's `part` belongs to the board below. Most of such texts in the file
-    touch that board, or else there is one above the first board and, but for remarks, none below
-    the last."""
+def _stands_above_board(gaps: Sequence[_Gap], part: str) -> bool:
+    """Return True if texts of the kind `part`, such as titles, stand above their boards in this
+    file, and False if they stand below. Most of them touch their board; or else one stands above
+    the first board and none below the last."""
     leans = [gap.leans.get(part) for gap in gaps]
     num_texts = sum(lean is not None for lean in leans)
     balance = sum(lean or 0 for lean in leans)
@@ -214,11 +215,11 @@ def _is_above(gaps: Sequence[_Gap], part: str) -> bool:
 
 
 def _choose_titles(gaps: Sequence[_Gap], titles: list[str]) -> list[str]:
-    """Return the titles of all boards: `titles`, those of keys, and for boards without one the
-    remarks or headings beside them, if at least every second has one."""
+    """Return a title for each board: the one in `titles`, which were given as `Title:`, or else the
+    remark or heading beside the board, if at least half of the boards without a title have one."""
     if not any(gap.remarks for gap in gaps):
         substitutes = [gap.heading for gap in gaps[:-1]]
-    elif _is_above(gaps, _REMARK):
+    elif _stands_above_board(gaps, _REMARK):
         substitutes = [gap.remarks[-1] if gap.remarks else "" for gap in gaps[:-1]]
     else:
         substitutes = [gap.remarks[0] if gap.remarks else "" for gap in gaps[1:]]
@@ -229,8 +230,8 @@ def _choose_titles(gaps: Sequence[_Gap], titles: list[str]) -> list[str]:
 
 
 def _expand_row(line: str, line_number: int) -> list[str]:
-    """Return the map rows that a line of a Sokoban file stands for: several if the line is
-    run-length encoded. `line_number` is for messages."""
+    """Return the map rows in a line of a Sokoban file: several if the line is run-length encoded.
+    `line_number` is for messages."""
     rows = [line.rstrip()]
     if rows[0].strip(_SIGNS) and _ENCODED.fullmatch(rows[0]):
         max_cells = MAX_SIDE**2

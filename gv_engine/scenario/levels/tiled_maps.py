@@ -88,6 +88,7 @@ class TiledMap:
     """
 
     def __init__(self, file: Path, read: Callable[[Path], bytes]) -> None:
+        """Parse the map in `file`; `read` returns the bytes of a file."""
         root = parse_xml(read(file))
         if root.tag != "map":
             raise ValueError(f"found <{root.tag[:20]}>, expected <map>")
@@ -119,11 +120,11 @@ class TiledMap:
             if layer.tag == "objectgroup":
                 yield name, self._place_objects(name, layer, offset)
             else:
-                yield name, self._move(name, _read_tiles(name, layer, self.shape), offset)
+                yield name, self._shift(name, _read_tiles(name, layer, self.shape), offset)
 
     def read_tile(self, number: int) -> dict[str, str]:
-        """Return attributes and properties of the tile with this `number` in a layer; orientations
-        are turned as the tile is.
+        """Return attributes and properties of the tile with this `number` in a layer; its
+        orientation is rotated or mirrored as the tile is drawn.
 
         Raises:
             ValueError: the tile does not fill exactly one cell.
@@ -139,14 +140,14 @@ class TiledMap:
                 tile.pop("object", None)
                 tile["type"] = class_name
             tile |= _read_properties(node)
-        return tile | {key: _turn(tile[key], gid) for key in ("agent", "state") if key in tile}
+        return tile | {key: _rotate(tile[key], gid) for key in ("agent", "state") if key in tile}
 
     def _find_tileset(self, gid: int) -> _Tileset | None:
         index = bisect_right([tileset.first_gid for tileset in self._tilesets], gid % _FLAGS)
         return self._tilesets[index - 1] if index else None
 
-    def _move(self, name: str, tiles: NDArray[np.int64], offset: _Point) -> NDArray[np.int64]:
-        """Return the `tiles` of the layer called `name`, moved by its `offset`."""
+    def _shift(self, name: str, tiles: NDArray[np.int64], offset: _Point) -> NDArray[np.int64]:
+        """Return the `tiles` of the layer called `name`, shifted by the layer's `offset`."""
         if not any(offset):
             return tiles
         down, right = self._to_cell(f"{name} has the offset", offset)
@@ -330,9 +331,9 @@ def _check_element(node: Element, name: str, hint: str = "") -> None:
             )
 
 
-def _turn(orientation: str, gid: int) -> str:
-    """Return the name of an `orientation` after the turn of a tile with the flags of `gid`; other
-    names stay as they are."""
+def _rotate(orientation: str, gid: int) -> str:
+    """Return the name of an `orientation` after the rotation or reflection in the flags of `gid`, a
+    tile number; other names are returned unchanged."""
     if orientation not in ORIENTATIONS:
         return orientation
     steps = [(step_y(number), step_x(number)) for number in range(len(ORIENTATIONS))]

@@ -256,7 +256,7 @@ class Layout:
 
     @property
     def look_arrays(self) -> tuple[str, ...]:
-        """Names of the arrays with the appearance of cells, see `looks_dtype`."""
+        """Names of the arrays with the appearance of cells, see `batch_dtype`."""
         has_objects = any(kind.layer == GROUND for kind in self.types)
         return ("looks", "beneath") if has_objects else ("looks",)
 
@@ -285,8 +285,9 @@ class Layout:
 
     @cached_property
     def signature(self) -> str:
-        """Text that describes the component columns and the components of new objects; for
-        `signature_field`. Parts that few scenarios have are left out of others."""
+        """Text that describes the component columns and the components of new objects, for
+        `signature_field`. Features that few scenarios have are mentioned only where they are
+        used."""
         contents: list[Any] = [
             [(column_name(cls), fields_of(cls)) for cls in self.components],
             [_to_plain(parts) for parts in self.prefabs],
@@ -396,9 +397,9 @@ class Layout:
         return self.dtype.itemsize > _SMALL_ROW
 
     @cached_property
-    def looks_dtype(self) -> np.dtype[Any]:
-        """Structured dtype of a world's record in a batch: the row itself, followed by the
-        appearance of each cell (`looks`) and other data that compiled code derives from the row.
+    def batch_dtype(self) -> np.dtype[Any]:
+        """Structured dtype of one world in a compiled batch: the fields of its row, then fields
+        that compiled code derives from them, such as the appearance of each cell (`looks`).
 
         Every write to a source column updates the derived data; `stale` is 1 if another row was
         copied in since. `damaged` is 1 from then, or from an error, until the world is cleared,

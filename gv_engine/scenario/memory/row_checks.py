@@ -50,7 +50,8 @@ def tag_rows(rows: NDArray[Any], name: str) -> NDArray[Any]:
 
 
 def require_scenario(rows: NDArray[Any], name: str) -> None:
-    """Raise a ValueError if `rows` (records of worlds) are tagged, and not with `name`."""
+    """Raise a ValueError if `rows` (records of worlds) name the scenario that they belong to, and
+    it is not `name`."""
     tag = (getattr(getattr(rows, "dtype", None), "metadata", None) or {}).get("scenario", name)
     if tag != name:
         raise ValueError(
@@ -147,8 +148,8 @@ def _agent_cell_numbers(layout: Layout, rows: NDArray[Any]) -> NDArray[np.int64]
 
 
 def _iter_bounds(layout: Layout, rows: NDArray[Any]) -> _Bounds:
-    """Yield (name, values, least, greatest) for each column of `rows` whose values have bounds,
-    each bound a number or an array."""
+    """Yield (name, values, minimum, maximum) for each column of `rows` whose values have bounds; a
+    bound is a number or an array."""
     last = layout.capacity - 1
     yield "height", rows["height"], 0, layout.height
     yield "width", rows["width"], 0, layout.width
@@ -195,7 +196,7 @@ def _iter_bounds(layout: Layout, rows: NDArray[Any]) -> _Bounds:
 
 
 def _iter_column_bounds(layout: Layout, column: NDArray[Any], cls: type) -> _Bounds:
-    """Yield (name, values, least, greatest) for each field of the component class `cls`, whose
+    """Yield (name, values, minimum, maximum) for each field of the component class `cls`, whose
     values are in `column`."""
     component = column_name(cls)
     yield f"{component}.has", column["has"], 0, 1
@@ -210,7 +211,7 @@ def _iter_column_bounds(layout: Layout, column: NDArray[Any], cls: type) -> _Bou
 
 
 def _iter_agent_bounds(layout: Layout, rows: NDArray[Any], agent: int) -> _Bounds:
-    """Yield (name, values, least, greatest) for each value in `rows` that belongs to an agent:
+    """Yield (name, values, minimum, maximum) for each value in `rows` that belongs to an agent:
     cell, facing, flags and components."""
     name = "the agent" if layout.agents == 1 else f"agent {agent}"
     must_stand = (rows["height"] > 0) & (not layout.is_bodiless)  # in a cell of a level

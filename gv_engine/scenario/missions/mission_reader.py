@@ -283,8 +283,9 @@ class MissionReader:
         texts: Sequence[str],
         values: dict[str, int],
     ) -> int:
-        """Read the mission's key `wording`, which selects one of `texts`. Return the number of
-        texts to choose from at random, else 0; a selected index is stored in `values`."""
+        """Read the key `wording`, which selects one of the mission's `texts`. Return the number of
+        texts to choose from at random, or 0 if one is selected, whose index is stored in
+        `values`."""
         wording = entries.get("wording")
         if wording is None:
             if len(texts) > 1:
@@ -315,8 +316,8 @@ class MissionReader:
         return self._draws.read_number(node, int(np.iinfo(dtype).max))
 
     def _read_among(self, entries: Mapping[str, YamlNode], node: YamlNode) -> tuple[int, ...]:
-        """Return the indices of the object types under `among`, from which the mission picks an
-        object; `entries` is the whole mission."""
+        """Return the indices of the object types in the key `among`, from which the mission's
+        object is picked; `entries` are all keys of the mission."""
         for key in ("object", "color"):
             if key in entries:
                 raise entries[key].error(f"a mission has either `among` or `{key}`")
@@ -368,12 +369,12 @@ def _write_nothing(w: Any, agent: int, values: Any) -> None:
     """Write no field."""
 
 
-def _append_write(before: _Write, name: str, index: int) -> _Write:
-    """Return a function `(w, agent, values)` that calls `before` and then writes `values[index]`
-    into the mission field `name`."""
+def _append_write(write_before: _Write, name: str, index: int) -> _Write:
+    """Return a function `(w, agent, values)` that calls the function `write_before`, and then
+    writes `values[index]` into the mission field `name`."""
 
     def write(w: Any, agent: int, values: Any) -> None:
-        before(w, agent, values)
+        write_before(w, agent, values)
         w["mission"][name][agent] = values[index]
 
     return write

@@ -46,6 +46,8 @@ class MissionTokens:
         list_words: Callable[[str], list[str]],
         to_text: Callable[[NDArray[np.int32]], str],
     ) -> None:
+        """Build the vocabulary from the text templates of a scenario; the class says what each
+        argument means."""
         self._to_text = to_text
         words, length = dict.fromkeys([""]), 0
         for template in templates:

@@ -82,6 +82,8 @@ class Missions:
     dtype: Any = np.int32
 
     def __init__(self, layout: Layout, texts: Sequence[tuple[str, ...]]) -> None:
+        """Store the text templates and the bounds of the mission's numbers; the class says what
+        each argument means."""
         assert layout.mission
         fields = list_observed_fields(layout.mission)
         self.phrases: Mapping[str, Sequence[Phrase]] = getattr(layout.mission, "phrases", {})
@@ -101,8 +103,7 @@ class Missions:
         self.low, self.high = (np.array(ends, np.int32) for ends in zip(*limits, strict=True))
 
     def _find_limits(self, field: Field, layout: Layout) -> tuple[int, int]:
-        """Return the least and the greatest value that a mission field can have in worlds of
-        `layout`."""
+        """Return the minimum and maximum of a mission field in worlds of `layout`."""
         if field.name == "wording":
             return 0, len(self.texts)
         if is_field_for(field.name, "kind"):

@@ -41,10 +41,9 @@ def view_to_sentences(
     types: ObjectTypes,
     observer: tuple[int, int, int],
 ) -> str:
-    """Return an observation as sentences, one per line: `item` (the object in hand), the thing
-    that the agent stands on, unless it is a door, the nearest wall in each direction unless another
-    thing is in front of it, and all other things in `grid` by column from the left, farthest first;
-    "" if there is none of these. Arguments are those of `view_to_text`.
+    """Return an observation as English sentences, one line for each thing that the agent sees, in
+    the order and wording of BabyAI-Text; "" if it sees nothing. Arguments are those of
+    `view_to_text`.
 
     In BabyAI's levels, where agents stand only on floor or doors, the lines equal the list
     `descriptions` of BabyAI-Text. The article is always `a`, never `an`, as in BabyAI-Text.
@@ -111,8 +110,8 @@ def action_to_text(name: str) -> str:
 
 
 def find_action(text: str, names: Iterable[str]) -> str:
-    """Return the name, out of `names`, of the action that `text` gives in words or by its name;
-    upper and lower case are the same.
+    """Return the one of the action `names` that `text` gives, in words or by its name, ignoring
+    case.
 
     Raises:
         ActionTextError: no action has these words.

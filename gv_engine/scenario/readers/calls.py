@@ -1,4 +1,5 @@
-"""Reader of function entries in scenarios: parameters become the arguments of calls.
+"""Reader of the function lists in scenario files: each entry becomes a call, a system (rule
+function) with its arguments.
 
 - name: getting_closer
   object_type: Exit             # converted by its reserved name
@@ -174,8 +175,8 @@ def list_built_in(phase: Phase) -> list[System]:
 
 
 def find_value_kind(parameter: Parameter) -> ValueKind:
-    """Return the kind of values that a system's parameter takes, inferred from the parameter's name
-    or type annotation."""
+    """Return the kind of values that a system's parameter accepts, inferred from the parameter's
+    name or type annotation."""
     if parameter.name in _BY_NAME:
         return _BY_NAME[parameter.name]
     if parameter.name in NESTED:
@@ -228,6 +229,7 @@ class CallReader:
     """
 
     def __init__(self, names: NameResolver) -> None:
+        """Make a reader that resolves names by `names`, and has read no calls yet."""
         self.area: Area | None = None
         self.agents: AgentSpecs = AgentSpecs()
         self.warnings: list[tuple[YamlNode, str]] = []
@@ -311,8 +313,8 @@ class CallReader:
         return arguments
 
     def _report_unknown(self, system: System, key: str, node: YamlNode, allowed: list[str]) -> None:
-        """Report that the parameter `key` at `node` is none of `allowed`; only warn if files of
-        GridVerse have it."""
+        """Report that a system has no parameter `key`; only warn if GridVerse's own files use
+        it."""
         message = f"{system.name} takes no {key!r}{describe_allowed(key, allowed)}"
         if (system.name, key) in _IGNORED_PARAMETERS:
             self.warnings.append((node, f"{message}; ignored"))

@@ -71,13 +71,13 @@ def read_object_types(names: NameResolver, node: YamlNode) -> None:
         entries = fields.mapping(fields.mapping(node)[name])
         if "leaves" in entries:
             with names.problems.collect():
-                types[name] = replace(object_type, leaves=_read_remains(names, entries["leaves"]))
+                types[name] = replace(object_type, leaves=_read_successor(names, entries["leaves"]))
     names.declared_types = tuple(types.values())
 
 
-def _read_remains(names: NameResolver, node: YamlNode) -> int | None:
-    """Return the type index of the object type in `node`, which replaces a used-up object in its
-    cell; None for plain floor."""
+def _read_successor(names: NameResolver, node: YamlNode) -> int | None:
+    """Return the index of the object type in `node`, into which an object turns when it is used up;
+    None for plain floor."""
     index = names.resolve_object_type(node)
     if not names.types[index].in_grid:
         raise node.error(f"{node.text} cannot stand in a cell")

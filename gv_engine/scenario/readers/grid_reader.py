@@ -250,6 +250,7 @@ class GridReader(TopLevelReader):
     """Reader of a grid scenario's document."""
 
     def __init__(self, document: Document, numbering: TypeIds) -> None:
+        """Make a reader of `document`; `numbering` has the indices of object types."""
         super().__init__(document)
         self.root = document.root
         self.names = NameResolver(document, numbering, self.problems)

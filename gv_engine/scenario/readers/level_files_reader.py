@@ -32,7 +32,7 @@ class LevelFilesReader:
         self._legend = {**LEGEND, **source.legend}
         self.symbols: list[Symbol] = []
         self.numbers, self.below = np.full(_ASCII_CODES, -1), np.full(_ASCII_CODES, -1)
-        used_codes, self._num_agents = self._count()
+        used_codes, self._num_agents = self._count_characters()
         faults: dict[int, str] = {}
         for code in used_codes:
             if fault := self._add_character(code):
@@ -59,9 +59,9 @@ class LevelFilesReader:
         table[: len(shapes), 1] = shapes[:, ::-1] if can_turn else shapes
         return table
 
-    def _count(self) -> tuple[list[int], NDArray[np.int32]]:
-        """Return the byte values that occur, and (levels,) int32, the number of agents in each
-        level."""
+    def _count_characters(self) -> tuple[list[int], NDArray[np.int32]]:
+        """Return the byte values that occur in any level, and the number of agents in each level,
+        (levels,) int32."""
         is_agent = np.zeros(_BYTE_VALUES, np.bool_)
         for character, symbol in self._legend.items():
             if symbol and symbol.facing is not None and ord(character) < _ASCII_CODES:
@@ -79,8 +79,9 @@ class LevelFilesReader:
             yield start, self._levels.characters[start:stop]
 
     def _add_character(self, code: int) -> str:
-        """Add the meaning of an ASCII code to the tables, and return "". If the legend has no such
-        character, or levels may not have its object, return an error message instead."""
+        """Add an ASCII code to the tables that the reset rule reads, and return "". If the legend
+        has no such character, or levels may not have its object, return an error message
+        instead."""
         character = chr(code)
         if code >= _ASCII_CODES or character not in self._legend:
             fault = f"no {character!r} in the legend" if code < _ASCII_CODES else "it is not ASCII"

@@ -247,8 +247,8 @@ def _read_content(draws: RandomValues, node: YamlNode) -> Symbol:
 
 
 def _check_layer(draws: RandomValues, node: YamlNode, symbol: Symbol, *layers: str) -> None:
-    """Raise a FieldError at `node` if `symbol` may stand for an object that does not belong to one
-    of `layers`. `draws` resolves random values."""
+    """Raise a FieldError at `node` if an object of `symbol` does not belong to one of `layers`.
+    `draws` resolves random values."""
     if ABOVE not in layers and symbol.facing is not None:
         raise node.error("the agent stands on the ground: write `agent` beside `ground`")
     for option in symbol.options:
@@ -364,6 +364,7 @@ class MapReader:
     """
 
     def __init__(self, source: LevelSource, node: YamlNode) -> None:
+        """Read the map in `node` with the legend of `source`, which collects the errors."""
         self._problems = source.draws.problems
         self._source = source
         self._node = node

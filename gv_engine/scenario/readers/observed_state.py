@@ -97,6 +97,7 @@ class ObservedState:
     """
 
     def __init__(self, numbers: Sequence[StateNumber], layout: Layout) -> None:
+        """Prepare to read these numbers from worlds of `layout`."""
         self.numbers = tuple(numbers)
         self.names = tuple(number.name for number in numbers)
         self.labels = tuple(number.label for number in numbers)
@@ -290,7 +291,8 @@ class StateReader:
         raise node.error(f"the {whose} no field {name!r}{hint}")
 
     def _list_components(self, kind: int | None) -> Iterable[type]:
-        """Return the components with which the owner `kind`, as in `StateNumber`, begins."""
+        """Return the component classes that an owner has at the start: the agent, the world, or
+        objects of a type, as in `StateNumber.kind`."""
         if kind == WORLD:
             return [cls for cls, _ in self._layout.world_components]
         if kind is None:

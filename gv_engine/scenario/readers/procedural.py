@@ -39,10 +39,10 @@ _MAX_MAPS = 1000
 _SYMMETRIES = {"turn": (0, 1, 2, 3), "mirror": (0, 4)}
 
 
-def make_symbol_tables(placed: Sequence[Symbol], types: ObjectTypes) -> dict[str, Any]:
-    """Encode the symbols `placed` (meanings of map characters), followed by the symbols inside
-    their boxes and hands, as arrays; return the arrays as keyword arguments of reset systems."""
-    symbols = [*placed]
+def make_symbol_tables(symbols_to_encode: Sequence[Symbol], types: ObjectTypes) -> dict[str, Any]:
+    """Encode symbols (meanings of map characters), followed by the symbols inside their boxes and
+    hands, as arrays; return these as keyword arguments of reset systems."""
+    symbols = [*symbols_to_encode]
     indices: dict[Symbol | None, int] = {None: 0}
     for symbol in symbols:  # the list grows in the loop
         for inner in symbol.contents:
@@ -163,6 +163,7 @@ class ProceduralReader:
     """
 
     def __init__(self, source: LevelSource) -> None:
+        """Make a reader of the level in `source`, which collects the errors."""
         self._source = source
         self._entries, self._draws, self._legend = source.entries, source.draws, source.legend
         self._problems, self._names = source.draws.problems, source.draws.names
@@ -406,8 +407,8 @@ class ProceduralReader:
     def _make_cells(
         self, symbols: Mapping[str, Symbol], default: int, node: YamlNode
     ) -> dict[str, Any]:
-        """Return arguments of reset systems: the index in `symbols` of the character in each cell
-        of each map, `default` for others, and the tables of the symbols."""
+        """Return arguments of reset systems: for each cell of each map the index of its character
+        in `symbols`, or `default`, and the tables that describe the symbols."""
         indices = {character: index for index, character in enumerate(symbols)}
         cells = self._encode_maps(indices, default, node)
         return {"cells": cells, **make_symbol_tables([*symbols.values()], self._names.types)}

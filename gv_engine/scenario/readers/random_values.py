@@ -99,6 +99,7 @@ class RandomValues:
     """
 
     def __init__(self, names: NameResolver) -> None:
+        """Make an empty collection of random values."""
         self.names = names
         self.problems = names.problems
         self._values: list[RandomValue] = []
@@ -122,7 +123,7 @@ class RandomValues:
 
     def add_numbers(self, options: Iterable[int]) -> int:
         """Add a random value that is one of `options`, all equally likely, and return its code (see
-        `read_value`); return the number itself if it is the only one."""
+        `read_value`); a single option is returned itself, as it is not random."""
         numbers = tuple(options)
         if len(numbers) == 1:
             return numbers[0]

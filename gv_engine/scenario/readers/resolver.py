@@ -231,6 +231,8 @@ class NameResolver:
     """
 
     def __init__(self, document: Document, numbering: TypeIds, problems: ErrorCollector) -> None:
+        """Import the Python modules that `document` names; `numbering` has the indices of object
+        types, and errors go to `problems`."""
         self.numbering = numbering
         self.problems = problems
         self.modules: dict[str, ModuleType] = {}
@@ -268,6 +270,7 @@ class NameResolver:
                 self._failed[source] = f"{source} cannot be loaded: {error}"
 
     def _load_module(self, source: str) -> ModuleType:
+        """Import the file or module `source`, if it is trusted, and return it."""
         if not is_file_reference(source):
             return rule_files.import_module(source)
         file = self.folder / source
@@ -457,7 +460,7 @@ class NameResolver:
 
     def resolve_view_phase(self, node: YamlNode) -> Phase:
         """Return the phase of the function that `node` names: OBSERVATION if it fills in whole
-        observations, VISIBILITY if it only decides which cells are seen."""
+        observations, VISIBILITY if it only selects the cells that are seen."""
         if ":" not in fields.text(node):
             is_visibility = node.text in REGISTRIES[Phase.VISIBILITY]
             is_observation = node.text in REGISTRIES[Phase.OBSERVATION] and not is_visibility

@@ -77,6 +77,8 @@ class NpzArchive:
     """
 
     def __init__(self, path: Path, max_bytes: int, label: str) -> None:
+        """Open the archive at `path`; raise an error if it has more than `max_bytes`. `label` names
+        such files in messages."""
         self._bytes_left = max_bytes
         self._label = label
         check_file_size(path, max_bytes, label)

@@ -217,8 +217,8 @@ def check_regular_file(path: Path) -> None:
 
 
 def check_inner_folder(path: Path) -> None:
-    """Raise OSError if anything but a folder exists at `path`, also for a link to a folder. Called
-    before files are written into a folder that is inside the one a user names.
+    """Raise OSError if something other than a folder, or a link, exists at `path`. Called before
+    files are written into a folder inside the one that a user names.
 
     Raises:
         OSError: there is a link, or a file.
@@ -236,7 +236,7 @@ def _check_kind(path: Path, status: os.stat_result) -> None:
 
 def open_regular_file(path: str | Path, flags: int) -> int:
     """Open a regular file with these `os.open` flags, and return its descriptor; refuse a file that
-    has a second name (hard link). To be passed to `open` as `opener`.
+    has a second name (hard link). Pass it to `open` as `opener`.
 
     Nothing is written through links into other folders.
 
@@ -316,6 +316,8 @@ class AtomicFile:
     """
 
     def __init__(self, target: Path, follow_links: bool = True) -> None:
+        """Create an empty draft beside `target`; with `follow_links`, a link as target stays a
+        link."""
         if "\0" in str(target):
             raise OSError(f"{target} cannot be written: its path has a NUL")
         if follow_links and target.is_symlink():
@@ -549,26 +551,26 @@ def parse_xml(raw: bytes) -> Element:
     """
     builder, parser, depth = TreeBuilder(), expat.ParserCreate(), 0
 
-    def start(name: str, attributes: dict[str, str]) -> None:
+    def start_element(name: str, attributes: dict[str, str]) -> None:
         nonlocal depth
         depth += 1
         if depth > _MAX_XML_DEPTH:
             raise ValueError(f"nested deeper than {_MAX_XML_DEPTH} levels")
         builder.start(name, attributes)
 
-    def end(name: str) -> None:
+    def end_element(name: str) -> None:
         nonlocal depth
         depth -= 1
         builder.end(name)
 
-    def check(name: str, system: str | None, public: str | None, declares: int) -> None:
+    def check_doctype(name: str, system: str | None, public: str | None, declares: int) -> None:
         if declares:
             raise ValueError(
                 "its DOCTYPE declares entities or attributes; remove what is in its brackets"
             )
 
-    parser.StartElementHandler, parser.EndElementHandler = start, end
-    parser.CharacterDataHandler, parser.StartDoctypeDeclHandler = builder.data, check
+    parser.StartElementHandler, parser.EndElementHandler = start_element, end_element
+    parser.CharacterDataHandler, parser.StartDoctypeDeclHandler = builder.data, check_doctype
     try:
         parser.Parse(raw, True)
     except (expat.ExpatError, LookupError) as error:  # LookupError: unknown encoding

@@ -1,4 +1,4 @@
-"""Start of worker processes, which import nothing from the current folder."""
+"""Starts worker processes, which import nothing from the current folder."""
 
 from __future__ import annotations
 

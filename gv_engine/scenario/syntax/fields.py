@@ -84,7 +84,7 @@ class YamlNode:
 
     @property
     def plain(self) -> Any:
-        """The value as Python objects without source positions: a dict, a list or a scalar."""
+        """Value as Python objects without source positions: a dict, a list or a scalar."""
         if isinstance(self.value, dict):
             return {key: node.plain for key, node in self.value.items()}
         if isinstance(self.value, list):
@@ -93,8 +93,8 @@ class YamlNode:
 
     @property
     def written(self) -> Any:
-        """The value as in `plain`, but words that YAML reads as booleans, such as `on` and `no`,
-        are texts where they may be names: all of these words in lists, and elsewhere words in
+        """Value as in `plain`, except that words which YAML reads as booleans, such as `on` and
+        `no`, are texts where they may be names: all of them in lists, elsewhere only words in
         capital letters, such as `OFF`."""
         if isinstance(self.value, dict):
             return {key: node.written for key, node in self.value.items()}

@@ -64,8 +64,8 @@ def _find_colon_mistake(lines: list[str], line: int) -> tuple[int, str] | None:
 
 
 def find_lost_row(text: str) -> tuple[int, str] | None:
-    """Return line number and message for the first row of a map that is a comment, as it begins
-    with # and is less indented than the first row; None if there is none."""
+    """Return line number and message for the first row of a map that YAML reads as a comment,
+    because it begins with # and is less indented than the first row; None if there is none."""
     lines = text.splitlines()
     for number, line in enumerate(lines, 1):
         if _BLOCK.search(line) and (lost_row := _find_lost_row_below(lines, number)):
@@ -143,8 +143,8 @@ def _match_entry(line: str) -> re.Match[str]:
 
 
 def _explain_indentation(lines: list[str], number: int) -> str:
-    """Return the message for line `number` if entries of its kind above begin in other columns than
-    it does; "" if that is not its mistake."""
+    """Return the message for line `number` if it begins in another column than entries of its kind
+    above it; "" if that is not the mistake."""
     start = next(_iter_starts(lines[number - 1]), None)
     if start is None:
         return ""

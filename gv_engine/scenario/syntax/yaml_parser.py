@@ -76,8 +76,8 @@ def _parse_yaml(raw: bytes, problems: ErrorCollector) -> YamlNode:
 
 
 def parse_value(text: str, keeps_words: bool = False) -> Any:
-    """Return the Python value that a piece of YAML text stands for, such as `9`, `RED` or `[5, 7]`;
-    None for an empty text.
+    """Return the Python value of a piece of YAML text such as `9`, `RED` or `[5, 7]`; None for an
+    empty text. With `keeps_words`, words such as `on` stay texts.
 
     Args:
         text: the YAML text.

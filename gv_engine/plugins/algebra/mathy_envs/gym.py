@@ -87,6 +87,7 @@ class MathyGymEnv(gymnasium.Env[Any, np.int64]):
         obs_type: ObservationType = ObservationType.FLAT,
         **env_kwargs: Any,
     ) -> None:
+        """Make the environment and its spaces; the class says what each argument means."""
         self.mathy = env_class(**env_kwargs)
         self.env_problem_args, self.obs_type = env_problem_args, obs_type
         self.mask_as_probabilities, self.repeat_problem = mask_as_probabilities, repeat_problem

@@ -160,6 +160,7 @@ class MathyEnvState(own.MathyEnvState):
         num_rules: int = 0,
         problem_type: str = "mathy.unknown",
     ) -> None:
+        """Copy a state, or make the first state of an episode with the text `problem`."""
         if problem is None and state is not None:
             super().__init__(state.agent.problem, state.max_moves, state.agent.problem_type)
             self.agent = copy.copy(state.agent)
@@ -192,6 +193,7 @@ class MathyEnvState(own.MathyEnvState):
         return list(_hash_namespace(self.agent.problem_type))
 
     def _replaced(self, *args: Any, **kwargs: Any) -> MathyEnvState:
+        """Return a copy of the state with some values replaced, as a state of this class."""
         state = super()._replaced(*args, **kwargs)
         assert isinstance(state, MathyEnvState)
         state.num_rules = self.num_rules

@@ -44,6 +44,7 @@ class GridWorld(InnerEnv):
         reward_function: Callable[..., float],
         termination_function: Callable[..., bool],
     ) -> None:
+        """Make an environment of these functions; the class says what each argument means."""
         super().__init__(state_space, action_space, observation_space)
         self._reset_function = reset_function
         self._transition_function = transition_function

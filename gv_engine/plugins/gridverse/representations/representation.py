@@ -61,6 +61,7 @@ class StateRepresentation(_DictRepresentation):
     """
 
     def __init__(self, state_space: StateSpace) -> None:
+        """Make the converter for states in this space."""
         if not state_space.can_be_represented:
             kinds = state_space.object_types
             names = [kind.__name__ for kind in kinds if not kind.can_be_represented_in_state()]
@@ -103,6 +104,7 @@ class _EncodedObject(GridObjectRepresentation):
     name: ClassVar[str]
 
     def __init__(self, space: AnySpace) -> None:
+        """Make the converter for objects of this space."""
         self._codes = codes.Representation(
             self.name,
             [kind.type_index() for kind in space.object_types],

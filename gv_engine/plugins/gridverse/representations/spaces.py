@@ -47,6 +47,8 @@ class Space:
     def __init__(
         self, space_type: SpaceType, lower_bound: NDArray[Any], upper_bound: NDArray[Any]
     ) -> None:
+        """Make the space of arrays between two bounds of equal shape; raise ValueError for other
+        bounds."""
         for bound in (lower_bound, upper_bound):
             if not is_dtype_compatible(bound, space_type):
                 raise ValueError(f"a bound has dtype {bound.dtype}, not that of {space_type.name}")
@@ -84,6 +86,7 @@ class Space:
         return fits and bool(((self.lower_bound <= x) & (x <= self.upper_bound)).all())
 
     def __eq__(self, other: object) -> bool:
+        """Return True for a space with the same type and bounds."""
         if not isinstance(other, Space):
             return NotImplemented
         return (

@@ -32,7 +32,8 @@ _PERCENTILES = (2.5, 97.5)  # percentiles around 95 %
 
 
 def middle_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the mean of the middle half of the values along the last axis."""
+    """Return the interquartile mean (the mean of the middle half) of the values along the last
+    axis."""
     cut = values.shape[-1] // 4
     ordered = np.sort(values, axis=-1)
     mean: NDArray[np.float64] = ordered[..., cut : values.shape[-1] - cut].mean(-1)
@@ -166,6 +167,7 @@ _GROUPS = {"rooms": "Rooms", "gallery": "The gallery", "minigrid": "MiniGrid's l
 
 @cache
 def _scenario_group(scenario: str) -> str:
+    """Return the group of a scenario in the tables, a key of `_GROUPS`."""
     folder = list_built_in_grids()[scenario].file.parent
     if folder.name == "minigrid":
         return "minigrid"
@@ -197,6 +199,7 @@ class EntryResults:
     """
 
     def __init__(self, entry: BenchmarkEntry) -> None:
+        """Read the results of an entry from its folder."""
         self.entry, self.name = entry, entry.name
         self.parts: dict[str, list[EntryPart]] = {}
         parts = entry.read_parts().values()
@@ -238,6 +241,7 @@ class Comparison:
     """
 
     def __init__(self, entries: Sequence[BenchmarkEntry]) -> None:
+        """Read the results of all entries."""
         self.results: list[EntryResults] = []
         self.shortest: dict[str, tuple[int, ...]] = {}
         for results in map(EntryResults, entries):

@@ -52,6 +52,7 @@ class PartRunner:
     settings: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        """Raise a BenchmarkError unless the settings are those that the policy takes."""
         expected = _SETTINGS if self.policy == PPO else {}
         types = {name: type(value) for name, value in self.settings.items()}
         if types != expected:

@@ -153,6 +153,7 @@ def train_here(
 
 
 def _warn_of_reached_end(end: StopCondition, results: Sequence[RunResult]) -> None:
+    """Print that all runs had reached the stop condition `end` before the training began."""
     num_steps = min(result.metrics.steps for result in results)
     until = f" or --until {end.until:g}" if end.until else ""
     cli.complain(

@@ -519,16 +519,16 @@ and 1 stand for one clause, and for two that are joined by "and"."""
 
 
 def count_described(
-    w: World, doors: Doors, kind: int, color: int, place: int, outside: tuple[int, int]
+    w: World, doors: Doors, kind: int, color: int, place: int, excluded_room: tuple[int, int]
 ) -> int:
     """Return the number of objects on the grid that match the description (type, colour and place),
-    not counting the objects in the room `outside`, (row, column)."""
+    not counting the objects in the room `excluded_room`, (row, column)."""
     size = size_of_rooms(w, doors)
-    top, left, _, _ = room_area(outside[0], outside[1], size)
+    top, left, _, _ = room_area(excluded_room[0], excluded_room[1], size)
     count = 0
     for e in w.having(w.color):
         down, right = w.position.y[e] - top, w.position.x[e] - left
-        is_inside = outside != NOWHERE and 0 <= down < size and 0 <= right < size
+        is_inside = excluded_room != NOWHERE and 0 <= down < size and 0 <= right < size
         count += not is_inside and is_described(w, e, kind, color, place, size)
     return count
 
@@ -539,8 +539,8 @@ def sample_description(
     clause: Clauses,
     start: int,
     kinds: tuple[int, int],
-    places: bool,
-    outside: tuple[int, int],
+    with_place: bool,
+    excluded_room: tuple[int, int],
 ) -> None:
     """Write the type, colour and place of a random description into `clause` from index `start` on,
     such that an object matches it; reject the level if no such description is found.
@@ -549,17 +549,17 @@ def sample_description(
         clause: the CLAUSE_LENGTH numbers of one clause.
         start: index in `clause` of the description's type; colour and place follow.
         kinds: (first, end) indices of the allowed types in `_KINDS`.
-        places: if True, the description may have a place.
-        outside: room (row, column) whose objects do not count.
+        with_place: if True, the description may have a place.
+        excluded_room: room (row, column) whose objects do not count.
     """
     for _ in range(_MOST_DESCRIPTIONS):
         color_number = sample(w, 1 + len(COLORS))
         color = COLORS[color_number - 1] if color_number > 0 else NONE
         kind = _KINDS[kinds[0] + sample(w, kinds[1] - kinds[0])]
         place = ANYWHERE
-        if places and sample(w, 2) == 0:
+        if with_place and sample(w, 2) == 0:
             place = 1 + sample(w, 4)
-        if is_rejected(w) or count_described(w, doors, kind, color, place, outside) > 0:
+        if is_rejected(w) or count_described(w, doors, kind, color, place, excluded_room) > 0:
             clause[start], clause[start + 1], clause[start + 2] = kind, color, place
             return
     reject(w)
@@ -572,12 +572,12 @@ def sample_clauses(
     first: int,
     count: int,
     verb: int,
-    places: bool,
-    outside: tuple[int, int],
+    with_place: bool,
+    excluded_room: tuple[int, int],
 ) -> None:
     """Write `count` random clauses (parts of the instruction) into `clauses` from index `first` on,
-    all with the verb `verb`, or with random verbs if it is 0. `places` and `outside` are as for
-    `sample_description`."""
+    all with the verb `verb`, or with random verbs if it is 0. `with_place` and `excluded_room` are
+    as for `sample_description`."""
     for k in range(first, first + count):
         clause = clauses[k]
         clause[VERB] = verb if verb > 0 else _VERBS[sample(w, len(_VERBS))]
@@ -586,9 +586,9 @@ def sample_clauses(
             kinds = _ALL_KINDS
         elif clause[VERB] == OPEN_DOOR:
             kinds = _DOORS
-        sample_description(w, doors, clause, KIND, kinds, places, outside)
+        sample_description(w, doors, clause, KIND, kinds, with_place, excluded_room)
         if clause[VERB] == PUT_NEXT:
-            sample_description(w, doors, clause, OTHER_KIND, _ALL_KINDS, places, outside)
+            sample_description(w, doors, clause, OTHER_KIND, _ALL_KINDS, with_place, excluded_room)
 
 
 def add_locked_room(w: World, doors: Doors) -> tuple[int, int]:

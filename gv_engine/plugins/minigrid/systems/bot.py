@@ -54,9 +54,9 @@ from gv_engine.plugins.minigrid.systems.bot_search import (
     holds_key,
     is_obstacle,
     list_objects,
+    mark_path,
     scratch_dtype,
     search,
-    trace,
 )
 from gv_engine.plugins.minigrid.systems.grammar import (
     FIELDS,
@@ -185,7 +185,7 @@ def drop_ahead(m: Memory, s: Scratch, goal: int) -> int:
     last search, and dropping the object in hand ahead of it. Write the cell of the drop into
     `s.found[DROP_CELL]`, so that the bot continues with it in the next steps."""
     s.found[DROP_CELL] = cell_ahead(s, goal)
-    trace(m, s, goal)
+    mark_path(m, s, goal)
     return first_action(m, s, DROP)
 
 
@@ -227,7 +227,7 @@ def do_task(m: Memory, s: Scratch, action: int, goal: int) -> int:
             aim_at(s, target)
             target = find_first_target(m, s, key_pose)
         else:
-            trace(m, s, goal)
+            mark_path(m, s, goal)
             s.path[target] = 1
             obstacle = s.found[OBSTACLE]
             if obstacle == NOWHERE or m.kind[obstacle] != DOOR:
@@ -277,7 +277,7 @@ def find_first_target(m: Memory, s: Scratch, start: int) -> int:
     goal = search(m, s, start, False)
     s.found[BLOCKER] = NOWHERE
     if goal != NOWHERE:
-        trace(m, s, goal)
+        mark_path(m, s, goal)
         ahead = cell_ahead(s, goal)
         s.path[ahead] = 1
         s.found[BLOCKER] = s.found[OBSTACLE]
@@ -321,7 +321,7 @@ def fetch_object(m: Memory, s: Scratch, k: int, goal: int) -> int:
         action = TOGGLE if m.kind[target] == DOOR else PICK_UP
         return do_task(m, s, action, reach(m, s, target))
     if holds_described(m, k, 1):  # the second one is in hand
-        trace(m, s, goal)
+        mark_path(m, s, goal)
         return drop_held(m, s)
     # two clauses with unknown second objects would put one object down for the other for ever
     if needs_clearing(m, s) or (m.held_kind > NONE_GRID_OBJECT and 3 * m.idle > _MOST_IDLE):
@@ -353,7 +353,7 @@ def needs_clearing(m: Memory, s: Scratch) -> bool:
         goal = find_new(m, s, True)
     if goal == NOWHERE:
         return False
-    trace(m, s, goal)
+    mark_path(m, s, goal)
     return bool(s.found[OBSTACLE] != NOWHERE) or is_obstacle(m, cell_ahead(s, goal))
 
 
@@ -363,7 +363,7 @@ def explore_more(m: Memory, s: Scratch, is_last: bool) -> int:
     goal = find_new(m, s, is_last)
     if goal == NOWHERE:
         return NO_WAY
-    trace(m, s, goal)
+    mark_path(m, s, goal)
     obstacle, ahead = s.found[OBSTACLE], cell_ahead(s, goal)
     if obstacle == NOWHERE or m.kind[obstacle] != DOOR:
         obstacle = ahead
@@ -415,13 +415,13 @@ def choose_action(m: Memory, s: Scratch) -> int:
     return make_plan(m, s, todo)
 
 
-def make_plan(m: Memory, s: Scratch, todo: int) -> int:
-    """Return the first action of a new plan for one of the clauses whose bits are set in `todo`,
+def make_plan(m: Memory, s: Scratch, pending: int) -> int:
+    """Return the first action of a new plan for one of the clauses whose bits are set in `pending`,
     and keep the plan in the memory."""
     estimate_entries(m, s)
     action = continue_drop(m, s)
     if action == NO_WAY:
-        action = follow_cheapest_clause(m, s, todo)
+        action = follow_cheapest_clause(m, s, pending)
     for attempt in range(3):
         if action == NO_WAY:
             begin_plan(s)
@@ -449,15 +449,15 @@ def continue_drop(m: Memory, s: Scratch) -> int:
     return action
 
 
-def follow_cheapest_clause(m: Memory, s: Scratch, todo: int) -> int:
+def follow_cheapest_clause(m: Memory, s: Scratch, pending: int) -> int:
     """Return the next action for the clause with the least estimated cost among those whose bits
-    are set in `todo`; NO_WAY if none can be followed now."""
+    are set in `pending`; NO_WAY if none can be followed now."""
     best, least, s.found[SEEKS_DOOR] = NO_WAY, 0, 0
     for k in range(MAX_CLAUSES):
-        if todo >> k & 1 and DOOR in (m.clauses[k, KIND], m.clauses[k, OTHER_KIND]):
+        if pending >> k & 1 and DOOR in (m.clauses[k, KIND], m.clauses[k, OTHER_KIND]):
             s.found[SEEKS_DOOR] = 1
     for k in range(MAX_CLAUSES):
-        if todo >> k & 1:
+        if pending >> k & 1:
             begin_plan(s)
             action = follow_clause(m, s, k)
             cost = s.found[CLAUSE_COST]
@@ -468,7 +468,7 @@ def follow_cheapest_clause(m: Memory, s: Scratch, todo: int) -> int:
 
 
 def stroll(m: Memory, s: Scratch) -> int:
-    """Return an action of a pseudo-random walk, which breaks a deadlock."""
+    """Return an action of a pseudo-random walk, which resolves a deadlock."""
     ahead = s.neighbours[m.facing, m.cell]
     number = (m.idle * 7919 + m.cell * 104729) // 16 % 8
     if m.kind[ahead] == FLOOR and number < 5:
@@ -503,6 +503,8 @@ class Bot:
     def __init__(
         self, num_envs: int, scenario: Any, compile_bot: Callable[[Any], Callable[..., None]]
     ) -> None:
+        """Make a bot for N worlds of `scenario`; `compile_bot` compiles the function `act`, or
+        returns it unchanged."""
         found = tuple(scenario.action_names)
         if found != ACTIONS:
             raise ValueError(f"found actions {', '.join(found)}, expected {', '.join(ACTIONS)}")

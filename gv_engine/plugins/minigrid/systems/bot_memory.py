@@ -63,8 +63,9 @@ Memory = Any
 attributes."""
 
 
-def memory_dtype(most: int) -> np.dtype[Any]:
-    """Return the dtype of the memory of a world, with a map of at most `most` × `most` cells.
+def memory_dtype(side: int) -> np.dtype[Any]:
+    """Return the dtype of the memory of a world, with a map of `side` × `side`
+    cells.
 
     Fields:
         size: rows and columns of the map.
@@ -96,9 +97,9 @@ def memory_dtype(most: int) -> np.dtype[Any]:
     )
     return np.dtype(
         [
-            *((name, np.uint8, (most * most,)) for name in ("kind", "color", "state", "room")),
-            ("origin", np.int32, (most * most,)),
-            *((name, np.int64, (2, most)) for name in ("unseen", "opaque")),
+            *((name, np.uint8, (side * side,)) for name in ("kind", "color", "state", "room")),
+            ("origin", np.int32, (side * side,)),
+            *((name, np.int64, (2, side)) for name in ("unseen", "opaque")),
             ("clauses", np.int64, (MAX_CLAUSES, CLAUSE_LENGTH)),
             ("plan", np.int64, (PLAN_LENGTH,)),
             *((name, np.int64) for name in numbers),

@@ -45,8 +45,9 @@ Scratch = Any
 object with the same attributes."""
 
 
-def scratch_dtype(most: int) -> np.dtype[Any]:
-    """Return the dtype of the arrays for searches in a map of at most `most` × `most` cells.
+def scratch_dtype(side: int) -> np.dtype[Any]:
+    """Return the dtype of the arrays for searches in a map of `side` × `side`
+    cells.
 
     Fields:
         neighbours: neighbour of each cell in each direction.
@@ -63,7 +64,7 @@ def scratch_dtype(most: int) -> np.dtype[Any]:
         view_shape: rows and columns of an observation.
         plan: actions of the last path, up to the first cell that is not free.
     """
-    cells = most * most
+    cells = side * side
     return np.dtype(
         [
             ("neighbours", np.int64, (4, cells)),
@@ -155,15 +156,16 @@ def score_pose(cost: int, new: int) -> int:
     return 100 * (cost + BASE_COST) // min(new, MOST_NEW)
 
 
-def rate_view(m: Memory, s: Scratch, pose: int, cost: int) -> int:
-    """Return the score, for exploring, of a pose that costs `cost` to reach; NEVER if the agent
-    would see nothing new there. Write the number of unseen cells that it would see into `s.new`."""
+def rate_view(m: Memory, s: Scratch, pose: int, path_cost: int) -> int:
+    """Return the score, for exploring, of a pose that costs `path_cost` to reach; NEVER if the
+    agent would see nothing new there. Write the number of unseen cells that it would see into
+    `s.new`."""
     ahead = cell_ahead(s, pose)
     opens = m.kind[ahead] == DOOR and m.state[ahead] != OPEN
     extra_cost = s.entry[ahead] - 1 if opens else 0
     is_possible = extra_cost >= 0  # doors that cannot be opened have no cost
     s.new[pose] = count_new(m, s, pose, opens) if is_possible else 0
-    return score_pose(cost + extra_cost, s.new[pose]) if s.new[pose] > 0 else NEVER
+    return score_pose(path_cost + extra_cost, s.new[pose]) if s.new[pose] > 0 else NEVER
 
 
 def search(m: Memory, s: Scratch, start: int, explores: bool) -> int:
@@ -221,7 +223,7 @@ def search(m: Memory, s: Scratch, start: int, explores: bool) -> int:
     return best
 
 
-def trace(m: Memory, s: Scratch, goal: int) -> None:
+def mark_path(m: Memory, s: Scratch, goal: int) -> None:
     """Mark the cells of the path to `goal` in `s.path`; write its first pose and first obstacle
     into `s.found`, and its actions up to the first cell that is not free into `s.plan`."""
     length, pose = 0, goal
@@ -252,9 +254,9 @@ def trace(m: Memory, s: Scratch, goal: int) -> None:
 # ---- exploring -----------------------------------------------------------------------------------
 
 
-def window(bits: int, first: int, width: int, size: int) -> int:
-    """Return the `width` bits that start at bit `first` of the mask `bits`, which has `size` bits
-    and wraps around."""
+def select_bits(bits: int, first: int, width: int, size: int) -> int:
+    """Return `width` bits of the mask `bits`, which has `size` bits, from bit `first` on; the mask
+    wraps around."""
     part = bits >> first
     if first + width > size:
         part |= bits << (size - first)
@@ -277,8 +279,8 @@ def count_new(m: Memory, s: Scratch, pose: int, opens: bool) -> int:
     lit, before, count = middle, 0, 0
     side_walls = 0 if m.kind[cell] == DOOR else full  # beside the agent; none in a door
     for ahead in range(s.view_shape[0]):
-        hidden = window(unseen[line], first, width, size)
-        closed = window(opaque[line], first, width, size)
+        hidden = select_bits(unseen[line], first, width, size)
+        closed = select_bits(opaque[line], first, width, size)
         walls = 0
         if ahead > 0:
             walls = hidden if before & closed else hidden & side_walls

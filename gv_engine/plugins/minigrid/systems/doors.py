@@ -66,10 +66,10 @@ def locked_room(w: World, shape: Sequence[int]) -> None:
     set_second_target(w, doors[other])
 
 
-def random_cell_in_room(w: World, room: int, right: int) -> tuple[int, int]:
-    """Return a random inner cell (y, x) of one of six rooms, numbered row by row; `right` is the
-    column where the right-hand rooms begin."""
-    left, top = (0 if room % 2 == 0 else right), room // 2 * _ROWS_PER_ROOM
+def random_cell_in_room(w: World, room: int, right_column: int) -> tuple[int, int]:
+    """Return a random inner cell (y, x) of one of six rooms, numbered row by row; `right_column` is
+    the column where the right-hand rooms begin."""
+    left, top = (0 if room % 2 == 0 else right_column), room // 2 * _ROWS_PER_ROOM
     x = w.rng.integers(left + 1, left + _COLUMNS_PER_ROOM)
     y = w.rng.integers(top + 1, top + _ROWS_PER_ROOM)
     return y, x

@@ -164,6 +164,7 @@ class _Parser:
     """Parser of one instruction, which reads phrases from left to right."""
 
     def __init__(self, text: str) -> None:
+        """Begin at the first word of a text."""
         self._words = text.replace(",", " ,").split()
         self._position = 0
         self._rejected: list[str] = []

@@ -30,7 +30,7 @@ def obstacles(
 
 
 def in_spawn_order(w: World, object_type: int) -> NDArray[np.int64]:
-    """Return the objects of a type on the grid in the order in which they were spawned (by entity
+    """Return the objects of a type on the grid in the order in which they were created (by entity
     number).
 
     The level must not remove objects.

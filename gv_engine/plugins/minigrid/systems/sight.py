@@ -16,15 +16,15 @@ def occluded(w: World, agent: int, view: View) -> None:
         lit = ahead
 
 
-def flood_row(lit: int, clear: int, width: int) -> int:
-    """Return a bit mask of the clear cells in a row that light reaches from its `lit` cells, to the
-    left and the right; all arguments but `width` are bit masks of the row's cells."""
-    through = lit & clear
+def flood_row(lit: int, transparent: int, width: int) -> int:
+    """Return a bit mask of the cells in a row that light reaches from its `lit` cells through
+    transparent ones, to the left and the right. All arguments but `width` are bit masks."""
+    through = lit & transparent
     # the carry of the addition runs to higher bits through neighbouring clear cells
-    through |= clear & ~(through + clear)
+    through |= transparent & ~(through + transparent)
     step = 1
     while step < width:  # to lower bits, doubling the distance
-        through |= clear & through >> step
-        clear &= clear >> step
+        through |= transparent & through >> step
+        transparent &= transparent >> step
         step *= 2
     return through

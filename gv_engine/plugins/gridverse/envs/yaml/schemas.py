@@ -100,6 +100,8 @@ def _list_of(items: Definition, **keys: Any) -> Definition:
 
 
 def _mapping(properties: dict[str, Definition], *optional: str) -> Definition:
+    """Return the JSON schema of a mapping with these properties, all required but the `optional`
+    ones."""
     return {
         "type": "object",
         "properties": properties,
