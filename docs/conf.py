@@ -44,6 +44,8 @@ CONTENTS = {
     "How-tos": [
         "docs/players",
         "docs/scenarios",
+        "docs/objects",
+        "docs/missions",
         "docs/agents",
         "docs/gallery",
         "docs/rules",
@@ -64,6 +66,8 @@ CONTENTS = {
     ],
     "Reference": [
         "docs/reference",
+        "docs/phases",
+        "docs/level-files",
         "docs/minigrid-reference",
         "docs/mathy-reference",
         "docs/worlds",

@@ -112,7 +112,7 @@ class World(Protocol):
             `w.color.value[e]`, `w.door.status[e]`; also of authors' components.
 
     Every rule may read all of it. Only resets and transitions write cells and columns and call
-    methods that change the world; the engine sets the properties below. docs/rules.md says which
+    methods that change the world; the engine sets the properties below. docs/phases.md says which
     rules may use the RNG.
     """
 

@@ -1,7 +1,10 @@
 """Every snippet of the README and of docs/ runs, in order, and prints what the page says.
 
 `make test` runs the snippets of a few pages and reads those of all; `make thorough` runs all.
-A block with a title is written to that file. A block `text` is what the block before it prints.
+A block with a title is written to that file, or added to it if the title ends in ", at the end",
+after two empty lines. A block `text` is what the block before it prints, or after a first line "…"
+how that ends.
+Columns of a table may be aligned by spaces, as in a terminal.
 A block after `<!-- not run: why -->` is left out. A page with `<!-- with the files of other.md -->`
 finds those there.
 """
@@ -49,6 +52,7 @@ FILES_OF = re.compile(r"<!-- with the files of (.+?) -->")
 PROGRAMS = ("gv-engine", "python", "sed")
 LINK = re.compile(r"\]\((?!https?://)([^)#]*)#?([^)]*)\)")
 NAME_IN_FILE = re.compile(r"((?:`[\w.]+` and )?`[\w.]+`) in\s+`([\w/]+\.py)`")
+COLUMN_GAP = re.compile(r"(?<=\S)(?:\t| {2,})")
 TITLE = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
@@ -114,7 +118,10 @@ def test_snippets(page: Path, shell: Path):
             printed = "".join(map(run, block.text.splitlines()))
         else:
             assert block.kind == "text", f"{where}: nothing is done with {block.kind!r}"
-            assert stripped(printed) == stripped(block.text), where
+            expected, lines = stripped(block.text), stripped(printed)
+            if expected[0] == "…":
+                expected, lines = expected[1:], lines[1 - len(expected) :]
+            assert lines == expected, where
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -160,13 +167,15 @@ def run(line: str) -> str:
 
 
 def write(block: Block) -> None:
-    file = Path(block.title)
+    name, at_end, _ = block.title.partition(", at the end")
+    file = Path(name)
     file.parent.mkdir(exist_ok=True)
-    file.write_text(block.text, "utf-8")
+    before = f"{file.read_text('utf-8')}\n\n" if at_end else ""
+    file.write_text(before + block.text, "utf-8")
 
 
 def stripped(text: str) -> list[str]:
-    return [line.rstrip() for line in text.strip().splitlines()]
+    return [COLUMN_GAP.sub("  ", line.rstrip()) for line in text.strip().splitlines()]
 
 
 @pytest.mark.parametrize("page", LINKED, ids=lambda page: page.stem)
@@ -252,7 +261,7 @@ def test_keys_are_those_of_the_bindings():
 
 
 def test_what_the_engine_sets_is_told():
-    text = (ROOT / "docs" / "rules.md").read_text("utf-8")
+    text = (ROOT / "docs" / "phases.md").read_text("utf-8")
     for name, thing in vars(World).items():
         if isinstance(thing, property):
             assert f"`w.{name}`" in text or f"`w.{name}[agent]`" in text

@@ -122,7 +122,7 @@ def level(tmp_path_factory):
 
 
 def test_all_types_that_the_docs_name_are_tried_here():
-    page = (ROOT / "docs" / "rules.md").read_text("utf-8")
+    page = (ROOT / "docs" / "phases.md").read_text("utf-8")
     (said,) = re.findall(r"\*\*Columns of a component\*\* are (.+?)\. Each", page, re.DOTALL)
     named = set(re.findall(r"`(\w+)`", said))
     assert named == {"int", "float", "bool", "Int8", "Int16", "EntityId", "Coordinate"}
