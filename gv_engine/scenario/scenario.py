@@ -87,6 +87,8 @@ class Scenario(ImmutableScenario):
         weights: sampling weight of each of them.
         agent_group: settings of the agents as a group, such as their names, teams and turn order.
         numbering: numbering of its object types.
+        theme: set of drawings of walls and floor; "" for the usual ones.
+        sprites: the author's files, by name of the sprite, see `readers.appearance`.
     """
 
     domain: ClassVar[str] = "grid"
@@ -126,6 +128,8 @@ class Scenario(ImmutableScenario):
     time_limit: int | None = None
     dim: bool | None = None
     numbering: TypeIds = field(default_factory=TypeIds, repr=False)
+    theme: str = ""
+    sprites: Mapping[str, Path] = field(default_factory=dict, repr=False)
 
     @classmethod
     def load(
@@ -457,6 +461,7 @@ class Scenario(ImmutableScenario):
         """Return the files that the scenario was read from, and all Python files that it may
         import; a change of one of them calls for `reload`."""
         own = document.list_watched_files(self.document, self.code)
+        own = (*own, *self.sprites.values())
         return tuple(sorted({*own, *(path for m in self.mixture for path in m.watched_files())}))
 
     def reload(self) -> Scenario:

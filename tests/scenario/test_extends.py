@@ -6,7 +6,7 @@ import pytest
 
 from gv_engine import RESET, REWARD, Scenario, ScenarioError
 from gv_engine.cli import main
-from gv_engine.play.session.sprite_paths import sprite_folders
+from gv_engine.play.session.sprite_paths import sprite_sources
 from gv_engine.rules.errors import TrustError
 from gv_engine.scenario.documents import document
 from tests.scenario.reading import assert_refused
@@ -137,7 +137,7 @@ def test_python_elsewhere_runs_if_it_is_trusted(base, tmp_path):
         Scenario.load(folder / "mine.yaml")
     child = Scenario.load(folder / "mine.yaml", trust=True)
     assert [child.max_steps, len(child.code)] == [9, 1]
-    assert base in sprite_folders(child)
+    assert base in sprite_sources(child)
     assert {base / "rules.py", base / "scenario.yaml"} <= set(child.watched_files())
     (tmp_path / "above.yaml").write_text("extends: base/scenario.yaml\n")
     assert Scenario.load(tmp_path / "above.yaml").code  # below, it runs

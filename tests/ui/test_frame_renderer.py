@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from gv_engine.play.grid.board import MIN_AGENT_SIZE, Board, GridContent, GridRenderer
-from gv_engine.play.session.sprite_paths import COVERED_GROUND
+from gv_engine.play.session.sprite_paths import COVERED_GROUND, EDGES
 from gv_engine.play.ui.colors import DARK
 from gv_engine.play.ui.drawing import sprites
 from gv_engine.play.ui.drawing.recording import MIN_SIZE, FrameRenderer
@@ -69,14 +69,15 @@ def test_every_cell_shows_its_object():
     seen[3] = False
     found = pixels(draw_grid(grid, 20, seen))
     assert found.shape == (80, 100, 3)
-    for (y, x), name, color, lit in (
-        ((0, 4), "wall", 0, True),
-        ((1, 1), "floor", 0, True),
-        ((3, 1), "door_closed", 2, False),
-        ((3, 4), "floor", 0, False),
+    in_corner = sum(1 << k for k, edge in enumerate(EDGES) if edge not in ("down", "left"))
+    for (y, x), name, color, lit, joins in (
+        ((0, 4), "wall", 0, True, in_corner),
+        ((1, 1), "floor", 0, True, 0),
+        ((3, 1), "door_closed", 2, False, 0),
+        ((3, 4), "floor", 0, False, 0),
     ):
         cell = found[y * 20 : y * 20 + 20, x * 20 : x * 20 + 20]
-        assert np.array_equal(cell, pixels(SHEET.tile(name, color, 20, lit)))
+        assert np.array_equal(cell, pixels(SHEET.tile(name, color, 20, lit, joins=joins)))
     assert gray(SHEET.tile("floor", 0, 20, False)).max() < gray(SHEET.tile("floor", 0, 20)).min()
 
 

@@ -26,7 +26,7 @@ from gv_engine.play.session.sprite_paths import (
     find_unused_files,
     list_sprite_names,
     read_svg,
-    sprite_folders,
+    sprite_sources,
 )
 from gv_engine.play.ui.colors import PALETTES, THEMES, Theme
 from gv_engine.play.ui.drawing.sprites import SpriteSheet, pygame
@@ -309,7 +309,7 @@ def draw_in_editor(document: EditorDocument, cell: int = 32) -> NDArray[np.int64
     """The map of the level as the editor draws it, with the cursor in its first cell."""
     height, width = document.map.shape
     surface = pygame.Surface((width * cell, height * cell))
-    view = EditorMapView(THEMES["dark"], document.sprite_folders, document.vocabulary.types)
+    view = EditorMapView(THEMES["dark"], document.sprite_sources, document.vocabulary.types)
     view.draw(surface, surface.get_rect(), cell // 2, document.map, (0, 0))
     return pixels(surface)
 
@@ -329,7 +329,7 @@ def write_level(folder: Path, *files: str, **changes: Any) -> Scenario:
 @pytest.mark.parametrize("size", [8, 32])
 def test_a_level_brings_its_own_drawing_of_everything(tmp_path: Path, name: str, size: int):
     played = write_level(tmp_path, f"{name}.svg")
-    sheet = SpriteSheet(sprite_folders(played), types=played.types)
+    sheet = SpriteSheet(sprite_sources(played), types=played.types)
     assert (pixels(sheet.get(name, 0, size)) == PLAIN_COLOR).all()
     assert dict(_read_sprites([played], [*played.types]))[name] == read_svg(
         tmp_path / f"{name}.svg"

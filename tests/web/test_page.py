@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from components.core import FLOOR
-from components.objects import built_in_types
+from components.core import FLOOR, HIDDEN
+from components.objects import WALL, built_in_types
 from gv_engine import Scenario
 from gv_engine.cli import main
 from gv_engine.compiler.language.wasm import STACK_TOP
 from gv_engine.play.grid.board import Board, GridContent
 from gv_engine.play.session.replay import Replay
 from gv_engine.play.session.session import Session
-from gv_engine.play.ui.drawing.sprites import SpriteSheet, pygame
+from gv_engine.play.session.sprite_paths import cut_edges, read_svg
+from gv_engine.play.ui.drawing.sprites import SpriteSheet, encode_looks, pygame
 from gv_engine.plugins.web.page import (
     Link,
     PageStyle,
@@ -31,6 +32,7 @@ from gv_engine.plugins.web.page import (
 from gv_engine.rules.errors import DoesNotCompileError
 from gv_engine.rules.geometry import LEFT
 from gv_engine.scenario.memory.layout import RNG
+from gv_engine.scenario.storage.resources import ASSETS
 from gv_engine.world.rng import generator_to_row
 from gv_engine.world.simulation import Simulation
 from tests import ROOT
@@ -429,6 +431,31 @@ def test_guards_see_the_cells_that_they_see_in_the_window(source: str | dict[str
 
 
 @needs_node
+def test_page_and_window_join_the_same_edges():
+    rng = np.random.default_rng(3)
+    grid = np.zeros((9, 11, 3), np.uint8)
+    grid[..., 0] = rng.choice([HIDDEN, FLOOR, WALL], grid.shape[:2], p=[0.1, 0.3, 0.6])
+    sheet = SpriteSheet()
+    expected = sheet.add_joins(encode_looks(grid)) >> 56
+    wall = read_svg(ASSETS / "sprites" / "wall.svg")
+    (found, cut) = run_script(
+        f"""
+        const top = {json.dumps(grid.reshape(-1, 3).tolist())}, cut = [];
+        console.log(JSON.stringify(top.map((_, k) =>
+          joinsAt(top, 9, 11, Math.floor(k / 11), k % 11))));
+        for (let joins = 0; joins < 256; joins++) cut.push(cutEdges({json.dumps(wall)}, joins));
+        console.log(JSON.stringify(cut));
+        """
+    )
+    is_wall = grid[..., 0] == WALL
+    assert (np.reshape(found, (9, 11)) == expected)[is_wall].all()
+    assert not expected[~is_wall].any()
+    assert len(np.unique(expected[is_wall])) > 20
+    assert cut == [cut_edges(wall, joins) for joins in range(256)]
+    assert len(set(cut)) == 256
+
+
+@needs_node
 def test_page_and_window_show_the_same_sprites_in_every_cell():
     """In all states of the built-in types and of a level's own, above each other, and on them an
     agent: the sprites that the page lists, put together, are the picture of the window."""
@@ -451,7 +478,8 @@ def test_page_and_window_show_the_same_sprites_in_every_cell():
         const filled = {json.dumps(filled)};
         const fills = (...sprite) => filled.some((one) => String(one) === String(sprite));
         console.log(JSON.stringify(pairs.map(([ground, thing]) =>
-          [cellSprites(types, ground, thing), spriteUnderAgent(types, thing, fills)])));
+          [cellSprites(types, ground, thing, {{}}, fills),
+           spriteUnderAgent(types, thing, fills)])));
         """
     )
     board, place = Board(sheet), pygame.Rect(0, 0, side, side)
@@ -462,7 +490,8 @@ def test_page_and_window_show_the_same_sprites_in_every_cell():
             grid, beneath = (np.array([[look]], np.uint8) for look in (thing, ground))
             board.draw(shown, place, (0, 0), side, GridContent(grid, agent, beneath=beneath))
             for name, color in cell["layers"]:
-                expected.blit(sheet.get(name, color, side), (0, 0))
+                joins = 255 if name == "wall" else 0  # alone in the grid
+                expected.blit(sheet.get(name, color, side, joins=joins), (0, 0))
             if cell["covered"]:
                 sheet.draw_covered(expected, place, *cell["covered"])
                 seen["covered"] += 1

@@ -133,7 +133,7 @@ def test_worlds_of_a_wall_are_the_games_of_their_seeds():
     globalThis.window = { devicePixelRatio: 1 };
     globalThis.document = { body: null };
     globalThis.getComputedStyle = () => ({ getPropertyValue: () => "" });
-    const wall = new Wall(world, policy, 5n, canvas, { draw() {}, drawCell() {} });
+    const wall = new Wall(world, policy, 5n, canvas, { draw() {}, drawCell() {}, joins: () => 0 });
     wall.arrange(1200, 600);
     for (let k = 0; k < 39; k++) wall.stepAll();
     const over = wall.won + wall.lost;

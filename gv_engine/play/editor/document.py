@@ -22,7 +22,12 @@ from gv_engine.play.editor import pack, text_buffer
 from gv_engine.play.editor.map_model import MapCell, MapModel, Vocabulary, read_vocabulary
 from gv_engine.play.editor.rules import RuleList
 from gv_engine.play.editor.text_buffer import EditError, KeyPath, TextBuffer
-from gv_engine.play.session.sprite_paths import find_broken_sprites, folders_beside
+from gv_engine.play.session.sprite_paths import (
+    SpriteSource,
+    find_broken_sprites,
+    folders_beside,
+    sprite_sources,
+)
 from gv_engine.play.session.timeline import Watch
 from gv_engine.rules.errors import GVEngineError, ProblemPlace, ScenarioError
 from gv_engine.scenario.documents.document import Document, read_text
@@ -103,8 +108,11 @@ class EditorDocument:
         return ScenarioRef(self.buffer.file or Path(NEW_FILE), self.variant)
 
     @property
-    def sprite_folders(self) -> tuple[Path, ...]:
-        """Folders in which the scenario may have sprites of its own: beside it and its bases."""
+    def sprite_sources(self) -> tuple[SpriteSource, ...]:
+        """Places of the scenario's own sprites, see `sprite_sources`; without its theme and the
+        files that it names while it has errors."""
+        if self.scenario is not None:
+            return sprite_sources(self.scenario)
         bases = self.document.bases if self.document else ()
         return folders_beside([self.ref.file, *(base.file for base in bases)])
 

@@ -16,7 +16,7 @@ from gv_engine.play.editor.document import EditorDocument, check_domain
 from gv_engine.play.editor.map_model import iter_values
 from gv_engine.play.editor.rules import RULE_PARTS, Rule, RulePart
 from gv_engine.play.editor.text_buffer import EditError, TextBuffer
-from gv_engine.play.session.sprite_paths import find_sprite, sprite_folders, with_builtin_folders
+from gv_engine.play.session.sprite_paths import find_sprite, sprite_sources, with_builtin_folders
 from gv_engine.rules.component import column_name, to_snake_case
 from gv_engine.rules.functions import find_functions, names_of
 from gv_engine.rules.geometry import ACTIONS, TURN_RIGHT, USUAL_ACTIONS
@@ -202,7 +202,7 @@ class Addition:
         a prefix if `can_rename` is True."""
         assert self._level.document.scenario
         kind = self._level.document.vocabulary.types[name]
-        folders = sprite_folders(self._level.document.scenario)
+        folders = sprite_sources(self._level.document.scenario)
         sprites = dict.fromkeys(kind.sprite_of(state) for state in range(kind.num_states))
         sprite_files = (find_sprite(sprite, with_builtin_folders(folders)) for sprite in sprites)
         files = [file for file in sprite_files if file and file.parent in folders]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import chain
 from math import ceil
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from components.core import FLOOR
 from gv_engine.play.editor.map_model import MapCell, MapModel
 from gv_engine.play.grid.motion import Cell, CellObject, Motion, lerp
 from gv_engine.play.grid.overlay import draw_policy_map, draw_watched_cells
-from gv_engine.play.session.sprite_paths import sprite_folders
+from gv_engine.play.session.sprite_paths import SpriteSource, sprite_sources
 from gv_engine.play.ui.colors import DARK, Theme
 from gv_engine.play.ui.drawing import sprites
 from gv_engine.play.ui.drawing.recording import DrawFrame
@@ -116,7 +115,7 @@ class Minimap:
     """
 
     def __init__(self, sheet: SpriteSheet, theme: Theme) -> None:
-        self._theme = theme
+        self._theme, self._sheet = theme, sheet
         self._cells = CellSurface(sheet)
 
     def draw(
@@ -141,9 +140,8 @@ class Minimap:
             agent: y, x of the agent.
             shown: top, left, height and width of the visible part, in cells.
         """
-        picture, scale = self._draw_cells(
-            sprites.encode_looks(grid, lit), room.inflate(-2 * EDGE, -2 * EDGE)
-        )
+        codes = self._sheet.add_joins(sprites.encode_looks(grid, lit))
+        picture, scale = self._draw_cells(codes, room.inflate(-2 * EDGE, -2 * EDGE))
         frame = picture.get_rect().inflate(2 * EDGE, 2 * EDGE)
         setattr(frame, corner, getattr(room, corner))
         surface.fill(self._theme.on_select, frame)
@@ -223,6 +221,7 @@ class Board:
         self._clip = rect.clip(surface.get_clip())
         if motion is not None and progress < 1:
             _hide_moving_objects(codes, motion)
+        codes = self._sheet.add_joins(codes)
         self._update_cells(codes, (max(0, top), max(0, left)), rect, cell)
         with sprites.clipped(surface, self._clip):
             surface.blit(self._cells.surface, self.cell_rect(*self._origin).topleft)
@@ -332,13 +331,13 @@ class EditorMapView(MapDrawing):
 
     Args:
         theme: colours, and palette of the objects.
-        folders: folders with the scenario's own sprites.
+        sources: places of the scenario's own sprites, see `sprite_sources`.
         types: object types of the scenario.
     """
 
-    def __init__(self, theme: Theme, folders: Iterable[Path], types: ObjectTypes) -> None:
+    def __init__(self, theme: Theme, sources: Iterable[SpriteSource], types: ObjectTypes) -> None:
         self._theme = theme
-        self._sheet = SpriteSheet(folders, theme.palette, types)
+        self._sheet = SpriteSheet(sources, theme.palette, types)
         self._board = Board(self._sheet)
         self._camera = Camera()
         self._fitting_cell = self._cell = 1  # sides in pixels: whole map visible, current
@@ -450,7 +449,8 @@ class GridRenderer:
         left = 0
         for canvas, part in zip(self._canvases, parts, strict=True):
             height, width = (side * self._cell for side in part.grid.shape[:2])
-            canvas.update(self._picture[:height, left : left + width], part.codes)
+            codes = self._sheet.add_joins(part.codes)
+            canvas.update(self._picture[:height, left : left + width], codes)
             self._surface.set_clip((left, 0, width, height))
             if part.has_agent:
                 self._draw_agent(canvas, part, left)
@@ -499,5 +499,5 @@ class GridRenderer:
 def make_renderer(scenario: Scenario, view: str, cell: int) -> DrawFrame:
     """Return a function that draws frames of a scenario as RGB arrays. `view` is "both", "state",
     "observation" or "explored", and `cell` the side of a cell in pixels."""
-    sheet = SpriteSheet(sprite_folders(scenario), types=scenario.types)
+    sheet = SpriteSheet(sprite_sources(scenario), types=scenario.types)
     return GridRenderer(sheet, view, cell).draw

@@ -189,7 +189,7 @@ class GridStage(Stage):
         self._view = "both"
         self._whole_frame: Frame = game.frame()
         self._frame = self._whole_frame
-        self._sheet = SpriteSheet(game.sprite_folders, theme.palette, self._frame.types)
+        self._sheet = SpriteSheet(game.sprite_sources, theme.palette, self._frame.types)
         self._state = Board(self._sheet)
         self._observation = Board(self._sheet)
         self._camera = Camera()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -14,7 +13,7 @@ from gv_engine import __version__
 from gv_engine.envs.render_modes import NotebookView
 from gv_engine.play.session.episode import Episode, Playable, PolicyInput, make_episode
 from gv_engine.play.session.replay import Difference, Replay, ReplayError, TimelineStep
-from gv_engine.play.session.sprite_paths import sprite_folders
+from gv_engine.play.session.sprite_paths import SpriteSource, sprite_sources
 from gv_engine.play.session.timeline import ReloadComparison, Timeline, Watch
 from gv_engine.rules.errors import RuleError, Stopped, StoppedError
 from gv_engine.scenario.documents.rule_errors import make_rule_error
@@ -135,9 +134,9 @@ class Game(NotebookView):
     # ---- current state -------------------------------------------------------------------
 
     @property
-    def sprite_folders(self) -> tuple[Path, ...]:
+    def sprite_sources(self) -> tuple[SpriteSource, ...]:
         """Folders with the scenario's own sprites."""
-        return sprite_folders(self.scenario)
+        return sprite_sources(self.scenario)
 
     @property
     def past_steps(self) -> Sequence[TimelineStep]:

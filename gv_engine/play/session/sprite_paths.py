@@ -15,6 +15,7 @@ from gv_engine.rules.errors import GVEngineError, describe_allowed, suggest_simi
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import INLINE_TYPES_PREFIX, ObjectType, is_engine_module
 from gv_engine.scenario.library import FOLDER_FILE
+from gv_engine.scenario.readers.appearance import SPRITES, THEMES
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.storage.files import parse_xml, read_bytes
 from gv_engine.scenario.storage.resources import ASSETS
@@ -40,10 +41,12 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _LENGTH = re.compile(f"({_NUMBER.pattern})(px|pt|pc|mm|cm|in|em|ex|%)?")
 _TRANSFORM = re.compile(r"[\s,]*(.*?)\s*\(([^()]*)\)")
 
-SPRITES = "agent", "own_agent", "other_agent", "floor", "hidden", "mark", "unknown"
-"""Names of sprites that every level can show, besides those of its object types."""
 OTHER_AGENTS = {f"agent_{way.lower()}": turn for turn, way in enumerate(ORIENTATIONS)}
 """Quarter turn by sprite name of other agents; one sprite is rotated for all four."""
+THEME_FOLDERS = {theme: ASSETS / "themes" / theme for theme in THEMES}
+"""Folder with the walls and the floor of each theme."""
+DIM_LIGHT, DIM_SATURATION = 0.66, 1.35
+"""Brightness and saturation of cells out of sight, as a share of those in sight."""
 MIN_COVERED_SIZE = 9
 """Smallest side in pixels of the small sprite of a covered object; smaller ones are not drawn."""
 COVERED_GROUND = "#211d25"
@@ -53,6 +56,19 @@ TILE = """\
   <rect x="3" y="3" width="42" height="42" rx="8" fill="{{dark}}"/>
   <rect x="5.5" y="5.5" width="37" height="37" rx="6" fill="{{fill}}"/>
 </svg>"""  # for objects that are declared in a scenario file and have no sprite
+
+
+SpriteSource = Path | Mapping[str, Path]
+"""Folder with sprites, or files by name of the sprite."""
+
+EDGE = re.compile(
+    r'<(\w+)\b[^>]*?\bid="((?:up|down)-(?:left|right)|up|down|left|right)"[^>]*?(?:/>|>.*?</\1>)',
+    re.DOTALL,
+)
+"""Part of a sprite, in the text of `read_svg`, that is drawn only along an edge or at a corner at
+which the neighbouring cell has an object of another type."""
+EDGES = "up", "down", "left", "right", "up-left", "up-right", "down-left", "down-right"
+"""Names of these parts; those of corners are drawn where both edges beside it are joined."""
 
 
 class SpriteError(GVEngineError, ValueError):
@@ -88,10 +104,24 @@ def _distinct_letters(names: Sequence[str]) -> list[str]:
     return letters
 
 
-def sprite_folders(scenario: Playable) -> tuple[Path, ...]:
-    """Return the folders in which a scenario may have sprites of its own: the folder of each of its
-    scenario files, and the subfolder `sprites/`."""
+def cut_edges(text: str, joins: int) -> str:
+    """Return the SVG `text` of a sprite without its parts for edges at which it joins a neighbour.
+    Bit k of `joins` is 1 if `EDGES[k]` is left out."""
+    return EDGE.sub(lambda part: "" if joins >> EDGES.index(part[2]) & 1 else part[0], text)
+
+
+def sprite_sources(scenario: Playable) -> tuple[SpriteSource, ...]:
+    """Return where a scenario has sprites of its own: the files under its key `sprites`, the folder
+    of each of its scenario files with the subfolder `sprites/`, and the folder of its theme."""
     members: Sequence[Playable] = getattr(scenario, "members", (scenario,))  # those of a mixture
+    named = [getattr(member, "sprites", {}) for member in members]
+    themes = filter(None, (getattr(member, "theme", "") for member in members))
+    return *filter(None, named), *own_folders(scenario), *(THEME_FOLDERS[theme] for theme in themes)
+
+
+def own_folders(scenario: Playable) -> tuple[Path, ...]:
+    """Return the folder of each file of a scenario, and its subfolder `sprites/`."""
+    members: Sequence[Playable] = getattr(scenario, "members", (scenario,))
     files = [(member.source, *(base.file for base in member.document.bases)) for member in members]
     return folders_beside(filter(None, chain.from_iterable(files)))
 
@@ -102,24 +132,31 @@ def folders_beside(files: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(path for file in sources for path in (file.parent, file.parent / "sprites"))
 
 
-def with_builtin_folders(folders: Iterable[str | Path]) -> tuple[Path, ...]:
-    """Return all folders in which sprites are searched, in order: `folders`, the engine's sprites,
+def with_builtin_folders(sources: Iterable[SpriteSource]) -> tuple[SpriteSource, ...]:
+    """Return all places in which sprites are searched, in order: `sources`, the engine's sprites,
     and those for objects that many authors declare."""
-    return *map(Path, folders), ASSETS / "sprites", ASSETS / "things"
+    return *sources, ASSETS / "sprites", ASSETS / "things"
 
 
-def find_sprite(name: str, folders: Iterable[Path], small: bool = False) -> Path | None:
-    """Return the SVG file of the sprite called `name` from the first of `folders` that has it; None
+def find_sprite(name: str, sources: Iterable[SpriteSource], small: bool = False) -> Path | None:
+    """Return the SVG file of the sprite called `name` from the first of `sources` that has it; None
     if there is none.
 
     Args:
-        name: file name without `.svg`.
-        folders: folders to search.
-        small: whether to prefer a simpler sprite in `small/`.
+        name: name of the sprite, or of a file without `.svg`.
+        sources: folders to search, and files by name.
+        small: whether to prefer a simpler sprite in `small/` of a folder.
     """
     parts = ("small", ".") if small else (".",)
-    files = (folder / part / f"{name}.svg" for folder in folders for part in parts)
-    return next((file for file in files if file.is_file()), None)
+    for source in sources:
+        if isinstance(source, Mapping):
+            if name in source:
+                return source[name]
+            continue
+        for file in (source / part / f"{name}.svg" for part in parts):
+            if file.is_file():
+                return file
+    return None
 
 
 def read_svg(file: Path) -> str:
@@ -212,16 +249,27 @@ def _max_scale(transform: str) -> float:
     return scale
 
 
+def dim_matrix() -> Iterator[float]:
+    """Yield the 4 × 5 matrix, row by row, that turns red, green, blue, opacity and 1 of a lit cell
+    into those of a cell out of sight: darker, with its colour, which alone would fade."""
+    for row in range(3):
+        grays = [DIM_LIGHT * (1 - DIM_SATURATION) * part for part in (0.299, 0.587, 0.114)]
+        grays[row] += DIM_LIGHT * DIM_SATURATION
+        yield from (*grays, 0.0, 0.0)
+    yield from (0.0, 0.0, 0.0, 1.0, 0.0)
+
+
 def find_missing_sprites(scenario: Scenario) -> Iterator[str]:
     """Yield a message for each custom object type of `scenario` without a sprite, or without one
     for some of its states."""
-    folders = sprite_folders(scenario)
+    sources = sprite_sources(scenario)
+    folders = own_folders(scenario)
     existing = sorted({file.name for folder in folders for file in folder.glob("*.svg")})
     declared = mapping(scenario.document.root).get("objects")
     custom_types = [kind for kind in scenario.layout.types if not is_engine_module(kind.module)]
     for kind in custom_types:
         names = dict.fromkeys(kind.sprite_of(state) for state in range(kind.num_states))
-        missing = [n for n in names if find_sprite(n, with_builtin_folders(folders)) is None]
+        missing = [n for n in names if find_sprite(n, with_builtin_folders(sources)) is None]
         files = [f"{name}.svg" for name in missing]
         if missing and declared and kind.module.startswith(INLINE_TYPES_PREFIX):
             letters = ", ".join(tile_letters(custom_types, name) for name in missing)
@@ -240,12 +288,15 @@ def find_unused_files(scenario: Scenario) -> Iterator[str]:
     if scenario.source is None:
         return
     names = list_sprite_names(scenario.types)
+    names += list_combined_names(names, own_folders(scenario))
     is_shared = scenario.source.name != FOLDER_FILE
-    folders = (folder / part for folder in sprite_folders(scenario)[:2] for part in (".", "small"))
+    folders = (folder / part for folder in own_folders(scenario)[:2] for part in (".", "small"))
     for file in sorted(file for folder in folders for file in folder.glob("*.*")):
         suffix, name = file.suffix.lower(), file.stem.lower()
         if suffix in _SOUNDS and name in (*TONES, *names):
             yield f"{file}: not used; levels have no sounds of their own"
+        elif file in scenario.sprites.values():
+            continue
         elif suffix in _PICTURES and name in names:
             if file.name != f"{name}.svg":
                 yield f"{file}: not used; the drawing has to be the SVG file {name}.svg"
@@ -257,14 +308,32 @@ def find_unused_files(scenario: Scenario) -> Iterator[str]:
 
 def find_broken_sprites(scenario: Scenario) -> Iterator[str]:
     """Yield an error message for each sprite file of `scenario` that cannot be used."""
-    folders = sprite_folders(scenario)
+    sources = sprite_sources(scenario)
     names = list_sprite_names(scenario.types)
-    files = (find_sprite(name, folders, small) for name in names for small in (False, True))
+    names += list_combined_names(names, sources)
+    files = (find_sprite(name, sources, small) for name in names for small in (False, True))
     for file in dict.fromkeys(filter(None, files)):
         try:
             read_svg(file)
         except (SpriteError, OSError) as error:
             yield str(error)
+
+
+def list_combined_names(names: Iterable[str], sources: Sequence[SpriteSource]) -> list[str]:
+    """Return the names of those sprites for an object on another one, both in `names`, for which
+    `sources` have a file."""
+    known = set(names)
+    found = {
+        file.stem
+        for source in sources
+        for file in (
+            (Path(name) for name in source)
+            if isinstance(source, Mapping)
+            else source.glob("*_on_*.svg")
+        )
+    }
+    pairs = ((stem, stem.partition("_on_")) for stem in sorted(found))
+    return [stem for stem, (upper, _, lower) in pairs if {upper, lower} <= known]
 
 
 def list_sprite_names(types: Iterable[ObjectType]) -> list[str]:

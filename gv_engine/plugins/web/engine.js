@@ -416,12 +416,38 @@ function spriteOf(types, [kind, state, color]) {
 }
 
 /** Return the (name, colour) of each sprite of a cell, from the floor up, and of the covered object
- * that is shown small in a corner, null for none: as gv_engine.play.ui.drawing.sprites.SpriteSheet.tile. */
-function cellSprites(types, ground, thing) {
+ * that is shown small in a corner, null for none: as gv_engine.play.ui.drawing.sprites.SpriteSheet.tile.
+ * `sprites` are texts by name; `fills` says whether a sprite fills its cell. */
+function cellSprites(types, ground, thing, sprites, fills) {
   const isBeneath = ground[0] > FLOOR && String(ground) !== String(thing), layers = [["floor", 0]];
-  if (isBeneath) layers.push(spriteOf(types, ground));
-  if (thing[0] !== FLOOR) layers.push(spriteOf(types, thing));
-  return { layers, covered: isBeneath && thing[0] !== FLOOR ? spriteOf(types, ground) : null };
+  const upper = spriteOf(types, thing), lower = spriteOf(types, ground), both = `${upper[0]}_on_${lower[0]}`;
+  if (isBeneath && Object.hasOwn(sprites, both)) return { layers: [...layers, [both, upper[1]]], covered: null };
+  if (isBeneath) layers.push(lower);
+  if (thing[0] !== FLOOR) layers.push(upper);
+  const isCovered = isBeneath && thing[0] !== FLOOR && (fills(...upper) || !fills(...lower));
+  return { layers, covered: isCovered ? lower : null };
+}
+
+/** Return the edges at which the object in a cell joins its neighbours, a bit for each of EDGES: as
+ * gv_engine.play.ui.drawing.sprites.SpriteSheet.add_joins. */
+function joinsAt(top, height, width, y, x) {
+  const kind = top[y * width + x][0];
+  const isAlike = (down, right) => {
+    const row = Math.min(Math.max(y + down, 0), height - 1), column = Math.min(Math.max(x + right, 0), width - 1);
+    return [kind, HIDDEN].includes(top[row * width + column][0]);
+  };
+  const sides = [[-1, 0], [1, 0], [0, -1], [0, 1]].map((side) => isAlike(...side));
+  const corners = [[-1, -1], [-1, 1], [1, -1], [1, 1]].map(([down, right]) =>
+    isAlike(down, right) || !(isAlike(down, 0) && isAlike(0, right)));
+  return [...sides, ...corners].reduce((bits, isJoined, k) => bits | (Number(isJoined) << k), 0);
+}
+
+const EDGES = ["up", "down", "left", "right", "up-left", "up-right", "down-left", "down-right"];
+const EDGE_PART = /<(\w+)\b[^>]*?\bid="((?:up|down)-(?:left|right)|up|down|left|right)"[^>]*?(?:\/>|>[^]*?<\/\1>)/g;
+
+/** Return the SVG text of a sprite without its parts for the edges in `joins`. */
+function cutEdges(text, joins) {
+  return text.replace(EDGE_PART, (part, _, edge) => ((joins >> EDGES.indexOf(edge)) & 1 ? "" : part));
 }
 
 /** Return the (name, colour) of the object under an agent that is shown small in a corner; null for

@@ -65,6 +65,11 @@ _LETTERS_END = (
     'fill="{{{{ink}}}}">{}</text></svg>'
 )
 """End of a sprite that shows letters; the page puts a colour in place of `{{ink}}`."""
+_DIM = (
+    '<filter id="dim" color-interpolation-filters="sRGB" x="0" y="0" width="1" height="1">'
+    '<feColorMatrix values="{}"/></filter>'
+)
+"""SVG filter that darkens a sprite as the window does."""
 _CHARSET = '<meta charset="utf-8">'
 _SECURITY_POLICY = (
     '<meta http-equiv="Content-Security-Policy" content="'
@@ -203,6 +208,7 @@ def _describe_page(
     programs = [*dict.fromkeys(batch.program for batch in batches)]  # levels may share a program
     sources, failures = zip(*[program.write_for_web() for program in programs], strict=True)
     types = {each.index: each for level in levels for each in level.types}
+    sprites = dict(_read_sprites(levels, [*types.values()]))
     return {
         "format": FORMAT,
         "engine": __version__,
@@ -220,7 +226,9 @@ def _describe_page(
             for number, batch in enumerate(batches, 1)
         ],
         "errors": _pack(json.dumps([*map(_describe_failures, failures)]).encode()),
-        "sprites": dict(_read_sprites(levels, [*types.values()])),
+        "sprites": sprites,
+        "joining": [name for name, text in sprites.items() if sprite_paths.EDGE.search(text)],
+        "dim": _DIM.format(" ".join(f"{number:.4f}" for number in sprite_paths.dim_matrix())),
         "otherAgents": sprite_paths.OTHER_AGENTS,
         "covered": {
             "color": sprite_paths.COVERED_GROUND,
@@ -441,10 +449,12 @@ def _read_sprites(
     levels: Sequence[Scenario], types: Sequence[ObjectType]
 ) -> Iterator[tuple[str, str]]:
     """Yield the (name, SVG text) of all sprites of the levels."""
-    folders = [folder for level in levels for folder in sprite_paths.sprite_folders(level)]
-    all_folders = sprite_paths.with_builtin_folders(dict.fromkeys(folders))
-    for name in sprite_paths.list_sprite_names(types):
-        if file := sprite_paths.find_sprite(name, all_folders):
+    sources = [source for level in levels for source in sprite_paths.sprite_sources(level)]
+    all_sources = sprite_paths.with_builtin_folders(sources)
+    names = sprite_paths.list_sprite_names(types)
+    combined = sprite_paths.list_combined_names(names, all_sources)
+    for name in (*names, *combined):
+        if file := sprite_paths.find_sprite(name, all_sources):
             yield name, sprite_paths.read_svg(file)
         elif letters := sprite_paths.tile_letters(types, name):
             yield (

@@ -5,7 +5,6 @@
 const get = (id) => document.getElementById(id);
 const SMALLEST_CELL = 8; // pixels; of larger grids a part is shown, around the agent
 const GLIDE = 120; // milliseconds of a step's animation
-const DIM = "rgb(138, 131, 150)"; // as gv_engine.play.ui.drawing.sprites has it, of cells out of sight
 const SIGHT = 90 / 255; // opacity of the colour over cells that guards see, as in gv_engine.play.grid.overlay
 const REPEAT = [300, 120]; // milliseconds until a held gamepad button repeats, and from then on
 const STICK_OUT = 0.6; // deflection of a gamepad's stick that counts as pressing
@@ -85,33 +84,42 @@ class Sprites {
   }
 
   /** Draw a sprite into a square.
-   * @param {number} turn 0 as drawn, or a direction */
-  draw(context, name, color, x, y, size, turn = FORWARD) {
+   * @param {number} turn 0 as drawn, or a direction @param {boolean} isLit false for a cell out of sight
+   * @param {number} joins bits of the edges that are left out, see joinsAt */
+  draw(context, name, color, x, y, size, turn = FORWARD, isLit = true, joins = 0) {
     const { otherAgents, sprites } = this.data;
     if (Object.hasOwn(otherAgents, name)) [name, turn] = ["other_agent", otherAgents[name]];
     if (!Object.hasOwn(sprites, name)) name = "unknown";
-    this._put(context, name, color, x, y, size, turn);
+    this._put(context, name, color, x, y, size, turn, isLit, joins);
     if (color && sprites[name].includes("{{fill}}") && !/{{(emblem|sign)}}/.test(sprites[name]))
-      this._put(context, "mark", color, x, y, size, FORWARD);
+      this._put(context, "mark", color, x, y, size, FORWARD, isLit, 0);
   }
 
   /** Draw a cell with a ground object and an object, each given by type, state and colour. */
-  drawCell(context, types, ground, thing, x, y, size) {
-    const { layers, covered } = cellSprites(types, ground, thing);
-    for (const [name, color] of layers) this.draw(context, name, color, x, y, size);
-    if (covered) this.drawCovered(context, ...covered, x, y, size);
+  drawCell(context, types, ground, thing, x, y, size, isLit = true, joins = 0) {
+    const fills = (name, color) => this.fills(name, color, size);
+    const { layers, covered } = cellSprites(types, ground, thing, this.data.sprites, fills);
+    layers.forEach(([name, color], k) =>
+      this.draw(context, name, color, x, y, size, FORWARD, isLit, k === layers.length - 1 ? joins : 0));
+    if (covered) this.drawCovered(context, ...covered, x, y, size, isLit);
+  }
+
+  /** Return the edges at which the object in a cell joins its neighbours; 0 for a sprite without edges. */
+  joins(types, top, height, width, y, x) {
+    const [name] = spriteOf(types, top[y * width + x]);
+    return this.data.joining.includes(name) ? joinsAt(top, height, width, y, x) : 0;
   }
 
   /** Draw the sprite of a covered object small into the lower left corner of a cell, if it is large
    * enough: as gv_engine.play.ui.drawing.sprites.SpriteSheet.draw_covered. */
-  drawCovered(context, name, color, x, y, size) {
+  drawCovered(context, name, color, x, y, size, isLit = true) {
     const side = Math.floor((size * 2) / 5), inner = Math.floor((side * 5) / 6), edge = (side - inner) / 2;
     if (side < this.data.covered.smallest) return;
     context.fillStyle = this.data.covered.color;
     context.beginPath();
     context.roundRect(x, y + size - side, side, side, side / 4);
     context.fill();
-    this.draw(context, name, color, x + edge, y + size - side + edge, inner);
+    this.draw(context, name, color, x + edge, y + size - side + edge, inner, FORWARD, isLit);
   }
 
   /** True if a sprite fills its cell, so that it is seen around an agent in the cell. */
@@ -120,8 +128,8 @@ class Sprites {
     return image?.getContext("2d").getImageData(0, 0, 1, 1).data[3] === 255;
   }
 
-  _put(context, name, color, x, y, size, turn) {
-    const image = this._image(name, color, size);
+  _put(context, name, color, x, y, size, turn, isLit, joins) {
+    const image = this._image(name, color, size, isLit, joins);
     if (!image) return;
     context.save();
     context.translate(x + size / 2, y + size / 2);
@@ -131,13 +139,16 @@ class Sprites {
   }
 
   /** Return the picture of a sprite; null until it has been loaded. */
-  _image(name, color, size) {
-    const key = `${this.palette} ${color} ${size} ${name}`;
+  _image(name, color, size, isLit = true, joins = 0) {
+    const key = `${this.palette} ${color} ${size} ${isLit} ${joins} ${name}`;
     if (!this.images.has(key)) {
       this.images.set(key, null);
       const shades = this.data.palettes[this.palette][color] ?? this.data.palettes[this.palette][0];
-      const text = this.data.sprites[name].replace(/{{(\w+)}}/g, (all, shade) => shades[shade] ?? all);
-      const sized = text.replace("<svg", `<svg xmlns="http://www.w3.org/2000/svg" width="${size}" height="${size}"`);
+      const drawn = joins ? cutEdges(this.data.sprites[name], joins) : this.data.sprites[name];
+      const text = drawn.replace(/{{(\w+)}}/g, (all, shade) => shades[shade] ?? all);
+      const sized = text.replace(/<svg([^]*?)>([^]*)<\/svg>/, (all, attributes, parts) =>
+        `<svg xmlns="http://www.w3.org/2000/svg" width="${size}" height="${size}"${attributes}>` +
+        (isLit ? parts : `${this.data.dim}<g filter="url(#dim)">${parts}</g>`) + "</svg>");
       const image = new Image();
       image.onload = () => {
         const canvas = new OffscreenCanvas(size, size); // a browser may draw SVG from new each time
@@ -171,13 +182,9 @@ function drawBoard(canvas, sprites, types, picture, wide, tall) {
   for (let y = Math.floor(y0); y < y0 + rows; y++)
     for (let x = Math.floor(x0); x < x0 + columns; x++) {
       const cell = y * width + x, thing = moved?.has(cell) ? nothing : top[cell];
-      sprites.drawCell(context, types, below?.[cell] ?? nothing, thing, x * size, y * size, size);
-      if (lit && !lit[cell]) {
-        context.globalCompositeOperation = "multiply";
-        context.fillStyle = DIM;
-        context.fillRect(x * size, y * size, size, size);
-        context.globalCompositeOperation = "source-over";
-      }
+      const joins = moved?.has(cell) ? 0 : sprites.joins(types, top, height, width, y, x);
+      const isLit = !lit || Boolean(lit[cell]);
+      sprites.drawCell(context, types, below?.[cell] ?? nothing, thing, x * size, y * size, size, isLit, joins);
     }
   for (const [, [look, y, x]] of moved ?? [])
     sprites.draw(context, ...spriteOf(types, look), x * size, y * size, size);

@@ -112,11 +112,13 @@ class Wall {
     const poses = new Map(agents.map((_, agent) => [world.pose(agent), agent]).slice(0, world.present)
       .map(([[y, x, facing], agent]) => [y * width + x, [agents.length > 1 ? "own_agent" : "agent", agent, facing]]));
     for (let at = 0; at < height * width; at++) {
-      const ground = below?.[at] ?? nothing, pose = poses.get(at), key = `${ground} ${top[at]} ${pose}`;
+      const ground = below?.[at] ?? nothing, pose = poses.get(at);
+      const joins = sprites.joins(types, top, height, width, Math.floor(at / width), at % width);
+      const key = `${ground} ${top[at]} ${pose} ${joins}`;
       if (board.drawn[at] === key) continue;
       board.drawn[at] = key;
       const x = x0 + (at % width) * cell, y = y0 + Math.floor(at / width) * cell;
-      sprites.drawCell(context, types, ground, top[at], x, y, cell);
+      sprites.drawCell(context, types, ground, top[at], x, y, cell, true, joins);
       if (pose) sprites.draw(context, pose[0], world.colorOf(pose[1]), x, y, cell, pose[2]);
     }
     this._frame(k, board.outcome || "background");

@@ -68,7 +68,9 @@ class ScenarioIdentity(NamedTuple):
             members: digests of the members, if the scenario is a mixture.
         """
         files = sorted((_portable_name(file.path, document.folder), file.digest) for file in code)
-        parts = [name, document.root.plain, dict(changes), files, members]
+        plain = document.root.plain
+        rules = {key: plain[key] for key in plain if key not in ("theme", "sprites")}  # no pictures
+        parts = [name, rules, dict(changes), files, members]
         if isinstance(document.levels, LevelFiles) and not document.variant:
             parts.append(document.levels.digest)
         content = json.dumps(parts, sort_keys=True, default=str)

@@ -26,6 +26,7 @@ from gv_engine.scenario.memory.layout import Layout, round_up_size
 from gv_engine.scenario.missions import mission_reader, missions
 from gv_engine.scenario.readers import definitions
 from gv_engine.scenario.readers.actions import ACTION_SPACE, OWN_ACTION_KEYS, read_actions
+from gv_engine.scenario.readers.appearance import APPEARANCE_KEYS, read_sprites
 from gv_engine.scenario.readers.calls import CallReader, is_complete
 from gv_engine.scenario.readers.map import (
     LEGEND_KEYS,
@@ -105,6 +106,7 @@ GRID_KEYS: KeyTable = {
     ),
     "domain": Key("Domain: `grid`, the default, or `algebra`.", schema.enum_schema(["grid"])),
     **SHARED_KEYS,
+    **APPEARANCE_KEYS,
     "capacity": Key(
         "Maximum number of entities; by default computed.",
         schema.integer_schema(2, MAX_ENTITIES),
@@ -282,6 +284,7 @@ class GridReader(TopLevelReader):
         arguments = {
             **self.read_texts(self.document.default_name),
             "max_steps": self.read_key("max_steps", SHARED_KEYS["max_steps"].read, None),
+            **self.read_appearance(),
             "always_truncates": self.read_key("always_truncates", fields.boolean, False),
             "objects": objects,
             "colors": colors,
@@ -304,6 +307,12 @@ class GridReader(TopLevelReader):
         }
         self.problems.raise_if_any()
         return arguments
+
+    def read_appearance(self) -> dict[str, Any]:
+        """Return the values of `theme` and `sprites` as keyword arguments of `Scenario`."""
+        read = partial(read_sprites, self.document, self.names.types, self.problems)
+        theme = self.read_key("theme", APPEARANCE_KEYS["theme"].read, "")
+        return {"theme": theme, "sprites": self.read_key("sprites", read, {})}
 
     def check_keys(self) -> None:
         """Set `entries`; report unknown and missing keys, and raise an error for another domain."""

@@ -13,7 +13,7 @@ from components.core import FLOOR, HIDDEN
 from components.objects import WALL
 from gv_engine.play.session.batch_viewer import OUTSIDE_CODE
 from gv_engine.play.ui.colors import Theme
-from gv_engine.play.ui.drawing.sprites import SMALL, Rect, SpriteSheet, TileCache, pygame
+from gv_engine.play.ui.drawing.sprites import SMALL, CellCodes, Rect, SpriteSheet, TileCache, pygame
 
 WORLD_GAP = 1  # pixels between worlds; more if a world is wider than 32 pixels
 FLAT_BELOW = 6  # pixels: smaller cells are filled with the mean colour of their sprite
@@ -80,7 +80,7 @@ class WorldTiles(TileCache):
         agent, one byte each."""
         sheet, cell = self._sheet, self.cell
         tile = pygame.Surface((cell, cell), 0, 32)
-        type_index, state, color, agent = code.to_bytes(4, "little")
+        type_index, state, color, agent, *_, joins = code.to_bytes(8, "little")
         name = "" if code == OUTSIDE_CODE else sheet.sprite_name(type_index, state)
         if not name:
             tile.fill(self._theme.background)
@@ -93,7 +93,7 @@ class WorldTiles(TileCache):
                 mean = _choose_color(type_index)
             tile.fill(mean)
         else:
-            tile.blit(sheet.tile(name, color, cell), (0, 0))
+            tile.blit(sheet.tile(name, color, cell, joins=joins), (0, 0))
             if agent:
                 tile.blit(sheet.get("agent", 0, cell, agent - 1), (0, 0))
         return tile
@@ -133,7 +133,7 @@ class BatchView:
         self._surface = pygame.Surface((1, 1), 0, 32)
         self._tiles = WorldTiles(sheet, MIN_CELL, theme)
         self._first = 0
-        self._drawn: NDArray[np.uint32] | None = None  # codes of the cells on `_surface`
+        self._drawn: CellCodes | None = None  # codes of the cells on `_surface`
         self._rect = Rect(0, 0, 0, 0)
         self._num_worlds = 0
         self.layout = BatchLayout(MIN_CELL, 1, 1, 1, 1)
@@ -161,10 +161,11 @@ class BatchView:
             size = layout.columns * layout.pitch_x, layout.rows * layout.pitch_y
             self._surface = pygame.Surface(size, 0, 32)
             self._surface.fill(self._theme.background)
-        self._update_cells(codes[first : first + layout.columns * layout.rows])
+        codes = codes[first : first + layout.columns * layout.rows]
+        self._update_cells(self._sheet.add_joins(codes) if layout.cell >= SMALL else codes)
         surface.blit(self._surface, self._origin, (0, 0, *rect.size))
 
-    def _update_cells(self, codes: NDArray[np.uint32]) -> None:
+    def _update_cells(self, codes: CellCodes) -> None:
         """Draw on the view's own surface the cells of the visible worlds whose code in `codes`,
         (n, H, W), has changed."""
         if self._drawn is None or self._drawn.shape != codes.shape:

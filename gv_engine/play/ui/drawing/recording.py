@@ -13,7 +13,7 @@ import numpy as np
 
 from gv_engine.envs.arg_checks import check_at_least
 from gv_engine.play.session.episode import Playable
-from gv_engine.play.session.sprite_paths import sprite_folders
+from gv_engine.play.session.sprite_paths import SpriteSource, sprite_sources
 from gv_engine.play.session.video_writer import FORMATS, Picture
 from gv_engine.play.ui.colors import DARK, Theme
 from gv_engine.play.ui.drawing.sprites import pygame
@@ -35,11 +35,11 @@ class FrameRenderer:
     hints.
 
     The renderer takes the place of a session: the stage reads its `frame`, `title` and
-    `sprite_folders`.
+    `sprite_sources`.
 
     Args:
         title: title of the game.
-        sprite_folders: folders with the game's own sprites.
+        sprite_sources: places of the game's own sprites, see `sprite_paths.sprite_sources`.
         view: if not empty, draw only the stage, in this view.
         hints: hints at the bottom.
         theme: colours.
@@ -48,12 +48,12 @@ class FrameRenderer:
     def __init__(
         self,
         title: str,
-        sprite_folders: Iterable[Path] = (),
+        sprite_sources: Iterable[SpriteSource] = (),
         view: str = "",
         hints: Sequence[str] = (),
         theme: Theme = DARK,
     ) -> None:
-        self.title, self.sprite_folders = title, tuple(sprite_folders)
+        self.title, self.sprite_sources = title, tuple(sprite_sources)
         self._view, self._hints, self._theme = view, " · ".join(hints), theme
         self._frame: Any = None
         self._stage: Stage | None = None
@@ -120,7 +120,7 @@ def stage_renderer(scenario: Playable, view: str, cell: int) -> DrawFrame:
     """Return a function that draws a frame of a game of `scenario`, and returns it as a (16 * cell,
     25 * cell, 3) uint8 RGB array. The view `window` adds title and status panel."""
     stage_view = "" if view == "window" else view
-    renderer = FrameRenderer(scenario.name, sprite_folders(scenario), view=stage_view)
+    renderer = FrameRenderer(scenario.name, sprite_sources(scenario), view=stage_view)
     width, height = cell * 25, cell * 16
     surface = pygame.Surface((width, height), 0, 32)
 

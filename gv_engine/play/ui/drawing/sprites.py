@@ -18,9 +18,9 @@ from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from io import BytesIO
-from itertools import chain, groupby
+from itertools import chain, groupby, product
 from pathlib import Path
 from typing import Any, cast
 
@@ -30,16 +30,17 @@ from numpy.typing import NDArray
 from pygame import Rect as Rect
 from pygame import freetype
 
-from components.core import FLOOR
+from components.core import FLOOR, HIDDEN
 from gv_engine.play.session import sprite_paths
+from gv_engine.play.session.sprite_paths import SpriteSource
 from gv_engine.play.ui.colors import PALETTES, Shades
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
+from gv_engine.scenario.readers.appearance import combined_name
 from gv_engine.scenario.scenario import Scenario
 
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # pygame greets on import
 
 
-DIM = (138, 131, 150)  # red, green, blue of 255: brightness of cells out of sight
 ANGLES = (0, 180, 90, -90)  # counterclockwise: FORWARD, BACKWARD, LEFT, RIGHT
 SMALL = 16  # pixels: smaller cells show the small sprites
 MAX_CACHED_SIZES = 8  # resizing a window asks for a new size at every step
@@ -54,21 +55,22 @@ class SpriteSheet:
     """Sprite surfaces by name, colour, size and turn; each is rendered once and cached.
 
     Args:
-        folders: the author's sprite folders, see `with_builtin_folders`.
+        sources: the author's sprites and theme, see `sprite_paths.sprite_sources`.
         palette: key of `PALETTES`.
         types: object types, for the names and letters of sprites.
     """
 
     def __init__(
         self,
-        folders: Iterable[Path] = (),
+        sources: Iterable[SpriteSource] = (),
         palette: str = "standard",
         types: ObjectTypes = OBJECT_TYPES,
     ) -> None:
         self._palette = PALETTES[palette]
         self._types = types
-        self._folders = sprite_paths.with_builtin_folders(folders)
-        self._sources: dict[tuple[str, bool], tuple[Path, str]] = {}
+        self._own_sources = tuple(sources)
+        self._all_sources = sprite_paths.with_builtin_folders(self._own_sources)
+        self._texts: dict[tuple[str, bool], tuple[Path, str]] = {}  # file and SVG text
         # sprites by arguments of `get` or `tile`, for each size
         self._cache_by_size: dict[int, dict[tuple[object, ...], pygame.Surface]] = {}
 
@@ -77,8 +79,50 @@ class SpriteSheet:
         with index `state`."""
         return self._types[type_index].sprite_of(state)
 
+    @cached_property
+    def _joining(self) -> NDArray[np.bool_]:
+        """(256,) True for the indices of the types whose sprites have edges, such as walls."""
+        is_joining = np.zeros(256, np.bool_)
+        for kind in self._types:
+            text = self._load_source(kind.sprite_of(0), False)[1] if kind.in_grid else ""
+            is_joining[kind.index] = sprite_paths.EDGE.search(text) is not None
+        return is_joining
+
+    def add_joins(self, codes: CellCodes) -> CellCodes:
+        """Return (…, H, W) codes of whole grids, see `encode_looks`, with the edges at which each
+        cell joins its neighbours in the highest byte, see `sprite_paths.EDGES`. A cell of a type
+        whose sprite has edges joins cells of its type, hidden ones, and the outside."""
+        is_joining = self._joining[codes & 0xFF]
+        if not is_joining.any():
+            return codes
+        kinds = (codes & 0xFF).astype(np.uint8)
+        height, width = kinds.shape[-2:]
+        around = np.pad(kinds, [(0, 0)] * (kinds.ndim - 2) + [(1, 1), (1, 1)], mode="edge")
+        alike = {
+            (y, x): (near == kinds) | (near == HIDDEN)
+            for y, x in product((-1, 0, 1), repeat=2)
+            for near in [around[..., 1 + y : 1 + y + height, 1 + x : 1 + x + width]]
+        }
+        sides = [alike[side] for side in ((-1, 0), (1, 0), (0, -1), (0, 1))]
+        corners = [
+            # only an inner corner is left
+            alike[y, x] | ~(alike[y, 0] & alike[0, x])
+            for y, x in product((-1, 1), repeat=2)
+        ]
+        joins = np.packbits([*sides, *corners], axis=0, bitorder="little")[0]
+        joined: NDArray[np.uint64] = np.where(is_joining, joins, 0).astype(np.uint64) << np.uint64(
+            56
+        )
+        return codes | joined
+
     def get(
-        self, name: str, color: int, size: int, turn: int = 0, is_lit: bool = True
+        self,
+        name: str,
+        color: int,
+        size: int,
+        turn: int = 0,
+        is_lit: bool = True,
+        joins: int = 0,
     ) -> pygame.Surface:
         """Return the sprite `name` as a cached, transparent surface of `size` × `size` pixels,
         which callers must not change. `color` is an index into the palette, `turn` is 0 as drawn, 1
@@ -91,6 +135,7 @@ class SpriteSheet:
             size: side in pixels, at least 1.
             turn: 0 as drawn, 1 upside down, 2 a quarter to the left, 3 a quarter to the right.
             is_lit: False dims the sprite.
+            joins: bits of the edges that are left out, see `sprite_paths.cut_edges`.
 
         Raises:
             SpriteError: SDL cannot read the file.
@@ -98,12 +143,13 @@ class SpriteSheet:
         """
         if name in sprite_paths.OTHER_AGENTS:
             name, turn = "other_agent", sprite_paths.OTHER_AGENTS[name]
-        cache, key = self._get_cache(size), (name, color, turn, is_lit)
+        cache, key = self._get_cache(size), (name, color, turn, is_lit, joins)
         if key not in cache:
             if turn or not is_lit:
-                sprite = pygame.transform.rotate(self.get(name, color, size), ANGLES[turn])
+                drawn = self.get(name, color, size, joins=joins)
+                sprite = pygame.transform.rotate(drawn, ANGLES[turn])
             else:
-                sprite = self._render(name, color, size)
+                sprite = self._render(name, color, size, joins)
             cache[key] = sprite if is_lit else _dim(sprite)
         return cache[key]
 
@@ -120,22 +166,31 @@ class SpriteSheet:
         size: int,
         is_lit: bool = True,
         ground: GroundSprite | None = None,
+        joins: int = 0,
     ) -> pygame.Surface:
         """Return the sprite `name` drawn on the floor, and on the object `ground` if there is one,
-        which is also shown small in a corner, such as a target under a crate. The surface is
-        opaque, and callers must not change it. `color`, `size` and `is_lit` are as for `get`."""
-        cache, key = self._get_cache(size), ("tile", name, color, is_lit, ground)
+        which is also shown small in a corner, such as a target under a crate. A sprite for both,
+        such as `crate_on_target`, takes the place of both, and ground that fills its cell and is
+        seen around the object is not shown again. The surface is opaque, and callers must not
+        change it. `color`, `size`, `is_lit` and `joins` are as for `get`."""
+        cache, key = self._get_cache(size), ("tile", name, color, is_lit, ground, joins)
         if key not in cache:
             tile = pygame.Surface((size, size), 0, 32)
             tile.blit(self.get("floor", 0, size), (0, 0))
+            combined = ground and combined_name(name, ground[0])
+            if combined and sprite_paths.find_sprite(combined, self._all_sources):
+                name, ground = combined, None
             if ground:
                 tile.blit(self.get(*ground, size), (0, 0))
             if not ground or name != "floor":  # the floor does not hide what lies on it
-                tile.blit(self.get(name, color, size), (0, 0))
-                if ground:
+                tile.blit(self.get(name, color, size, joins=joins), (0, 0))
+                if ground and (self._fills_cell(name, color) or not self._fills_cell(*ground)):
                     self.draw_covered(tile, tile.get_rect(), *ground)
             cache[key] = tile if is_lit else _dim(tile)
         return cache[key]
+
+    def _fills_cell(self, name: str, color: int) -> bool:
+        return self.get(name, color, SMALL).get_at((0, 0)).a == 255
 
     def draw_covered(self, surface: pygame.Surface, cell: Rect, name: str, color: int) -> None:
         """Draw the sprite of a covered object small into the lower left corner of the rectangle
@@ -154,8 +209,7 @@ class SpriteSheet:
         its cell and is seen around the agent. `appearance` is its type, state and colour."""
         type_index, state, color = map(int, appearance)
         name = self.sprite_name(type_index, state)
-        fills_cell = self.get(name, color, cell.w).get_at((0, 0)).a == 255
-        if type_index > FLOOR and not fills_cell:
+        if type_index > FLOOR and not self._fills_cell(name, color):
             self.draw_covered(surface, cell, name, color)
 
     def _get_cache(self, size: int) -> dict[tuple[object, ...], pygame.Surface]:
@@ -167,10 +221,11 @@ class SpriteSheet:
             del self._cache_by_size[next(iter(self._cache_by_size))]
         return cache
 
-    def _render(self, name: str, color: int, size: int) -> pygame.Surface:
+    def _render(self, name: str, color: int, size: int, joins: int) -> pygame.Surface:
         """Return the sprite `name` rendered from its SVG file, not dimmed and not turned. `color`
         is an index into the palette, and `size` the side in pixels."""
         file, text = self._load_source(name, size < SMALL)
+        text = sprite_paths.cut_edges(text, joins) if joins else text
         color = color if color < len(self._palette) else 0
         shades = self._palette[color]
         filled = PLACEHOLDER.sub(lambda match: getattr(shades, match[1]), text)
@@ -190,20 +245,22 @@ class SpriteSheet:
     def _load_source(self, name: str, is_small: bool) -> tuple[Path, str]:
         """Return the file and the SVG text of the sprite `name`; the simpler one for small cells,
         if there is one and `is_small` is True."""
-        if (source := self._sources.get((name, is_small))) is None:
-            file = sprite_paths.find_sprite(name, self._folders, is_small)
+        if (source := self._texts.get((name, is_small))) is None:
+            file = sprite_paths.find_sprite(name, self._all_sources, is_small)
             if file:
                 source = file, sprite_paths.read_svg(file)
             elif sprite_paths.tile_letters(self._types, name):
                 source = Path(name), sprite_paths.TILE
             else:
                 source = self._load_source("unknown", is_small)
-            self._sources[name, is_small] = source
+            self._texts[name, is_small] = source
         return source
 
 
 def _dim(picture: pygame.Surface) -> pygame.Surface:
-    picture.fill(DIM, special_flags=pygame.BLEND_RGB_MULT)
+    pixels = pygame.surfarray.pixels3d(picture)
+    matrix = np.array([*sprite_paths.dim_matrix()]).reshape(4, 5)[:3, :3]
+    pixels[...] = np.clip(pixels @ matrix.T, 0, 255)
     return picture
 
 
@@ -528,7 +585,7 @@ def clipped(surface: pygame.Surface, rect: Rect) -> Iterator[None]:
 # ---- mosaic --------------------------------------------------------------------------------------
 
 # (H, W) appearance of cells: from the lowest byte type, state, colour and 1 if lit; on uint64 also
-# type, state and colour of the ground object, 0 for none.
+# type, state and colour of the ground object, 0 for none, and joined edges, see `add_joins`.
 CellCodes = NDArray[np.uint32] | NDArray[np.uint64]
 
 LOOK_MASK = 0xFFFFFF  # bits of a code for type, state and colour
@@ -605,13 +662,13 @@ class TileCache:
 
     def _draw_tile(self, code: int) -> pygame.Surface:
         """Return the picture of a cell; `code` packs its appearance as `encode_looks` does."""
-        type_index, state, color, is_lit, *ground_appearance, _ = code.to_bytes(8, "little")
+        type_index, state, color, is_lit, *ground_appearance, joins = code.to_bytes(8, "little")
         ground_type, ground_state, ground_color = ground_appearance
         sheet, ground = self._sheet, None
         if ground_type:
             ground = sheet.sprite_name(ground_type, ground_state), ground_color
         name = sheet.sprite_name(type_index, state)
-        return sheet.tile(name, color, self.cell, bool(is_lit), ground)
+        return sheet.tile(name, color, self.cell, bool(is_lit), ground, joins)
 
 
 class TileCanvas:
@@ -624,7 +681,7 @@ class TileCanvas:
 
     def __init__(self, tiles: TileCache, shape: tuple[int, int]) -> None:
         self.tiles = tiles
-        self.shown: CellCodes = np.full(shape, NOT_DRAWN, np.uint32)
+        self.shown: CellCodes = np.full(shape, NOT_DRAWN, np.uint64)
 
     def update(self, pixels: CellPixels, codes: CellCodes) -> None:
         """Draw into `pixels` the cells whose code in `codes` differs from the last call.
@@ -682,7 +739,7 @@ def render_cells(
         up, or (5 n, …) with one in each of the four directions if the view does not turn; and (n,
         side // 2, side // 2, 3) uint8 pictures without an agent.
     """
-    sheet = SpriteSheet(sprite_paths.sprite_folders(scenario), types=scenario.types)
+    sheet = SpriteSheet(sprite_paths.sprite_sources(scenario), types=scenario.types)
     codes = encode_looks(appearances[None])[0]
     without_agent = TileCache(sheet, side, rgb=True)[codes]
     small = TileCache(sheet, side // 2, rgb=True)[codes]
@@ -721,7 +778,7 @@ def render_grid(
     sheet, tiles = _get_shared_tiles(types, side)
     height, width = grid.shape[:2]
     pixels = np.empty((height * side, width * side, 3), np.uint8)
-    TileCanvas(tiles, (height, width)).update(pixels, encode_looks(grid))
+    TileCanvas(tiles, (height, width)).update(pixels, sheet.add_joins(encode_looks(grid)))
     picture = pygame.image.frombuffer(pixels.data, (width * side, height * side), "RGB")
     y, x, orientation = agent.tolist()
     picture.blit(sheet.agent(0, side, orientation), (x * side, y * side))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gv_engine.play.session import autoplay
 from gv_engine.play.session.batch_viewer import BatchSnapshot, BatchSource, BatchViewer
-from gv_engine.play.session.sprite_paths import sprite_folders
+from gv_engine.play.session.sprite_paths import sprite_sources
 from gv_engine.play.ui.drawing.batch_view import (
     MAX_CELL,
     MIN_CELL,
@@ -73,7 +73,7 @@ class BatchScreen(Screen):
 
     def _make_view(self) -> BatchView:
         scenario, palette = self.worlds.scenario, self._theme.palette
-        sheet = SpriteSheet(sprite_folders(scenario), palette, types=scenario.types)
+        sheet = SpriteSheet(sprite_sources(scenario), palette, types=scenario.types)
         return BatchView(sheet, self._theme)
 
     @property
@@ -269,8 +269,8 @@ class BatchScreen(Screen):
             painter.draw_text(rect, text, "muted", "center")
             return
         if self._renderer is None:
-            folders = sprite_folders(scenario)
-            self._renderer = FrameRenderer(scenario.name, folders, "state", theme=self._theme)
+            sources = sprite_sources(scenario)
+            self._renderer = FrameRenderer(scenario.name, sources, "state", theme=self._theme)
         self._renderer.draw(painter.surface.subsurface(rect), frame)
 
     def _list_hints(self) -> Sequence[str]:

@@ -274,9 +274,9 @@ class EditScreen(Screen):
     @property
     def drawing(self) -> MapDrawing:
         """Object that draws the map; created again when colours, object types or folder change."""
-        types, folders = self.draft.vocabulary.types, self.draft.sprite_folders
+        types, sources = self.draft.vocabulary.types, self.draft.sprite_sources
         domain = self.draft.document.domain if self.draft.document else "grid"
-        return self._make_drawing(domain, self.app.theme, folders, types)
+        return self._make_drawing(domain, self.app.theme, sources, types)
 
     def _draw_board(self, painter: Painter, rect: Rect, drawing: MapDrawing) -> None:
         """Draw into `rect` the map with outlined cells; if the level has no map, an explanation and

@@ -11,7 +11,6 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from multiprocessing.sharedctypes import RawArray
-from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
@@ -25,7 +24,7 @@ from gv_engine.play.session.autoplay import PolicyMaps
 from gv_engine.play.session.batch_viewer import BatchSnapshot, BatchSource, CurvePoint, cell_codes
 from gv_engine.play.session.episode import Playable
 from gv_engine.play.session.game import Game
-from gv_engine.play.session.sprite_paths import sprite_folders
+from gv_engine.play.session.sprite_paths import SpriteSource, sprite_sources
 from gv_engine.play.session.timeline import run_generator
 from gv_engine.play.ui.drawing.recording import FrameRenderer
 from gv_engine.play.ui.drawing.sprites import SpriteSheet, pygame
@@ -59,7 +58,7 @@ class Viewer:
 
     Args:
         title: title of the window.
-        sprite_folders: folders with the game's own sprites.
+        sprite_sources: places of the game's own sprites, see `sprite_paths.sprite_sources`.
         fps: maximum frames per second; 0 for no limit.
 
     Attributes:
@@ -71,14 +70,16 @@ class Viewer:
 
     result = None
 
-    def __init__(self, title: str, sprite_folders: Iterable[Path] = (), fps: float = 0) -> None:
+    def __init__(
+        self, title: str, sprite_sources: Iterable[SpriteSource] = (), fps: float = 0
+    ) -> None:
         self.closed = False
         self._title, self._fps = title, fps
         self._keyboard, (self._bindings, _) = Keyboard(), Bindings.load()
         label = self._bindings.label
         labels = {name: label("view" if name == "view" else "replay", name) for name in _HINTS}
         hints = [f"{key} {_HINTS[name]}" for name, key in labels.items() if key]
-        self._renderer = FrameRenderer(title, sprite_folders, hints=hints)
+        self._renderer = FrameRenderer(title, sprite_sources, hints=hints)
         self._is_playing, self._steps_once = True, False
         self._full_screen = self._needs_redraw = self._must_reopen = False
         self._drawn_step, self._next_step = 0, 0.0  # number and time
@@ -168,7 +169,7 @@ class Viewer:
 def open_viewer(scenario: Playable) -> Viewer:
     """Return the window of render mode `human` for a scenario."""
     fps = resolve_name(DOMAINS[scenario.domain].env).metadata["render_fps"]
-    return Viewer(scenario.name, sprite_folders(scenario), fps)
+    return Viewer(scenario.name, sprite_sources(scenario), fps)
 
 
 def is_open() -> bool:
