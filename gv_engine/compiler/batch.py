@@ -1,6 +1,6 @@
 """Steps all worlds of a batch in compiled code.
 
-`b` is the record of the batch: its fields are the arrays of `StepArrays`, with the rows of the
+`batch` is the record of the batch: its fields are the arrays of `StepArrays`, with the rows of the
 worlds, the parameters of the scenarios, and the actions. A scenario without members has one
 `Group`; members of a mixture with equal systems share one.
 """
@@ -128,91 +128,91 @@ def make_batch_type(layout: Layout, elements: Elements, is_checked: bool) -> Rec
 # ---- compiled ------------------------------------------------------------------------------------
 
 
-def run_worlds(b: Any, plan: Any, start: int, stop: int, mode: int) -> int:
+def run_worlds(batch: Any, plan: Any, start: int, stop: int, mode: int) -> int:
     """Step the worlds `start` to `stop` - 1 in an autoreset mode, and write their observations. The
     action of a world's first agent may be RESTART (begin an episode), LOOK (only write
     observations) or KEEP (do nothing). Return the number of worlds that failed; their error codes
-    are in `b.rows`."""
+    are in `batch.rows`."""
     failed = 0
     for i in range(start, stop):
-        later_world = b.rows[i + PREFETCH_DISTANCE]
+        later_world = batch.rows[i + PREFETCH_DISTANCE]
         for offset in plan.prefetched_offsets:
             prefetch_record(later_world, offset)
         if plan.area is not None and i + PREFETCH_DISTANCE // 2 < stop:
-            prefetch_view(b.rows[i + PREFETCH_DISTANCE // 2], plan.area)
-        if b.actions[i * plan.num_agents] != KEEP:
-            code = attempt(run_world, b, plan, i, mode)
-            b.actions[i * plan.num_agents] = KEEP
-            b.rows[i].error = code
+            prefetch_view(batch.rows[i + PREFETCH_DISTANCE // 2], plan.area)
+        if batch.actions[i * plan.num_agents] != KEEP:
+            code = attempt(run_world, batch, plan, i, mode)
+            batch.actions[i * plan.num_agents] = KEEP
+            batch.rows[i].error = code
             if code != 0:
                 failed += 1
-                if b.failures[0].world < 0 or i < b.failures[0].world:
-                    save_failure(b.failures[0])
-                    b.failures[0].world = i
+                if batch.failures[0].world < 0 or i < batch.failures[0].world:
+                    save_failure(batch.failures[0])
+                    batch.failures[0].world = i
     return failed
 
 
-def run_world(b: Any, plan: Any, i: int, mode: int) -> None:
+def run_world(batch: Any, plan: Any, i: int, mode: int) -> None:
     """Reset, step or only observe world `i`, depending on the action of its first agent and on the
     autoreset mode."""
-    w, first_line = b.rows[i], i * plan.num_agents
+    w, first_line = batch.rows[i], i * plan.num_agents
     if w.stale != 0:
         w.stale = 0
         w.update_looks()
-    action = b.actions[first_line]
+    action = batch.actions[first_line]
     if starts_episode(action, mode, w.terminated != 0 or w.truncated != 0):
         action = RESTART
         for k in plan.agent_indices:
-            clear_outputs(b, first_line + k)
+            clear_outputs(batch, first_line + k)
     # runs twice for a SAME_STEP reset: for the end of an episode and the start of the next
     is_shown = False
     while not is_shown:
         is_shown = True
         if action == RESTART:
-            begin_episode(b, plan, i, w)
+            begin_episode(batch, plan, i, w)
         elif action >= 0:
             for group in plan.groups:
-                if is_playing(b, plan, group, w):
-                    step_group_world(b, plan, group, i, w)
+                if is_playing(batch, plan, group, w):
+                    step_group_world(batch, plan, group, i, w)
             is_shown = not resets_in_step(mode, w.terminated != 0 or w.truncated != 0)
         for group in plan.groups:
-            if is_playing(b, plan, group, w):
-                write_group_outputs(b, plan, group, i, w, is_shown)
+            if is_playing(batch, plan, group, w):
+                write_group_outputs(batch, plan, group, i, w, is_shown)
         action = RESTART
 
 
-def is_playing(b: Any, plan: Any, group: Any, w: Any) -> Any:
+def is_playing(batch: Any, plan: Any, group: Any, w: Any) -> Any:
     """Return True if world `w` plays a scenario of `group`."""
     if not plan.is_mixture:
         return True
     if w.is_checked and not 0 <= w.member < len(plan.group_of):
         raise IndexError("w.member is no member of the mixture")
-    return len(plan.groups) == 1 or b[group.parameters][w.member].mine != 0
+    return len(plan.groups) == 1 or batch[group.parameters][w.member].mine != 0
 
 
-def begin_episode(b: Any, plan: Any, i: int, w: Any) -> None:
+def begin_episode(batch: Any, plan: Any, i: int, w: Any) -> None:
     """Reset world `w` to a new level: of a sampled scenario if the batch is a mixture, and from the
     batch's list of levels if it has one."""
     if "levels" in plan.array_names:
-        copy_generator(w.rng, b.drawing[i])
-        copy_generator(b.levels[take_next_level(b, i)], w.rng)
+        copy_generator(w.rng, batch.drawing[i])
+        copy_generator(batch.levels[take_next_level(batch, i)], w.rng)
     if plan.is_mixture:
-        w.member = sample_scenario_index(w.rng, b.parameters0)
+        w.member = sample_scenario_index(w.rng, batch.parameters0)
     for group in plan.groups:
-        if is_playing(b, plan, group, w):
-            reset_world(w, b[group.parameters][w.member], group.plan)
+        if is_playing(batch, plan, group, w):
+            reset_world(w, batch[group.parameters][w.member], group.plan)
     if "levels" in plan.array_names:
-        copy_generator(b.drawing[i], w.rng)
-    terms = b.terms[i * plan.num_agents : (i + 1) * plan.num_agents]
+        copy_generator(batch.drawing[i], w.rng)
+    terms = batch.terms[i * plan.num_agents : (i + 1) * plan.num_agents]
     clear_terms(terms)
 
 
-def take_next_level(b: Any, i: int) -> int:
+def take_next_level(batch: Any, i: int) -> int:
     """Return the index of the level with which a world starts its next episode: the requested one,
     or else a random one."""
-    level = b.requested_levels[i]
-    b.requested_levels[i] = RANDOM_LEVEL
-    return level if level != RANDOM_LEVEL else int(b.drawing[i].random() * len(b.levels))
+    level = batch.requested_levels[i]
+    batch.requested_levels[i] = RANDOM_LEVEL
+    return level if level != RANDOM_LEVEL else int(batch.drawing[i].random() * len(batch.levels))
 
 
 def clear_terms(terms: Any) -> None:
@@ -222,33 +222,33 @@ def clear_terms(terms: Any) -> None:
             terms[k, slot] = 0.0
 
 
-def step_group_world(b: Any, plan: Any, group: Any, i: int, w: Any) -> None:
+def step_group_world(batch: Any, plan: Any, group: Any, i: int, w: Any) -> None:
     """Step world `w` of a group with the actions of its agents, and write rewards and done
     flags."""
-    first_line, p = i * plan.num_agents, b[group.parameters][w.member]
+    first_line, p = i * plan.num_agents, batch[group.parameters][w.member]
     for k in plan.agent_indices:
-        action_index = b.actions[first_line + k]
+        action_index = batch.actions[first_line + k]
         if w.is_checked and not 0 <= action_index < len(group.plan.actions):
             raise IndexError("there is no such action")
         w.action[k + 1] = group.plan.actions[action_index]
-    terms = b.terms[first_line : first_line + plan.num_agents]
+    terms = batch.terms[first_line : first_line + plan.num_agents]
     if plan.num_agents > 1 or plan.is_mixture:
         clear_terms(terms)
     step_world(w, p, group.plan, terms)
     for k in plan.agent_indices:
-        write_outputs(b, first_line + k, w, k + 1)
+        write_outputs(batch, first_line + k, w, k + 1)
 
 
-def write_group_outputs(b: Any, plan: Any, group: Any, i: int, w: Any, is_shown: bool) -> None:
+def write_group_outputs(batch: Any, plan: Any, group: Any, i: int, w: Any, is_shown: bool) -> None:
     """Write the observations and action masks of all agents of world `w`: into the arrays of the
     step if `is_shown`, else into the `final_` arrays for the end of an episode."""
-    p = b[group.parameters][w.member]
+    p = batch[group.parameters][w.member]
     for k in plan.agent_indices:
         agent, line = k + 1, i * plan.num_agents + k
-        grid = b.grid[line] if is_shown else b.final_grid[line]
-        item = b.item[line] if is_shown else b.final_item[line]
-        mask = b.mask[line] if is_shown else b.final_mask[line]
-        ground = choose_ground(b, plan, line, is_shown)
+        grid = batch.grid[line] if is_shown else batch.final_grid[line]
+        item = batch.item[line] if is_shown else batch.final_item[line]
+        mask = batch.mask[line] if is_shown else batch.final_mask[line]
+        ground = choose_ground(batch, plan, line, is_shown)
         if plan.num_agents > 1 and w.position.y[agent] < 0:
             hide_all(grid, item)
             if ground is not None:
@@ -262,29 +262,29 @@ def write_group_outputs(b: Any, plan: Any, group: Any, i: int, w: Any, is_shown:
             else:
                 write_mask(w, p, group.plan, agent, mask)
         if "whole" in plan.array_names:
-            write_whole(w, agent, b.whole[line] if is_shown else b.final_whole[line])
+            write_whole(w, agent, batch.whole[line] if is_shown else batch.final_whole[line])
         if "mission" in plan.array_names:
-            numbers = b.mission[line] if is_shown else b.final_mission[line]
+            numbers = batch.mission[line] if is_shown else batch.final_mission[line]
             write_numbers(w, agent, group.plan.mission, numbers)
             numbers[0] += p.first_text
         if "state" in plan.array_names:
-            state = b.state[line] if is_shown else b.final_state[line]
+            state = batch.state[line] if is_shown else batch.final_state[line]
             write_numbers(w, agent, group.plan.numbers, state)
         if is_shown:
-            b.member[line] = w.member
-            b.facing[line] = w.agent.facing[agent]
+            batch.member[line] = w.member
+            batch.facing[line] = w.agent.facing[agent]
         else:
-            b.final_member[line] = w.member
-            b.final_facing[line] = w.agent.facing[agent]
-            for slot in range(b.terms.shape[1]):
-                b.final_terms[line, slot] = b.terms[line, slot]
+            batch.final_member[line] = w.member
+            batch.final_facing[line] = w.agent.facing[agent]
+            for slot in range(batch.terms.shape[1]):
+                batch.final_terms[line, slot] = batch.terms[line, slot]
 
 
-def choose_ground(b: Any, plan: Any, line: int, is_shown: bool) -> Any:
+def choose_ground(batch: Any, plan: Any, line: int, is_shown: bool) -> Any:
     """Return the array for the ground that an agent sees, None if there is none."""
     if "ground" not in plan.array_names:
         return None
-    return b.ground[line] if is_shown else b.final_ground[line]
+    return batch.ground[line] if is_shown else batch.final_ground[line]
 
 
 # ---- programs ------------------------------------------------------------------------------------

@@ -79,8 +79,8 @@ def _emit_chunk(
     stride: Any,
     out: ArrayValue,
 ) -> Scalar:
-    """Emit vector code that encodes 64 cells from index `start` on; return a flag, true if a cell
-    has no code."""
+    """Emit vector code that writes the codes of 64 cells from index `start` on into `out`, computed
+    by `steps`; return a flag, true if a cell has no code."""
     value, do = body.emit.value, body.emit.do
     pointer = arrays.element_address(body, cells, (start,), is_inside=True)
     channels = value(f"load <{3 * CHUNK} x i8>, ptr {pointer}, align 1")

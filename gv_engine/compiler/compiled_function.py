@@ -252,7 +252,8 @@ class _EntryWriter:
         return template
 
     def _unbox_tuple(self, template: tuple[Any, ...], pyobject: str) -> tuple[Any, ...]:
-        """Emit code that converts the items of a Python tuple to LLVM values, and return them."""
+        """Emit code that converts the items of a Python tuple to LLVM values as in `template`, and
+        return them."""
         self._guard_type(pyobject, tuple)
         size = self._load("i64", pyobject, _HEAD_SIZE)
         self._emit_guard(f"icmp eq i64 {size}, {len(template)}")
@@ -275,7 +276,8 @@ class _EntryWriter:
         self._emit_guard(f"icmp eq i32 {flag}, {int(template.is_contiguous)}")
 
     def _load_array(self, template: ArrayValue, pyobject: str) -> ArrayValue:
-        """Emit loads of the address, shape and strides of a NumPy array; return the array value."""
+        """Emit loads of the address, shape and strides of a NumPy array like `template`; return the
+        array value."""
         ndim = len(template.shape)
         pointer = self._load("ptr", pyobject, _ARRAY_OFFSETS["data"])
         dimensions = self._load("ptr", pyobject, _ARRAY_OFFSETS["dimensions"])

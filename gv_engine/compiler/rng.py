@@ -62,8 +62,8 @@ def random(r: Any) -> Any:
 
 
 def integers(r: Any, low: int, high: int) -> Any:
-    """Return a random int64 in [low, high), as NumPy's `integers` does. A range of one value uses
-    no random bits."""
+    """Return a random int64 in [low, high) from the generator state `r`, as NumPy's `integers`
+    does. A range of one value uses no random bits."""
     if high <= low:
         if low == 0:
             raise ValueError("high <= 0")
@@ -97,7 +97,8 @@ def choice(r: Any, n: int) -> Any:
 
 
 def _sample_up_to(r: Any, last: int) -> Any:
-    """Return a random int64 in [0, last], by rejection of values that are too large."""
+    """Return a random int64 in [0, last] from the generator state `r`, by rejection of values that
+    are too large."""
     if last == 0:
         return np.int64(0)
     top = _U(last)
@@ -127,8 +128,8 @@ def _swap(values: Any, i: int, j: int) -> None:
 
 
 def sample_without_replacement(r: Any, n: int, size: int) -> Any:
-    """Return `size` distinct random integers in [0, n) in random order, as NumPy's `choice(n, size,
-    replace=False)` does."""
+    """Return `size` distinct random integers in [0, n) in random order from the generator state
+    `r`, as NumPy's `choice(n, size, replace=False)` does."""
     if size > n:
         raise ValueError("Cannot take a larger sample than population when replace is False")
     if n > 10_000 and size > n // 50:

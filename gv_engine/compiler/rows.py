@@ -479,7 +479,8 @@ def draw_integers(r: Any, low: int, high: Any = None) -> Any:
 
 
 def draw_random(r: Any, size: Any = None) -> Any:
-    """Compiled version of `Generator.random`: return random floats in [0, 1)."""
+    """Compiled version of `Generator.random`: return one or `size` random floats in [0, 1) from the
+    generator state `r`."""
     if size is None:
         return rng.random(r)
     values = np.empty(size, np.float64)
@@ -490,7 +491,8 @@ def draw_random(r: Any, size: Any = None) -> Any:
 
 
 def draw_choice(r: Any, a: int, size: Any = None, replace: bool = True) -> Any:
-    """Compiled version of `Generator.choice` for integers below `a`."""
+    """Compiled version of `Generator.choice` for integers below `a`: return one, or an array of
+    `size`, from the generator state `r`."""
     if size is None:
         return rng.choice(r, a)
     if not replace:

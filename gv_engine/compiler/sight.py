@@ -124,7 +124,7 @@ def draw_other_agents(w: Any, agent: int, view: Any) -> None:
 
 
 def draw_entity(view: Any, i: int, j: int, e: int, appearance: int) -> None:
-    """Draw the appearance of an entity into a cell of a view."""
+    """Draw the `appearance` of entity `e` into row `i`, column `j` of a view."""
     view.looks[i, j] = appearance
     if view.with_entities:
         view.entity[i, j] = e

@@ -30,6 +30,10 @@ from gv_engine.scenario.readers.observed_state import WORLD
 from gv_engine.scenario.scenario import Scenario
 
 
+Params = Any
+"""Record of the parameters of a scenario's calls, see `make_parameters`."""
+
+
 @dataclass(frozen=True, eq=False)
 class Argument:
     """Argument of a rule call: a field of the parameter record, the result of nested calls, or a
@@ -211,7 +215,7 @@ class ScenarioPlan:
 # ---- calls of systems, compiled ------------------------------------------------------------------
 
 
-def read_argument(w: Any, p: Any, argument: Any, agent: int, past: Any) -> Any:
+def read_argument(w: Any, p: Params, argument: Any, agent: int, past: Any) -> Any:
     """Return the value of an argument of a rule call, running nested calls."""
     if argument.field:
         return p[argument.group][argument.field]
@@ -225,7 +229,7 @@ def read_argument(w: Any, p: Any, argument: Any, agent: int, past: Any) -> Any:
     return argument.value
 
 
-def evaluate_condition(w: Any, p: Any, call: Any, helper: Any, agent: int, action: int) -> bool:
+def evaluate_condition(w: Any, p: Params, call: Any, helper: Any, agent: int, action: int) -> bool:
     """Return the result of a condition of a rule call: `helper`, one of its system's helper
     functions."""
     agents = (agent,) if call.takes(helper, "agent") else ()
@@ -234,7 +238,7 @@ def evaluate_condition(w: Any, p: Any, call: Any, helper: Any, agent: int, actio
     return bool(helper(w, *agents, *actions, *values))
 
 
-def measure_call(w: Any, p: Any, call: Any, agent: int) -> Any:
+def measure_call(w: Any, p: Params, call: Any, agent: int) -> Any:
     """Call the `remember` functions of a rule call and of the calls nested in it before the step;
     return their results for `run_call`."""
     return (
@@ -245,14 +249,14 @@ def measure_call(w: Any, p: Any, call: Any, agent: int) -> Any:
     )
 
 
-def measure_argument(w: Any, p: Any, argument: Any, agent: int) -> Any:
+def measure_argument(w: Any, p: Params, argument: Any, agent: int) -> Any:
     """Return what the calls in an argument remember."""
     if argument.call is not None:
         return measure_call(w, p, argument.call, agent)
     return tuple(measure_call(w, p, call, agent) for call in argument.calls)
 
 
-def measure_system(w: Any, p: Any, call: Any, agent: int) -> Any:
+def measure_system(w: Any, p: Params, call: Any, agent: int) -> Any:
     """Call the `remember` function of a system; return its result, a number or a tuple of
     numbers."""
     agents = (agent,) if call.takes(call.system.remember, "agent") else ()
@@ -261,7 +265,7 @@ def measure_system(w: Any, p: Any, call: Any, agent: int) -> Any:
     return measured if isinstance(measured, tuple) else 0 + measured
 
 
-def run_call(w: Any, p: Any, call: Any, agent: int, past: Any) -> Any:
+def run_call(w: Any, p: Params, call: Any, agent: int, past: Any) -> Any:
     """Run a rule call in an agent's turn, if its condition holds; return its result. `past` is
     the result of `measure_call`, or None."""
     if call.agent_mask and not call.agent_mask[agent]:
@@ -279,7 +283,7 @@ def run_call(w: Any, p: Any, call: Any, agent: int, past: Any) -> Any:
     return result if call.result_type is None else call.result_type(result)
 
 
-def call_function(w: Any, p: Any, call: Any, agent: int, past: Any) -> Any:
+def call_function(w: Any, p: Params, call: Any, agent: int, past: Any) -> Any:
     """Call the function of a system with its arguments, and return the result."""
     agents = (agent,) if call.takes(call.system.function, "agent") else ()
     was = (past[0],) if call.system.remember is not None else ()
@@ -300,7 +304,7 @@ def record_ending(w: Any, call: Any, agent: int, result: Any, ended_by: int) -> 
         w.ended_by[agent] = ended_by
 
 
-def run_until(w: Any, p: Any, call: Any, agent: int) -> None:
+def run_until(w: Any, p: Params, call: Any, agent: int) -> None:
     """Run the nested resets again and again, each time in an empty world, until the condition
     `until` of the call holds."""
     tries = 0
@@ -315,12 +319,12 @@ def run_until(w: Any, p: Any, call: Any, agent: int) -> None:
             return
 
 
-def read_arguments(w: Any, p: Any, call: Any, agent: int) -> Any:
+def read_arguments(w: Any, p: Params, call: Any, agent: int) -> Any:
     """Return the arguments of a call; nested calls run."""
     return tuple(read_argument(w, p, each, agent, None) for each in call.arguments)
 
 
-def ends_repetition(w: Any, p: Any, call: Any, tries: int) -> bool:
+def ends_repetition(w: Any, p: Params, call: Any, tries: int) -> bool:
     """Return the result of the condition that ends the repetition of a reset."""
     tried = (tries,) if call.takes(call.system.until, "tried") else ()
     values = tuple(read_argument(w, p, each, NOTHING, None) for each in call.of(call.system.until))
@@ -330,7 +334,7 @@ def ends_repetition(w: Any, p: Any, call: Any, tries: int) -> bool:
 # ---- resets and steps, compiled ------------------------------------------------------------------
 
 
-def reset_world(w: Any, p: Any, plan: Any) -> None:
+def reset_world(w: Any, p: Params, plan: Any) -> None:
     """Start an episode: sample a new level."""
     if plan.has_smaller_members:
         w.present = p.present
@@ -351,7 +355,7 @@ def reset_world(w: Any, p: Any, plan: Any) -> None:
             run_call(w, p, call, NOTHING, None)
 
 
-def step_world(w: Any, p: Any, plan: Any, terms: Any) -> None:
+def step_world(w: Any, p: Params, plan: Any, terms: Any) -> None:
     """Step a world with the agents' actions in `w.action`. The value of each reward function is
     written into `terms`, (agents, functions)."""
     if plan.alone:
@@ -368,13 +372,13 @@ def step_world(w: Any, p: Any, plan: Any, terms: Any) -> None:
     w.truncated |= w.steps >= p.time_limit
 
 
-def measure_agent(k: int, w: Any, p: Any, call: Any) -> Any:
+def measure_agent(k: int, w: Any, p: Params, call: Any) -> Any:
     """Return what a call remembers for the agent with index `k`, zeros for one that does not take
     part."""
     return call_or_zeros(w.live[k + 1] != 0, measure_call, w, p, call, k + 1)
 
 
-def run_systems(w: Any, p: Any, plan: Any, terms: Any) -> None:
+def run_systems(w: Any, p: Params, plan: Any, terms: Any) -> None:
     """Run the transition, reward and terminating systems of a step."""
     pasts = tuple(
         (measure_call(w, p, call, AGENT),)
@@ -417,14 +421,14 @@ def check_agents_placed(w: Any, plan: Any) -> None:
             check_agent_placed(w, agent)
 
 
-def end_agents(w: Any, p: Any, plan: Any, pasts: Any) -> None:
+def end_agents(w: Any, p: Params, plan: Any, pasts: Any) -> None:
     """Store for each agent if its episode is over."""
     for agent in plan.alone or w.agents():
         if plan.alone or w.live[agent]:
             w.done[agent] = run_call(w, p, plan.ending, agent, pasts[agent - 1])
 
 
-def finish_agents(w: Any, p: Any, plan: Any, past: Any) -> None:
+def finish_agents(w: Any, p: Params, plan: Any, past: Any) -> None:
     """Store for each agent if it has succeeded, and add its reward to its return."""
     for agent in plan.alone or w.agents():
         if plan.alone or w.live[agent]:
@@ -433,7 +437,7 @@ def finish_agents(w: Any, p: Any, plan: Any, past: Any) -> None:
             w.total[agent] += w.reward[agent]
 
 
-def run_reward(w: Any, p: Any, plan: Any, call: Any, past: Any, terms: Any, slot: int) -> Any:
+def run_reward(w: Any, p: Params, plan: Any, call: Any, past: Any, terms: Any, slot: int) -> Any:
     """Add the value of a reward function to each agent's reward, and write it into `terms`,
     (agents, functions); with one agent, return it instead."""
     term = 0.0
@@ -449,7 +453,7 @@ def run_reward(w: Any, p: Any, plan: Any, call: Any, past: Any, terms: Any, slot
 # ---- action masks and observations, compiled -----------------------------------------------------
 
 
-def reacts_to_action(w: Any, p: Any, call: Any, agent: int, action: int) -> Any:
+def reacts_to_action(w: Any, p: Params, call: Any, agent: int, action: int) -> Any:
     """Return True if a transition rule would have an effect for an agent's action."""
     if call.agent_mask and not call.agent_mask[agent]:
         return False
@@ -461,7 +465,7 @@ def reacts_to_action(w: Any, p: Any, call: Any, agent: int, action: int) -> Any:
     )
 
 
-def nested_calls_react(w: Any, p: Any, call: Any, agent: int, action: int) -> Any:
+def nested_calls_react(w: Any, p: Params, call: Any, agent: int, action: int) -> Any:
     """Return True if a transition among the arguments of a rule call would have an effect for an
     agent's action."""
     if not call.has_nested:
@@ -473,7 +477,7 @@ def nested_calls_react(w: Any, p: Any, call: Any, agent: int, action: int) -> An
     return is_effective
 
 
-def answers_action(w: Any, p: Any, call: Any, agent: int, action: int) -> Any:
+def answers_action(w: Any, p: Params, call: Any, agent: int, action: int) -> Any:
     """Return True if a reward or terminating function declares that an agent's action has an
     effect, by its helper `answers`."""
     if call.agent_mask and not call.agent_mask[agent]:
@@ -490,7 +494,7 @@ def answers_action(w: Any, p: Any, call: Any, agent: int, action: int) -> Any:
     return is_effective
 
 
-def is_valid(w: Any, p: Any, plan: Any, agent: int, action: int) -> Any:
+def is_valid(w: Any, p: Params, plan: Any, agent: int, action: int) -> Any:
     """Return True if an agent's action has an effect in the present state."""
     is_effective = False
     for test, calls in (
@@ -505,14 +509,14 @@ def is_valid(w: Any, p: Any, plan: Any, agent: int, action: int) -> Any:
     return is_effective
 
 
-def write_mask(w: Any, p: Any, plan: Any, agent: int, mask: Any) -> None:
+def write_mask(w: Any, p: Params, plan: Any, agent: int, mask: Any) -> None:
     """Write into `mask` for each action 1 if it has an effect, else 0."""
     for k, action in enumerate(plan.actions[:-1]):
         mask[k] = is_valid(w, p, plan, agent, action)
 
 
 def write_observation(
-    w: Any, p: Any, plan: Any, agent: int, grid: Any, item: Any, ground: Any
+    w: Any, p: Params, plan: Any, agent: int, grid: Any, item: Any, ground: Any
 ) -> None:
     """Write what an agent sees into `grid`, (h, w, 3), `item`, (3,), and `ground`, (h, w, 3),
     unless it is None."""
@@ -526,19 +530,21 @@ def write_observation(
         write_ground_seen(w, agent, view, grid, ground)
 
 
-def run_visibility(w: Any, p: Any, call: Any, agent: int, view: Any) -> None:
+def run_visibility(w: Any, p: Params, call: Any, agent: int, view: Any) -> None:
     """Run a visibility system."""
     call.system.function(w, agent, view, *read_arguments(w, p, call, agent))
 
 
-def run_observation(w: Any, p: Any, call: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
+def run_observation(
+    w: Any, p: Params, call: Any, agent: int, view: Any, grid: Any, item: Any
+) -> None:
     """Run an observation system."""
     call.system.function(w, agent, view, (grid, item), *read_arguments(w, p, call, agent))
 
 
 def write_numbers(w: Any, agent: int, sources: Any, out: Any) -> None:
-    """Write component fields into the vector `out`: of the agent, of the world, or of the only
-    object of a type (defaults if there is not exactly one)."""
+    """Write the component fields `sources` into the vector `out`: fields of the agent, of the
+    world, or of the only object of a type (defaults if there is not exactly one)."""
     for k, (column, field, object_type, item) in enumerate(sources):
         e = (
             agent

@@ -161,8 +161,8 @@ ArraySpecs = Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]]
 
 
 def as_output_arrays(out: Any, specs: ArraySpecs) -> dict[str, NDArray[Any]]:
-    """Return NumPy arrays by name that share the memory of the caller's arrays in `out`, to write
-    results into.
+    """Return NumPy arrays by name that share the memory of the caller's arrays in `out`, after a
+    check that each has the (shape, dtype) in `specs`.
 
     Args:
         out: mapping of names to NumPy arrays, buffers, or CPU tensors with `__dlpack__`; a buffer

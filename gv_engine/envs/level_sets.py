@@ -418,8 +418,9 @@ def compute_content_keys(
 def _compute_entity_keys(
     rows: NDArray[Any], layout: Layout, salts: Iterator[np.uint64], only_layout: bool
 ) -> NDArray[np.uint64]:
-    """Return an (n, entities) hash of each entity in n worlds; 0 for those that do not exist. With
-    `only_layout`, hash what is seen of an object, and where it is, and no agents."""
+    """Return an (n, entities) hash of each entity in `rows`, records of n worlds; 0 for those that
+    do not exist. With `only_layout`, hash only the appearance and cell of objects, and no
+    agents."""
     is_counted = np.ones(layout.capacity, np.bool_)
     is_counted[AGENT : AGENT + layout.agents] = not only_layout
     seen_fields = {("position", "y"), ("position", "x"), ("kind", "value"), ("color", "value")}

@@ -444,8 +444,8 @@ class VectorEncoder(ObservationEncoder):
     def __init__(
         self, encoder: ObservationEncoder, key: str, source: Missions | ObservedState
     ) -> None:
-        """Make the encoder around another one, and the observation space; `key` is the vector's
-        name in dictionaries."""
+        """Make the encoder that adds the vector of `source` to the observations of another encoder,
+        under the name `key` in dictionaries."""
         super().__init__(encoder._representation)
         self._encoder, self._key, self._source = encoder, key, source
         self._box = spaces.Box(source.low, source.high, dtype=source.dtype)

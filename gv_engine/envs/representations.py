@@ -346,8 +346,9 @@ def look_up_codes(
     stride: int,
     out: NDArray[Any],
 ) -> bool:
-    """Write the code numbers of (M, 3) `cells` into (M, channels) `out`. Return True if a type or
-    colour has the code `unlisted`.
+    """Write the code numbers of (M, 3) `cells` into (M, channels) `out`: type codes, first state
+    code of each type plus state * `stride`, and colour codes. Return True if a type or colour has
+    the code `unlisted`.
 
     Args:
         cells: type, state and colour indices.

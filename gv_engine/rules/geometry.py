@@ -259,8 +259,8 @@ def flat_view(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def add_up(numbers: Iterable[float]) -> float:
-    """Return the sum of floats, added from left to right, so that all Python versions and compiled
-    code give the same result. Use it instead of `sum`, which rounds differently from Python 3.12
+    """Return the sum of `numbers`, added from left to right, so that all Python versions and
+    compiled code round alike. Use it instead of `sum`, which rounds differently from Python 3.12
     on.
 
     >>> add_up([0.1] * 10)

@@ -50,8 +50,8 @@ def _search_nodes(code: CodeType, lines: SourceLines) -> Sequence[ast.FunctionDe
 
 
 def _find_lambdas(code: CodeType, lines: SourceLines) -> Sequence[ast.Lambda]:
-    """Return the syntax trees of all lambdas that begin in the same line as the lambda with this
-    `code`."""
+    """Return the syntax trees of all lambdas that begin in the same line of a file as the lambda
+    with this `code`."""
     if lines.lambdas is None:
         lines.lambdas, tree = {}, ast.parse("".join(lines))
         _make_names_unique(tree, {})

@@ -569,7 +569,7 @@ class Call:
 
     def iter_call_paths(self) -> Iterator[tuple[Call, ...]]:
         """Yield a path for this call and for each call nested in its arguments: the tuple of calls
-        that leads from this call down to it."""
+        from this one down to it."""
         yield (self,)
         for argument in self.arguments.values():
             if is_nested_call(argument):

@@ -217,7 +217,8 @@ def select_variant(
     root: YamlNode, name: str, plain: bool = False
 ) -> tuple[YamlNode, tuple[str, ...], str]:
     """Merge the variant called `name` (one of several named settings in a file) into the scenario
-    `root`; return (merged scenario, names of all variants, name of the chosen one).
+    `root`; return (merged scenario, names of all variants, name of the chosen one). `plain` allows
+    the file without a variant.
 
     Args:
         root: the whole scenario.

@@ -356,8 +356,8 @@ class Scenario(ImmutableScenario):
 
     @property
     def cumulative_weights(self) -> tuple[float, ...]:
-        """For each member scenario of a mixture, the upper end of its share of [0, 1): a uniform
-        random number selects the member."""
+        """Cumulative probabilities of a mixture's scenarios: a uniform random number in [0, 1)
+        selects the first scenario whose value is greater."""
         weights = self.weights or (1.0,)
         # dividing by a power of two is exact, and keeps the sum finite
         _, exponent = math.frexp(max(weights))

@@ -72,7 +72,8 @@ class ObjectView:
         self._set_cells([], bytearray(size), bytes(size))
 
     def _set_cells(self, objects: list[Any], opaque: bytearray, outside: bytes) -> None:
-        """Replace the content of the view, with all cells unseen. Cells are indexed row by row.
+        """Replace the objects of the view, and the flags of its `opaque` cells and those `outside`
+        the grid, with all cells unseen. Cells are indexed row by row.
 
         Args:
             objects: (index of the cell, topmost entity) for each cell with an object.

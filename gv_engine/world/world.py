@@ -495,8 +495,8 @@ class ObjectWorld(Verbs, World):
 
     def encode_view(self, objects: list[Any], background: bytes, is_floor: Any) -> bytearray:
         """Return (type, state, colour) of the cells of a view, 3 bytes each: a copy of `background`
-        with the `objects` drawn into cells where `is_floor` is true; objects in other cells stay
-        hidden.
+        in which `objects`, (cell, entity) pairs, are drawn where `is_floor` is true; where it is
+        false, cells are hidden.
 
         Args:
             objects: (index of the cell, entity) for each cell with an object.

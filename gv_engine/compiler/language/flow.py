@@ -128,8 +128,8 @@ def releasing_arrays(
     body: Body, loop: Loop, nodes: Sequence[ast.AST] | None, before: Container[str]
 ) -> Iterator[None]:
     """Context manager around the code of one loop iteration: at its end, start a new block, and
-    emit the release of the arrays that the iteration has allocated, unless one of them is used
-    later.
+    emit the release of arrays that the iteration has allocated, unless one is used later. `before`
+    has the variables that existed before the loop.
 
     Args:
         nodes: code of the iteration; None to release nothing.
@@ -149,12 +149,13 @@ def releasing_arrays(
     body.uses_arena |= used_arena_before
 
 
-def _lets_arrays_escape(body: Body, nodes: Sequence[ast.AST], before: Container[str]) -> bool:
-    """Return True if code after a loop iteration can read an array that the iteration allocates."""
+def _lets_arrays_escape(body: Body, nodes: Sequence[ast.AST], outer: Container[str]) -> bool:
+    """Return True if code after a loop iteration may read an array that it allocates, because
+    `nodes`, the code of the iteration, stores one in one of `outer`."""
     usage = find_usage(*nodes)
     return any(
         _contains_array(body.last_values[name])
-        and (name in before or name in body.carried or usage.reads[name] < body.source.loads[name])
+        and (name in outer or name in body.carried or usage.reads[name] < body.source.loads[name])
         for name in (usage.stores.keys() | usage.changed_lists) & body.last_values.keys()
     )
 

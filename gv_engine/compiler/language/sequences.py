@@ -139,8 +139,8 @@ def _load_from_table(body: Body, llvm: str, operands: list[str], index: Scalar) 
 
 
 def get_items(body: Body, value: Any) -> tuple[Any, ...] | Iterated:
-    """Return the items that a loop iterates over: a tuple if they can be unrolled at compile time,
-    else an `Iterated`, which emits code for an item."""
+    """Return the items that a loop over `value` visits: a tuple if they can be unrolled at compile
+    time, else an `Iterated`, which emits code for an item."""
     if isinstance(value, np.ndarray):
         value = arrays.constant_array(body, value)
     if isinstance(value, ArrayValue):

@@ -235,7 +235,8 @@ class EpisodeFolder:
         }
 
     def append(self, episode: FinishedEpisode) -> None:
-        """Add a finished episode to the folder; a thread writes many episodes at once.
+        """Add a finished episode to the folder. Episodes are written in batches by a background
+        thread.
 
         Raises:
             OSError: as for `flush`, also about earlier episodes.

@@ -80,7 +80,9 @@ class NumpyNet:
     def forward(
         self, rows: NDArray[np.int32], memory: Floats, masks: NDArray[Any]
     ) -> tuple[Floats, Floats | None, Floats]:
-        """Return action probabilities and values of N agents, and the new state of the GRU.
+        """Return (action probabilities, new GRU state, values) of N agents. `rows` are their
+        observations as indices of first-layer weights, `memory` their GRU state and `masks` their
+        action masks.
 
         Args:
             rows: (N, slots) encoded observations, see `NetworkSpec.encode`.
@@ -107,7 +109,8 @@ class NumpyNet:
         return exponentials / exponentials.sum(1, keepdims=True), values, memory
 
     def _compute_features(self, rows: NDArray[np.int32]) -> Floats:
-        """Return the (N, hidden) output of the first two layers for N encoded observations."""
+        """Return the (N, hidden) output of the first two layers for N observations, encoded as
+        `rows` of first-layer weights."""
         sums, summand = np.zeros((2, len(rows), self.hidden_size))
         cells, codes, table_rows = self._spec.cells, self._spec.codes, rows
         if self._picture:
@@ -128,8 +131,8 @@ class NumpyNet:
         return _relu(_normalise(sums) if self._has_layer_norm else sums)
 
     def _score_cells(self, rows: NDArray[np.int32]) -> Floats:
-        """Return how well each cell matches the mission, as (N, heads * cells), for N encoded
-        observations."""
+        """Return how well each cell matches the mission, as (N, heads * cells), for N observations,
+        encoded as `rows` of first-layer weights."""
         cells, mission = self._spec.split_rows(rows)
         queries = self._queries[mission].sum(1)
         scores = _relu(queries @ self._codes)
@@ -138,7 +141,8 @@ class NumpyNet:
 
 
 def first_layer_table(spec: NetworkSpec, weights: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-    """Return the array that `ActorCritic.first_layer_table` computes, from the weights by name."""
+    """Return the weights of the first layer by input code, as `ActorCritic.first_layer_table` does,
+    from the network's `weights` by name."""
     if "table" in weights:  # encoder "mlp"
         return weights["table"].reshape(sum(spec.sizes), -1)
     embedding, first = weights["embedding"], weights["first"]

@@ -107,8 +107,8 @@ def _check_listening(host: str, port: int) -> None:
 
 
 def play_shards(job: Job, first: int, episodes: int, address: str) -> Iterator[Shard]:
-    """Play the episodes of a rollout on a Ray cluster, in parts (shards), and yield the shards in
-    order.
+    """Play `episodes` episodes from number `first` on on a Ray cluster, in parts (shards), and
+    yield the shards in order.
 
     Args:
         job: rollout; `workers` is the number of cores of a shard.

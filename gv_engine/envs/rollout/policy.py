@@ -434,9 +434,9 @@ def remove_file_names(text: str) -> str:
     return ",".join(map(_remove_file_name, text.split(",") if "=" in text else [text]))
 
 
-def _remove_file_name(part: str) -> str:
+def _remove_file_name(policy_text: str) -> str:
     """Return a policy such as `ann=./file.py:function` without its file: `ann=:function`."""
-    agent, equals, name = part.rpartition("=")
+    agent, equals, name = policy_text.rpartition("=")
     file, _, attribute = name.rpartition(":")
     if name not in BUILT_IN:
         name = f":{attribute}" if file.endswith(".py") or attribute == GREEDY else ""

@@ -369,7 +369,7 @@ class CheckpointPolicy(TrainedPolicy):
 
     def begin(self, worlds: Sequence[int], seed: int = 0, numbers: Sequence[int] = ()) -> None:
         """Start new episodes in some worlds: reset their GRU states, and seed their random
-        generators by `seed` and episode number.
+        generators by `seed` and the episode's number in `numbers`.
 
         With A agents, episode n has the numbers A * n to A * n + A - 1.
         """

@@ -63,8 +63,8 @@ def rollout(
     masks: bool = False,
     seeds: Sequence[int] = (),
 ) -> Iterator[FinishedEpisode]:
-    """Play episodes with a policy, and yield each finished episode, in order of the episode
-    numbers.
+    """Play `episodes` episodes with a policy, from number `first` on, and yield each finished
+    episode, in order of the episode numbers.
 
     Memory does not grow with the number of episodes.
 
@@ -127,8 +127,8 @@ class _Rollout:
         self._sources: Arrays | None = None  # that compiled code records, if it plays by itself
 
     def _find_compiled_sources(self) -> Arrays | None:
-        """Return the arrays that compiled code records, by name, if it can play the episodes by
-        itself; else None. Call it after a reset, which changes the arrays."""
+        """Return the arrays to record by name, if compiled code can play the episodes without
+        Python; else None. Call it after a reset, which replaces the arrays."""
         can_run_loop = getattr(getattr(self._env, "batch", None), "can_run_loop", False)
         if not can_run_loop or not isinstance(self._policy, CompiledRandomPolicy):
             return None
@@ -260,7 +260,8 @@ def find_ended(
 def describe_step_arrays(
     env: ScenarioVectorEnv[Arrays] | AgentsVectorEnv, masks: bool = False
 ) -> dict[str, RowSpec]:
-    """Return (dtype, shape) of one step in each array that a rollout records, by name of the array.
+    """Return (dtype, shape) of one step in each array that a rollout records, by name of the array;
+    `masks` includes action masks.
 
     Args:
         env: environment.

@@ -35,7 +35,8 @@ class SnapshotError(GVEngineError):
 
 
 def save(path: str | Path, scenario: Scenario, rows: NDArray[Any]) -> None:
-    """Write the states of worlds and a reference to their scenario into a snapshot file.
+    """Write `rows`, records of world states, and a reference to their scenario into a snapshot
+    file.
 
     Args:
         path: file name that ends with `.npz`.

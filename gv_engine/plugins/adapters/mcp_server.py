@@ -83,7 +83,7 @@ def serve_stdio(server: MCPServer[Any]) -> None:
 def serve_http(
     server: MCPServer[Any], host: str, port: int, max_bytes: int, report: Callable[[str], object]
 ) -> None:
-    """Serve over HTTP until a signal ends the process.
+    """Serve over HTTP until a signal ends the process; `report` is called with the address.
 
     Args:
         server: result of `make_server`.

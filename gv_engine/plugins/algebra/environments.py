@@ -222,8 +222,8 @@ def sample_adjacent_pair(
 def sample_separated_pair(
     sampler: Sampler, terms: int, blockers: int, *, powers: bool = False, parentheses: float = 0.1
 ) -> str:
-    """Return a random sum with two like terms, and unlike terms between and around them: `4y + 24x
-    + 56l + 12x + 43n`.
+    """Return a random sum with two like terms, with `blockers` unlike terms between them and others
+    around them: `4y + 24x + 56l + 12x + 43n`.
 
     Args:
         sampler: source of all randomness.
@@ -240,8 +240,8 @@ def sample_separated_pair(
 
 
 def _sample_pair(sampler: Sampler, others: int, powers: bool) -> tuple[list[str], list[str], float]:
-    """Return two random like terms as texts, `others` letters for the unlike terms of the sum, and
-    the probability that such an unlike term has an exponent."""
+    """Return two random like terms as texts, as many letters for unlike terms as `others` says, and
+    the probability that an unlike term has an exponent."""
     letter, *rest = sampler.letters(others + 1)
     chance = 0.8 if powers else 0.0
     like = letter + sampler.power(chance)

@@ -319,8 +319,8 @@ def _operator_rules(kind: NodeKind, left: Node, right: Node) -> int:
 
 
 def _can_calculate(kind: NodeKind, left: Node, right: Node) -> bool:
-    """Return True if mathy_core can calculate with two numbers at this operator: they are its
-    operands, or neighbours in nested nodes of the same operator."""
+    """Return True if mathy_core can calculate with two numbers at an operator: they are its
+    operands `left` and `right`, or neighbours in nested nodes of the same operator."""
     if left.kind is CONSTANT:
         if right.kind is CONSTANT:
             return kind is not POWER or not _is_huge_power(left.value, right.value)
@@ -341,8 +341,8 @@ def _can_calculate(kind: NodeKind, left: Node, right: Node) -> bool:
 
 
 def _can_factor_out(left: Node, right: Node) -> bool:
-    """Return True if a common factor can be taken out of two operands of a sum. For an operand that
-    is itself a sum, its term next to the other operand is used."""
+    """Return True if a common factor can be taken out of `left` and `right`, the operands of a sum.
+    For an operand that is itself a sum, its term next to the other operand is used."""
     a, b = left.term, right.term
     if a is None and b is None:
         a, b = _side_term(left, ADD, "right"), _side_term(right, ADD, "left")
@@ -366,8 +366,8 @@ def _side_term(node: Node, kind: NodeKind, side: str) -> Term | None:
 
 
 def _adjacent_term(node: Node, side: str) -> Term | None:
-    """Return the term at one end of the sum `node`, "left" or "right"; if the operand there is
-    itself a sum, the term at the same end of that sum. None if there is none."""
+    """Return the first or last term of the sum `node`, as `side` ("left" or "right") says, also
+    inside nested sums; None if there is none."""
     if node.kind is not ADD:
         return None
     inner: Node = getattr(node, side)
@@ -388,8 +388,8 @@ def _have_common_factor(a: Term, b: Term) -> bool:
 
 
 def _can_add_exponents(left: Node, right: Node) -> bool:
-    """Return True if two powers of one variable can be multiplied here: they are the operands, or
-    neighbours in nested products."""
+    """Return True if two powers of one variable can be multiplied here: they are the operands
+    `left` and `right`, or neighbours in nested products."""
     a, b = left.term, right.term
     if left.kind is MULTIPLY and right.kind is MULTIPLY:
         near = _side_term(left, MULTIPLY, "right")

@@ -346,8 +346,8 @@ class RuleSet(Sequence[library.BaseRule]):
         return False
 
     def _record_failure(self, number: int, root: Node, node: int, error: Exception | str) -> None:
-        """Store in `failures` the first failure of a user-defined rule; `error` is an exception or
-        a description."""
+        """Store in `failures` the first failure of rule `number`, a user-defined one; `error` is an
+        exception or a description."""
         rule_type = type(self._rules[number])
         if number in self.failures or rule_type.__module__.partition(".")[0] == "mathy_core":
             return

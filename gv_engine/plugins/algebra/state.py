@@ -333,8 +333,9 @@ class MathyObservation(NamedTuple):
 
 
 def observe(state: MathyEnvState, mask: NDArray[np.int8], length: int) -> MathyObservation:
-    """Return the observation of a state as arrays for `length` nodes. Smaller expressions are
-    padded; of larger expressions only the first `length` nodes are included.
+    """Return the observation of a state with its action `mask` as arrays for `length` nodes.
+    Smaller expressions are padded; of larger expressions only the first `length` nodes are
+    included.
 
     Args:
         mask: (nodes, rules) int8 valid actions.

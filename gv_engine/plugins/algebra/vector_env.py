@@ -92,7 +92,8 @@ class EnvWorker:
     """
 
     def __init__(self, rows: Rows, mode: int, time_limit: int | None, *options: Any) -> None:
-        """Make one environment for each record in `rows`, into which their results are written."""
+        """Make one environment for each record in `rows`, into which its results are written;
+        `mode` is the autoreset mode."""
         self._envs = [ExpressionEnv(*options) for _ in rows]
         for env in self._envs:
             env.simulation.time_limit = time_limit

@@ -45,8 +45,8 @@ def _is_comparable(one: tuple[int, int], other: object) -> bool:
 
 
 def _guard_operator(name: str, inherited: Any) -> Any:
-    """Return a method for the operator `name`: `inherited`, but a TypeError for two operands of
-    this module."""
+    """Return the method `inherited` for the operator `name`, changed so that it raises a TypeError
+    for two operands of this module."""
 
     def guarded_operator(self: Any, other: Any) -> Any:
         if isinstance(other, _GEOMETRY_TYPES):

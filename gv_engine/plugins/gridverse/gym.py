@@ -64,7 +64,8 @@ def from_factory(factory: OuterEnvFactory) -> GymEnvironment:
 
 
 def outer_env_factory(source: str | Path) -> OuterEnv:
-    """Return an outer environment with the representation "default" for observations.
+    """Return the environment in a YAML file, or with a built-in name, with observations as arrays
+    in the representation "default".
 
     Args:
         source: YAML file, or the name of a built-in scenario.

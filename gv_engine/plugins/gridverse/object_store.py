@@ -359,35 +359,35 @@ def use_object_types(layout: Layout) -> Iterator[None]:
         _SCENARIO_TYPES.reset(token)
 
 
-def new_world(height: int, width: int, wanted: Iterable[ObjectType] = ()) -> ObjectWorld:
-    """Return an empty world of `height` × `width` cells for all registered object types, with room
-    for two objects per cell.
+def new_world(height: int, width: int, extra_types: Iterable[ObjectType] = ()) -> ObjectWorld:
+    """Return an empty world of `height` × `width` cells for all registered object types and
+    `extra_types`, with room for two objects per cell.
 
     Inside `use_object_types`, the types of that layout take precedence over other types with the
     same index.
 
     Args:
-        wanted: further types that the world must have.
+        extra_types: further types that the world must have.
 
     Raises:
         ValueError: two of the types that the world must have share an index.
     """
-    types = _list_compatible_types((*_SCENARIO_TYPES.get(), *wanted))
+    types = _list_compatible_types((*_SCENARIO_TYPES.get(), *extra_types))
     world = ObjectWorld(_make_layout(round_up_size(height), round_up_size(width), types))
     world.set_shape(height, width)
     return world
 
 
-def _list_compatible_types(wanted: Iterable[ObjectType]) -> tuple[ObjectType, ...]:
-    """Return the types in `wanted` and all registered types that can be in one world with them, in
-    order of their indices.
+def _list_compatible_types(extra_types: Iterable[ObjectType]) -> tuple[ObjectType, ...]:
+    """Return `extra_types` and all registered types that can be in one world with them, in order of
+    their indices.
 
     Types conflict if they share an index, or have different components of the same name. Among
     registered types, the first one that `OBJECT_TYPES.iterate_all` yields wins.
     """
     columns = {column_name(cls): cls for cls in built_in_components()}
     types: dict[int, ObjectType] = {}
-    for kind in wanted:
+    for kind in extra_types:
         if types.setdefault(kind.index, kind) != kind:
             raise ValueError(
                 f"{kind.name} and {types[kind.index].name} have the index {kind.index}, each in "

@@ -101,7 +101,7 @@ class HUD_Info(TypedDict):
 
 
 def generate_images(data: Data[Any]) -> Iterator[Image]:
-    """Yield the pictures of an episode."""
+    """Yield a picture for each state or observation of the episode in `data`."""
     if data.is_image_data:
         yield from data.frames
         return
@@ -120,7 +120,7 @@ def record(
     filenames: Iterable[str] | None = None,
     **kwargs: Any,
 ) -> None:
-    """Write pictures as files of their own, or as one GIF or MP4 file.
+    """Write pictures in the format `mode`: as image files, or as one GIF or MP4 file.
 
     Args:
         mode: "images" for `filenames`, "gif" or "mp4" for `filename`.

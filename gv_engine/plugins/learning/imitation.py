@@ -200,7 +200,8 @@ def imitate(
     report: Callable[[int, float], None] = lambda passes, loss: None,
 ) -> ImitationResult:
     """Train the network of a learner on the episodes of a rollout until the held-out loss has not
-    fallen for `_PATIENCE` passes, restore the weights of the best pass, and return the result.
+    fallen for `_PATIENCE` passes; restore the weights of the best pass, and return the result.
+    `report` is called after each pass with its number and loss.
 
     Args:
         learner: learner, which may go on with its own experience afterwards.

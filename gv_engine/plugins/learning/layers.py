@@ -55,8 +55,8 @@ class GRUSequence(torch.autograd.Function):
     def forward(
         ctx: Any, features: Tensor, kept: Tensor, memory: Tensor, *weights: Tensor
     ) -> Tensor:
-        """Return the (T, M, hidden) states; arguments are those of `unroll_gru`, the inverse of
-        `starts`, and the weights of the layer."""
+        """Return the (T, M, hidden) states. `kept` is 0 where an episode starts and 1 elsewhere,
+        `weights` are those of the layer, and the other arguments are as for `unroll_gru`."""
         input_weight, weight, input_bias, bias = weights
         # columns of the reset and update gates, and of the candidate
         sizes = 2 * memory.shape[1], memory.shape[1]

@@ -91,23 +91,23 @@ class PolicyModule(nn.Module):
         results = {_PROBABILITIES: probabilities, _VALUES: values, _NEW_MEMORY: memory}
         return tuple(results[name] for name in self.outputs)
 
-    def _encode_cells(self, given: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """Return (N, cells + 1) codes of the cells and the carried item, and (N, 1) whether all are
-        known to the policy; unknown ones have the code 0."""
-        cells = torch.cat([given["grid"].flatten(1, 2), given["item"][:, None]], 1).long()
+    def _encode_cells(self, inputs: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """Return (N, cells + 1) codes of the cells and the carried item, and an (N, 1) flag that
+        all of them are known to the policy; unknown ones have the code 0."""
+        cells = torch.cat([inputs["grid"].flatten(1, 2), inputs["item"][:, None]], 1).long()
         _, states, colors = self._code_sizes
         clipped = [cells[..., k].clamp(max=size - 1) for k, size in enumerate(self._code_sizes)]
         codes = self.codes[(clipped[0] * states + clipped[1]) * colors + clipped[2]]
         return codes.clamp(min=0), (codes >= 0).all(1, keepdim=True)
 
-    def _encode_others(self, given: dict[str, Tensor]) -> Iterator[Tensor]:
+    def _encode_others(self, inputs: dict[str, Tensor]) -> Iterator[Tensor]:
         """Yield the (N, k) codes of the other slots: mission, state vector and agent's index."""
         if self._spec.mission:
-            yield given[MISSION].long().remainder(torch.tensor(self._spec.mission))
+            yield inputs[MISSION].long().remainder(torch.tensor(self._spec.mission))
         for k, codes in enumerate(self._spec.state):
-            yield _encode_number(given[STATE][:, k : k + 1], codes)
-        if _AGENT in given:
-            yield given[_AGENT][:, None]
+            yield _encode_number(inputs[STATE][:, k : k + 1], codes)
+        if _AGENT in inputs:
+            yield inputs[_AGENT][:, None]
 
     def make_example(self, num_worlds: int = 2) -> tuple[Tensor, ...]:
         """Return zeros for all inputs of some worlds, and ones as the action mask."""

@@ -191,7 +191,8 @@ def _list_values(space: Any) -> list[Any]:
 
 
 def _check_space(name: str, space: Any, fixed: Mapping[str, Any]) -> None:
-    """Raise ConfigError if the choices or the range of a setting are invalid."""
+    """Raise ConfigError if a value in `space`, choices or a range, is invalid for the setting
+    `name`, together with the `fixed` settings."""
     try:
         values = _list_values(space)
         for each in values:

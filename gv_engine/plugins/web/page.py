@@ -168,10 +168,11 @@ def _format_theme(name: str) -> str:
     return f':root[data-theme="{name}"] {{ color-scheme: {name}; {colors}}}\n'
 
 
-def _fill_template(file: str, parts: Mapping[str, str]) -> str:
-    """Return a template with each `@NAME@` replaced by the part of that name, and `@STYLE@` by the
-    style of all pages; its content security policy names its scripts and styles by their hashes."""
-    all_parts = {**parts, "STYLE": _read("page.css")}
+def _fill_template(file: str, replacements: Mapping[str, str]) -> str:
+    """Return the template `file` with each `@NAME@` replaced by the text of that name in
+    `replacements`, and `@STYLE@` by the style of all pages; its content security policy names its
+    scripts and styles by their hashes."""
+    all_parts = {**replacements, "STYLE": _read("page.css")}
     text = re.sub(r"@([A-Z]+)@", lambda match: all_parts[match[1]], _read(file))
     scripts, styles = (
         " ".join(_hash_source(content) for content in re.findall(f"(?s)<{tag}>(.*?)</{tag}>", text))

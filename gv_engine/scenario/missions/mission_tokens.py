@@ -73,8 +73,8 @@ class MissionTokens:
         return np.reshape(rows, (*numbers.shape[:-1], len(self.low)))
 
     def _find_ids(self, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the token ids of one mission, with zeros after its last word. The array is cached
-        and must not be changed."""
+        """Return the token ids of the mission that `numbers` encode, with zeros after its last
+        word. The array is cached and must not be changed."""
         key = numbers.tobytes()
         if key not in self._cached_ids:
             if len(self._cached_ids) >= _MAX_CACHED:

@@ -110,8 +110,8 @@ def action_to_text(name: str) -> str:
 
 
 def find_action(text: str, names: Iterable[str]) -> str:
-    """Return the one of the action `names` that `text` gives, in words or by its name, ignoring
-    case.
+    """Return the action of `names` that `text` names, in words such as "go forward" or by its own
+    name, ignoring case.
 
     Raises:
         ActionTextError: no action has these words.

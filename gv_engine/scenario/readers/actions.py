@@ -39,7 +39,7 @@ def read_actions(
     problems: ErrorCollector, node: YamlNode, known: Iterable[KeyCommand] = ()
 ) -> tuple[tuple[int, ...], tuple[KeyCommand, ...]]:
     """Read the list of actions in `node`; return (action numbers, custom actions with their keys).
-    Errors in single entries go to `problems`.
+    Errors in single entries go to `problems`; `known` are commands whose keys are taken.
 
     Args:
         known: custom actions that other scenarios declare; they may be listed by name.

@@ -323,8 +323,8 @@ class CallReader:
 
     def _check_call(self, call: Call, node: YamlNode, entries: dict[str, YamlNode]) -> None:
         """Run the argument check of the call's system, and report its error message: at the
-        argument's node in `entries` if only one is checked, else at `node`. Also report `for` at a
-        system that runs for no agent."""
+        argument's node in `entries` if it concerns only one, else at `node`. Also report the key
+        `for` (agents to run for) at a system that does not run for single agents."""
         system = call.system
         try:
             problem = call.run_check(self.area, len(self.agents.bodies), self.names.types)

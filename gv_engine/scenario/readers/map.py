@@ -266,8 +266,8 @@ def _read_facing(node: YamlNode) -> int:
 def _read_options(
     draws: RandomValues, entries: dict[str, YamlNode]
 ) -> tuple[tuple[Symbol, ...], tuple[int, ...]]:
-    """Return (symbols, weights) of a legend entry with `one_of` and perhaps `weights`, which picks
-    an object at random. `draws` resolves the names of random values."""
+    """Return (symbols, weights) of the legend entry with the keys `entries`, `one_of` and perhaps
+    `weights`, which picks an object at random. `draws` resolves the names of random values."""
     for key in ("object", "state", "color", "content"):
         if key in entries:
             raise entries[key].error(f"`{key}` belongs into the items of `one_of`")

@@ -265,7 +265,8 @@ class StateReader:
     def _find_field(
         self, node: YamlNode, owner: str, kind: int | None, name: str, component: str
     ) -> tuple[str, Field]:
-        """Return the column and the field called `name` of a component.
+        """Return the column and the field called `name` of a component, which the object type
+        `kind` must have, None for the agent; `owner` is its name in messages.
 
         Without `component`, it is the only component of the owner that has such a field; `owner` is
         the owner's name, and `kind` as in `StateNumber`. With `component`, it is the component in

@@ -353,9 +353,8 @@ class ProceduralReader:
         return {"level_code": self._map_code, "transform_code": self._symmetry_code}
 
     def _read_reachable(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return (things, through), two arrays of object types: the first of `things` is the start
-        from which all others must be reachable, on paths that may lead through objects of the types
-        `through`."""
+        """Return two arrays of object types, read from the key `reachable`: a start and the types
+        that must be reachable from it, and the types through which paths may lead."""
         types: dict[str, list[int]] = {"things": [], "through": []}
         if "reachable" in self._entries:
             node = self._entries["reachable"]

@@ -361,7 +361,7 @@ class Comparison:
         return f"{steps:,.0f}", f"{seconds:.1f}", self._format_length_ratio(name, parts)
 
     def _format_length_ratio(self, name: str, parts: Sequence[EntryPart]) -> str:
-        """Return as text how many times longer an entry's solutions are than the shortest ones, on
+        """Return as text how many times longer than the shortest solutions those in `parts` are, on
         levels that both solve."""
         shortest = np.array(self.shortest.get(name, np.zeros_like(parts[0].lengths)))
         ratios = []
@@ -403,8 +403,8 @@ def _format_label(results: EntryResults, test: str) -> str:
 
 
 def _format_title(name: str, entries: Sequence[EntryResults]) -> str:
-    """Return the name of a scenario in Markdown, bold if no entry that learns solves half of its
-    levels."""
+    """Return the name of a scenario in Markdown, bold if no learning algorithm among `entries`
+    solves half of its levels."""
     means = [
         interquartile_mean([rates]).mean
         for results in entries

@@ -131,8 +131,8 @@ def _make_entry(path: Path, policy: str, given: Mapping[str, Any]) -> BenchmarkE
 
 
 def _check_entry(entry: BenchmarkEntry, policy: str | None, given: Mapping[str, Any]) -> None:
-    """Raise a UsageError if parts cannot be added to an entry with the policy and the settings that
-    the options name."""
+    """Raise a UsageError if the options name another policy than that of the entry, or `given`
+    settings that differ from its own."""
     if not entry.policy:
         raise cli.UsageError(
             f"{entry.path} was made by another program: --show prints it, --page puts it on a page"

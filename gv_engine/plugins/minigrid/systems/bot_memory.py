@@ -255,7 +255,7 @@ def apply_action(m: Memory, item: Any, neighbours: Any) -> None:
 
 
 def merge_view(m: Memory, grid: Any) -> None:
-    """Write the observed cells into the map."""
+    """Write the observed cells `grid` into the map of the memory `m`."""
     height, width = grid.shape[0], grid.shape[1]
     down, right = _STEPS[m.facing]
     for row in range(height):

@@ -422,7 +422,8 @@ def verify_clause(w: World, agent: int, k: int) -> int:
 
 
 def verify_side(w: World, agent: int, first: int, count: int) -> int:
-    """Return the status of one clause, or of two that are joined by "and"."""
+    """Return the status of `count` clauses from index `first` on: one, or two that are joined by
+    "and"."""
     if count == 1:
         return verify_clause(w, agent, first)
     status = SUCCEEDED

@@ -99,7 +99,7 @@ def _fill_builder(builder: B, data: Data) -> B:
 
 
 def _make_function(phase: Phase, data: Data) -> Callable[..., Any]:
-    """Return the function that `{name: …, parameter: …}` describes.
+    """Return the function that `data`, `{name: …, parameter: …}`, describes.
 
     Raises:
         SchemaError: the data does not fit.
@@ -130,7 +130,7 @@ _READERS: dict[str, Callable[[Data], Any]] = {
 
 
 def process_reserved_keys(data: dict[str, Any]) -> None:
-    """Replace the values of parameters whose names have a meaning, such as `shape`, by what they
+    """Replace the values of reserved keys such as `shape` in `data` by the objects that they
     describe."""
     for name, value in data.items():
         if reader := _READERS.get(name):
