@@ -29,7 +29,6 @@ from gv_engine.scenario.missions.missions import get_limit_test, list_observed_f
 from gv_engine.scenario.readers.observed_state import WORLD
 from gv_engine.scenario.scenario import Scenario
 
-
 Params = Any
 """Record of the parameters of a scenario's calls, see `make_parameters`."""
 

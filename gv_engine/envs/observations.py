@@ -263,7 +263,7 @@ def make_tile_blit(line_bytes: int) -> Callable[..., None]:
 
     copy = make_byte_copy(line_bytes)
 
-    def paint(codes: Any, tiles: Any, out: Any) -> None:
+    def paint_tiles(codes: Any, tiles: Any, out: Any) -> None:
         num_images, height, width = codes.shape
         planes, side = tiles.shape[1:3]
         target = 0
@@ -276,7 +276,7 @@ def make_tile_blit(line_bytes: int) -> Callable[..., None]:
                             copy(tiles, source * line_bytes, out, target)
                             target += line_bytes
 
-    return paint
+    return paint_tiles
 
 
 class TextView(ObservationEncoder):

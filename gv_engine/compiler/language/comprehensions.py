@@ -71,7 +71,7 @@ def _emit_list_loop(
     # eight bytes for each number, before its type is known
     columns = [arrays.allocate_array(body, length, np.dtype(np.int64)) for _ in range(width)]
 
-    def append(k: Scalar) -> None:
+    def emit_append(k: Scalar) -> None:
         variables.assign(body, generator.target, items.read(k))
         for skip_label in _emit_if_all(body, generator.ifs):
             value = body.evaluate(element)
@@ -88,7 +88,7 @@ def _emit_list_loop(
             body.emit.do(f"store i64 {new_count}, ptr {count_slot}")
             body.emit.jump(skip_label)
 
-    flow.emit_loop(body, length, append, [generator.target, *generator.ifs, element])
+    flow.emit_loop(body, length, emit_append, [generator.target, *generator.ifs, element])
     count = body.emit.value(f"load i64, ptr {count_slot}")
     size = Scalar(Kind.INT, count, 0, bounds_of(length)[1])
     templates = tuple(Scalar(kind_of_dtype(column.dtype), "") for column in columns)
@@ -173,14 +173,14 @@ def emit_reduction(
     end_label, slot = body.emit.new_block(), body.emit.alloca(llvm)
     body.emit.do(f"store {llvm} {first.operand}, ptr {slot}")
 
-    def add() -> None:
+    def emit_addition() -> None:
         total = Scalar(Kind.INT, body.emit.value(f"load i64, ptr {slot}"))
         new_total = operators.emit_operator(body, ast.Add(), total, body.evaluate(node.elt))
         if new_total.kind is not Kind.INT:
             body.refuse("`sum` of fractions rounds by version of Python: use add_up")
         body.emit.do(f"store i64 {new_total.operand}, ptr {slot}")
 
-    def stop_if_decided() -> None:
+    def emit_early_stop() -> None:
         condition = expressions.emit_condition(body, node.elt)
         stop_label, next_label = body.emit.new_block(), body.emit.new_block()
         is_decided = condition if is_any else arithmetic.emit_not(body, condition)
@@ -190,7 +190,7 @@ def emit_reduction(
         body.emit.jump(end_label)
         body.emit.start_block(next_label)
 
-    _emit_nested_loops(body, node.generators, node.elt, add if is_sum else stop_if_decided)
+    _emit_nested_loops(body, node.generators, node.elt, emit_addition if is_sum else emit_early_stop)
     body.emit.jump(end_label)
     body.emit.start_block(end_label)
     return Scalar(first.kind, body.emit.value(f"load {llvm}, ptr {slot}"))

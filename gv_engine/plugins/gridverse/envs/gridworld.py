@@ -134,13 +134,13 @@ def _make_reward(scenario: Scenario) -> Callable[..., float]:
     """Return a function that adds up the rewards of a scenario."""
     functions = [to_function(call) for call in scenario.calls(REWARD)]
 
-    def reward(state: State, action: Action, next_state: State, *, rng: Any) -> float:
+    def sum_rewards(state: State, action: Action, next_state: State, *, rng: Any) -> float:
         total = 0.0
         for function in functions:
             total += function(state, action, next_state, rng=rng)
         return total
 
-    return reward
+    return sum_rewards
 
 
 def _make_terminating(scenario: Scenario) -> Callable[..., bool]:

@@ -183,7 +183,7 @@ def train_run(
             steps = training.metrics.steps
             advance(steps)
 
-            def report(training: Training) -> bool:
+            def report_progress(training: Training) -> bool:
                 nonlocal steps
                 if viewer:
                     _send_metrics(viewer, training)
@@ -195,7 +195,7 @@ def train_run(
             def guard() -> AbstractContextManager[None]:
                 return force_exit_after(_MAX_WAIT, _interrupted_message(training, plan))
 
-            training.run_until(stop_condition, [report, *callbacks], loggers, guard)
+            training.run_until(stop_condition, [report_progress, *callbacks], loggers, guard)
     except KeyboardInterrupt as interrupt:
         code = cli.exit_code(interrupt)
         cli.complain(f"interrupted; go on by: {plan.resume_command}")
