@@ -49,7 +49,7 @@ def open_streams() -> None:
 
 def flush_output(text: str = "") -> bool:
     """Write `text` and all buffered output to stdout and stderr; return False if stdout cannot be
-    written. A closed pipe, such as `| head`, is no error message."""
+    written. An error is printed, unless the reader of a pipe has closed it."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

@@ -370,8 +370,9 @@ def collect_typed(w: Any, kind: int, i: int, bits: Any, found: Any, count: int) 
 
 
 def merge_bits(lists: Any, types: int, i: int) -> Any:
-    """Return the 64-bit word `i` of a bitmap of the cells that show an object of one of some types.
-    Bit k of the mask `types` stands for the types k, k + 32 and so on."""
+    """Return 64 bits, one for each cell from number 64 * `i` on: 1 if the cell shows an object of
+    one of some types. Bit k of the mask `types` stands for the types k, k + 32 and so on; `lists`
+    are the bitmaps by type."""
     bits = np.uint64(0)
     for k in range(lists.shape[0]):
         if types >> (k & 31) & 1:

@@ -198,8 +198,8 @@ def _make_level_set(scenario: Scenario, backend: str, name: str) -> LevelSet:
 def _split_levels(
     levels: Sequence[tuple[int, int]], layouts: Sequence[int]
 ) -> dict[str, list[int]]:
-    """Return the seeds of each set by its name, for (seed, layout key) pairs and the different
-    layout keys."""
+    """Split levels, (seed, layout key) pairs, into the sets "train", "test" and so on by their
+    layouts; return the seeds of each set by its name."""
     seeds = [seed for seed, _ in levels]
     test_layouts = {*layouts[_TEST_SLICE]}
     sets = {"test": seeds[_TEST_SLICE]}

@@ -90,7 +90,8 @@ def normalize_index(
     body: Body, index: Scalar, length: int | Scalar, is_inside: bool = False, axis: int = 0
 ) -> Scalar:
     """Emit the conversion of an index, which may be negative, to one that counts from 0; checked
-    code fails if it is out of bounds. `is_inside` promises that it is neither."""
+    code fails if it is out of bounds. `is_inside` promises an index that is neither negative nor
+    out of bounds."""
     size, given_index = arithmetic.to_int(body, length), index
     if index.low < 0 and not is_inside:
         comparison = arithmetic.emit_scalar_comparison(body, ast.Lt(), index, 0)

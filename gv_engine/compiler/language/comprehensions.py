@@ -180,7 +180,7 @@ def emit_reduction(
             body.refuse("`sum` of fractions rounds by version of Python: use add_up")
         body.emit.do(f"store i64 {new_total.operand}, ptr {slot}")
 
-    def emit_early_stop() -> None:
+    def emit_stop() -> None:
         condition = expressions.emit_condition(body, node.elt)
         stop_label, next_label = body.emit.new_block(), body.emit.new_block()
         is_decided = condition if is_any else arithmetic.emit_not(body, condition)
@@ -190,7 +190,7 @@ def emit_reduction(
         body.emit.jump(end_label)
         body.emit.start_block(next_label)
 
-    _emit_nested_loops(body, node.generators, node.elt, emit_addition if is_sum else emit_early_stop)
+    _emit_nested_loops(body, node.generators, node.elt, emit_addition if is_sum else emit_stop)
     body.emit.jump(end_label)
     body.emit.start_block(end_label)
     return Scalar(first.kind, body.emit.value(f"load {llvm}, ptr {slot}"))

@@ -209,13 +209,13 @@ def _emit_array_sum(body: Body, array: ArrayValue, start: int | Scalar) -> Scala
     if kind_of(arrays.load_element(body, array, (constant(0),), is_inside=True)) is Kind.FLOAT:
         body.refuse(SUM_OF_FRACTIONS)
 
-    def add(k: Scalar) -> None:
+    def emit_addition(k: Scalar) -> None:
         total = Scalar(Kind.INT, body.emit.value(f"load i64, ptr {slot}"))
         element = arithmetic.to_int(body, arrays.load_element(body, array, (k,), is_inside=True))
         new_total = operators.emit_operator(body, ast.Add(), total, element)
         body.emit.do(f"store i64 {new_total.operand}, ptr {slot}")
 
-    flow.emit_loop(body, array.shape[0], add)
+    flow.emit_loop(body, array.shape[0], emit_addition)
     return Scalar(Kind.INT, body.emit.value(f"load i64, ptr {slot}"))
 
 

@@ -61,8 +61,9 @@ observation."""
 def to_dataset(
     folder: Path, name: str, reference: tuple[Path, Path] | None = None, **metadata: Any
 ) -> minari.MinariDataset:
-    """Create a Minari dataset from the rollout in `folder`, which was recorded by `gv-engine
-    rollout`, and return the dataset.
+    """Create a Minari dataset from a rollout in `folder`, recorded by `gv-engine rollout`, and
+    return the dataset. `reference` are the folders of a poor and a good rollout, for normalised
+    scores.
 
     An episode has its observations, one more than actions, and its seed. `infos` have
     `reward_terms`, `success`, `member` and, if recorded, `action_mask`, with zeros for the last

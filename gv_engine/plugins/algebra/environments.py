@@ -257,7 +257,7 @@ def sample_blocked_pair(
     sampler: Sampler, blockers: int, *, powers: float, ends: bool = False
 ) -> tuple[str, int]:
     """Return a random sum with two like terms and `blockers` terms between them, such as `4x + y +
-    2f + x`, and its complexity.
+    2f + x`, and its complexity; with `ends`, there are also unlike terms around them.
 
     Args:
         sampler: source of all randomness.

@@ -106,20 +106,20 @@ def to_library(node: Node, depth: int | None = None) -> LibraryTree:
     nodes: list[Any] = []
     sources: dict[str, Node] = {}
 
-    def convert(node: Node, depth: int) -> Any:
+    def convert_subtree(node: Node, depth: int) -> Any:
         kind, left, right = node.kind, node.left, node.right
         if not depth and (left is not None or right is not None):
             kind, left, right = Stub, None, None
         converted: Any = kind.__new__(kind)  # their constructors take most of the time
         converted.__dict__.update(_default_attributes(kind))
         if left is not None:
-            converted.left = convert(left, depth - 1)
+            converted.left = convert_subtree(left, depth - 1)
             converted.left.parent = converted
         converted.id = str(len(nodes))
         sources[converted.id] = node
         nodes.append(converted)
         if right is not None:
-            converted.right = convert(right, depth - 1)
+            converted.right = convert_subtree(right, depth - 1)
             converted.right.parent = converted
         if kind is CONSTANT:
             converted.value = node.value
@@ -130,7 +130,7 @@ def to_library(node: Node, depth: int | None = None) -> LibraryTree:
             converted.child_on_left = converted.left is not None
         return converted
 
-    return LibraryTree(convert(node, -1 if depth is None else depth), nodes, sources)
+    return LibraryTree(convert_subtree(node, -1 if depth is None else depth), nodes, sources)
 
 
 _DEFAULT_ATTRIBUTES: dict[NodeKind, dict[str, Any]] = {}

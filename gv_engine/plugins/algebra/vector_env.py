@@ -450,8 +450,8 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         info |= {"final_info": infos, "_final_info": ended}
 
     def _call_env(self, i: int, method: str, *arguments: Any) -> Any:
-        """Call `method` of the worker that runs environment `i`, with the environment's index in
-        the worker as first argument; return the result."""
+        """Call `method` of the worker process that runs environment `i`, with `arguments`, and
+        return the result."""
         if not 0 <= i < self.num_envs:
             raise IndexError(f"game {i}: there are {self.num_envs}")
         number = int(np.searchsorted(self._cuts, i, side="right")) - 1

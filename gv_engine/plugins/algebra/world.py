@@ -247,11 +247,11 @@ class ExpressionWorld(Move):
         nodes that the last move changed."""
         entities = self._entities
 
-        def assign(node: Node, first: int, depth: int) -> int:
+        def set_entity(node: Node, first: int, depth: int) -> int:
             # `first` is the index of the first node of this subtree
             index = first + (node.left.size if node.left is not None else 0)
-            left = NOTHING if node.left is None else assign(node.left, first, depth + 1)
-            right = NOTHING if node.right is None else assign(node.right, index + 1, depth + 1)
+            left = NOTHING if node.left is None else set_entity(node.left, first, depth + 1)
+            right = NOTHING if node.right is None else set_entity(node.right, index + 1, depth + 1)
             entity = entities[index]
             for component_type in (Constant, Variable, Operator, Changed):
                 if esper.has_component(entity, component_type):
@@ -263,7 +263,7 @@ class ExpressionWorld(Move):
                 esper.add_component(entity, Changed())
             return entity
 
-        assign(self.state.root, 0, 0)
+        set_entity(self.state.root, 0, 0)
 
     def _delete_entities(self) -> None:
         """Delete the entities of all nodes from the esper world."""

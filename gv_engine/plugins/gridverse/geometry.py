@@ -22,9 +22,9 @@ _OPERATORS = "add sub mul matmul truediv floordiv mod pow and or xor lshift rshi
 
 
 def _limit_operators(cls: type[_C]) -> type[_C]:
-    """Class decorator: operators that `cls` inherits from numbers or tuples, such as `+` for two
-    shapes, raise a TypeError for two operands of this module; objects of different classes are
-    unequal."""
+    """Class decorator: make the operators that `cls` inherits from numbers or tuples, such as `+`
+    for two shapes, raise a TypeError for two operands of this module, and objects of different
+    classes unequal."""
     for name in _OPERATORS.split():
         for method in (f"__{name}__", f"__r{name}__"):
             if method not in vars(cls):
@@ -92,6 +92,7 @@ class Orientation(geometry.NamedNumber):
     @overload
     def __mul__(self, other: int) -> int: ...
     def __mul__(self, other: Any) -> Any:
+        """Rotate an orientation, position or area by this orientation."""
         if isinstance(other, Orientation):
             return Orientation(rotate(int(self), int(other)))
         if isinstance(other, Position):
@@ -135,6 +136,7 @@ class Position(NamedTuple):
     @overload
     def __add__(self, other: tuple[int, int]) -> Position: ...
     def __add__(self, other: Any) -> Any:
+        """Return the sum of two positions, component by component."""
         if isinstance(other, geometry.Area):
             return _move_area(other, self)
         y, x = _read_offset(other)

@@ -471,7 +471,8 @@ class GridObject(Value):
             register_class(cls)
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
-        """Return a new object without components; raise TypeError for the base class."""
+        """Return a new object with the components of its type and their defaults; raise TypeError
+        for a base class without a type."""
         if "kind" not in vars(cls):
             raise TypeError(f"{cls.__name__} is no type of its own; make an object of a subclass")
         obj = super().__new__(cls)

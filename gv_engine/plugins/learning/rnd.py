@@ -45,8 +45,8 @@ class CuriousNet(ActorCritic):
         self.predictor_third = make_linear(hidden, hidden, 1.0)
 
     def prediction_errors(self, rows: Tensor) -> Tensor:
-        """Return the (M,) mean squared errors of the predictor against the random network `target`;
-        `rows`, (M, slots), are the indices that `sum_rows` takes."""
+        """Return the (M,) mean squared errors of the predictor against the random network `target`.
+        `rows`, (M, slots), encode M observations as indices of first-layer weights."""
         with torch.no_grad():
             target = functional.relu(sum_rows(self.get_buffer("target"), rows))
         first = functional.relu(sum_rows(self.predictor_first, rows))

@@ -157,6 +157,7 @@ class LevelFiles(Sequence[PackLevel]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[PackLevel]: ...
     def __getitem__(self, index: int | slice) -> PackLevel | Sequence[PackLevel]:
+        """Return the level at `index`, or a list of levels for a slice."""
         if isinstance(index, slice):
             return [self[k] for k in range(len(self))[index]]
         index = range(len(self))[index]  # from 0, also for a negative index

@@ -374,8 +374,8 @@ class GridReader(TopLevelReader):
         }
 
     def add_agent_components(self, transitions: tuple[Call, ...]) -> None:
-        """Give the agents the components in which built-in rules among `transitions` note their
-        aims, for how long each is out, and what each has forgotten."""
+        """Give the agents the components that built-in rules in `transitions` need: for target
+        cells, for steps out of play, and for cells that agents have forgotten."""
         modules = _list_modules(transitions)
         for module, cls in ((together, Aim), (absence, Absence)):
             if module.__name__ in modules:

@@ -176,8 +176,7 @@ class NodeBuilder:
 
     def count_value(self, node: YamlNode, depth: int, num_characters: int = 0) -> None:
         """Add the value `node` and its number of characters to the document's totals; raise
-        `FieldError` if a total or the nesting level `depth` exceeds its limit. The error of a total
-        has a message only the first time."""
+        `FieldError` if a total or the nesting level `depth` exceeds its limit."""
         # aliases can make a short file huge or endless
         self._num_values += 1
         self._num_characters += num_characters

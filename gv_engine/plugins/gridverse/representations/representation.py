@@ -230,7 +230,8 @@ class AgentArray(ShownArray):
 
 
 def make_arrays(name: str, space: AnySpace) -> dict[str, ArrayRepresentation[Any]]:
-    """Return the parts of the representation `name`, by the names of their arrays.
+    """Return the converters of the representation `name`, one for each of its arrays, by the
+    array's name.
 
     Raises:
         ValueError: the name is unknown.

@@ -389,8 +389,8 @@ class Comparison:
 def _format_set_title(
     num_finished: int, names: Sequence[str], covering: Sequence[EntryResults]
 ) -> str:
-    """Return the title of the column for the scenarios `names`, such as "40 of all 50 scenarios".
-    `num_finished` is the number of them that all of the entries `covering` them have finished."""
+    """Return the title of a column for the scenarios `names`, such as "40 of all 50 scenarios".
+    `num_finished` counts those that all of the entries `covering` them have finished."""
     finished = f"{num_finished} of " if num_finished < len(names) else ""
     if len(names) == len(all_scenarios()):
         return f"{finished}all {len(names)} scenarios"

@@ -524,8 +524,8 @@ def start_carrying(w: World, reset_function: None, is_active: bool = True) -> No
 
 @system(OBSERVATION)
 def show_start(w: World, agent: int, view: View, out: Any) -> None:
-    """Show the object that the agent holds from the start where it was before. Only BabyAI's first
-    observation does so."""
+    """Show the object that the agent holds from the start in the cell where it was before; only the
+    first observation of an episode does so, as in BabyAI."""
     e = w.agent.holding[agent]
     if w.steps > 0 or e == NOTHING:
         return
