@@ -57,16 +57,16 @@ def test_themes_and_palettes_change_at_once(desk: Desk):
     assert App.load().settings == desk.app.settings
 
 
-def test_help_is_about_the_screen_and_makes_the_file_of_keys(desk: Desk):
+def test_the_file_of_keys_is_made_once(desk: Desk):
     playing(desk)
-    desk.press("H")
-    help_screen = desk.top(HelpScreen)
-    help_screen._write_keys_file()
+    desk.press("F2")
+    desk.choose("Change keys")
+    desk.press("Up", "Backspace", "Return")  # the last row, which is no command
+    text = keys_file().read_text()
     assert Bindings.load(keys_file())[1] == ""
-    help_screen._write_keys_file()
-    assert "cannot be made" in desk.app._note
-    desk.press("Escape")
-    desk.top(PlayScreen)
+    desk.press("Return")
+    assert "The file is not written" in desk.app._note
+    assert keys_file().read_text() == text
 
 
 def test_keys_are_changed_in_the_window(desk: Desk):

@@ -14,6 +14,7 @@ from gv_engine.play.ui.input.bindings import (
     BindingsError,
     format_keys_file,
     key_label,
+    set_layout_labels,
 )
 from gv_engine.rules.geometry import ACTIONS
 from gv_engine.scenario.domains import KeyCommand
@@ -55,6 +56,21 @@ def test_a_key_does_one_thing_on_a_screen(screen: str):
         for key in Bindings().keys(group, command.name)
     ]
     assert sorted(keys) == sorted(set(keys))
+
+
+def test_keys_are_named_as_printed_on_the_keyboard():
+    azerty = {"A": "Q", "Q": "A", "Slash": "!"}
+    set_layout_labels(azerty)
+    try:
+        assert Bindings().label("view", "help") == "H"
+        assert key_label("Shift+Slash") == "Shift+!"
+        assert tomllib.loads(format_keys_file(Bindings()))["replay"]["back"][1] == "A"
+        assert [key_label(key) for key in ("A", "Ctrl+Q", "Z", "Left", "0")] == [
+            *("Q", "Ctrl+A", "Z", "Left", "0"),
+        ]
+    finally:
+        set_layout_labels({})
+    assert key_label("A") == "A"
 
 
 def test_keys_are_where_sdl_has_them():

@@ -3,6 +3,10 @@
 A twin in this process is played with the same keys; the screen has to show what the twin draws.
 """
 
+import os
+import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +22,7 @@ from gv_engine.play.validation.solver import Solver
 from gv_engine.rules.geometry import ACTIONS
 from tests import DATA
 from tests.player import NO_REPEATS, Player, playing
-from tests.screen import Screen, until
+from tests.screen import PATIENCE, Screen, until
 
 SOLVED = DATA / "conformance" / "gv_keydoor.5x5.solved200.npz"
 
@@ -26,6 +30,24 @@ GO, HIT, TURN, ASIDE = "MOVE_FORWARD", "ACTUATE", "TURN_RIGHT", "MOVE_RIGHT"
 CAVE = [GO] * 3 + [HIT, HIT, GO, GO, ASIDE, ASIDE]
 CAVE += [TURN, HIT, HIT, GO, GO, GO, TURN, HIT, HIT]
 CAVE += [GO, GO, "MOVE_LEFT", GO, GO]
+
+
+_NAME_KEYS = """
+import subprocess, sys, pygame
+from gv_engine.play.ui.input.bindings import key_label
+from gv_engine.play.ui.screens.keyboard import Keyboard
+pygame.display.init()
+pygame.display.set_mode((100, 100))
+keyboard = Keyboard()
+keyboard.open()
+for layout in sys.argv[1:]:
+    subprocess.run(["setxkbmap", layout], check=True)
+    while (event := pygame.event.wait(9000)).type not in (pygame.KEYMAPCHANGED, pygame.NOEVENT):
+        pass
+    list(keyboard.keys(event))
+    print(f"{layout}:", *map(key_label, ("A", "Z", "Slash")))
+"""
+"""Program that changes the layout of the keyboard, and prints what three keys are called."""
 
 
 @pytest.fixture
@@ -157,6 +179,18 @@ def test_the_window_has_any_size_and_a_menu_for_the_mouse(player: Player):
     until(lambda: (player.picture() != before).mean() > 0.5, "the menu")
     player.presses("Escape")
     assert "left" in player.leaves()
+
+
+@pytest.mark.thorough
+def test_keys_are_named_in_the_layout_of_the_keyboard(screen: Screen):
+    if shutil.which("setxkbmap") is None:
+        pytest.skip("needs setxkbmap to change the layout")
+    environment = {**os.environ, "DISPLAY": screen.display, "SDL_VIDEODRIVER": "x11"}
+    command = [sys.executable, "-c", _NAME_KEYS, "fr", "de", "us"]
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=True
+    )
+    assert done.stdout.splitlines()[-3:] == ["fr: Q W !", "de: A Y -", "us: A Z ?"]
 
 
 @pytest.mark.thorough

@@ -343,13 +343,16 @@ WALK = re.compile(
 )
 
 
+OF_APP = "full_screen", "sound"  # commands that the app runs, no screen
+
+
 def test_a_held_key_repeats_steps_and_moves_and_nothing_that_it_would_undo(desk: Desk):
     repeating = {c.name for group in GROUPS.values() for c in group if c.repeats}
     assert not {name for name in repeating - STEPS if not WALK.match(name)}
     for groups in SCREENS.values():
         screen = Recorded(desk.app, groups)
         desk.app.push(screen)
-        for command in (c for group in groups for c in GROUPS[group] if c.name != "full_screen"):
+        for command in (c for group in groups for c in GROUPS[group] if c.name not in OF_APP):
             for key in command.keys:
                 bound = desk.app.bindings.find(key, groups)
                 desk.hold(key, 3)
@@ -409,7 +412,7 @@ def test_a_held_arrow_key_changes_a_setting_once_and_a_number_on_and_on(desk: De
     menu = desk.top(SettingsScreen)
     for label, name in (
         ("Puzzle rewards", "puzzle_rewards"),
-        ("Animations", "animation"),
+        ("Motion", "animation"),
         ("Theme", "theme"),
     ):
         menu.chosen = labels(menu).index(label)
@@ -481,17 +484,31 @@ def test_a_level_that_cannot_begin_is_told(desk: Desk):
 
 def test_sounds_go_with_what_happens(desk: Desk, monkeypatch: pytest.MonkeyPatch):
     heard: list[str] = []
-    monkeypatch.setattr(sounds, "play_sound", heard.append)
+    monkeypatch.setattr(sounds, "play_sound", lambda name, _: heard.append(name))
     playing(desk, seed=3)
     desk.press("Left", "Right")
     assert not heard
     desk.app.settings.sound = True
     desk.press("Down", "Right", "Up")
     assert heard == ["bump", "step", "won"]
-    monkeypatch.setattr(sounds, "play_sound", lambda name: "There is no sound: because")
+    monkeypatch.setattr(sounds, "play_sound", lambda *_: "There is no sound: because")
     desk.press("R", "Right")
     assert not desk.app.settings.sound
     assert desk.app._note == "There is no sound: because"
+
+
+def test_captions_stand_for_sounds(desk: Desk):
+    playing(desk, seed=3)
+    desk.press("Left", "Right")
+    silent = desk.look()
+    desk.app.settings.captions = True
+    captions = []
+    for key in ("Down", "Right", "Up"):
+        desk.press(key)
+        captions.append(desk.app._caption)
+    assert captions == ["thud", "step", "fanfare"]
+    assert tones.CAPTIONS.keys() == tones.TONES.keys()
+    assert (desk.look() != silent).any()
 
 
 @pytest.mark.parametrize("name", tones.TONES)
@@ -739,7 +756,13 @@ def test_an_unfinished_game_of_each_level_is_kept(desk: Desk):
     titles = [Replay.load(file).scenario.name for file in unfinished_files()]
     assert sorted(titles) == ["empty-8x8", "keydoor-5x5"]
     screen = desk.start()
-    assert sum(card.title == "Go on playing" for card in screen._recent_cards) == 2
+    assert [card.title for card in dict(screen.sections())["Go on playing"]] == [
+        "Key and door 5×5",
+    ]
+    screen.choose_category("Mine")
+    assert [card.title for card in dict(screen.sections())["Not finished"]] == [
+        *("Key and door 5×5", "Empty 8×8"),
+    ]
     for number in range(settings.MAX_UNFINISHED + 1):
         replay = Replay.load(unfinished_files()[0])
         settings.save_unfinished("a level", f"level-{number}", replay)

@@ -11,11 +11,13 @@ from gv_engine.play.session.catalogue import built_in_entries, load_playable
 from gv_engine.play.session.session import Session
 from gv_engine.play.ui import settings
 from gv_engine.play.ui.colors import DARK
+from gv_engine.play.ui.screens import sounds
 from gv_engine.play.ui.screens import start as start_module
 from gv_engine.play.ui.screens.cards import Card, ReplayCard
 from gv_engine.play.ui.screens.packs import PackScreen
 from gv_engine.play.ui.screens.play import PlayScreen
 from gv_engine.play.ui.screens.start import StartScreen
+from gv_engine.play.ui.settings import Settings
 from gv_engine.scenario.domains import list_playable_scenarios
 from tests.desk import Desk, playing
 
@@ -221,6 +223,36 @@ def test_categories_show_all_of_a_kind(desk: Desk):
     assert len([card for _, cards in start.sections() for card in cards]) == 31
     desk.press(*["Ctrl+Left"] * 4, "Pad X", "Pad Y")
     assert start.category == "All"
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_on"), [("click", False), ("Ctrl+M", True), ("Return", False)]
+)
+def test_sound_is_asked_for_once(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, answer: str, is_on: bool
+):
+    heard = []
+    monkeypatch.setattr(sounds, "play_sound", lambda *sound: heard.append(sound))
+    desk.start()
+    asking = desk.look()
+    assert desk.app.settings.asks_about_sound
+    if answer == "click":
+        width, height = desk.surface.get_size()
+        line = desk.top(StartScreen)._line
+        desk.click((width - 2 * line, height - 3 * line))
+        assert desk.app._note == "Sound is off. Ctrl+M turns it on"
+    else:
+        desk.press(answer)
+    desk.back_to_start()
+    desk.app._note = ""
+    assert (desk.look()[-70:] != asking[-70:]).any()
+    assert Settings.load()[0].asks_about_sound is (answer == "Return")  # saved at the end
+    assert desk.app.settings.asks_about_sound is False
+    assert desk.app.settings.sound is is_on
+    assert heard == ([("gain", 75)] if is_on else [])
+    if is_on:
+        desk.press("Ctrl+M")
+        assert not Settings.load()[0].sound
 
 
 def test_levels_are_opened_by_solving_and_by_asking_twice(desk: Desk):

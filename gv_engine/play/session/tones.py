@@ -21,6 +21,12 @@ TONES: dict[str, tuple[tuple[float, ...], float]] = {
     "over": ((392.0, 311.1, 261.6), 0.14),
 }
 """Frequencies in Hz, played one after the other, and the duration of each in seconds."""
+CAPTIONS = {
+    **{"step": "step", "bump": "thud", "take": "pick up", "drop": "put down", "push": "scrape"},
+    **{"door": "door", "gain": "chime", "loss": "low tones", "won": "fanfare"},
+    "over": "falling tones",
+}
+"""Words for each sound, for players who do not hear it."""
 
 
 def choose_sound(scene: Scene, stage_sound: str = "") -> str:

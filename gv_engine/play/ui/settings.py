@@ -194,6 +194,7 @@ MAX_UNFINISHED = 6  # number of unfinished games to keep, one of a level
 SCALES = (1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0)
 CELLS = (16, 24, 32, 48, 64, 96)  # sides of cells in pixels, for exports of replays
 EXPORTS = tuple(dict.fromkeys((".mp4", *FORMATS)))  # file types for exports of replays
+VOLUMES = (10, 25, 50, 75, 100)  # percent
 SPEEDS = (1, 2, 4, 8, 16, 30, 60)  # steps per second of replays and of real time
 
 # Descriptions of how arrow keys move the agent, by value of the setting.
@@ -217,6 +218,9 @@ class Settings:
         scale: scale of text and panels, from 0.5 to 4; 0 for automatic. `GV_ENGINE_SCALE` overrides
             it.
         window: width and height of the window in pixels; empty before the first window.
+        volume: volume of sounds in percent, one of `VOLUMES`.
+        captions: True to show a caption for each sound, also while sound is off.
+        asks_about_sound: True until the player has chosen whether to play with sound.
         puzzle_rewards: True to show seed and rewards also in levels of packs.
         speed: steps per second of a replay.
         time_speed: steps per second of real time.
@@ -238,6 +242,9 @@ class Settings:
     window: list[int] = field(default_factory=list)
     full_screen: bool = False
     sound: bool = False
+    volume: int = 75
+    captions: bool = False
+    asks_about_sound: bool = True
     puzzle_rewards: bool = False
     speed: int = 4
     time_speed: int = 4
@@ -340,6 +347,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "scale": lambda value: value == 0 or _is_scale(value),
     "window": _is_size,
     **dict.fromkeys(("speed", "time_speed", "export_speed"), SPEEDS.__contains__),
+    "volume": VOLUMES.__contains__,
     "export_as": EXPORTS.__contains__,
     "export_cell": CELLS.__contains__,
     "recording": (".mp4", ".gif").__contains__,

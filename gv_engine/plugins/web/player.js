@@ -275,7 +275,7 @@ class Player {
       get(id).append(...names.map((name) => new Option(inWords(name), name)));
       get(id).value = names.includes(saved[id]) ? saved[id] : data[id];
     }
-    get("sound").checked = saved.sound ?? !data.embedded;
+    get("sound").checked = saved.sound ?? false;
     const apply = () => {
       this.sprites.palette = get("palette").value;
       document.documentElement.dataset.theme = get("theme").value;

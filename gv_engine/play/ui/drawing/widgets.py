@@ -261,6 +261,14 @@ class Painter:
         self.draw_card(rect, "accent")
         self.draw_lines(rect.inflate(-line, -line), text, "on_accent", align="center")
 
+    def draw_caption(self, text: str) -> None:
+        """Draw the caption `text` of a sound above the line of hints."""
+        line = self.line_height
+        rect = Rect(0, 0, self.text_width(f"[{text}]") + 2 * line, line * 3 // 2)
+        rect.midbottom = self.area.centerx, self.area.bottom - 2 * line
+        self.draw_card(rect, "well")
+        self.draw_text(rect, f"[{text}]", align="center")
+
     def add_hit_area(self, rect: Rect, press: Callable[[Pixel], None], drag: bool = False) -> bool:
         """Call `press` with the mouse position when `rect` is clicked, and if `drag` also while the
         mouse is dragged. Return True if the mouse is over `rect`.

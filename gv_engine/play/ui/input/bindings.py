@@ -62,10 +62,21 @@ PADS = frozenset((*PAD, *(SECOND + name for name in PAD)))  # buttons of both ga
 MODIFIERS = ("Ctrl", "Alt", "Shift")  # modifiers, in the order in which key names contain them
 
 
+_layout_labels: dict[str, str] = {}
+
+
+def set_layout_labels(labels: Mapping[str, str]) -> None:
+    """Let `key_label` return `labels`, what is printed on the user's keyboard by name of the key,
+    for keys on which it is not the same as on a US keyboard."""
+    _layout_labels.clear()
+    _layout_labels.update(labels)
+
+
 def key_label(key: str) -> str:
-    """Return the label of `key` for users, such as `Esc` for `Escape` and `Shift+Left`."""
+    """Return the label of `key` for users, such as `Esc` for `Escape` and `Shift+Left`, as printed
+    on their keyboard."""
     *modifiers, name = key_parts(key)
-    return "+".join([*modifiers, _KEY_LABELS.get(name, name)])
+    return "+".join([*modifiers, _layout_labels.get(name) or _KEY_LABELS.get(name, name)])
 
 
 def key_parts(key: str) -> list[str]:

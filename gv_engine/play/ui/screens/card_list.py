@@ -45,6 +45,7 @@ class CardsScreen(SearchField):
         hinted_commands: group, command and text of further hints.
         categories: names of the categories to choose from; the first one shows some cards of each.
         category: name of the chosen category.
+        footer_lines: height of the hints at the bottom.
         is_winding: True if every other row of tiles runs from right to left.
     """
 
@@ -59,6 +60,7 @@ class CardsScreen(SearchField):
     categories: Sequence[str] = ()
     category = ""
     is_winding = False
+    footer_lines = 1
 
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)
@@ -211,7 +213,7 @@ class CardsScreen(SearchField):
         self._draw_header(painter, cut(inner, "top", 2 * line, gap))
         if self.categories:
             self._draw_categories(painter, cut(inner, "top", line * 3 // 2, gap))
-        footer = cut(inner, "bottom", line, gap)
+        footer = cut(inner, "bottom", self.footer_lines * line, gap)
         self._theme = painter.theme
         self._place_cards()
         self.chosen = max(0, min(self.chosen, len(self._cards) - 1))

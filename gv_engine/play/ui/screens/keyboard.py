@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from gv_engine.play.ui.drawing.sprites import pygame
-from gv_engine.play.ui.input.bindings import PAD, PADS, SCANCODES, SECOND
+from gv_engine.play.ui.input.bindings import (
+    LETTERS,
+    PAD,
+    PADS,
+    SCANCODES,
+    SECOND,
+    set_layout_labels,
+)
 
 from pygame._sdl2 import controller  # isort: skip
 
@@ -58,6 +65,29 @@ _MODIFIERS = (
 _STICK = {0: ("Pad Left", "Pad Right"), 1: ("Pad Up", "Pad Down")}
 
 
+# What a US keyboard types with each key that may differ elsewhere. Digits are on all keyboards.
+_US_CHARACTERS = {
+    **{letter: letter.lower() for letter in LETTERS},
+    **{"Minus": "-", "Equals": "=", "LeftBracket": "[", "RightBracket": "]", "Backslash": "\\"},
+    **dict(zip(("Semicolon", "Apostrophe", "Grave", "Comma", "Period", "Slash"), ";'`,./")),
+}
+_LAST_LATIN = 0x24F  # other keyboards have Latin letters beside their own
+
+
+def read_layout_labels() -> dict[str, str]:
+    """Return what is printed on the keys of the user's keyboard that differ from a US keyboard, by
+    name of the key."""
+    # indexing by a key code looks up the scancode that types it in the current layout
+    scancodes = pygame.key.ScancodeWrapper(range(512))
+    characters = {scancodes[code]: chr(code) for code in range(0x21, _LAST_LATIN + 1)}
+    printed = {name: characters.get(SCANCODES[name], us) for name, us in _US_CHARACTERS.items()}
+    return {
+        name: character if character == "ß" else character.upper()
+        for name, character in printed.items()
+        if character != _US_CHARACTERS[name]
+    }
+
+
 class Keyboard:
     """Translator from pygame events to names of keys, such as `Shift+Left` or `Pad A`, that
     distinguishes held keys from new presses.
@@ -78,6 +108,7 @@ class Keyboard:
     def open(self) -> None:
         """Begin to listen to keys and gamepads, for a new window."""
         self._held.clear()
+        set_layout_labels(read_layout_labels())
         pygame.key.set_repeat(REPEAT_AFTER, REPEAT_EVERY)
         if not controller.get_init():
             controller.init()
@@ -119,6 +150,8 @@ class Keyboard:
             self.accepts_text = True
         elif event.type == pygame.WINDOWFOCUSLOST:
             self._held.clear()
+        elif event.type in (pygame.KEYMAPCHANGED, pygame.WINDOWFOCUSGAINED):
+            set_layout_labels(read_layout_labels())
         elif event.type == pygame.CONTROLLERBUTTONDOWN and event.button < len(PAD):
             key = self._get_pad_prefix(event) + PAD[event.button]
             yield key, self._hold(key)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 from gv_engine.play.ui.autosave import Autosave, UnsavedEdits
 from gv_engine.play.ui.drawing.sprites import Rect, pygame
 from gv_engine.play.ui.drawing.widgets import Painter, Pixel, cut, find_first_row, wrap_text
-from gv_engine.play.ui.input.bindings import format_keys_file, key_label, keys_file, next_row
+from gv_engine.play.ui.input.bindings import key_label, keys_file, next_row
 from gv_engine.play.ui.screens.keyboard import paste_from_clipboard
 from gv_engine.play.ui.screens.screen import AppContext, Screen, ScreenCommands
 from gv_engine.scenario.reference_docs import Section
@@ -439,7 +439,7 @@ class HelpScreen(TextScreen):
             self.app.pop()
 
     def draw(self, painter: Painter, now: float) -> None:
-        """Draw the list of keys with `painter`, and a button that writes `keys.toml`."""
+        """Draw the list of keys with `painter`, and where they are changed."""
         line, pairs, file = painter.line_height, self.rows(), keys_file()
         max_width, max_height = painter.area.w - line, painter.area.h - line
         columns = 2 if max_width >= 62 * line else 1
@@ -449,13 +449,10 @@ class HelpScreen(TextScreen):
             min(max_height, count * line * 5 // 4 + 6 * line),
         )
         body = painter.draw_dialog(size, self.title)
-        if file.exists():
-            footer = cut(body, "bottom", line, line // 2)
-            painter.draw_text(footer, f"Yours are in {file}", "muted", size=0.9)
-        else:
-            footer = cut(body, "bottom", line * 3 // 2, line // 2)
-            footer.w = min(footer.w, 26 * line)
-            painter.draw_button(footer, "Make a file to change them", self._write_keys_file)
+        footer = cut(body, "bottom", line, line // 2)
+        settings = self.hint("window", "settings", "settings, Change keys")
+        text = f"Yours are in {file}" if file.exists() else f"To change them: {settings}"
+        painter.draw_text(footer, text, "muted", size=0.9)
         cut(body, "top", line // 2)
         width = body.w // columns
         half = (width - line) // 2
@@ -464,18 +461,6 @@ class HelpScreen(TextScreen):
                 x = slot.x + column * width
                 painter.draw_text(Rect(x, slot.y, half - line // 2, slot.h), keys, "accent")
                 painter.draw_text(Rect(x + half, slot.y, half, slot.h), description)
-
-    def _write_keys_file(self) -> None:
-        """Write the file `keys.toml` with all commands and keys, unless it exists."""
-        file = keys_file()
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            with file.open("x", encoding="utf-8") as text_file:
-                text_file.write(format_keys_file(self.app.bindings))
-        except OSError as error:
-            self.app.show_note(f"{file} cannot be made: {error.strerror}")
-        else:
-            self.app.show_note(f"Change {file} and start again")
 
 
 class RuleLine(NamedTuple):

@@ -195,7 +195,8 @@ class PlayScreen(GameScreen):
         take_steps()
         has_stepped = self.game.position == position_before + 1
         self.show(animate=has_stepped)
-        if has_stepped and self.app.settings.sound:
+        settings = self.app.settings
+        if has_stepped and (settings.sound or settings.captions):
             stage_sound = self.stage.sound(previous_frame, self.frame)
             self.app.play_sound(choose_sound(self.frame, stage_sound))
         self._controller.schedule_next_step(time.monotonic(), self.app.settings.time_speed)

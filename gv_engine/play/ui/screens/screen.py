@@ -21,6 +21,7 @@ from gv_engine.play.session.episode import Playable
 from gv_engine.play.session.game import Game
 from gv_engine.play.session.replay import Replay
 from gv_engine.play.session.session import Session
+from gv_engine.play.session.tones import CAPTIONS
 from gv_engine.play.ui.autosave import Autosave, AutosaveWriter, Unsaved, UnsavedEdits
 from gv_engine.play.ui.colors import THEMES, Theme
 from gv_engine.play.ui.drawing.sprites import Rect, pygame
@@ -35,6 +36,7 @@ from gv_engine.scenario.domains import KeyCommand
 
 # Seconds that a note is shown.
 NOTE_STAYS = 6.0  # s
+CAPTION_STAYS = 1.5  # s
 
 
 class AppContext:
@@ -61,6 +63,7 @@ class AppContext:
         self._opened: dict[str, Playable] = {}
         self._keyboard = Keyboard()
         self._note, self._note_until = "", 0.0
+        self._caption, self._caption_until = "", 0.0
         self._last_save_error = ""
         self._autosaves = AutosaveWriter()
 
@@ -137,11 +140,23 @@ class AppContext:
             self.show_note(prefix + error_text(error), stays=15)
 
     def play_sound(self, name: str) -> None:
-        """Play the sound called `name` if sound is on; without a sound device, show a note and turn
-        sound off."""
-        if self.settings.sound and (error := sounds.play_sound(name)):
+        """Play the sound called `name` if sound is on, and show its caption if captions are on;
+        without a sound device, show a note and turn sound off."""
+        if self.settings.captions:
+            self._caption, self._caption_until = CAPTIONS[name], time.monotonic() + CAPTION_STAYS
+            self.needs_redraw = True
+        if self.settings.sound and (error := sounds.play_sound(name, self.settings.volume)):
             self.settings.sound = False
             self.show_note(error)
+
+    def turn_sound(self, is_on: bool) -> None:
+        """Turn sound on or off, save the setting, and show a note."""
+        self.settings.sound, self.settings.asks_about_sound = is_on, False
+        self.save_settings()
+        key = self.bindings.label("window", "sound")
+        state, other = ("on", "off") if is_on else ("off", "on")
+        self.show_note(f"Sound is {state}" + f". {key} turns it {other}" * bool(key))
+        self.play_sound("gain")
 
     def save_settings(self) -> None:
         """Write the settings into their file; if that fails, show and print a warning, unless it is

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING
 
 from gv_engine.play.session.autoplay import list_opponent_policies
 from gv_engine.play.ui.colors import PALETTES, THEMES
-from gv_engine.play.ui.input.bindings import GROUPS, PADS, key_label, replace_keys
+from gv_engine.play.ui.input.bindings import (
+    GROUPS,
+    PADS,
+    format_keys_file,
+    key_label,
+    keys_file,
+    replace_keys,
+)
 from gv_engine.play.ui.screens.menu import Menu, MenuRow
-from gv_engine.play.ui.settings import ARROW_KEYS, SCALES, SPEEDS, forced_scale
+from gv_engine.play.ui.settings import ARROW_KEYS, SCALES, SPEEDS, VOLUMES, forced_scale
 
 if TYPE_CHECKING:
     from gv_engine.play.ui.screens.game_screen import GameScreen
@@ -59,7 +66,16 @@ class KeysScreen(Menu):
                 keys = "..."
             label = f"{group.capitalize()}: {description}"
             rows.append(MenuRow(label, partial(self._wait_for_key, command), key=keys))
-        return rows
+        return [*rows, MenuRow("Write all keys into a file", lambda _: self._write_keys_file())]
+
+    def _write_keys_file(self) -> None:
+        """Write the file `keys.toml` with all commands and keys, unless it exists."""
+        file = keys_file()
+        with self.app.showing_errors("The file is not written"):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with file.open("x", encoding="utf-8") as text_file:
+                text_file.write(format_keys_file(self.app.bindings))
+            self.app.show_note(f"Saved {file}")
 
     def capture_key(self, key: str) -> bool:
         """If a command waits for its new key, bind the pressed `key` to it and return True; the key
@@ -74,7 +90,7 @@ class KeysScreen(Menu):
     def run_command(self, name: str) -> None:
         """Run the command `name`: restore the default keys of the selected command, or a command of
         menus."""
-        if name == "erase":
+        if name == "erase" and self.chosen < len(self._list_commands()):
             group, command_name, _ = self._list_commands()[self.chosen]
             self.app.rebind(group, command_name, None)
         else:
@@ -112,13 +128,15 @@ class SettingsScreen(Menu):
             self.choice_row(settings, "Theme", "theme", {name: name for name in THEMES}),
             self.choice_row(settings, "Colours", "palette", {name: name for name in PALETTES}),
             size,
-            self.choice_row(settings, "Animations", "animation", ON_OFF),
+            self.choice_row(settings, "Motion", "animation", {True: "full", False: "reduced"}),
             self.choice_row(settings, "Arrow keys", "arrow_keys", ARROW_KEYS),
             self.choice_row(settings, "Opponents", "opponents", self._opponents),
             self.choice_row(settings, "Speed of time", "time_speed", speeds),
             self.choice_row(settings, "Speed of replays", "speed", speeds),
             self.choice_row(settings, "Recordings", "recording", {".mp4": "MP4", ".gif": "GIF"}),
             self.choice_row(settings, "Sound", "sound", ON_OFF),
+            self.choice_row(settings, "Volume", "volume", {v: f"{v}%" for v in VOLUMES}),
+            self.choice_row(settings, "Captions of sounds", "captions", ON_OFF),
             self.choice_row(settings, "Puzzle rewards", "puzzle_rewards", ON_OFF),
             MenuRow("Change keys", lambda _: self.app.push(KeysScreen(self.app))),
             MenuRow("Full screen", lambda _: self.app.toggle_full_screen(), full_screen),
@@ -126,10 +144,13 @@ class SettingsScreen(Menu):
         )
 
     def run_command(self, name: str) -> None:
-        """Run the command `name` of the menu; if that turns sound on, play a sound."""
-        was_silent = not self.app.settings.sound
+        """Run the command `name` of the menu; if that turns sound on or changes the volume, play a
+        sound."""
+        settings = self.app.settings
+        before = settings.sound, settings.volume
         super().run_command(name)
-        if was_silent and self.app.settings.sound:
+        if (settings.sound, settings.volume) != before:
+            settings.asks_about_sound = False
             self.app.play_sound("gain")
 
     def on_close(self) -> None:

@@ -8,12 +8,14 @@ from gv_engine.play.session.tones import RATE, synthesize
 from gv_engine.play.ui.drawing.sprites import pygame
 
 
-def play_sound(name: str) -> str:
-    """Play the sound called `name`, a key of `TONES`; return an error message, or "" if it
-    worked."""
+def play_sound(name: str, volume: int) -> str:
+    """Play the sound called `name`, a key of `TONES`, with a volume in percent; return an error
+    message, or "" if it worked."""
     try:
         pygame.mixer.init(RATE, -16, 1, allowedchanges=0)  # does nothing if already initialised
-        _load_sound(name).play()
+        sound = _load_sound(name)
+        sound.set_volume(volume / 100)
+        sound.play()
     except pygame.error as error:
         return f"There is no sound: {error}"
     return ""

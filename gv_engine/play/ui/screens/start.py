@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import chain
 from os.path import commonprefix
 from pathlib import Path
@@ -18,6 +19,8 @@ from gv_engine.play.session.catalogue import (
 )
 from gv_engine.play.session.replay import LINE_BEGINS, SUFFIX
 from gv_engine.play.session.rollout_games import is_rollout
+from gv_engine.play.ui.drawing.sprites import Rect
+from gv_engine.play.ui.drawing.widgets import Painter, cut
 from gv_engine.play.ui.screens.card_list import CardSection, CardsScreen
 from gv_engine.play.ui.screens.cards import (
     Card,
@@ -169,6 +172,10 @@ class StartScreen(CardsScreen):
         scenario."""
         self._open(FileCard(file))
 
+    def _open(self, card: Card) -> None:
+        self.app.settings.asks_about_sound = False  # who plays has answered
+        super()._open(card)
+
     # ---- drawing ---------------------------------------------------------------------
 
     def sections(self) -> Iterable[CardSection]:
@@ -180,6 +187,26 @@ class StartScreen(CardsScreen):
             yield from self._list_overview()
         else:
             yield from self._list_sections(self.category)
+
+    @property
+    def footer_lines(self) -> int:  # type: ignore[override]  # it changes with the question
+        """Height of the hints at the bottom, with the question about sound until it is answered."""
+        return 3 if self.app.settings.asks_about_sound else 1
+
+    def draw_footer(self, painter: Painter, rect: Rect) -> None:
+        """Draw into `rect` the question about sound, until it is answered, and hints on keys."""
+        if self.app.settings.asks_about_sound:
+            line = painter.line_height
+            row = cut(rect, "top", line * 3 // 2, line // 2)
+            sound_key = self.app.bindings.label("window", "sound")
+            for label, key, is_on in (("No", "", False), ("Sound on", sound_key, True)):
+                width = painter.text_width(label) + painter.text_width(key) + 2 * line
+                slot = cut(row, "right", width, line // 2)
+                painter.draw_button(
+                    slot, label, partial(self.app.turn_sound, is_on), key, background="card"
+                )
+            painter.draw_text(row, "Do you want to play with sound?", "muted", "right")
+        super().draw_footer(painter, rect)
 
     @property
     def _level_cards(self) -> list[LevelCard]:

@@ -311,6 +311,10 @@ class App(AppContext):
                 waits.append(self._note_until - now)
                 if now >= self._note_until:
                     self._note, self.needs_redraw = "", True
+            if self._caption:
+                waits.append(self._caption_until - now)
+                if now >= self._caption_until:
+                    self._caption, self.needs_redraw = "", True
             if self.screens:
                 self.handle_events(self._wait_for_events(min(waits, default=math.inf)))
 
@@ -399,6 +403,7 @@ class App(AppContext):
             if event.type in (pygame.WINDOWFOCUSLOST, pygame.WINDOWFOCUSGAINED):
                 self.has_focus = event.type == pygame.WINDOWFOCUSGAINED
                 self.needs_redraw = True
+            self.needs_redraw |= event.type == pygame.KEYMAPCHANGED
             for key, is_repeat in self._keyboard.keys(event):
                 self._press_key(key, is_repeat)
 
@@ -418,6 +423,8 @@ class App(AppContext):
             self._note, self.needs_redraw = "", True
             if command.name == "full_screen":
                 self.toggle_full_screen()
+            elif command.name == "sound":
+                self.turn_sound(not self.settings.sound)
             else:
                 self.top.run_command(command.name)
 
@@ -445,6 +452,8 @@ class App(AppContext):
             if screen.is_overlay:
                 painter.dim()
             screen.draw(painter, now)
+        if self._caption:
+            painter.draw_caption(self._caption)
         if self._note:
             painter.draw_note(self._note)
         self._painter = painter
