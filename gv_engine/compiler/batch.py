@@ -370,7 +370,7 @@ def compile_batch(
         compiler.module.max_inlined_chars = _MAX_INLINED_CHARS_FOR_WEB
     batch_type = make_batch_type(layout, elements, is_checked)
     numbers = {name: Scalar(Kind.INT, "") for name in ("start", "stop", "mode")}
-    arguments = {"b": Record("", batch_type), "plan": plan, **numbers}
+    arguments = {"batch": Record("", batch_type), "plan": plan, **numbers}
     version = compiler.compile(run_worlds, arguments)
     assert version is not None
     assert version.returns == ("i64",)
