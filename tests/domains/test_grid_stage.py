@@ -285,8 +285,24 @@ GONE, NEW = (1.0, 0.0), (0.0, 1.0)  # opacities
             *({(1, 1): SHUT}, {(1, 1): OPEN}, (NOTHING, NOTHING)),
             [(OPEN, (1, 1), (1, 1), NEW), (SHUT, (1, 1), (1, 1), GONE)],
         ),
+        ({(1, 0): GHOST}, {(1, 4): GHOST}, (NOTHING, NOTHING), [(GHOST, (1, 0), (1, 4))]),
+        (
+            *({(1, 0): GHOST, (1, 2): YELLOW_KEY}, {(1, 2): YELLOW_KEY, (1, 4): GHOST}),
+            *((NOTHING, NOTHING), [(GHOST, (1, 4), (1, 4), NEW), (GHOST, (1, 0), (1, 0), GONE)]),
+        ),
+        (
+            *({(1, 0): SHUT, (1, 3): SHUT}, {(1, 0): OPEN}, (NOTHING, NOTHING)),
+            [
+                (OPEN, (1, 0), (1, 0), NEW),
+                (SHUT, (1, 0), (1, 0), GONE),
+                (SHUT, (1, 3), (1, 0)),
+            ],
+        ),
     ],
-    ids=["glides", "leaves", "taken", "comes", "put down", "jumps", "changes"],
+    ids=[
+        *("glides", "leaves", "taken", "comes", "put down", "jumps", "changes"),
+        *("slides", "does not slide through what stays", "slides into another state"),
+    ],
 )
 def test_what_moves(before, after, items, movements):
     frames = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from components.core import FLOOR
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import DONE, NOOP, WAIT, action_name
-from systems.queries import neighbours
 
 Cell = tuple[int, int]
 """(y, x) of a cell."""
@@ -60,7 +59,8 @@ class Motion(NamedTuple):
         from 0 to 1."""
         for obj, start, goal, (opacity, last_opacity) in self.movements:
             now = opacity + (last_opacity - opacity) * progress
-            yield obj, lerp(start, goal, progress), now
+            y, x = (a + (b - a) * progress for a, b in zip(start, goal, strict=True))
+            yield obj, (y, x), now
 
     def shake(self, progress: float) -> float:
         """Return the angle in degrees, at `progress` from 0 to 1, by which a failure shakes the
@@ -87,7 +87,7 @@ def find_motion(before: Frame, after: Frame) -> Motion | None:
     removed, added = _objects_in(old_grid, cells), _objects_in(new_grid, cells)
     movements = []
     for cell, obj in added.items():
-        start = next((near for near in neighbours(*cell) if removed.get(near) == obj), None)
+        start = next((at for at in _slides(cell, old_grid, cells) if removed.get(at) == obj), None)
         if start is not None:
             del removed[start]
             movements.append(Movement(obj, start, cell))
@@ -98,8 +98,28 @@ def find_motion(before: Frame, after: Frame) -> Motion | None:
     for cell, obj in removed.items():
         is_picked_up = obj == after.item and before.item != after.item
         goal = after.agent[:2] if is_picked_up else cell
-        movements.append(Movement(obj, cell, goal, (1.0, 0.0)))
+        merged = (at for at in _slides(cell, old_grid, cells) if added.get(at, (0,))[0] == obj[0])
+        if not is_picked_up and cell not in added and (at := next(merged, None)):
+            movements.append(Movement(obj, cell, at))  # into one of its type in another state
+        else:
+            movements.append(Movement(obj, cell, goal, (1.0, 0.0)))
     return Motion(before.agent, has_failed, tuple(movements))
+
+
+def _slides(cell: Cell, grid: NDArray[np.uint8], changed: Collection[Cell]) -> list[Cell]:
+    """Return the cells of `changed` in straight lines from `cell`, the nearest first, with nothing
+    between that stays in `grid`."""
+    height, width = grid.shape[:2]
+    found = []
+    for step_y, step_x in ((-1, 0), (1, 0), (0, -1), (0, 1)):
+        y, x = cell[0] + step_y, cell[1] + step_x
+        while 0 <= y < height and 0 <= x < width:
+            if (y, x) in changed:
+                found.append((y, x))
+            elif grid[y, x, 0] != FLOOR:
+                break
+            y, x = y + step_y, x + step_x
+    return sorted(found, key=lambda at: abs(at[0] - cell[0]) + abs(at[1] - cell[1]))
 
 
 def _objects_in(grid: NDArray[np.uint8], cells: Iterable[Cell]) -> dict[Cell, CellObject]:
