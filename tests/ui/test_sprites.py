@@ -3,7 +3,7 @@
 import json
 import re
 from dataclasses import replace
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from gv_engine.play.editor.text_buffer import TextBuffer
 from gv_engine.play.grid.board import EditorMapView, make_renderer
 from gv_engine.play.session.session import Session
 from gv_engine.play.session.sprite_paths import (
+    THEME_FOLDERS,
     SpriteError,
     find_broken_sprites,
     find_missing_sprites,
@@ -32,7 +33,7 @@ from gv_engine.play.ui.colors import PALETTES, THEMES, Theme
 from gv_engine.play.ui.drawing.sprites import SpriteSheet, pygame
 from gv_engine.plugins.web.page import _read_sprites
 from gv_engine.rules.objects import COLORS
-from gv_engine.scenario.storage.resources import ASSETS
+from gv_engine.scenario.storage.resources import ASSETS, SCENARIOS
 from tests.boards import RULES, scenario
 
 FILES = sorted((ASSETS / "sprites").glob("**/*.svg"))
@@ -172,13 +173,69 @@ def test_the_safe_palette_is_told_apart_with_every_kind_of_color_blindness(missi
     assert min(np.linalg.norm(one - other) for one, other in combinations(seen, 2)) > 18
 
 
+VISIONS = {"all": np.eye(3).tolist(), **CONES}
+
+
+def difference(vision: str, one: str, other: str) -> float:
+    """Distance in CIE L*a*b* of two colours `#rrggbb` to people with this vision."""
+    matrix = np.array(VISIONS[vision])
+    seen = (lightness_and_hue(np.clip(matrix @ linear(color), 0, 1)) for color in (one, other))
+    return float(np.linalg.norm(next(seen) - next(seen)))
+
+
+def contrast(one: str, other: str) -> float:
+    """As WCAG 2 has it; 4.5 is enough for small text."""
+    low, high = sorted(linear(c) @ (0.2126, 0.7152, 0.0722) + 0.05 for c in (one, other))
+    return float(high / low)
+
+
+@pytest.mark.parametrize("vision", VISIONS)
+@pytest.mark.parametrize("theme", ["", *THEME_FOLDERS])
+def test_walls_and_objects_of_all_colors_stand_out_from_the_floor(theme: str, vision: str):
+    sheet = SpriteSheet([THEME_FOLDERS[theme]] if theme else [])
+    for size in (8, 48):
+        floor, wall = (
+            "#{:02x}{:02x}{:02x}".format(*sheet.tile(name, 0, size).get_at((size // 2,) * 2))
+            for name in ("floor", "wall")
+        )
+        assert difference(vision, floor, wall) > 20
+        for shades in chain(*PALETTES.values()):  # a sprite has a fill, a dark edge and a highlight
+            drawn = shades.fill, shades.dark, shades.light
+            assert max(difference(vision, floor, shade) for shade in drawn) > 30
+
+
+@pytest.mark.parametrize("vision", VISIONS)
+@pytest.mark.parametrize("palette", PALETTES)
+def test_colors_that_look_alike_have_other_signs(palette: str, vision: str):
+    alike = 0
+    for one, other in combinations(PALETTES[palette], 2):
+        if difference(vision, one.fill, other.fill) < 20:
+            alike += 1
+            assert one.emblem != other.emblem
+            assert one.sign != other.sign
+    assert (alike > 0) == (palette == "standard" and vision != "all")
+
+
+@pytest.mark.parametrize("palette", PALETTES)
+def test_letters_on_a_color_are_legible(palette: str):
+    for shades in PALETTES[palette]:
+        assert contrast(shades.ink, shades.fill) >= 4.5
+        for theme, shade in (("dark", shades.light), ("light", shades.dark)):  # in the terminal
+            grounds = THEMES[theme].card, THEMES[theme].background
+            assert min(contrast(shade, ground) for ground in grounds) >= 4.5
+
+
+def test_numbers_on_the_tiles_of_2048_are_legible():
+    files = sorted((SCENARIOS / "2048").glob("tile_*.svg"))
+    assert len(files) == 11
+    for file in files:
+        text = file.read_text("utf-8")
+        fill = re.findall(r'fill="(#\w{6})"', text)
+        assert contrast(fill[-1], *set(re.findall(r'stroke="(#\w+)"', text))) >= 4.5
+
+
 @pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
 def test_text_is_legible_on_every_ground_of_its_theme(theme: Theme):
-    def contrast(one: str, other: str) -> float:
-        """As WCAG 2 has it; 4.5 is enough for small text."""
-        low, high = sorted(linear(c) @ (0.2126, 0.7152, 0.0722) + 0.05 for c in (one, other))
-        return float(high / low)
-
     texts = (theme.text, theme.muted, theme.accent, theme.gain, theme.loss)
     grounds = (theme.background, theme.card, theme.well)
     assert min(contrast(text, ground) for text in texts for ground in grounds) >= 4.5

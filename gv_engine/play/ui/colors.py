@@ -52,19 +52,19 @@ PALETTES: dict[str, tuple[Shades, ...]] = {
     "standard": (
         _NONE,
         Shades("#cf3030", "#701414", "#ff9c90", _WHITE, *_RED),
-        Shades("#35922f", "#17500f", "#a3e08f", _WHITE, *_GREEN),
+        Shades("#2b7d27", "#17500f", "#a3e08f", _WHITE, *_GREEN),
         Shades("#2f62cc", "#14316f", "#9dbdfa", _WHITE, *_BLUE),
         Shades("#f2cf2c", "#7a6006", "#fff3a6", _BLACK, *_YELLOW),
         Shades("#8a45c8", "#44186e", "#d3b0f4", _WHITE, *_PURPLE),
-        Shades("#77777c", "#38383c", "#c4c4c8", _WHITE, *_GREY),
+        Shades("#6b6b70", "#38383c", "#c4c4c8", _WHITE, *_GREY),
         Shades("#ec8a24", "#7c3f04", "#ffcf96", _BLACK, *_ORANGE),
         Shades("#38c4da", "#0c5a68", "#b0f0fa", _BLACK, *_CYAN),
     ),
     # After Okabe and Ito, further apart where red, green or blue receptors are missing.
     "colour-blind safe": (
         _NONE,
-        Shades("#d65a12", "#7e2e04", "#ffb184", _WHITE, *_RED),
-        Shades("#0fa27a", "#045440", "#8fe3c8", _WHITE, *_GREEN),
+        Shades("#c04c06", "#7e2e04", "#ffb184", _WHITE, *_RED),
+        Shades("#16b088", "#045440", "#8fe3c8", _BLACK, *_GREEN),
         Shades("#0f62a6", "#083660", "#8fc4f0", _WHITE, *_BLUE),
         Shades("#efd52a", "#7a6606", "#fff7b8", _BLACK, *_YELLOW),
         Shades("#6f14c1", "#360660", "#c79af2", _WHITE, *_PURPLE),
