@@ -168,8 +168,8 @@ def level_set(scenario: Scenario, levels: Levels | LevelSet, world: str = "auto"
 def limit_to_levels(
     scenario: Scenario, levels: Levels | LevelSet | None, world: str
 ) -> tuple[Scenario, NDArray[Any] | None]:
-    """Return the scenario to play, and an array with the random generator state of each level in
-    `levels`. If `levels` is None, all levels may occur, and None takes the place of the array."""
+    """Return the scenario to play, and the random generator state of each level in `levels`, as an
+    array; None in place of the array if `levels` is None, so that all levels may occur."""
     if levels is None:
         return scenario, None
     limited = level_set(scenario, levels, world)
@@ -234,8 +234,8 @@ TEST_SETS = "test", "test-layout"
 
 
 def make_larger(scenario: Scenario) -> Scenario:
-    """Return the scenario with its parameter `size` set to almost twice the value: 9 for 5, 17 for
-    9.
+    """Return the scenario with larger levels: its parameter `size` is set to almost twice the value
+    (9 for 5, 17 for 9).
 
     Raises:
         LevelsError: there is no such parameter, or the scenario has the largest allowed size.
@@ -346,7 +346,7 @@ def _iter_distinct_levels(
     seeds before it; `world` names the backend that samples the levels."""
     seen_keys: set[int] = set()
     num_without_new = 0
-    for seed, key, layout in sample_keys(scenario, seeds, world):
+    for seed, key, layout in iter_level_keys(scenario, seeds, world):
         if key not in seen_keys:
             seen_keys.add(key)
             num_without_new = 0
@@ -360,14 +360,14 @@ def _iter_distinct_levels(
 def find_layouts(levels: LevelSet, world: str = "auto") -> list[int]:
     """Return for each level of a set a key of its layout, equal for levels of the same layout;
     keys are only comparable within one process. `world` is as for `level_set`."""
-    return [layout for _, _, layout in sample_keys(levels.scenario, levels.seeds, world)]
+    return [layout for _, _, layout in iter_level_keys(levels.scenario, levels.seeds, world)]
 
 
-def sample_keys(
+def iter_level_keys(
     scenario: Scenario, seeds: Iterable[int], world: str
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield (seed, key of the level, key of the level's layout) for each of `seeds`; equal levels
-    and layouts have equal keys. `world` names the backend that samples the levels."""
+    """Yield (seed, key of the level, key of its layout) for each of `seeds`; equal levels and equal
+    layouts have equal keys. `world` names the backend that samples the levels."""
     is_object = world == "object"
     backend = make_batch(scenario, 1, world) if is_object else make_expansion_batch(scenario)
     is_read = find_values_read_by_rules(scenario)
@@ -384,8 +384,8 @@ def sample_keys(
 def compute_content_keys(
     rows: NDArray[Any], layout: Layout, is_read: NDArray[np.bool_] | None
 ) -> NDArray[np.uint64]:
-    """Return a hash of each world in `rows`: equal for worlds that have the same objects in the
-    same cells and the same random values, of which only those count that `is_read` marks. If
+    """Return a hash of each world in `rows`, equal for worlds with the same objects in the same
+    cells and the same random values; random values for which `is_read` is False are ignored. If
     `is_read` is None, hash only the layout: type, state, colour, cell and content of objects.
 
     The order in which objects were spawned does not count. Hashes are only comparable within one

@@ -175,8 +175,8 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
 
     @property
     def step_arrays(self) -> Arrays:
-        """Arrays that rollouts record, by name. Empty unless compiled code alone writes all of them
-        in each step."""
+        """Arrays to be recorded in rollouts, by name. Empty if Python code writes any of them after
+        a step."""
         batch, outputs = cast(Any, self._batch), self._batch.outputs
         observed = {name: self._results.arrays[name] for name in self.recorded}
         backend_ids = {id(array) for array in vars(outputs).values()}

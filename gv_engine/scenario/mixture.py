@@ -295,8 +295,8 @@ class MixtureReader(TopLevelReader):
         return (fields.format_message(self.document.label, self.entries[MIXTURE], message),)
 
     def make_layout(self, members: Sequence[Scenario]) -> Layout:
-        """Return a layout (sizes and columns of the world's arrays) that fits all members: the
-        largest sizes, all components and all object types."""
+        """Return a layout (sizes and columns of the world's arrays) that fits all scenarios of the
+        mixture: the largest sizes, all components and all object types."""
         layouts = [scenario.layout for scenario in members]
         columns: dict[str, type] = {}
         types: dict[int, ObjectType] = {}
@@ -367,8 +367,8 @@ def _find_largest_member(members: Sequence[Scenario]) -> Scenario:
 
 def _describe_agent_difference(scenario: Scenario, largest: Scenario) -> str:
     """Return a text about the first agent of `scenario` that differs from the agent of the same
-    index in `largest`, the member with the most agents; "" if none differs. A single agent may have
-    another name, and fewer components."""
+    index in `largest`, the scenario of the mixture with the most agents; "" if none differs. A
+    single agent may have another name and fewer components."""
     names = scenario.agent_group.names
     expected_names = largest.agent_group.names[: len(names)]
     is_single = len(names) == 1 < largest.layout.agents

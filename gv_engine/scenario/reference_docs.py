@@ -184,8 +184,8 @@ def _list_parameters(system: System) -> list[Parameter]:
 
 
 def _parameters_schema(system: System, extra_keys: schema.KeyTable) -> JsonSchema:
-    """Return a JSON schema condition: if the entry's `name` is this built-in system, only its
-    parameters and `extra_keys` are allowed."""
+    """Return a JSON schema condition: if the `name` of an entry is this built-in system, the entry
+    may have only its parameters and `extra_keys`."""
     parameters = argument_keys(system)
     condition = {"properties": {"name": {"const": system.name}}, "required": ["name"]}
     names = ["name", *extra_keys, *parameters]
@@ -211,7 +211,7 @@ class _Expander:
     is_changed: bool = False
 
     def expand_value(self, schema: JsonSchema) -> JsonSchema:
-        """Return a JSON schema that allows what `schema` allows, and also a parameter such as
+        """Return a JSON schema that allows the same as `schema`, and also a parameter such as
         `$size`, or, in a file that extends another one, a change of the other file's value."""
         expanded = dict(self.expand_parts(schema))
         described = {}

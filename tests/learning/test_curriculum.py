@@ -8,7 +8,7 @@ import pytest
 from gv_engine import Scenario
 from gv_engine.cli import main
 from gv_engine.envs.backends.seeding import make_seeded_generators
-from gv_engine.envs.level_sets import compute_content_keys, find_layouts, level_set, sample_keys
+from gv_engine.envs.level_sets import compute_content_keys, find_layouts, iter_level_keys, level_set
 from gv_engine.learning import Config, train
 from gv_engine.plugins.learning.config import ConfigError
 from tests.learning.drawn import make_learner
@@ -261,7 +261,10 @@ def test_what_is_held_out_becomes_no_child(monkeypatch):
     names = "train", "test", "test-layout", "validation"
     train, test, *others = (level_set(scenario, name) for name in names)
     keys, layouts = (
-        [{each[column] for each in sample_keys(scenario, levels.seeds, "auto")} for levels in sets]
+        [
+            {each[column] for each in iter_level_keys(scenario, levels.seeds, "auto")}
+            for levels in sets
+        ]
         for column, sets in ((1, (train, test)), (2, (train, *others)))
     )
     assert curriculum.find_held_out_keys(scenario) == keys[1].union(*layouts[1:])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gv_engine.cli import main
-from gv_engine.envs.level_sets import sample_keys
+from gv_engine.envs.level_sets import iter_level_keys
 from gv_engine.envs.rollout import episode_folder
 from tests.learning.drawn import make_learner
 
@@ -68,7 +68,7 @@ def test_held_out_episodes_are_of_other_levels(masks, capsys):
     assert sorted([*own, *held_out]) == list(range(300))
     assert 30 <= len(held_out) < 60
     seeds = arrays["episode_seed"].tolist()
-    keys = [key for _, key, _ in sample_keys(learner.env.scenario, seeds, "auto")]
+    keys = [key for _, key, _ in iter_level_keys(learner.env.scenario, seeds, "auto")]
     assert len({*keys}) < 110
     assert not {keys[k] for k in own} & {keys[k] for k in held_out}
     batch = shown._batch(held_out)

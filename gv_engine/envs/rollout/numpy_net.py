@@ -175,8 +175,7 @@ class _Linear:
         self._block_size = max(1, _MAX_BLOCK // (self.outputs * inputs))
 
     def all_layers(self, inputs: Floats) -> Floats:
-        """Return the outputs of K stacked linear layers for the same (N, inputs) array, as (K, N,
-        outputs)."""
+        """Return the outputs of all K layers for the same (N, inputs) array, as (K, N, outputs)."""
         num_rows, width = inputs.shape
         num_blocks = -(-num_rows // self._block_size)  # rounded up
         blocks = np.zeros((num_blocks, self._block_size, width))

@@ -220,16 +220,16 @@ def _make_scheduling_strategy(machine: str | None) -> Any:
     return NodeAffinitySchedulingStrategy(machine, soft=True) if machine else "DEFAULT"
 
 
-def _run_part(references: list[Any], part: tuple[Any, ...]) -> Any:
-    """Call a function with the arguments `part` in a process of the Ray cluster; the list
-    `references` has the Ray reference to the function.
+def _run_part(references: list[Any], arguments: tuple[Any, ...]) -> Any:
+    """Call a function with `arguments` in a process of the Ray cluster; `references` is a list with
+    the Ray reference to the function.
 
     Raises:
         RemoteError: custom code failed.
     """
     (reference,) = references
     try:
-        return _get_function(reference)(*part)
+        return _get_function(reference)(*arguments)
     except (GVEngineError, OSError):
         raise
     except Exception as error:

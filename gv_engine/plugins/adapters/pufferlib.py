@@ -171,8 +171,8 @@ class GridPufferEnv(pufferlib.PufferEnv):
         return self.observations, self.rewards, self.terminals, self.truncations, infos
 
     def _make_infos(self) -> list[dict[str, float]]:
-        """Return an info with the means over the episodes that have ended since the last info, and
-        start new sums; [] if none has ended."""
+        """Return a list with one info, the means over the episodes that have ended since the last
+        info, and reset the sums; [] if none has ended."""
         count, *sums = self._episode_sums.tolist()
         if not count:
             return []

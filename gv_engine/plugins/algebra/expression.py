@@ -447,8 +447,9 @@ class TooLargeError(NoValueError):
 
 
 def evaluate(node: Node, point: Mapping[str, Any]) -> Any:
-    """Return the value of an expression for the values of variables in `point`: int or Fraction if
-    exact, else float or complex. The value of an equation is its left side minus its right side.
+    """Return the value of an expression, given the values of its variables in `point`: int or
+    Fraction if exact, else float or complex. The value of an equation is its left side minus its
+    right side.
 
     Args:
         point: value of every variable.

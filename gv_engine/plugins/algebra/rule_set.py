@@ -26,8 +26,8 @@ from gv_engine.rules.errors import GVEngineError
 def from_library(
     expression: lib.MathExpression, sources: Mapping[str, Node] = MappingProxyType({})
 ) -> Node:
-    """Convert a mathy_core expression to a tree of `Node`; nodes in `sources` whose subtrees have
-    not changed are reused.
+    """Convert a mathy_core expression to a tree of `Node`; unchanged subtrees are reused from
+    `sources`, nodes by the id of their mathy_core node.
 
     Args:
         sources: known nodes by the id of their mathy_core node, reused if nothing below has
@@ -456,8 +456,8 @@ def _find_node(root: Node, index: int) -> tuple[list[tuple[Node, bool]], Node]:
 def _find_part(
     root: Node, node: int, properties: RuleProperties
 ) -> tuple[list[tuple[Node, bool]], Node, str, int]:
-    """Return the part of an expression that a core rule reads and rewrites, as `(ancestors, part,
-    side, depth)`: the ancestors as in `_find_node`, the rest as in `_apply_to_part`.
+    """Find the part of an expression that a core rule reads and rewrites at node number `node`;
+    return `(ancestors, part, side, depth)`, see `_find_node` and `_apply_to_part`.
 
     Args:
         root: the whole expression.

@@ -406,8 +406,8 @@ def to_call(function: Callable[..., Any], phase: Phase) -> Call:
 
 
 def to_function(call: Call, layout: Layout | None = None) -> Callable[..., Any]:
-    """Return a GridVerse function (of states or grids) that is equivalent to `call`,
-    a scenario's call of a system.
+    """Return a GridVerse-style function (of states or grids) that does the same as `call`, a system
+    with the arguments of a scenario.
 
     Args:
         layout: layout of the worlds that a reset creates; None for one with all types.
@@ -576,8 +576,8 @@ def _as_system(
     parameters: tuple[Parameter, ...] = (),
     name: str = "",
 ) -> System:
-    """Return the system of `make_system` without a check of the function's signature; scenarios can
-    set only the given `parameters`."""
+    """Return a system that calls a GridVerse-style function in its phase, without checking the
+    function's signature; scenarios can set only the given `parameters`."""
 
     def run_function(w: Any, agent: int, *further: Any) -> Any:
         def call(positional: tuple[Any, ...], arguments: tuple[Any, ...], rng: Any) -> Any:

@@ -160,9 +160,9 @@ def _declare_states(
     declared: Mapping[str, Any],
     parts: dict[type, tuple[float, ...]],
 ) -> tuple[Any, ComponentNumber | None]:
-    """Return the states of a class, from its `Status`, its method `num_states` or else the type
-    `base`, and the field that holds an object's state, None for one state; change the components
-    `parts` so that they fit."""
+    """Return the states of a user-defined class, from its `Status`, its method `num_states` or the
+    type `base`, and the field that holds an object's state (None if there is one state only). The
+    components in `parts` are adapted to the states."""
     states: Any = base.states if base else ()
     state: ComponentNumber | None = state_field(base) if base else None
     if base and base.state_components:

@@ -21,8 +21,8 @@ from gv_engine.envs.level_sets import (
     LevelsError,
     compute_content_keys,
     find_values_read_by_rules,
+    iter_level_keys,
     level_set,
-    sample_keys,
 )
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.plugins.learning.config import Hyperparameters
@@ -300,7 +300,7 @@ def find_held_out_keys(scenario: Scenario) -> set[int]:
     for name, column in (("test", 1), ("test-layout", 2), ("validation", 2)):
         with suppress(LevelsError):
             levels = level_set(scenario, name)
-            keys |= {each[column] for each in sample_keys(scenario, levels.seeds, "auto")}
+            keys |= {each[column] for each in iter_level_keys(scenario, levels.seeds, "auto")}
     return keys
 
 

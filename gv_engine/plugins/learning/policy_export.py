@@ -75,7 +75,8 @@ class PolicyModule(nn.Module):
         self.outputs = [_PROBABILITIES, *[_VALUES] * is_valued, *[_NEW_MEMORY] * has_memory]
 
     def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
-        """Return the tensors `outputs` for `tensors`, the inputs in the order of `inputs`."""
+        """Return the outputs of the policy, in the order of the attribute `outputs`, for `tensors`,
+        in the order of `inputs`."""
         given = dict(zip(self.inputs, tensors, strict=True))
         codes, is_known = self._encode_cells(given)
         rows = torch.cat([codes, *self._encode_others(given)], 1) + self.first_rows

@@ -306,9 +306,9 @@ class Learner:
         return log_probs, values
 
     def _process_ends(self, t: int, results: Any, bootstrap_values: Tensor) -> None:
-        """Begin the episodes after those that step `t` has ended, given its results. Where the step
-        limit cut an episode, write the value of its last observation into `bootstrap_values`
-        (T, N)."""
+        """Handle the episodes that ended in step `t`, given its results: begin new ones, and where
+        the step limit cut an episode off, write the value of its last observation into
+        `bootstrap_values` (T, N)."""
         self._observed, _, terminated, truncated, self._info = results
         done = terminated | truncated
         self.partners.begin_episodes(done.reshape(-1, self.spec.agents).all(1))
@@ -336,8 +336,8 @@ class Learner:
         _, bootstrap_values[t, agents] = self._act_and_value(features, masks)
 
     def _change_levels(self, out: Arrays) -> None:
-        """Let the curriculum change the worlds whose episodes begin, and overwrite the results of
-        the step in `out` with their new observations and masks."""
+        """Let the curriculum set other levels in worlds whose episodes begin, and write their
+        observations and masks over the results of the step in `out`."""
         is_over = self._starts.view(-1, self.spec.agents).all(1).numpy()
         if new_results := self.curriculum.end_step(is_over):
             self._store_results(new_results, out)

@@ -380,9 +380,9 @@ def check_new_run_folder(path: Path) -> None:
 
 
 @contextmanager
-def removing_refused(runs: Sequence[Run]) -> Iterator[None]:
+def undo_runs_on_error(runs: Sequence[Run]) -> Iterator[None]:
     """Context manager: if an error ends the block before any of these new runs has saved anything,
-    remove their folders, so that they can be made again."""
+    remove their folders, so that they can be created again."""
     try:
         yield
     except Exception:

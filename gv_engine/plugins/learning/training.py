@@ -221,7 +221,7 @@ def train(
         )
     RL.require()
     from gv_engine.plugins.learning.ppo import find_device
-    from gv_engine.plugins.learning.run_folder import Run, check_new_run_folder, removing_refused
+    from gv_engine.plugins.learning.run_folder import Run, check_new_run_folder, undo_runs_on_error
 
     for name, functions in {"callbacks": callbacks, "loggers": loggers}.items():
         if not isinstance(functions, Iterable):
@@ -241,7 +241,7 @@ def train(
             f"resume_training({str(path)!r})"
         ) from None
     run = Run.create(path, grid, settings, config.levels, levels, config.stop_condition)
-    with removing_refused([run]):
+    with undo_runs_on_error([run]):
         return _train_run(run, levels.scenario if levels else grid, device, callbacks, loggers)
 
 

@@ -90,7 +90,7 @@ class SourceLoader(machinery.SourceFileLoader):
         raise OSError("no bytecode")
 
     def get_data(self, path: str) -> bytes:
-        """Return the content of the file at `path`, and keep a record of the file and its hash for
+        """Return the content of the file at `path`, and record the file with its hash for
         `exec_module`."""
         data = super().get_data(path)
         self._source = SourceFile.of(Path(path), data)

@@ -30,7 +30,7 @@ _Errors = Iterator[tuple[_Mask, str]]
 
 
 def require_layout(layout: Layout, rows: NDArray[Any]) -> None:
-    """Raise a ValueError unless `rows` (records of worlds) have exactly the dtype of `layout`.
+    """Raise a ValueError unless `rows` (records of worlds) have the dtype of `layout`.
 
     Raises:
         ValueError: the rows have another dtype.

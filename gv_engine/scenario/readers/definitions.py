@@ -282,8 +282,8 @@ class AgentSpecs(NamedTuple):
         return self._replace(bodies=bodies)
 
     def read_agent_mask(self, node: YamlNode) -> tuple[bool, ...]:
-        """Read names of agents and teams: return, by agent number, True if the agent or its team is
-        named."""
+        """Read a list of names of agents and teams in `node`; return, by agent number, True if the
+        agent or its team is in the list."""
         if len(self.bodies) == 1:
             raise node.error("names of agents need several agents; there is one")
         agents_by_name = self.agent_group.agents_by_name

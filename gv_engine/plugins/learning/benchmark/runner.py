@@ -88,9 +88,9 @@ class PartRunner:
         return entry.EntryPart(scenario, seed, digest, **results)
 
     def _is_held_out(self, scenario: str, digest: str) -> bool:
-        """Return False if the policy is the folder of a run that was trained outside the training
-        and validation levels of `scenario`, on a scenario whose hash is not `digest`, or on unknown
-        levels; else True.
+        """Return False if the policy is a training run that may have seen test levels of
+        `scenario`: it was trained on other levels than the training and validation levels, on a
+        scenario whose hash is not `digest`, or on unknown levels.
 
         The `run.json` of a run folder has the training levels; custom files count as held-out.
         """

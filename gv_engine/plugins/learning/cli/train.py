@@ -500,9 +500,9 @@ def run(options: argparse.Namespace) -> int:
     )
     with cli.handling_sigterm(), ExitStack() as stack:
         if not options.resume:
-            from gv_engine.plugins.learning.run_folder import removing_refused
+            from gv_engine.plugins.learning.run_folder import undo_runs_on_error
 
-            stack.enter_context(removing_refused(runs))
+            stack.enter_context(undo_runs_on_error(runs))
         for each in runs:
             each.set_stop_condition(plan.stop_condition)
         if not options.ray:
