@@ -11,7 +11,7 @@ from gv_engine.rules.objects import COLORS
 
 @component(often=True)
 class Position:
-    """Cell (y, x), or (-1, -1) for an entity without a cell; change it through `w.place`."""
+    """Cell (y, x), or (-1, -1) for an entity without a cell. Change it with `w.place`."""
 
     y: Coordinate = -1
     x: Coordinate = -1

@@ -36,7 +36,7 @@ OPEN, CLOSED, LOCKED = range(3)
 
 @component(often=True)
 class Door:
-    """Door: passable and transparent while OPEN; a LOCKED one needs a key of its colour."""
+    """Door: passable and transparent while OPEN. A LOCKED door needs a key of its colour."""
 
     class Status(NamedNumber):
         """Status of a door."""
@@ -70,8 +70,8 @@ class MovingObstacle:
 
 @component
 class Aim:
-    """Cell (y, x) that an agent aims at, for the rules that move all agents at once; (-1, -1) for
-    none. Agents have this component in scenarios that use such a rule or list the component."""
+    """Cell (y, x) that an agent aims at, for the rules that move all agents at once, or (-1, -1)
+    for none. Agents have this component in scenarios that use such a rule or list the component."""
 
     y: Coordinate = -1
     x: Coordinate = -1

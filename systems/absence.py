@@ -44,14 +44,14 @@ def is_caught(w: World, agent: int, by: AgentMask) -> bool:
 
 @system(TRANSITION, when=is_caught, check=check_absence)
 def leave_when_caught(w: World, agent: int, by: AgentMask, steps: int = 10) -> None:
-    """The agent is out of play for some steps if one of the agents `by` is in its cell or in a cell
-    beside it."""
+    """Send the agent out of play for `steps` steps if one of the agents `by` is in its cell or in a
+    cell beside it."""
     w.absence.steps[agent] = steps
 
 
 @system(TRANSITION, when=stands_on, check=check_absence)
 def leave_when_on(w: World, agent: int, object_type: ObjectTypeIndex, steps: int = 10) -> None:
-    """The agent is out of play for some steps if it stands on an object of a type."""
+    """Send the agent out of play for `steps` steps if it stands on an object of a type."""
     w.absence.steps[agent] = steps
 
 
@@ -65,8 +65,9 @@ def return_to_grid(w: World, agent: int, y: int, x: int) -> None:
 
 @system(TRANSITION)
 def come_back(w: World, anywhere: bool = False) -> None:
-    """Count down the steps that each agent is out of play, then put it back on its start cell, as
-    soon as there is room; with `anywhere`, on a random free cell that can be reached from there."""
+    """Count down the steps that each agent is out of play, then put it back on its start cell as
+    soon as there is room. With `anywhere`, put it on a random free cell that can be reached from
+    there."""
     for agent in w.agents():
         if w.position.y[agent] < 0 < w.absence.steps[agent] and not w.done[agent]:
             y, x = w.absence.y[agent], w.absence.x[agent]
@@ -83,7 +84,7 @@ def come_back(w: World, anywhere: bool = False) -> None:
 
 @system(REWARD)
 def sent_out(w: World, agent: int, of: AgentMask, reward: float = 1.0) -> float:
-    """Reward for each of the agents `of` that this step has sent out of play."""
+    """Pays `reward` for each of the agents `of` that was sent out of play in this step."""
     count = 0
     for other in w.agents():
         count += of[other] and w.absence.steps[other] > 0 and w.position.y[other] >= 0

@@ -61,9 +61,9 @@ def build_rooms(w: World, shape: Sequence[int], layout: Sequence[int]) -> None:
 def sample_rivers(
     w: World, max_rows: int, max_columns: int, count: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sample the even positions of `count` rivers (straight lines of obstacles), at most
-    `max_rows` horizontal and `max_columns` vertical ones; return the rows of the former and
-    the columns of the latter."""
+    """Sample the even positions of `count` rivers (straight lines of obstacles), at most `max_rows`
+    horizontal and `max_columns` vertical ones. Return the rows of the former and the columns of the
+    latter."""
     rivers = np.arange(max_rows + max_columns)
     w.rng.shuffle(rivers)
     rivers = np.sort(rivers[:count])
@@ -100,7 +100,7 @@ def sample_bridges(
 
 
 def put(w: World, kind: int, y: int, x: int, color: int = 0) -> int:
-    """Create an object of type `kind` in a cell and return its entity; for Floor, do nothing and
+    """Create an object of type `kind` in a cell and return its entity. For Floor, do nothing and
     return NOTHING.
 
     A colour other than NONE is only allowed for coloured types.
@@ -115,7 +115,7 @@ def put(w: World, kind: int, y: int, x: int, color: int = 0) -> int:
 
 
 def put_cells(w: World, cells: NDArray[np.int64]) -> None:
-    """Create an object in every cell of the grid from `cells`, (H, W, 3) type, state and colour;
+    """Create an object in every cell of the grid from `cells`, (H, W, 3) type, state and colour.
     Floor creates none."""
     for y in range(w.height):
         for x in range(w.width):
@@ -125,13 +125,13 @@ def put_cells(w: World, cells: NDArray[np.int64]) -> None:
 
 
 def put_agent(w: World, agent: int, y: int, x: int, facing: int) -> None:
-    """Put an agent into a cell and set its orientation `facing`; objects in the cell stay."""
+    """Put an agent into a cell and set its orientation `facing`. Objects in the cell stay."""
     w.stand(agent, y, x)
     w.agent.facing[agent] = facing
 
 
 def next_agent(w: World) -> int:
-    """Return the first agent that is not on the grid yet; the last agent if all are on it."""
+    """Return the first agent that is not on the grid yet, or the last agent if all are on it."""
     result = 0
     for agent in w.agents():
         if result == 0 or w.position.y[result] >= 0:
@@ -206,8 +206,8 @@ def random_floor_cell(w: World) -> tuple[int, int]:
 def random_free_of(
     w: World, cells: tuple[tuple[int, int], ...], object_type: int
 ) -> tuple[int, int]:
-    """Return a random cell (y, x) among `cells` that has space for an object of a type; (-1, -1),
-    without using the random generator, if none has."""
+    """Return a random cell (y, x) among `cells` that has space for an object of a type, or (-1,
+    -1), without using the random generator, if none has."""
     count = 0
     for y, x in cells:
         count += has_space_for(w, object_type, y, x)

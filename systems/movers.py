@@ -150,7 +150,7 @@ def check_one_way(types: ObjectTypes, object_type: int, agents: int) -> str:
 
 @system(TRANSITION, when=can_enter_or_leave_one_way, check=check_one_way)
 def let_pass(w: World, agent: int, object_type: int) -> None:
-    """An object of a type lets the agent in only in the direction that it faces; list this rule
+    """An object of a type lets the agent in only in the direction that it faces. List this rule
     before `move_agent`."""
     if stands_on(w, agent, object_type):
         w.add(here(w, agent), "solid")

@@ -30,8 +30,7 @@ MOVES = MOVE_FORWARD, MOVE_BACKWARD, MOVE_LEFT, MOVE_RIGHT
 
 
 def here(w: World, agent: int) -> int:
-    """Return the object in the agent's cell; if there is none, the ground object there, or
-    NOTHING."""
+    """Return the object in the agent's cell, else the ground object there, else NOTHING."""
     y, x = w.position.y[agent], w.position.x[agent]
     thing = w.at[y, x]
     return thing if thing != NOTHING else w.ground[y, x]
@@ -39,13 +38,13 @@ def here(w: World, agent: int) -> int:
 
 def here_with(w: World, agent: int, columns: Columns) -> int:
     """Return the object in the agent's cell, or else the ground object there, that has the
-    component of `columns`; NOTHING if neither has."""
+    component of `columns`, or NOTHING if neither has."""
     return object_with_at(w, w.position.y[agent], w.position.x[agent], columns)
 
 
 def object_with_at(w: World, y: int, x: int, columns: Columns) -> int:
     """Return the object in a cell, or else the object on its ground, that has the component of
-    `columns`; NOTHING if neither has it."""
+    `columns`, or NOTHING if neither has it."""
     thing, below = w.at[y, x], w.ground[y, x]
     if columns.has[thing]:
         return thing
@@ -53,18 +52,18 @@ def object_with_at(w: World, y: int, x: int, columns: Columns) -> int:
 
 
 def beside(y: int, x: int, direction: int) -> tuple[int, int]:
-    """Return the neighbouring cell (y, x) in a direction; it may be off the grid."""
+    """Return the neighbouring cell (y, x) in a direction, which may be off the grid."""
     return y + step_y(direction), x + step_x(direction)
 
 
 def neighbours(y: int, x: int) -> tuple[tuple[int, int], ...]:
-    """Return the four neighbouring cells (y, x), clockwise from the one above; they may be off the
+    """Return the four neighbouring cells (y, x), clockwise from the one above. They may be off the
     grid."""
     return beside(y, x, FORWARD), beside(y, x, RIGHT), beside(y, x, BACKWARD), beside(y, x, LEFT)
 
 
 def ahead(w: World, agent: int) -> int:
-    """Return the object in front of the agent; NOTHING if there is none or the cell is off the
+    """Return the object in front of the agent, or NOTHING if there is none or the cell is off the
     grid."""
     return w.at[beside(w.position.y[agent], w.position.x[agent], w.agent.facing[agent])]
 
@@ -78,7 +77,7 @@ def towards(w: World, agent: int, direction: int) -> tuple[int, int]:
 
 
 def is_free(w: World, y: int, x: int) -> bool:
-    """Return True if a cell is on the grid and has no object; objects of its ground layer do not
+    """Return True if a cell is on the grid and has no object. Objects of its ground layer do not
     count."""
     return w.inside(y, x) and w.at[y, x] == NOTHING
 
@@ -100,7 +99,7 @@ def any_on_grid(w: World, object_type: int) -> bool:
 
 
 def first_with(w: World, columns: Columns) -> int:
-    """Return the first object on the grid, in row order, that has the component of `columns`;
+    """Return the first object on the grid, in row order, that has the component of `columns`, or
     NOTHING if there is none."""
     objects = w.having(columns)
     return objects[0] if len(objects) > 0 else NOTHING
@@ -142,7 +141,7 @@ def is_at(w: World, y: int, x: int, object_type: int) -> bool:
 
 def count_covered(w: World, agent: int, object_type: int, other_type: int) -> int:
     """Return the number of objects of `object_type` that share their cell with an object of
-    `other_type`; `agent` is ignored."""
+    `other_type`. `agent` is ignored."""
     count = 0
     for e in all_of(w, object_type):
         count += is_at(w, w.position.y[e], w.position.x[e], other_type)
@@ -151,14 +150,14 @@ def count_covered(w: World, agent: int, object_type: int, other_type: int) -> in
 
 def are_all_covered(w: World, agent: int, object_type: int, other_type: int) -> bool:
     """Return True if there are objects of `object_type` and each shares its cell with an object of
-    `other_type`; `agent` is not used."""
+    `other_type`. `agent` is ignored."""
     count = w.placed[object_type]
     return count > 0 and count_covered(w, agent, object_type, other_type) == count
 
 
 def check_layers_differ(types: ObjectTypes, object_type: int, other_type: int) -> str:
     """Return an error message if objects of two types can never share a cell, because the types
-    have the same layer; else ""."""
+    have the same layer, else ""."""
     first, second = types[object_type], types[other_type]
     if first.layer != second.layer:
         return ""
@@ -230,22 +229,22 @@ def object_steps_from(
 ) -> NDArray[np.int64]:
     """Return (H, W) the shortest path length from the cell (y, x) to each cell for an object of a
     type: over cells that have space for it, and over objects of the type in their last state, which
-    move on themselves; -1 where no path leads. `can_wait`: also over cells that agents can enter,
-    where an object has to wait until another is gone."""
+    move on themselves. It is -1 where no path leads. `can_wait`: also over cells that agents can
+    enter, where an object has to wait until another is gone."""
     distances = np.empty((w.height, w.width), np.int64)
     write_distances(w, y, x, distances, object_type, can_wait)
     return distances
 
 
 def stands_on(w: World, agent: int, object_type: int) -> bool:
-    """Return True if the agent's cell has an object of this type; Floor matches a cell without an
+    """Return True if the agent's cell has an object of this type. Floor matches a cell without an
     object."""
     y, x = w.position.y[agent], w.position.x[agent]
     return w.kind.value[w.on_layer_of(object_type, y, x)] == object_type
 
 
 def matches_mission(w: World, agent: int, entity: int) -> bool:
-    """Return True if an object has the type and colour in the agent's mission; a type or colour
+    """Return True if an object has the type and colour in the agent's mission. A type or colour
     that is not set matches all."""
     kind = w.mission.kind[agent]
     color = w.mission.color[agent]

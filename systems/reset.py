@@ -271,7 +271,7 @@ def _check_maze(shape: tuple[int, int], loops: float) -> str:
 
 @system(RESET, check=_check_maze)
 def maze(w: World, shape: Sequence[int], loops: float = 0.0) -> None:
-    """Build a maze with the agent in the first corner and an exit in the last; `loops` is the
+    """Build a maze with the agent in the first corner and an exit in the last. `loops` is the
     probability that a wall between two passages is left out."""
     height, width = shape[0], shape[1]
     w.set_shape(height, width)

@@ -30,7 +30,7 @@ from systems.queries import (
 
 @system(REWARD)
 def living_reward(w: World, agent: int, reward: float = -1.0) -> float:
-    """Pays the same reward for every step."""
+    """Pays `reward` in every step."""
     return reward
 
 
@@ -38,25 +38,25 @@ def living_reward(w: World, agent: int, reward: float = -1.0) -> float:
 def overlap(
     w: World, agent: int, object_type: int, reward_on: float = 1.0, reward_off: float = 0.0
 ) -> float:
-    """Pays reward_on on an object of a type, reward_off elsewhere."""
+    """Pays `reward_on` while the agent stands on an object of a type, else `reward_off`."""
     return reward_on if stands_on(w, agent, object_type) else reward_off
 
 
 @system(REWARD)
 def bump_moving_obstacle(w: World, agent: int, reward: float = -1.0) -> float:
-    """Pays the reward while a moving obstacle is in the agent's cell."""
+    """Pays `reward` while a moving obstacle is in the agent's cell."""
     return reward if w.moving_obstacle.has[here(w, agent)] else 0.0
 
 
 @system(REWARD, remember=hits_wall, answers=would_hit_wall)
 def bump_into_wall(w: World, agent: int, was: float, reward: float = -1.0) -> float:
-    """Pays the reward for trying to walk into a wall."""
+    """Pays `reward` when the agent tries to walk into a wall."""
     return reward if was else 0.0
 
 
 @system(REWARD)
 def reach_exit(w: World, agent: int, reward_on: float = 1.0, reward_off: float = 0.0) -> float:
-    """Pays reward_on on an exit, reward_off elsewhere."""
+    """Pays `reward_on` while the agent stands on an exit, else `reward_off`."""
     return reward_on if here_with(w, agent, w.exit) != NOTHING else reward_off
 
 
@@ -68,7 +68,7 @@ def proportional_to_distance(
     distance_function: Callable[[int, int], float] = manhattan,
     reward_per_unit_distance: float = -1.0,
 ) -> float:
-    """Pays in proportion to the distance to the one object of a type."""
+    """Pays `reward_per_unit_distance` times the distance to the one object of a type."""
     return reward_per_unit_distance * distance_to(w, agent, object_type, distance_function)
 
 
@@ -82,7 +82,8 @@ def getting_closer(
     reward_closer: float = 1.0,
     reward_further: float = -1.0,
 ) -> float:
-    """Pays for a step closer to the one object of a type, or for a step away from it."""
+    """Pays `reward_closer` for a step closer to the one object of a type, and `reward_further` for
+    a step away from it."""
     now = distance_to(w, agent, object_type, distance_function)
     return compare_distances(was, now, reward_closer, reward_further)
 
@@ -116,7 +117,8 @@ def getting_closer_shortest_path(
     reward_closer: float = 1.0,
     reward_further: float = -1.0,
 ) -> float:
-    """Pays if the shortest path to the one object of a type got shorter, or longer."""
+    """Pays `reward_closer` if the shortest path to the one object of a type got shorter, and
+    `reward_further` if it got longer."""
     now = shortest_path_length(w, agent, object_type)
     return compare_distances(was, now, reward_closer, reward_further)
 
@@ -139,7 +141,7 @@ def actuate_door(
     reward_close: float = -1.0,
     on_action: Action = Action.ACTUATE,
 ) -> float:
-    """Pays for opening the door ahead, or for closing it."""
+    """Pays `reward_open` for opening the door ahead, and `reward_close` for closing it."""
     y, x, was_open = was
     if not w.inside(y, x) or not w.door.has[w.at[y, x]]:
         return 0.0
@@ -164,7 +166,7 @@ def pickndrop(
     reward_pick: float = 1.0,
     reward_drop: float = -1.0,
 ) -> float:
-    """Pays for picking up an object of a type, or for letting go of it."""
+    """Pays `reward_pick` for picking up an object of a type, and `reward_drop` for dropping it."""
     now = holds_type(w, agent, object_type)
     if now and not was:
         return reward_pick
@@ -177,7 +179,7 @@ def pickndrop(
 def reach_exit_memory(
     w: World, agent: int, reward_good: float = 1.0, reward_bad: float = -1.0
 ) -> float:
-    """Pays reward_good on the exit of the beacon's colour, reward_bad on another exit."""
+    """Pays `reward_good` on the exit of the beacon's colour, and `reward_bad` on another exit."""
     if w.placed[BEACON] == 0:
         w.fail("reach_exit_memory: there is no Beacon on the grid that shows the good exit")
         return 0.0
@@ -194,7 +196,7 @@ def count_type(w: World, agent: int, object_type: int) -> int:
 
 @system(REWARD, remember=count_type)
 def use_up(w: World, agent: int, was: float, object_type: int, reward: float = 1.0) -> float:
-    """Pays the reward for every object of a type that has left the grid in this step."""
+    """Pays `reward` for every object of a type that left the grid in this step."""
     return reward * max(0.0, was - w.placed[object_type])
 
 
@@ -202,8 +204,8 @@ def use_up(w: World, agent: int, was: float, object_type: int, reward: float = 1
 def cover(
     w: World, agent: int, was: float, object_type: int, other_type: int, reward: float = 1.0
 ) -> float:
-    """Pays the reward for every object of a type that comes to share its cell with one of another
-    type, and takes the reward back for every one that stops doing so."""
+    """Pays `reward` for every object of a type that comes to share its cell with an object of
+    another type in this step, and takes it back for every one that stops sharing it."""
     return reward * (count_covered(w, agent, object_type, other_type) - was)
 
 
@@ -211,7 +213,7 @@ def cover(
 def all_covered(
     w: World, agent: int, object_type: int, other_type: int, reward: float = 1.0
 ) -> float:
-    """Pays the reward while there are objects of a type, and each shares its cell with one of
+    """Pays `reward` while there are objects of a type and each shares its cell with an object of
     another type."""
     return reward if are_all_covered(w, agent, object_type, other_type) else 0.0
 
@@ -220,7 +222,8 @@ def all_covered(
 def fetch_mission(
     w: World, agent: int, reward_good: float = 1.0, reward_bad: float = -1.0
 ) -> float:
-    """Pays reward_good for holding the object of the mission, reward_bad for any other object."""
+    """Pays `reward_good` for holding the object of the mission, and `reward_bad` for any other
+    object."""
     if holds_wrong_object(w, agent):
         return reward_bad
     return reward_good if holds_mission_target(w, agent) else 0.0
@@ -228,7 +231,7 @@ def fetch_mission(
 
 @system(REWARD)
 def reach_mission(w: World, agent: int, reward_on: float = 1.0, reward_off: float = 0.0) -> float:
-    """Pays reward_on on the object of the mission or in front of it, reward_off elsewhere."""
+    """Pays `reward_on` on the object of the mission or in front of it, else `reward_off`."""
     return reward_on if reaches_mission_target(w, agent) else reward_off
 
 
@@ -249,5 +252,5 @@ def check_reduction(reward_functions: Sequence[float], reduction: Callable[..., 
 def reduce(
     w: World, agent: int, reward_functions: Sequence[float], reduction: Callable[..., float]
 ) -> float:
-    """Pays the result of a function of several rewards, such as `builtins:max`."""
+    """Pays the result of a function, such as `builtins:max`, of several rewards."""
     return reduction(reward_functions)

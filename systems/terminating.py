@@ -63,8 +63,8 @@ def none_left(w: World, agent: int, object_type: int, spare: int = 0) -> bool:
 
 @system(TERMINATING, check=check_is_oriented, says="You were seen")
 def seen(w: World, agent: int, object_type: int, reach: int = 3) -> bool:
-    """The agent stands within reach in front of an object of a type, in the direction that it
-    faces, with nothing opaque between them."""
+    """An object of a type faces the agent, at most `reach` cells away, with nothing opaque between
+    them."""
     for watcher in all_of(w, object_type):
         y, x = w.position.y[watcher], w.position.x[watcher]
         for _ in range(reach):
@@ -98,8 +98,7 @@ def reach_mission(w: World, agent: int) -> bool:
 
 @system(TERMINATING, check=check_layers_differ)
 def all_covered(w: World, agent: int, object_type: int, other_type: int) -> bool:
-    """There are objects of a type, and each shares its cell with one of another type, such as a
-    target with a crate."""
+    """There are objects of a type, and each shares its cell with an object of another type."""
     return are_all_covered(w, agent, object_type, other_type)
 
 

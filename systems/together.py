@@ -28,7 +28,8 @@ def can_move_or_wait(w: World, agent: int, action: int) -> bool:
 
 @system(TRANSITION, when=can_move_or_wait)
 def aim_move(w: World, agent: int) -> None:
-    """Aim at the cell that a MOVE action leads to; one of the other rules then moves all agents."""
+    """Aim at the cell that a MOVE action leads to. A rule such as `move_soft` then moves all
+    agents."""
     if w.action[agent] in MOVES:
         w.aim.y[agent], w.aim.x[agent] = towards(w, agent, w.action[agent])
 
@@ -115,7 +116,7 @@ def move_block_both(w: World) -> None:
 
 @system(TRANSITION)
 def move_soft(w: World) -> None:
-    """Move all agents at once; agents can follow each other in a row or a circle. Two agents that
+    """Move all agents at once. Agents can follow each other in a row or a circle. Two agents that
     would change places stay. If several agents aim at one cell, the first in the order of agents
     goes there. An agent that aims at the cell of an agent that stays, stays too."""
     for agent in w.agents():

@@ -62,7 +62,7 @@ def can_turn(w: World, agent: int, action: int) -> bool:
 
 @system(TRANSITION, when=can_turn)
 def turn_agent(w: World, agent: int) -> None:
-    """Turn left or right by a quarter."""
+    """Turn left or right by 90 degrees."""
     side = LEFT if w.action[agent] == TURN_LEFT else RIGHT
     w.agent.facing[agent] = rotate(w.agent.facing[agent], side)
 
@@ -81,7 +81,8 @@ def can_open(w: World, agent: int, action: int, on_action: Action = Action.ACTUA
 
 @system(TRANSITION, when=can_open)
 def actuate_door(w: World, agent: int, on_action: Action = Action.ACTUATE) -> None:
-    """Open the door ahead; a locked door needs a key of its colour in hand, and the key is kept."""
+    """Open the door ahead. A locked door needs a key of its colour in hand, and the agent keeps
+    it."""
     w.door.status[ahead(w, agent)] = OPEN
 
 
@@ -178,7 +179,7 @@ def toggle(w: World, agent: int, on_action: Action = Action.TOGGLE) -> None:
 
 @system(TRANSITION)
 def move_obstacles(w: World) -> None:
-    """Every moving obstacle goes to a random free cell beside it."""
+    """Move every moving obstacle to a random free cell beside it."""
     for obstacle in all_with(w, w.moving_obstacle):
         cells = neighbours(w.position.y[obstacle], w.position.x[obstacle])
         y, x = random_free_of(w, cells, w.kind.value[obstacle])
@@ -193,7 +194,7 @@ def is_on_telepod(w: World, agent: int) -> bool:
 
 @system(TRANSITION, when=is_on_telepod)
 def teleport(w: World, agent: int) -> None:
-    """An agent on a telepod goes to another free telepod of the same colour, if there is one."""
+    """Move an agent on a telepod to another free telepod of the same colour, if there is one."""
     telepod = here_with(w, agent, w.telepod)
     targets = [
         other
@@ -233,16 +234,16 @@ def can_switch(
 def switch(
     w: World, agent: int, object_type: int, again: bool = True, on_action: Action = Action.ACTUATE
 ) -> None:
-    """The object of a type ahead goes on to its next state; if states repeat, the first one follows
-    after the last."""
+    """Set the object of a type ahead to its next state. If states repeat, the first follows the
+    last."""
     thing = ahead(w, agent)
     w.set_state(thing, (w.state_of(thing) + 1) % w.num_states(object_type))
 
 
 @system(TRANSITION, check=_check_has_states)
 def elapse(w: World, object_type: int, again: bool = True) -> None:
-    """Objects of a type go on to their next state in every step; if states repeat, the first one
-    follows after the last."""
+    """Set all objects of a type to their next state in each step. If states repeat, the first
+    follows the last."""
     last = w.num_states(object_type) - 1
     for thing in all_of(w, object_type):
         state = w.state_of(thing)
@@ -252,8 +253,8 @@ def elapse(w: World, object_type: int, again: bool = True) -> None:
 
 @system(TRANSITION, check=_check_has_states)
 def follow(w: World, object_type: int, other_type: int, every: bool = False) -> None:
-    """Objects of a type take the highest state among the objects of another type in the same
-    colour, or the lowest if every object has to reach it, but at most their own last state."""
+    """Set objects of a type to the highest state that an object of another type in the same colour
+    has, or to the lowest if every object has to reach it, but at most to their own last state."""
     others = all_of(w, other_type)
     last = w.num_states(object_type) - 1
     for thing in all_of(w, object_type):
@@ -274,9 +275,9 @@ RELEASED, PRESSED = range(2)
 
 @system(TRANSITION, when=any_on_grid, check=_check_has_states)
 def hold_down(w: World, object_type: int) -> None:
-    """An object of a type is in its second state while an agent stands on it or, for an object on
-    the ground, while another object is on it, else in its first state. Objects in later states stay
-    in their state."""
+    """Set objects of a type to their second state while an agent stands on them, else to their
+    first state. On the ground, another object holds them down, too. Objects in later states stay in
+    their state."""
     for thing in all_of(w, object_type):
         if w.state_of(thing) in (RELEASED, PRESSED):
             y, x = w.position.y[thing], w.position.x[thing]
@@ -387,8 +388,8 @@ def can_slide(w: World, agent: int, action: int, object_type: int) -> bool:
 
 @system(TRANSITION, when=can_slide)
 def slide(w: World, agent: int, object_type: int) -> None:
-    """An agent that moves onto an object of a type, such as ice, goes on in that direction until
-    something stops it or the surface ends."""
+    """Let an agent that moves onto an object of a type, such as ice, slide on in that direction
+    until something stops it or the surface ends."""
     while can_slide(w, agent, w.action[agent], object_type):
         y, x = towards(w, agent, w.action[agent])
         w.stand(agent, y, x)
@@ -396,10 +397,10 @@ def slide(w: World, agent: int, object_type: int) -> None:
 
 @system(TRANSITION, when=stands_on)
 def use_up(w: World, agent: int, object_type: int) -> None:
-    """An object of a type is used up by the agent that stands on it."""
+    """Use up the object of a type on which the agent stands."""
     w.use_up(w.on_layer_of(object_type, w.position.y[agent], w.position.x[agent]))
 
 
 @system(TRANSITION)
 def chain(w: World, transition_functions: Sequence[None]) -> None:
-    """Run several transitions in their order."""
+    """Run several transitions in order."""

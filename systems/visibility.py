@@ -153,8 +153,8 @@ def raytracing(
     absolute_counts: bool = True,
     threshold: float = 1.0,
 ) -> None:
-    """The agent sees each cell that enough rays of light reach: a number of rays, or a share of
-    those that cross the cell."""
+    """The agent sees each cell that enough rays of light reach: at least `threshold` rays
+    or, without `absolute_counts`, that share of the rays that cross the cell."""
     lit, seen = cast_light(view, outward, beams), flat_view(view.seen)
     if absolute_counts:
         for k in range(len(lit)):

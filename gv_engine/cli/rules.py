@@ -94,10 +94,12 @@ def _print_topic(title: str, entry: Topic) -> None:
 
 _INTRODUCTION = """# Reference
 
-For authors who look for a name. `gv-engine rules NAME` prints an entry with an example, and
-`gv-engine schema` a JSON schema of scenario files. The guides are [scenarios](scenarios.md) and
-[rules](rules.md). In `name(parameter=default)`, the values of a parameter or field are those
-[at the end](#values)."""
+On this page you look up all names that scenario files and rules can use: keys, built-in rules,
+objects, components and functions. `gv-engine rules NAME` prints one entry with an example, and
+`gv-engine schema` prints a JSON schema of scenario files. To learn how to use them, read [how to
+write scenarios](scenarios.md) and [how to write rules](rules.md). An entry such as
+`name(parameter=default)` lists parameters or fields, and [the end of this page](#values) lists
+the values that they can have."""
 
 
 def format_reference_page(all_chapters: list[Chapter]) -> Iterator[str]:

@@ -131,7 +131,7 @@ class World(Protocol):
 
     @property
     def who(self) -> Cells:
-        """(y, x) → the agent that entered a cell last, or NOTHING; only with several agents."""
+        """(y, x) → the agent that entered a cell last, or NOTHING. Only with several agents."""
 
     @property
     def next(self) -> Column:
@@ -140,12 +140,12 @@ class World(Protocol):
 
     @property
     def spot(self) -> Column:
-        """Number of an agent's cell, row by row from 1; 0 for none. Updated by `stand`."""
+        """Number of an agent's cell, row by row from 1, or 0 for none. Updated by `stand`."""
 
     @property
     def world(self) -> int:
         """Entity without a cell that has the components listed under `world` in the scenario file:
-        `w.weather.daylight[w.world]`; NOTHING without any."""
+        `w.weather.daylight[w.world]`. NOTHING if there are none."""
 
     @property
     def capacity(self) -> int:
@@ -161,8 +161,8 @@ class World(Protocol):
 
     @property
     def drawn(self) -> list[int]:
-        """Codes of the random values under `draw` in the scenario file, in the order of the file;
-        they are sampled once for each level."""
+        """Codes of the random values under `draw` in the scenario file, in the order of the file.
+        They are sampled once for each level."""
 
     @property
     def rng(self) -> WorldRandom:
@@ -194,7 +194,7 @@ class World(Protocol):
 
     @property
     def total(self) -> PerAgent[float]:
-        """Return of an agent since the reset, without the current step."""
+        """Sum of an agent's rewards since the reset, without the current step: `w.total[agent]`."""
 
     @property
     def done(self) -> PerAgent[bool]:
@@ -222,14 +222,15 @@ class World(Protocol):
             """Return the columns of a component."""
 
     def spawn(self, kind: int) -> int:
-        """Create an object of a type, without a position yet, at the lowest free entity number;
+        """Create an object of a type, without a position yet, at the lowest free entity number, and
         return it."""
 
     def remove(self, e: int) -> None:
-        """Remove an entity from the world; its number becomes free."""
+        """Remove an entity from the world, and free its number."""
 
     def add(self, e: int, column: str) -> None:
-        """Add a component to an entity, by column name; replace the one that it has."""
+        """Add a component to an entity, by column name. If the entity has the component already,
+        replace it."""
 
     def take(self, e: int, column: str) -> None:
         """Remove a component from an entity, by column name."""
@@ -251,8 +252,8 @@ class World(Protocol):
         """Return True for an object type whose layer is the ground, or terrain."""
 
     def terrain_of(self, kind: int) -> int:
-        """Return the entity that all cells with terrain of a type share; NOTHING for FLOOR, -1 for
-        types that are no terrain."""
+        """Return the entity that all cells with terrain of a type share, NOTHING for FLOOR, or -1
+        for types that are no terrain."""
 
     def is_terrain(self, e: int) -> bool:
         """Return True for an entity that all cells with terrain of its type share."""
@@ -268,7 +269,7 @@ class World(Protocol):
         has built another level in place of the old one. `set_shape` does so for all agents."""
 
     def fail(self, message: str) -> None:
-        """Make the reset or step fail with a `RuleError`; `message` says why the rule is not
+        """Make the reset or step fail with a `RuleError`. `message` says why the rule is not
         defined for this world."""
 
     def having(self, columns: Columns) -> NDArray[np.int64]:
@@ -280,8 +281,8 @@ class World(Protocol):
 
     def steps_from(self, y: int, x: int) -> NDArray[np.int64]:
         """Return an array, (H, W) or larger, of an agent's shortest path length from the cell (y,
-        x) to each cell, around blocking objects; -1 where no path leads, so also in the cell of a
-        blocking object, for example a solid monster. For an object that moves,
+        x) to each cell, around blocking objects. It is -1 where no path leads, and so also in the
+        cell of a blocking object such as a solid monster. For an object that moves,
         `systems.queries.object_steps_from` returns path lengths over the cells that it can enter.
 
         Read-only. Compiled code computes the array again only after a change.
@@ -289,14 +290,14 @@ class World(Protocol):
 
     def cells(self) -> NDArray[np.uint8]:
         """Return (H, W, 3) uint8 type, state and colour of the visible object of every cell, above
-        or ground; for rendering only."""
+        or ground. For rendering only."""
 
     def beneath(self) -> NDArray[np.uint8] | None:
-        """Return (H, W, 3) uint8 type, state and colour of the ground layer of every cell; None
+        """Return (H, W, 3) uint8 type, state and colour of the ground layer of every cell, or None
         without a ground layer."""
 
     def appearance(self, e: int) -> tuple[int, int, int]:
-        """Return (type, state, colour) of an entity as observations show it; for rendering only."""
+        """Return (type, state, colour) of an entity as observations show it. For rendering only."""
 
     @verb
     def inside(self, y: int, x: int) -> bool:
@@ -305,8 +306,8 @@ class World(Protocol):
 
     @verb
     def set_shape(self, height: int, width: int) -> None:
-        """Set the size of the grid at the beginning of a reset; all cells are free floor. In a
-        transition, remove all objects first; all agents forget which cells they have seen."""
+        """Set the size of the grid at the beginning of a reset. All cells are free floor. In a
+        transition, remove all objects first. All agents forget which cells they have seen."""
         if not (0 < height < self.at.shape[0] and 0 < width < self.at.shape[1]):
             self.fail("w.set_shape: larger than the scenario's max_shape (or not positive)")
             return
@@ -322,7 +323,7 @@ class World(Protocol):
 
     @verb
     def pave(self, y: int, x: int, kind: int) -> None:
-        """Set the terrain of a cell to a type, in place of other terrain; FLOOR removes it."""
+        """Set the terrain of a cell to a type, in place of other terrain. FLOOR removes it."""
         if not self.inside(y, x):
             self.fail("w.pave: the cell is outside the grid; ask w.inside(y, x) first")
             return
@@ -398,7 +399,7 @@ class World(Protocol):
 
     @verb
     def is_taken(self, y: int, x: int) -> bool:
-        """Return True if a solid agent is in a cell; always False with one agent."""
+        """Return True if a solid agent is in a cell. Always False with one agent."""
         agent = self.who[y, x]
         while agent != NOTHING:
             if self.solid.has[agent]:
@@ -423,8 +424,8 @@ class World(Protocol):
 
     @verb
     def use_up(self, e: int) -> None:
-        """Remove an entity; if its type has a successor, see `left_by`, place a new object of the
-        successor type into the cell."""
+        """Remove an entity. If its type has a successor (see `left_by`), place a new object of that
+        type into the cell."""
         y = self.position.y[e]
         x = self.position.x[e]
         left = self.left_by(self.kind.value[e])
@@ -434,8 +435,8 @@ class World(Protocol):
 
     @verb
     def unique(self, kind: int) -> int:
-        """Return the only object of a type on the grid, or the entity of terrain in only one cell;
-        NOTHING if there is none or more than one."""
+        """Return the only object of a type on the grid, or the entity of terrain in only one cell,
+        or NOTHING if there is none or more than one."""
         if self.placed[kind] != 1:
             return NOTHING
         e = self.recent[kind]
@@ -458,17 +459,14 @@ def check_agent_placed(w: World, agent: int) -> bool:
 
 
 class View(Protocol):
-    """View of one agent, turned with the agent if the view area turns; visibility functions fill in
+    """View of one agent, turned with the agent if the view area turns. Visibility functions fill in
     `seen`.
 
-    Attributes:
-        height, width: size of the area in cells.
-        y, x: the agent's cell in the area.
-        entity: (h, w) visible entity of each cell, above or ground; NOTHING on free floor, OUTSIDE
-            beyond the grid.
-        opaque: (h, w) 1 for cells that block vision.
-        seen: (h, w) 1 for cells that the agent sees; all 0 before visibility functions run.
-        lit: (h * w,) scratch memory to count light per cell, row by row; not initialized.
+    Attributes: height, width: size of the area in cells. y, x: the agent's cell in the area.
+    entity: (h, w) visible entity of each cell, above or ground, NOTHING on free floor, or OUTSIDE
+    beyond the grid. opaque: (h, w) 1 for cells that block vision. seen: (h, w) 1 for cells that the
+    agent sees, all 0 before visibility functions run. lit: (h * w,) scratch memory to count light
+    per cell, row by row, not initialized.
     """
 
     height: int
@@ -481,10 +479,10 @@ class View(Protocol):
     lit: NDArray[np.int32]
 
     def clear_row(self, i: int) -> int:
-        """Return a bit set of the transparent cells of a row; bit j is column j."""
+        """Return a bit set of the transparent cells of a row. Bit j is column j."""
 
     def clear_row_from_right(self, i: int) -> int:
-        """Return a bit set of the transparent cells of a row; bit j is column width - 1 - j."""
+        """Return a bit set of the transparent cells of a row. Bit j is column width - 1 - j."""
 
     def see_row(self, i: int, seen: int, from_right: int = 0) -> None:
         """Mark the cells of a row whose bits are set as seen.

@@ -70,7 +70,7 @@ _MEMBER: KeyTable = {
         required=True,
     ),
     "weight": Key(
-        "Relative frequency; by default 1.",
+        "Relative frequency. By default, 1.",
         schema.ValueSchema({"type": "number", "exclusiveMinimum": 0}, _read_weight),
     ),
     "set": Key("Values of parameters, by name.", schema.map_of({})),

@@ -320,8 +320,8 @@ def list_chapters() -> list[Chapter]:
         ("Components", [*map(_component_topic, (*built_in_components(), *OPTIONAL, Mission))]),
         ("Map characters", list(_iter_character_topics())),
         ("The world: what rules call on `w`", list(_iter_method_topics(World))),
-        ("The view: what a visibility fills in", list(_iter_view_topics())),
-        ("Questions, in `systems.queries`", list(_iter_function_topics(queries))),
+        ("The view: what a visibility function fills in", list(_iter_view_topics())),
+        ("Queries, in `systems.queries`", list(_iter_function_topics(queries))),
         ("Building, in `systems.building`", list(_iter_function_topics(building))),
     ]
 
@@ -404,12 +404,12 @@ def format_value(name: str, value: Any, types: ObjectTypes = OBJECT_TYPES) -> st
 
 def _object_topic(kind: ObjectType) -> Topic:
     """Return the topic (entry of the reference) about a built-in object type."""
-    components = ", ".join(cls.__name__ for cls, _ in kind.components) or "nothing"
-    summary = f"Made of {components}{', coloured' if kind.colored else ''}."
+    components = ", ".join(cls.__name__ for cls, _ in kind.components)
+    summary = f"Components: {components}." if components else "No components."
     characters = [c for c, symbol in LEGEND.items() if symbol.kind == kind.index]
     if characters and kind.index != FLOOR:
         summary += f" On maps: {' '.join(characters)}"
-    states = tuple((state, "state", "") for state in kind.states)
+    states = tuple((state, "State.", "") for state in kind.states)
     initial_state = f", state: {kind.states[0]}" if kind.states else ""
     example = f"legend:\n  x: {{object: {kind.name}{initial_state}}}"
     return Topic(kind.name, summary, summary, states, "", example)

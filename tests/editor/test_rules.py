@@ -44,7 +44,7 @@ def becomes(made: EditorDocument, text: str, **stroke: int) -> None:
 
 def test_rules_are_told_in_sentences():
     says = rule(open_document("keydoor-9x9"), PAYS, 4).description
-    assert says == "Pays the same reward for every step. (reward -0.05)"
+    assert says == "Pays -0.05 in every step."
     made = open_document("chase")
     assert made.rules.combination(ENDS) == "any of these"
     assert names(made, ENDS) == ["none_left", "overlap"]
@@ -168,11 +168,11 @@ def test_all_keys_of_levels_and_rules_have_fields():
             "push",
             "Push a crate out of the way of a move, into a free cell or into",
         ),
-        ("levers", "follow", "Gates take the highest state among the levers"),
-        ("levers", "switch", "The lever ahead goes on to its next state"),
+        ("levers", "follow", "Set gates to the highest state that a lever in the same colour has"),
+        ("levers", "switch", "Set the lever ahead to its next state"),
         ("coins", "none_left", "No more than 2 coins are left on the grid."),
-        ("coins", "living_reward", "Pays the same reward for every step. (reward -0.05)"),
-        ("keydoor-5x5", "reach_exit", "Pays 5 on an exit, 0 elsewhere."),
+        ("coins", "living_reward", "Pays -0.05 in every step."),
+        ("keydoor-5x5", "reach_exit", "Pays 5 while the agent stands on an exit, else 0."),
     ],
 )
 def test_a_rule_is_a_sentence_with_its_parameters(level: str, name: str, sentence: str):

@@ -10,9 +10,9 @@ from gv_engine.scenario.reference_docs import list_rule_sections
 def test_values_of_the_level_stand_behind_the_sentence():
     told = dict(list_rule_sections(list_schedules(Scenario.load("keydoor-9x9"))))
     pays = dict(told["What pays"])
-    assert pays["living reward"] == "Pays the same reward for every step. (reward -0.05)"
-    assert pays["reach exit"] == "Pays 5 on an exit, 0 elsewhere."
-    assert pays["getting closer"].startswith("Pays for a step closer to the one exit, or for")
+    assert pays["living reward"] == "Pays -0.05 in every step."
+    assert pays["reach exit"] == "Pays 5 while the agent stands on an exit, else 0."
+    assert pays["getting closer"].startswith("Pays 0.2 for a step closer to the one exit, and")
     assert dict(told["What happens"])["actuate door"].endswith("(on action ACTUATE)")
     assert dict(told["What wins"])["reach exit"] == "The agent stands on an exit."
 
@@ -25,7 +25,7 @@ def test_things_are_called_by_their_names_and_what_a_level_lacks_is_left_out():
     assert dict(happens)["push"].startswith(
         "Push a crate out of the way of a move, into a free cell"
     )
-    assert "An agent that moves onto ice goes on in that direction" in dict(happens)["slide"]
+    assert "an agent that moves onto ice slide on in that direction" in dict(happens)["slide"]
     assert dict(happens)["let pass"].startswith("A one way lets the agent in")
     assert [says for name, says in told["What ends it"] if name == "overlap"] == [
         "The agent stands on a guard.",

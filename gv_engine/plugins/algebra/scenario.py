@@ -327,13 +327,13 @@ _RULE: KeyTable = {
     )
 }
 _REWARDS: KeyTable = {
-    field.name: Key(f"{field.default} if left out.", schema.NUMBER)
+    field.name: Key(f"By default, {field.default}.", schema.NUMBER)
     for field in dataclasses.fields(EnvRewards)
 }
 _SYSTEMS = {
     "transition_functions": "Systems that apply a move, in this order.",
-    "terminating_functions": "Systems that may end the episode; the first that does decides.",
-    "reward_functions": "Systems that may reward a move; the first that does decides.",
+    "terminating_functions": "Systems that may end the episode. The first one that does decides.",
+    "reward_functions": "Systems that may reward a move. The first one that does decides.",
 }
 ALGEBRA_KEYS: KeyTable = {
     "domain": Key("Always `algebra`.", schema.enum_schema(["algebra"]), required=True),
@@ -347,7 +347,7 @@ ALGEBRA_KEYS: KeyTable = {
     "difficulty": Key(
         "Difficulty of the problems.", schema.enum_schema(MathyEnvDifficulty.__members__)
     ),
-    "problem": Key("Problem of every episode; sampled if left out.", schema.TEXT),
+    "problem": Key("Problem of every episode. By default, sampled.", schema.TEXT),
     "problem_function": Key("User-defined function that samples the problems.", schema.REFERENCE),
     "max_moves": Key(
         "Moves allowed in an episode, instead of the problem's.",
@@ -355,7 +355,7 @@ ALGEBRA_KEYS: KeyTable = {
     ),
     "max_steps": Key("Step limit of an episode.", schema.integer_schema(1, MAX_MOVES)),
     "rules": Key(
-        "Rules; their order numbers the actions.",
+        "Rules. Their order numbers the actions.",
         schema.list_of(
             schema.any_of(
                 *_RULE["name"].schema["anyOf"],

@@ -53,12 +53,12 @@ _KINDS = {
 }
 _PARAMETER: KeyTable = {
     "default": Key(
-        "Default, which may use parameters above; `pain: -0.05` is short for `pain: "
-        "{default: -0.05}`.",
+        "Default value, which may use the parameters above. `pain: -0.05` is short "
+        "for `pain: {default: -0.05}`.",
         {},
         required=True,
     ),
-    "type": Key("Type of the values; by default that of `default`.", schema.enum_schema(_KINDS)),
+    "type": Key("Type of the values. By default, that of `default`.", schema.enum_schema(_KINDS)),
     "min": Key("Minimum.", schema.NUMBER),
     "max": Key("Maximum.", schema.NUMBER),
     "choices": Key("Allowed values.", schema.list_of({})),

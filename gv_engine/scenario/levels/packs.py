@@ -59,7 +59,7 @@ _MAX_PACK_BYTES = 8 * _MAX_FILE_BYTES
 _MAX_LEVELS = 1000
 
 VIEW_KEY = Key(
-    "First view in the window; `explored` shows the cells that the agent has seen.",
+    "First view in the window. `explored` shows the cells that the agent has seen.",
     schema.enum_schema(VIEWS, "view"),
 )
 
@@ -85,7 +85,7 @@ _TEXTS = ("title", "author", "solution", "says")
 _LEVEL = schema.any_of(schema.TEXT, schema.object_schema(LEVEL_KEYS))
 LEVELS_KEY = Key(
     "Pack, in place of a map: a Sokoban (.xsb, .sok, .txt, .slc) or Tiled (.tmx) file, a "
-    "folder of them, or a list of these and of levels; each reset samples one, and "
+    "folder of them, or a list of these and of levels. Each reset samples one level. "
     "`file.yaml#3` is the third.",
     schema.any_of(schema.TEXT, schema.list_of(_LEVEL, minItems=1, maxItems=_MAX_LEVELS)),
 )

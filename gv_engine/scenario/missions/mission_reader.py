@@ -53,11 +53,11 @@ MISSION_KEYS: KeyTable = {
         schema.TEXT,
     ),
     "among": Key(
-        "Object types; one on the grid is sampled, with its colour.",
+        "Object types. One object of these types on the grid is sampled, with its colour.",
         schema.any_of(schema.OBJECT, schema.unique_list(schema.OBJECT)),
     ),
-    "object": Key("Object type; by default any.", schema.OBJECT),
-    "color": Key("Colour; by default any.", schema.TEXT),
+    "object": Key("Object type. By default, any.", schema.OBJECT),
+    "color": Key("Colour. By default, any.", schema.TEXT),
     "component": Key(
         "Subclass of `Mission` of that name, with further fields: `./rules.py:Mission`.",
         schema.REFERENCE,

@@ -21,7 +21,7 @@ from gv_engine.scenario.syntax.json_schema import Key, KeyTable
 OWN_ACTION_KEYS: KeyTable = {
     "name": Key("Name in capitals.", schema.TEXT, required=True),
     "key": Key("Key of the keyboard.", schema.TEXT),
-    "says": Key("Description for the help; by default the name.", schema.TEXT),
+    "says": Key("Description for the help. By default, the name.", schema.TEXT),
 }
 """Keys of a custom action."""
 ACTION_SPACE, ACTIONS_OF_ALL = (

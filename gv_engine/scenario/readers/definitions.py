@@ -35,15 +35,17 @@ OBJECT_TYPE_KEYS: KeyTable = {
         COMPONENTS,
     ),
     "states": Key(
-        "States, the initial one first; as a mapping, each with its components.", COMPONENTS
+        "States, the initial one first. A mapping gives each state its components.", COMPONENTS
     ),
     "color": Key("Initial colour.", schema.COLOR),
     "colored": Key("True for a type with colours.", schema.BOOLEAN),
-    "sprite": Key("Base name of the sprites; by default the type's in snake_case.", schema.TEXT),
+    "sprite": Key(
+        "Base name of the sprites. By default, that of the type in snake_case.", schema.TEXT
+    ),
     "leaves": Key("Object type that replaces a used-up object.", schema.OBJECT),
     "layer": Key(
-        "Layer: `above`, the default; `ground` beneath it, or `terrain`, ground that is the same "
-        "in all cells.",
+        "Layer: `above`, the default, `ground` beneath it, or `terrain`, a ground "
+        "whose cells share one entity.",
         schema.enum_schema(LAYERS, "layer"),
     ),
 }

@@ -50,18 +50,18 @@ MAX_ENTITIES = 2**22
 
 STEP_LIMIT = schema.integer_schema(1, fields.INT32_MAX)
 SHARED_KEYS: KeyTable = {
-    "name": Key("Name; by default that of the file or folder.", schema.TEXT),
-    "description": Key("Description for players; its last sentence is the goal.", schema.TEXT),
+    "name": Key("Name. By default, that of the file or folder.", schema.TEXT),
+    "description": Key("Description for players. Its last sentence is the goal.", schema.TEXT),
     "view": VIEW_KEY,
     "dim": Key(
-        "Whether cells out of the agent's sight are darker for people; by default yes, unless "
-        "`view` is `state`.",
+        "True to darken cells out of the agent's sight for people. By default true, "
+        "unless `view` is `state`.",
         schema.BOOLEAN,
     ),
-    "max_steps": Key("Step limit of an episode; by default none.", schema.optional(STEP_LIMIT)),
+    "max_steps": Key("Step limit of an episode. By default, none.", schema.optional(STEP_LIMIT)),
     "action_space": Key(
-        "Names of actions, or `{name: KICK, key: K}` for new ones; by default the eight"
-        " built-in ones.",
+        "Names of actions, or `{name: KICK, key: K}` for new ones. By default, the "
+        "eight built-in ones.",
         ACTION_SPACE,
         nested=OWN_ACTION_KEYS,
     ),
@@ -71,22 +71,22 @@ _SHOWN: tuple[JsonSchema, ...] = tuple(
     {"required": [key]} for key in ("object", "agent", "one_of", "room", "ground")
 )
 SPACE: KeyTable = {
-    "objects": Key("Object types; by default all.", schema.unique_list(schema.OBJECT)),
+    "objects": Key("Object types. By default, all.", schema.unique_list(schema.OBJECT)),
     "colors": Key(
-        "Colours; by default NONE, RED, GREEN, BLUE and YELLOW.",
+        "Colours. By default, NONE, RED, GREEN, BLUE and YELLOW.",
         schema.unique_list(schema.COLOR),
     ),
 }
 VIEW: KeyTable = {
     "area": Key(
-        "[[ymin, ymax], [xmin, xmax]] around an agent that looks up; -6 is six cells ahead. A "
-        "number is a radius: 3 is [[-3, 3], [-3, 3]].",
+        "[[ymin, ymax], [xmin, xmax]] around an agent that looks up. -6 is six cells "
+        "ahead. A number is a radius: 3 is [[-3, 3], [-3, 3]].",
         schema.AREA,
         required=True,
     ),
     "turns": Key(
-        "Whether the agent's direction is up in its view; if false, the top of the grid is up. "
-        "Default true.",
+        "True if the agent's direction is up in its view. If false, the top of the "
+        "grid is up. Default true.",
         schema.BOOLEAN,
     ),
 }
@@ -101,17 +101,17 @@ FROM_VISIBILITY: KeyTable = {
 GRID_KEYS: KeyTable = {
     "always_truncates": Key(
         "If true, an episode that terminates at `max_steps` is also truncated, as in "
-        "MiniGrid; default false.",
+        "MiniGrid. Default false.",
         schema.BOOLEAN,
     ),
     "domain": Key("Domain: `grid`, the default, or `algebra`.", schema.enum_schema(["grid"])),
     **SHARED_KEYS,
     **APPEARANCE_KEYS,
     "capacity": Key(
-        "Maximum number of entities; by default computed.",
+        "Maximum number of entities. By default, computed.",
         schema.integer_schema(2, MAX_ENTITIES),
     ),
-    "max_shape": Key("[height, width] of the largest grid; by default computed.", schema.PAIR),
+    "max_shape": Key("[height, width] of the largest grid. By default, computed.", schema.PAIR),
     "objects": Key(
         "New object types by name: `Gate: {states: {CLOSED: [Solid], OPEN: []}}`.",
         schema.map_of(schema.object_schema(definitions.OBJECT_TYPE_KEYS)),
@@ -136,8 +136,8 @@ GRID_KEYS: KeyTable = {
     ),
     **PROCEDURAL_KEYS,
     "agents": Key(
-        "Number or names of agents, or `{number: 4, turns: shuffled, done: leave}`; by "
-        "default one.",
+        "Number or names of agents, or `{number: 4, turns: shuffled, done: leave}`. "
+        "By default, one.",
         definitions.AGENTS_FORM,
         nested=definitions.AGENT_KEYS,
     ),
@@ -161,12 +161,13 @@ GRID_KEYS: KeyTable = {
         required=True,
     ),
     "settle": Key(
-        "Transition rules that also run once after each reset, in order; none may be for an agent.",
+        "Transition rules that also run once after each reset, in order. None of them "
+        "may take an agent.",
         schema.list_of(schema.function_schema(Phase.TRANSITION)),
     ),
     "reward_functions": Key(
-        'Rules whose sum is the reward; `info["reward_terms"]` calls a second one of '
-        "the same name `name_2`.",
+        'Rules whose sum is the reward. `info["reward_terms"]` calls the second rule '
+        "of a name `name_2`.",
         schema.list_of(schema.function_schema(Phase.REWARD)),
         required=True,
     ),
@@ -177,12 +178,12 @@ GRID_KEYS: KeyTable = {
         nested=VIEW,
     ),
     "terminating_function": Key(
-        "Rule that ends the episode; `reduce_any` joins several.",
+        "Rule that ends the episode. `reduce_any` joins several rules.",
         schema.function_schema(Phase.TERMINATING),
         required=True,
     ),
     "success_function": Key(
-        "Condition of success at the end; without it, success is undefined.",
+        "Condition of success at the end. Without it, success is undefined.",
         schema.function_schema(Phase.TERMINATING),
     ),
 }

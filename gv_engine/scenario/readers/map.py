@@ -93,12 +93,12 @@ class Symbol:
 
 _INNER = schema.any_of(schema.OBJECT, {"type": "object"})
 SYMBOL_KEYS: KeyTable = {
-    "object": Key("Object type; by default Floor.", schema.OBJECT),
-    "state": Key("State; by default the initial one.", schema.TEXT),
-    "color": Key("Colour; by default NONE.", schema.COLOR),
+    "object": Key("Object type. By default, Floor.", schema.OBJECT),
+    "state": Key("State. By default, the initial one.", schema.TEXT),
+    "color": Key("Colour. By default, NONE.", schema.COLOR),
     "content": Key("Content of a box: an object, one of several, or Floor.", _INNER),
     "agent": Key(
-        "Orientation of the agent in the cell; `any` is random.",
+        "Orientation of the agent in the cell. `any` is random.",
         schema.enum_schema((*ORIENTATIONS, "any")),
     ),
     "holds": Key("Object in the agent's hand, one of several, or Floor.", _INNER),

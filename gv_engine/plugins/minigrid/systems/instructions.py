@@ -460,8 +460,8 @@ def has_instruction(w: World, agent: int) -> bool:
 
 @system(TRANSITION, when=has_instruction)
 def verify_instruction(w: World, agent: int) -> None:
-    """Note whether the agent has followed its mission, or broken a strict one; comes after all
-    other transitions."""
+    """Record that the agent has followed its mission, or broken a strict one. List this rule after
+    all other transitions."""
     w.progress.status[agent] = verify(w, agent)
 
 
@@ -542,7 +542,8 @@ def show_start(w: World, agent: int, view: View, out: Any) -> None:
 
 @system(REWARD)
 def follow_instruction(w: World, agent: int) -> float:
-    """Pays for following the mission: 1, or less for more steps if the mission has a step limit."""
+    """Pays 1 when the agent has followed its mission. If the mission has a step limit, it pays less
+    the more steps were taken."""
     if w.progress.status[agent] != SUCCEEDED:
         return 0.0
     limit = w.mission.max_steps[agent]
