@@ -97,6 +97,18 @@ _FRAME = (
 )
 _INDEX = '<!doctype html><meta http-equiv="refresh" content="0; url=README.html">\n'
 
+_FENCED = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
+_LINKED = re.compile(r"(\[[^\]]*\]\([^)]*\)|^#.*$)", re.MULTILINE)  # links, and titles
+_MENTION = re.compile(r"(?<!`)`((?:gv_engine\.)?(\w+)(?:\.\w+)*)`(?!`)")
+_DOCUMENTED = re.compile(r"^\.\. auto\w+:: (gv_engine\S*\.(\w*[A-Z_]\w*))$", re.MULTILINE)
+_PUBLIC_NAMES = {
+    name: full_name
+    for page in Path(__file__).parent.glob("api/*.md")
+    for full_name, name in _DOCUMENTED.findall(page.read_text("utf-8"))
+}
+"""Public path of each class and function that the API pages list, by its name, except functions
+whose name is a plain word."""
+
 
 def setup(app: Any) -> None:
     """Take part in the building."""
@@ -105,7 +117,10 @@ def setup(app: Any) -> None:
 
 
 def _read(app: Any, page: str, source: list[str]) -> None:
-    """Show the names of files above what stands in them, and give the first page the contents."""
+    """Show the names of files above what stands in them, link the first mention of each public name
+    to the API, and give the first page the contents."""
+    if not page.startswith("docs/api/") and page != "CHANGELOG":
+        source[0] = _link_public_names(source[0])
     source[0] = _TITLED.sub(r"```{code-block} \1\n:caption: \2", source[0])
     if page in PLAYABLE:
         source[0] = source[0].replace("\n## ", f"\n{_FRAME.format(PLAYABLE[page])}\n\n## ", 1)
@@ -113,6 +128,23 @@ def _read(app: Any, page: str, source: list[str]) -> None:
         for caption, pages in CONTENTS.items():
             lines = "\n".join(pages)
             source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{lines}\n```\n"
+
+
+def _link_public_names(text: str) -> str:
+    """Return a page with a link at the first mention of each public name, such as `GridEnv`,
+    outside of code blocks, links and titles."""
+    unseen = dict(_PUBLIC_NAMES)
+
+    def link(mention: re.Match[str]) -> str:
+        full_name = unseen.pop(mention[2], None)
+        return f"{{py:obj}}`{mention[1]} <{full_name}>`" if full_name else mention[0]
+
+    blocks = _FENCED.split(text)
+    for k in range(0, len(blocks), 2):
+        parts = _LINKED.split(blocks[k])
+        parts[::2] = [_MENTION.sub(link, part) for part in parts[::2]]
+        blocks[k] = "".join(parts)
+    return "".join(blocks)
 
 
 def _finish(app: Any, error: Exception | None) -> None:
