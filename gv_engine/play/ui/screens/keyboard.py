@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import Any
 
 from gv_engine.play.ui.drawing.sprites import pygame
 from gv_engine.play.ui.input.bindings import (
@@ -78,7 +79,8 @@ def read_layout_labels() -> dict[str, str]:
     """Return what is printed on the keys of the user's keyboard that differ from a US keyboard, by
     name of the key."""
     # indexing by a key code looks up the scancode that types it in the current layout
-    scancodes = pygame.key.ScancodeWrapper(range(512))
+    wrapper: Any = pygame.key.ScancodeWrapper  # said to hold what keys are pressed
+    scancodes = wrapper(range(512))
     characters = {scancodes[code]: chr(code) for code in range(0x21, _LAST_LATIN + 1)}
     printed = {name: characters.get(SCANCODES[name], us) for name, us in _US_CHARACTERS.items()}
     return {

@@ -308,7 +308,7 @@ class Menu(ListScreen):
         painter.draw_card(slot, "accent" if is_chosen else "well")
         color = "on_accent" if is_chosen else "text"
         painter.draw_text(label, row.label, color)
-        painter.draw_text(value_text, row.value or "", color, "center")
+        painter.draw_text(value_text, row.value or "", color, "center", is_light=True)
         if row.has_steps:  # freesansbold has these two signs
             painter.draw_text(value, "<", color)
             painter.draw_text(value, ">", color, "right")
@@ -460,7 +460,7 @@ class HelpScreen(TextScreen):
             for column, (keys, description) in enumerate(pairs[row::count]):
                 x = slot.x + column * width
                 painter.draw_text(Rect(x, slot.y, half - line // 2, slot.h), keys, "accent")
-                painter.draw_text(Rect(x + half, slot.y, half, slot.h), description)
+                painter.draw_text(Rect(x + half, slot.y, half, slot.h), description, is_light=True)
 
 
 class RuleLine(NamedTuple):
