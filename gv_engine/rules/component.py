@@ -163,6 +163,12 @@ def component(cls: type[_C] | None = None, *, often: bool = False) -> Any:
     numbers, or an `Array` of numbers, with defaults. With `often`, rules read the component often,
     and its columns are faster to read.
 
+    >>> @component
+    ... class Battery:
+    ...     charge: Int8 = 10
+    >>> Battery(charge=3)
+    Battery(charge=3)
+
     Args:
         often: True if nearly every step reads the component; such columns lie together at the start
             of the record of a world, for fewer cache misses.

@@ -258,6 +258,12 @@ def system(
     that scenarios set; helpers may take parameters of the system by the same names. Object worlds
     keep the results of a VISIBILITY by opaque cells if it reads no `w`, `agent` and `view.entity`.
 
+    >>> @system(REWARD)
+    ... def step_cost(w: World, agent: int, cost: float = 0.1) -> float:
+    ...     return -cost
+    >>> step_cost.system.phase.name, step_cost.system.parameters[0].default
+    ('REWARD', 0.1)
+
     Args:
         phase: part of the step in which the system runs.
         remember: for reward and terminating functions that compare the world before and after the

@@ -6,6 +6,11 @@ from typing import Any
 def parallel_env(scenario: Any, **options: Any) -> Any:
     """Return a PettingZoo environment (`ParallelGridEnv`) for a scenario with several agents.
 
+    >>> env = parallel_env("hold-plates", world="object")
+    >>> observations, infos = env.reset(seed=0)
+    >>> sorted(observations)
+    ['ann', 'bob']
+
     Args:
         scenario, options: as for `ParallelGridEnv`.
 
