@@ -92,8 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def create_parser(names: Iterable[str] = COMMANDS) -> CommandParser:
-    """Return the argument parser of the command line with these commands, whose modules are
-    imported; one takes a quarter less time than all."""
+    """Return the argument parser of the command line with the commands `names`, whose modules are
+    imported. With a single command this is faster than with all."""
     text, _, examples = (__doc__ or "").partition("\n\n")
     parser = CommandParser(
         "gv-engine",

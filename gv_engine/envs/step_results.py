@@ -67,8 +67,8 @@ class StepResults:
         return info
 
     def record_reference_counts(self) -> int:
-        """Store the number of references to the returned arrays, as the baseline of `reclaim`;
-        return the size of these arrays in bytes.
+        """Store how many references to the returned arrays exist now, for a comparison in
+        `reclaim`; return the size of these arrays in bytes.
 
         Call it after `Backend.write_into`, as the backend's references are part of the baseline,
         and before any array is returned.

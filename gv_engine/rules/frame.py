@@ -177,7 +177,7 @@ class Frame(Scene):
 
     def limit_to_explored(self) -> Frame:
         """Return a copy of the frame that shows only what the agent knows: cells out of its sight
-        as it last saw them, and cells watched by guards only for the guards that it sees."""
+        as it last saw them, and the watched cells only of guards in its sight."""
         if self.explored is None:
             return self
         grid = np.where(self.seen[..., None], self.grid, self.explored[..., :3])

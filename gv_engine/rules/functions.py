@@ -105,7 +105,7 @@ def _collect_names(nodes: tuple[ast.FunctionDef | ast.Lambda, ...]) -> Names:
 
 def _iter_used_values(function: FunctionType) -> Iterator[tuple[str, Any]]:
     """Yield (name, value) of the globals, module attributes, closure cells and defaults that a
-    function uses; of all its globals if its source is not available."""
+    function uses; of all globals of its module if its source is not available."""
     names = names_of(function)
     wanted = names.variables - names.assigned if names.is_known else {*function.__globals__}
     for name in sorted(wanted & function.__globals__.keys()):

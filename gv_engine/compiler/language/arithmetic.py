@@ -230,8 +230,8 @@ def emit_scalar_comparison(body: Body, op: ast.cmpop, a: Any, b: Any) -> Any:
 
 
 def require_no_nan(body: Body, item: Any) -> None:
-    """Emit code that fails if a number is nan, which in a tuple or list Python compares by
-    identity."""
+    """Emit code that fails if an item is nan: in tuples and lists, Python treats a nan as equal to
+    itself, which compiled code cannot."""
     if is_number(item) and kind_of(item) is Kind.FLOAT and body.is_checked:
         operand = to_number(body, item).operand
         is_nan = body.emit.condition(f"fcmp uno double {operand}, {operand}")

@@ -148,8 +148,8 @@ def _require_known_condition(body: Body, test: ast.expr) -> bool:
 
 
 def _emit_if_all(body: Body, tests: list[ast.expr]) -> Iterator[str]:
-    """Context manager: emit code that runs the block only if all tests hold. Yields the label to
-    which the code of the block must jump at its end."""
+    """Emit jumps around code that runs only if all tests hold. Used as a `for` loop: it yields
+    once, for that code, the label to which the code must jump at its end."""
     skip_label = body.emit.new_block()
     for test in tests:
         condition = expressions.emit_condition(body, test)

@@ -145,8 +145,8 @@ class ObjectBatch(Backend):
     def _write_extra_arrays(
         self, simulation: Simulation, agent: int, grid: NDArray[Any], out: Iterator[NDArray[Any]]
     ) -> None:
-        """Write what an agent observes besides `grid` into the arrays that `out` yields: ground,
-        whole grid, mission and state, those that are in use, in this order."""
+        """Write what an agent observes besides `grid` (ground, whole grid, mission and state
+        vector, as far as the scenario has them) into the next arrays of the iterator `out`."""
         world = simulation.world
         if "ground" in self.extra_names:
             simulation.view.show_ground(world, agent, grid, next(out))

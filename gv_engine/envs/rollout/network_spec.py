@@ -218,9 +218,9 @@ class StateCodes(NamedTuple):
         return cls(low, high, values) if values <= _MAX_VALUES else cls(None, None, _BINS)
 
     def encode(self, values: NDArray[Any]) -> NDArray[np.int32]:
-        """Return the codes of an array of values, 0 to `size` - 1. Codes are equal steps between
-        the bounds; without bounds, equal steps of the signed logarithm. Values beyond the ends have
-        the first or last code.
+        """Return the codes, 0 to `size` - 1, of an array of values: the range between the bounds is
+        divided into `size` equal parts, or, without bounds, the range of the signed logarithm.
+        Values outside have the first or last code.
 
         NaN has the code of 0. Saved policies depend on these codes.
         """

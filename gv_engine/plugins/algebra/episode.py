@@ -402,7 +402,7 @@ class HintSearch(Thread):
     """
 
     def __init__(self, game: Any) -> None:
-        """Prepare a search from the current state of a session."""
+        """Start a search from the current state of a session."""
         super().__init__(daemon=True)
         self.hint: Hint | None = None
         self._env, self._state = game.scenario.make_env(), game.row().attributes["state"]

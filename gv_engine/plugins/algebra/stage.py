@@ -133,7 +133,7 @@ class WrappedText:
 
     def __init__(self, text: str, available: pygame.Rect, max_line: int, selected: int) -> None:
         """Wrap `text` into lines that fit into `available`, with the largest font up to `max_line`
-        pixels; `selected` is the index of the selected node."""
+        pixels. If not all lines fit, show those around the character with the index `selected`."""
         self._text = text
         self._line = max(MIN_TEXT_LINE, max_line)
         inner = self._without_margin(available)

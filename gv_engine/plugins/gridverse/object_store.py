@@ -196,8 +196,8 @@ def _count_states(cls: Any, declared: Mapping[str, Any]) -> int:
 
 
 def _make_component(cls: type, declared: Mapping[str, Any]) -> type:
-    """Move the annotated numbers that a class and its bases without a type have `declared` from the
-    class to fields of a new component class of the same name, and return the component class."""
+    """Make a component class from the annotated numbers in `declared`, which a user-defined class
+    and its bases declare; remove them from the class, and return the component class."""
     annotations, defaults = {}, {}
     for parent in reversed(cls.__mro__):
         if "kind" in vars(parent) or not issubclass(parent, GridObject):
@@ -678,7 +678,7 @@ class GridObject(Value):
         return GridObject, self.appearance
 
     def __repr__(self) -> str:
-        """Return the class with state and colour."""
+        """Return the call that makes an equal object: class, values of fields, and colour."""
         values = [_format_value(getattr(self, name)) for name in self._fields]
         if self.kind.colored:
             values.append(f"Color.{self.color.name}")

@@ -203,7 +203,8 @@ class ObservationSpace(_GridSpace):
         registry: ObjectTypes = OBJECT_TYPES,
         area: Any = None,
     ) -> None:
-        """Make the space; its shape follows from `area` if that is given."""
+        """Make the space of observations of `area`, by default of an area of `grid_shape` in front
+        of the agent."""
         super().__init__(grid_shape, object_types, colors, registry)
         height, width = grid_shape
         if area is None and width % 2 == 0:

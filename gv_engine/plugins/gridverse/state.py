@@ -37,7 +37,8 @@ class State(Value):
     """
 
     def __init__(self, grid: Grid, agent: Agent) -> None:
-        """Make a world with this grid and this agent."""
+        """Make the state of this grid, which is copied if another state has it, and this agent;
+        raise ValueError for hidden cells, or an agent outside the grid."""
         hidden = next(grid.positions(Hidden), None)
         if hidden is not None:
             raise ValueError(f"the cell {tuple(hidden)} is Hidden, no cell of a state can be")

@@ -104,7 +104,7 @@ class PrioritisedLevelReplay(RandomLevels):
     )
 
     def __init__(self, env: GridVectorEnv, settings: Hyperparameters, rng: torch.Generator) -> None:
-        """Begin without scores of levels; random choices are made with `rng`."""
+        """Begin without scores of the environment's levels; random choices are made with `rng`."""
         super().__init__(env, settings, rng)
         self._num_listed = count = len(env.batch.levels)
         worlds = np.arange(env.num_worlds)
@@ -206,7 +206,7 @@ class EditedLevels(PrioritisedLevelReplay):
     """
 
     def __init__(self, env: GridVectorEnv, settings: Hyperparameters, rng: torch.Generator) -> None:
-        """Begin without children; random choices are made with `rng`."""
+        """Begin without edited levels; random choices are made with `rng`."""
         self._rows = np.zeros(0, env.scenario.layout.dtype)  # start states of the children
         self._editor = LevelEditor(env.scenario)
         self._held_out = find_held_out_keys(env.scenario)
@@ -238,8 +238,8 @@ class EditedLevels(PrioritisedLevelReplay):
         return self._env.restore(rows, worlds, trusted=True)
 
     def _add_levels(self) -> None:
-        """Add children (edited levels), if there are levels to edit and few children wait for their
-        first score."""
+        """Add edited levels, if there are levels to edit and few edited ones wait for their first
+        score."""
         is_waiting = np.isnan(self.scores[self._num_listed :])
         if len(self._cumulative) and is_waiting.sum() < self._env.num_worlds // 4:
             for _ in range(_CHILDREN):
@@ -247,8 +247,8 @@ class EditedLevels(PrioritisedLevelReplay):
             self._update_cumulative()
 
     def _add_child(self) -> None:
-        """Sample a level as for a replay, edit it, and add the result as a child, unless it is a
-        held-out level."""
+        """Sample a level as for a replay, edit it, and add the result as a new level (a child),
+        unless it is a held-out level."""
         row, layout = self._edit_level()[None], self._env.scenario.layout
         keys = (compute_content_keys(row, layout, each) for each in (self._is_read, None))
         if not self._held_out.isdisjoint(int(key) for (key,) in keys):
@@ -267,8 +267,8 @@ class EditedLevels(PrioritisedLevelReplay):
             self.scores[self._num_listed + replaced] = np.nan
 
     def _edit_level(self) -> NDArray[np.void]:
-        """Sample a level as for a replay; return its start state after random edits as a ()
-        record."""
+        """Sample a level as for a replay, edit it at random, and return its start state, a record
+        of shape ()."""
         sample = torch.rand(1, generator=self._rng, dtype=torch.float64).numpy()
         (parent,) = np.searchsorted(self._cumulative, sample, "right")
         rng = np.random.default_rng(int(torch.randint(2**62, (), generator=self._rng)))

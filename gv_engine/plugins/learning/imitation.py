@@ -93,7 +93,8 @@ class Demonstrations:
     """
 
     def __init__(self, path: Path, rollout: Rollout, learner: Learner) -> None:
-        """Encode the episodes of a rollout in the folder `path` for the network of `learner`."""
+        """Check that a learner can imitate the rollout in the folder `path`, and group its episodes
+        by level."""
         self._arrays, about = rollout
         check_rollout(path, about, learner.env.scenario)
         if self._arrays["action"].max() >= learner.spec.actions:

@@ -67,8 +67,8 @@ class MAPPOLearner(Learner):
     net_class = CentralCriticNet
 
     def _append_world_rows(self, rows: Tensor) -> Tensor:
-        """Return the encoded observations `rows`, (…, N, slots), with the observations of all
-        agents of the same world and the agent's index behind each: (…, N, slots + agents * slots +
+        """Return the encoded observations `rows`, (…, N, slots), each followed by the observations
+        of all agents of the same world and the agent's index: (…, N, slots + agents * slots +
         1)."""
         agents, codes = self.spec.agents, sum(self.spec.sizes)
         of_agent = torch.arange(agents, dtype=torch.int32, device=rows.device)

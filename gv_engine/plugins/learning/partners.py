@@ -186,7 +186,8 @@ class PastSelves(Partners):
     _saved = "is_learning", "_slots", "_memory"
 
     def _prepare(self, scenario: Scenario) -> None:
-        """Make the networks of the past selves, and the list of sides that can learn."""
+        """Make an empty pool of past weights, and the list of sides (teams or single agents) that
+        can learn."""
         num_worlds, num_agents = self.is_learning.shape
         sides = [members for _, members in scenario.agent_group.teams]
         in_teams = {agent for team in sides for agent in team}

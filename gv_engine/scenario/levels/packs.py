@@ -417,8 +417,8 @@ def _tiles_to_rows(level: TiledMap, files: _PackFiles, node: YamlNode) -> list[s
 
 
 def _read_tile_symbol(tile: dict[str, str]) -> dict[str, str]:
-    """Return the legend entry that attributes and properties of a tile describe; its class is the
-    object if there is no property `object`."""
+    """Return the legend entry that attributes and properties of a tile describe: the property
+    `object`, or else the tile's class, names its object."""
     symbol = {key: tile[key] for key in _TILE_PROPERTIES if tile.get(key)}
     class_name = tile.get("type") or tile.get("class")
     if class_name and "object" not in symbol and "agent" not in symbol:

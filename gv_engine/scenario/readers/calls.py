@@ -229,7 +229,7 @@ class CallReader:
     """
 
     def __init__(self, names: NameResolver) -> None:
-        """Make a reader that resolves names by `names`, and has read no calls yet."""
+        """Make a reader that resolves the names of systems, objects and functions by `names`."""
         self.area: Area | None = None
         self.agents: AgentSpecs = AgentSpecs()
         self.warnings: list[tuple[YamlNode, str]] = []

@@ -102,8 +102,8 @@ class LevelFilesReader:
         return ""
 
     def _report_first(self, faults: dict[int, str]) -> None:
-        """Add an error about the first cell of a level whose ASCII code is in `faults`, which has
-        the messages."""
+        """Add an error about the first cell, of all levels, whose ASCII code is a key of `faults`;
+        the values are the messages."""
         if not faults:
             return
         for start, cells in self._iter_chunks():

@@ -231,8 +231,8 @@ class NameResolver:
     """
 
     def __init__(self, document: Document, numbering: TypeIds, problems: ErrorCollector) -> None:
-        """Import the Python modules that `document` names; `numbering` has the indices of object
-        types, and errors go to `problems`."""
+        """Make a resolver of the names in `document` that has imported no modules yet; `numbering`
+        has the indices of object types, and errors go to `problems`."""
         self.numbering = numbering
         self.problems = problems
         self.modules: dict[str, ModuleType] = {}
@@ -270,7 +270,7 @@ class NameResolver:
                 self._failed[source] = f"{source} cannot be loaded: {error}"
 
     def _load_module(self, source: str) -> ModuleType:
-        """Import the file or module `source`, if it is trusted, and return it."""
+        """Import the file or module `source`, and return the module."""
         if not is_file_reference(source):
             return rule_files.import_module(source)
         file = self.folder / source
