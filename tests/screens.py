@@ -96,6 +96,17 @@ def _pack(desk: Desk, name: str = "tutorial", solved: int = 0) -> None:
     desk.settle()
 
 
+def _category(desk: Desk) -> None:
+    desk.start().choose_category("Not solved")
+    desk.look()
+    desk.settle()
+
+
+def _captioned(desk: Desk) -> None:
+    desk.app.settings.captions = True
+    _played(desk, "tutorial#3", "Right", "Down", "Down")
+
+
 def _going_on(desk: Desk) -> None:
     playing(desk, "tutorial#2")
     desk.press("Left", "Right")
@@ -219,7 +230,7 @@ SCENES: dict[str, Callable[[Desk], None]] = {
     "start": _start,
     "search": lambda desk: _start(desk, "key"),
     "nothing-found": lambda desk: _start(desk, "qqqq"),
-    "category": lambda desk: desk.start().choose_category("Not solved"),
+    "category": _category,
     "going-on": _going_on,
     "pack": lambda desk: _pack(desk, "puzzles-easy", 4),
     "pack-end": _pack_end,
@@ -235,6 +246,7 @@ SCENES: dict[str, Callable[[Desk], None]] = {
     "mission": lambda desk: _played(desk, "fetch", "Up"),
     "together": lambda desk: _played(desk, "hold-plates"),
     "won": _won,
+    "captions": _captioned,
     "won-puzzle": lambda desk: _played(desk, "tutorial#1", *["Up"] * 4),
     "lost-puzzle": _lost,
     "algebra": lambda desk: _played(desk, "mathy-poly-simplify-normal", "Down"),

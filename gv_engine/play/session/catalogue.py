@@ -80,7 +80,7 @@ def _is_similar_to_any(word: str, others: Sequence[str]) -> bool:
 # ---- catalogue -----------------------------------------------------------------------------------
 
 _SIZE_SUFFIX = re.compile(r"-(\d+x\d+|easy|normal|hard)(?=$|-v\d+$)")
-_NAME_OF_IDENTIFIER = re.compile(r"[A-Za-z]+-(.+)-v\d+")  # of a Gymnasium environment
+_NAME_OF_IDENTIFIER = re.compile(r"([A-Za-z]+)-(.+)-v\d+")  # of a Gymnasium environment
 _WORD_START = re.compile(r"(?<=[a-z])(?=[A-Z])")
 # Group of all scenarios in a folder
 _GROUPS = {
@@ -101,10 +101,10 @@ def format_title(name: str) -> str:
     """Return the scenario's `name` as a title, if it is written like the name of a file.
 
     >>> [format_title(name) for name in ("puzzles-easy", "empty-4x4", "MiniGrid-GoToObject-v0")]
-    ['Puzzles, easy', 'Empty 4×4', 'Go To Object']
+    ['Puzzles, easy', 'Empty 4×4', 'Go To Object (MiniGrid)']
     """
     if match := _NAME_OF_IDENTIFIER.fullmatch(name):
-        return _WORD_START.sub(" ", match[1].replace("-", " "))
+        return f"{_WORD_START.sub(' ', match[2].replace('-', ' '))} ({match[1]})"
     if name != name.lower() or " " in name:
         return name
     size = _SIZE_SUFFIX.search(name)

@@ -131,8 +131,8 @@ class ScenarioCard(Card):
 
     @property
     def search_texts(self) -> tuple[str, str]:
-        """Title, and name and text, that the search looks at."""
-        return self.title, f"{self.entry.title} {self.text}"
+        """Name, and title and text, that the search looks at."""
+        return self.entry.title, f"{self.title} {self.text}"
 
     def load_content(self, app: AppContext, theme: Theme) -> None:
         """Load the scenario's description and a picture of the level of seed 0. A scenario with
