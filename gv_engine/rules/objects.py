@@ -37,6 +37,7 @@ INLINE_TYPES_PREFIX = f"{RULE_MODULE_PREFIX}objects "
 SEPARATOR = "|"
 """Separator in the name of a rule package: after its folder, and before its type index offset."""
 
+_MAX_GLYPH = 8
 _OWN = {"components", "gv_engine", "systems"}
 
 
@@ -126,6 +127,7 @@ class ObjectType:
             components.
         leaves: index of the type that replaces a used-up object in its cell, None for none.
         layer: layer of the cell that the objects occupy, one of `LAYERS`.
+        glyphs: word of each state on a plain tile, in place of a sprite; () without words.
     """
 
     name: str
@@ -140,6 +142,7 @@ class ObjectType:
     state_components: tuple[Prefab, ...] = ()
     leaves: int | None = None
     layer: str = ABOVE
+    glyphs: tuple[str, ...] = ()
 
     @property
     def num_states(self) -> int:
@@ -158,6 +161,10 @@ class ObjectType:
     def sprite_of(self, state: int) -> str:
         """Return the name of the sprite file for a state, without folder and suffix."""
         return f"{self.sprite}_{self.states[state].lower()}" if self.states else self.sprite
+
+    def glyph_of(self, state: int) -> str:
+        """Return the word that is shown on a plain tile for a state, "" for none."""
+        return self.glyphs[state] if state < len(self.glyphs) else ""
 
     def component_changes(self, state: int) -> dict[type[Any], tuple[float, ...] | None]:
         """Return the components that depend on an object's state, by class: the field values of
@@ -322,6 +329,7 @@ def object_type(
     in_grid: bool = True,
     module: str = "",
     layer: str = ABOVE,
+    glyph: str | Mapping[str, str] = "",
 ) -> int:
     """Declare a type of grid object and return its type index, which an author stores in a constant
     of the module.
@@ -340,17 +348,20 @@ def object_type(
         module: name of the declaring module; the caller's if left out.
         layer: "ground" for objects beneath others, such as plates, ice and targets; "terrain" for
             ground types without states, such as grass and water, whose cells all share one entity.
+        glyph: word of 1 to 8 characters on a plain tile, in place of a sprite, such as "PUSH"; or
+            a word by name of the state.
 
     Raises:
         TypeError: one of `components` is no component, or `state` names no field.
-        ValueError: the name is taken by another module, there is no such layer, or states and
-            state do not fit.
+        ValueError: the name is taken by another module, there is no such layer, states and state
+            do not fit, or a word is too long or of no state.
     """
     if not isinstance(name, str):
         raise TypeError(f"name={name!r}: expected a text in CamelCase, such as 'Lamp'")
     module = module or sys._getframe(1).f_globals["__name__"]
     options = {"states": states, "state": state, "sprite": sprite, "in_grid": in_grid}
-    return declare_type(name, *components, module=module, layer=layer, **options).index
+    options |= {"layer": layer, "glyph": glyph}
+    return declare_type(name, *components, module=module, **options).index
 
 
 def declare_type(name: str, *components: object, module: str, **rest: Any) -> ObjectType:
@@ -371,6 +382,7 @@ def build_type(
     in_grid: bool = True,
     module: str,
     layer: str = ABOVE,
+    glyph: str | Mapping[str, str] = "",
     index: int,
 ) -> ObjectType:
     """Return an object type with the type index `index`, without registering it; see `object_type`
@@ -405,7 +417,28 @@ def build_type(
     colored = any(column_name(cls) == "color" for cls, _ in parts)
     state_column = None if state is None else (column_name(state[0]), state[1])
     rest = sprite or to_snake_case(name), in_grid, module, state_components
-    return ObjectType(name, index, all_parts, colored, states, state_column, *rest, layer=layer)
+    glyphs = _read_glyphs(name, states, glyph)
+    return ObjectType(
+        name, index, all_parts, colored, states, state_column, *rest, layer=layer, glyphs=glyphs
+    )
+
+
+def _read_glyphs(
+    name: str, states: tuple[str, ...], glyph: str | Mapping[str, str]
+) -> tuple[str, ...]:
+    """Return the word for each state, () without words; `name` is the object type's name, for the
+    error message."""
+    words = dict.fromkeys(states or ("",), glyph) if isinstance(glyph, str) else dict(glyph)
+    for state, word in words.items():
+        if states and state not in states:
+            hint = describe_allowed(state, states)
+            raise ValueError(f"object type {name}: a glyph for no state, {state!r}{hint}")
+        if len(word) > _MAX_GLYPH or not word.isprintable() or (glyph and not word.strip()):
+            raise ValueError(
+                f"object type {name}: found the glyph {word!r}, expected 1 to {_MAX_GLYPH} "
+                f"characters, such as PUSH"
+            )
+    return tuple(words.get(state, "") for state in states or ("",)) if glyph else ()
 
 
 def _read_components(name: str, components: Iterable[object]) -> Prefab:

@@ -10,17 +10,23 @@ from numpy.typing import NDArray
 
 from gv_engine import Scenario
 from gv_engine.play.editor.document import EditorDocument
+from gv_engine.play.editor.other_levels import Addition, OtherLevel
 from gv_engine.play.editor.text_buffer import TextBuffer
 from gv_engine.play.grid.board import make_renderer
+from gv_engine.play.grid.terminal import _cell_text
 from gv_engine.play.session.session import Session
 from gv_engine.play.session.sprite_paths import (
     THEME_FOLDERS,
     find_broken_sprites,
+    find_missing_sprites,
     find_sprite,
+    find_sprite_or_word,
     find_unused_files,
     read_svg,
     sprite_sources,
+    with_builtin_folders,
 )
+from gv_engine.play.ui.colors import THEMES as THEMES_OF_WINDOW
 from gv_engine.play.ui.drawing.sprites import SpriteSheet
 from gv_engine.plugins.web.page import _read_sprites
 from gv_engine.rules.errors import ScenarioError
@@ -170,3 +176,66 @@ def test_mobs_on_grass_have_no_badge_and_crates_on_plates_have_one():
     expected = sheet.tile("target", 0, 48).copy()
     expected.blit(sheet.get("crate", 0, 48), (0, 0))
     assert with_badge.get_buffer().raw != expected.get_buffer().raw
+
+
+WORDS = {"Push": {"glyph": "PUSH"}, "Rule": {"states": ["IS", "AND"], "glyph": {"AND": "<&>"}}}
+
+
+def test_words_are_on_tiles_in_the_window_on_the_page_and_in_the_terminal():
+    level = Scenario.load({**LEVEL, "objects": WORDS, "map": "#>#", "legend": {}})
+    assert [kind.glyphs for kind in level.types if kind.name in WORDS] == [
+        ("PUSH",),
+        ("", "<&>"),
+    ]
+    sheet, letters = SpriteSheet(types=level.types), SpriteSheet()
+    for size in (8, 16, 24, 48, 96):
+        word = sheet.get("push", 0, size)
+        assert word.get_buffer().raw != letters.get("push", 0, size).get_buffer().raw
+    on_page = dict(_read_sprites([level], [*level.types]))
+    assert ">PUSH</text>" in on_page["push"]
+    assert "&lt;&amp;&gt;</text>" in on_page["rule_and"]
+    assert ">RI</text>" not in on_page["rule_and"]
+    assert [*find_missing_sprites(level)] == [
+        "<mapping>: objects.Rule: no rule_is.svg beside the scenario, so it is a tile with Ri"
+    ]
+    index = level.types["Push"].index
+    assert _cell_text(level.types, "P", (index, 0, 0), True, THEMES_OF_WINDOW["dark"])[0] == "PU"
+    assert _cell_text(level.types, "P", (index, 0, 1), True, THEMES_OF_WINDOW["dark"])[0] == "Pr"
+
+
+def test_a_word_wins_over_a_common_drawing_and_an_own_file_over_a_word(tmp_path: Path):
+    changes = {"objects": {"Crate": {"glyph": "BOX"}}, "legend": {"*": "Crate"}, "map": "#>*#"}
+    file = write_level(tmp_path, **changes)
+    level = Scenario.load(file)
+    own = [*sprite_sources(level)]
+    assert find_sprite("crate", with_builtin_folders(own)) is not None
+    assert find_sprite_or_word(level.types, "crate", own) is None
+    (tmp_path / "crate.svg").write_text(PLAIN)
+    assert find_sprite_or_word(level.types, "crate", own) == tmp_path / "crate.svg"
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [
+        ({"glyph": "EVERYTHING"}, "found the glyph 'EVERYTHING', expected 1 to 8 characters"),
+        ({"glyph": " "}, "found ' ', expected a text"),
+        ({"glyph": {"ON": "GO"}, "states": ["ONN"]}, "for no state, 'ON'; did you mean 'ONN'"),
+        ({"glyph": ["A"]}, "objects.Push.glyph: found"),
+    ],
+)
+def test_faults_of_words_are_told(kind: Any, says: str):
+    with pytest.raises(ScenarioError, match=f"(?s){says}"):
+        Scenario.load({**LEVEL, "objects": {"Push": kind}, "map": "#>#", "legend": {}})
+
+
+def test_objects_of_another_level_bring_the_files_that_it_names(tmp_path: Path):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    write_level(tmp_path / "one", ("parcel.svg",), sprites={"Crate": "parcel.svg"}, theme="ice")
+    file = write_level(tmp_path / "two", objects={}, legend={}, map="#>#")
+    work = EditorDocument(TextBuffer.load(file))
+    other = OtherLevel(str(tmp_path / "one"))
+    addition = Addition(work, other, [each for each in other.objects if each.name == "Crate"])
+    work.set_text(addition.apply())
+    assert not work.faults
+    assert (tmp_path / "two" / "crate.svg").read_text() == PLAIN

@@ -16,7 +16,7 @@ from gv_engine.play.editor.document import EditorDocument, check_domain
 from gv_engine.play.editor.map_model import iter_values
 from gv_engine.play.editor.rules import RULE_PARTS, Rule, RulePart
 from gv_engine.play.editor.text_buffer import EditError, TextBuffer
-from gv_engine.play.session.sprite_paths import find_sprite, sprite_sources, with_builtin_folders
+from gv_engine.play.session.sprite_paths import find_sprite, sprite_sources
 from gv_engine.rules.component import column_name, to_snake_case
 from gv_engine.rules.functions import find_functions, names_of
 from gv_engine.rules.geometry import ACTIONS, TURN_RIGHT, USUAL_ACTIONS
@@ -202,25 +202,27 @@ class Addition:
         a prefix if `can_rename` is True."""
         assert self._level.document.scenario
         kind = self._level.document.vocabulary.types[name]
-        folders = sprite_sources(self._level.document.scenario)
+        sources = sprite_sources(self._level.document.scenario)
         sprites = dict.fromkeys(kind.sprite_of(state) for state in range(kind.num_states))
-        sprite_files = (find_sprite(sprite, with_builtin_folders(folders)) for sprite in sprites)
-        files = [file for file in sprite_files if file and file.parent in folders]
-        return self._add_files(files, can_rename) + kind.sprite
+        files = {f"{sprite}.svg": find_sprite(sprite, sources) for sprite in sprites}
+        own = {name: file for name, file in files.items() if file}
+        return self._add_files(own, can_rename) + kind.sprite
 
-    def _add_files(self, files: Sequence[Path], can_rename: bool = True) -> str:
-        """Add copies of `files` to `self.files`, which `apply` writes, and return the prefix of
-        their names: "", or the title of the other level if different files have the same names and
-        `can_rename` is True. Raise EditError if no name is free."""
+    def _add_files(self, files: Mapping[str, Path], can_rename: bool = True) -> str:
+        """Add copies of `files`, by name of the copy, to `self.files`, which `apply` writes, and
+        return the prefix of their names: "", or the title of the other level if different files
+        have the same names and `can_rename` is True. Raise EditError if no name is free."""
         prefixes = ["", f"{self._level.title.replace('-', '_')}_"] if can_rename else [""]
         for prefix in prefixes:
-            copies = {self._folder / f"{prefix}{file.name}": _read_file(file) for file in files}
+            copies = {
+                self._folder / f"{prefix}{name}": _read_file(file) for name, file in files.items()
+            }
             existing = {path: _read_file(path) for path in copies if path_exists(path)}
             known = {**self.files, **existing}
             if all(known.get(path, content) == content for path, content in copies.items()):
                 self.files |= {path: copies[path] for path in copies if path not in existing}
                 return prefix
-        names = ", ".join(file.name for file in files)
+        names = ", ".join(files)
         raise EditError(f"Beside this level are other files of the name {names}; rename them")
 
     def _convert(self, value: Any) -> Any:
@@ -242,7 +244,7 @@ class Addition:
             file = (self._level.document.ref.file.parent / module).resolve()
             if re.search(rb"^\s*(from|import)\s+\.", _read_file(file), re.MULTILINE):
                 raise EditError(f"{file.name} imports files beside it, which are not copied")
-            return f"./{self._add_files([file])}{file.name}:{name}"
+            return f"./{self._add_files({file.name: file})}{file.name}:{name}"
         name, dot, state = value.partition(".")
         return f"{self.names.get(name, name)}{dot}{state}"
 

@@ -119,7 +119,9 @@ class GridTerminalView(TerminalPicture):
         for letter, (kind, state, color) in zip(letters, cells.tolist(), strict=True):
             if letter not in "#.?":
                 text = Text(no_wrap=True)
-                text.append(*_cell_text(frame.types, letter, (kind, color), True, self._theme))
+                text.append(
+                    *_cell_text(frame.types, letter, (kind, state, color), True, self._theme)
+                )
                 description = describe_object(frame.types, kind, state, color)
                 text.append(f" {description}", self._theme.muted)
                 lines.setdefault(text.plain, text)
@@ -198,7 +200,7 @@ def _grid_lines(
     for y in _visible_range(agent_y, grid.shape[0], height):
         cells = []
         for x in columns:
-            letter, look = letters[y][x], grid[y, x, ::2].tolist()
+            letter, look = letters[y][x], grid[y, x].tolist()
             text, style = _cell_text(types, letter, look, bool(seen[y, x]), theme)
             style = marks.get((y, x), style)
             if (y, x) == (agent_y, agent_x):
@@ -217,9 +219,11 @@ def _grid_lines(
 def _cell_text(
     types: ObjectTypes, letter: str, look: Sequence[int], is_lit: bool, theme: Theme
 ) -> tuple[str, str]:
-    """Return (characters, Rich style) for a cell; `look` is (type, colour) of its object, `letter`
-    stands for the type, and `is_lit` cells are bright."""
-    kind, color = look
+    """Return (characters, Rich style) for a cell; `look` is (type, state, colour) of its object,
+    `letter` stands for the type if it has no word, and `is_lit` cells are bright."""
+    kind, state, color = look
+    word = types[kind].glyph_of(state)
+    letter = word[0] if word.isascii() and word else letter
     ground = theme.card if is_lit else theme.background
     if kind == HIDDEN:
         return letter * CELL_WIDTH, f"dim {theme.muted} on {theme.background}"
@@ -232,7 +236,8 @@ def _cell_text(
         return letter + COLOR_LETTERS[color], f"bold {text_color} on {ground}"
     if letter == ".":
         return (letter if is_lit else " ") + " ", f"{theme.muted} on {ground}"
-    return letter + " ", f"{'bold ' if is_lit else ''}{theme.text} on {ground}"
+    second = word[1] if word.isascii() and len(word) > 1 else " "
+    return letter + second, f"{'bold ' if is_lit else ''}{theme.text} on {ground}"
 
 
 def _choose_color_letters() -> str:

@@ -76,14 +76,17 @@ class SpriteError(GVEngineError, ValueError):
 
 
 def tile_letters(types: Iterable[ObjectType], name: str) -> str:
-    """Return the one or two letters on the plain tile that stands in for the missing sprite called
-    `name`: one of its object type, one of its state. Return "" for types that are not declared in a
-    scenario file.
+    """Return the text on the plain tile that stands in for the missing sprite called `name`: the
+    word that its type declares, or one or two letters, one of its object type, one of its state.
+    Return "" for types without words that are not declared in a scenario file.
 
     Args:
         types: object types of the scenario.
         name: name of the missing sprite.
     """
+    types = tuple(types)
+    if word := find_glyph(types, name):
+        return word
     inline_types = [kind for kind in types if kind.module.startswith(INLINE_TYPES_PREFIX)]
     type_letters = _distinct_letters([kind.name for kind in inline_types])
     for letter, kind in zip(type_letters, inline_types, strict=True):
@@ -92,6 +95,24 @@ def tile_letters(types: Iterable[ObjectType], name: str) -> str:
                 state_letters = _distinct_letters(kind.states)
                 return letter.upper() + (state_letters[state] if state_letters else "")
     return ""
+
+
+def find_glyph(types: Iterable[ObjectType], name: str) -> str:
+    """Return the word that one of `types` declares for the sprite called `name`, "" for none."""
+    states = ((kind, state) for kind in types for state in range(len(kind.glyphs)))
+    return next((kind.glyph_of(k) for kind, k in states if kind.sprite_of(k) == name), "")
+
+
+def find_sprite_or_word(
+    types: Iterable[ObjectType],
+    name: str,
+    own_sources: Iterable[SpriteSource],
+    small: bool = False,
+) -> Path | None:
+    """Return the SVG file of the sprite called `name` as `find_sprite` does; None also if there is
+    a word in place of a sprite, and the author's `own_sources` have no file."""
+    is_word = find_glyph(types, name)
+    return find_sprite(name, own_sources if is_word else with_builtin_folders(own_sources), small)
 
 
 def _distinct_letters(names: Sequence[str]) -> list[str]:
@@ -270,6 +291,7 @@ def find_missing_sprites(scenario: Scenario) -> Iterator[str]:
     for kind in custom_types:
         names = dict.fromkeys(kind.sprite_of(state) for state in range(kind.num_states))
         missing = [n for n in names if find_sprite(n, with_builtin_folders(sources)) is None]
+        missing = [n for n in missing if not find_glyph([kind], n)]
         files = [f"{name}.svg" for name in missing]
         if missing and declared and kind.module.startswith(INLINE_TYPES_PREFIX):
             letters = ", ".join(tile_letters(custom_types, name) for name in missing)

@@ -61,10 +61,11 @@ _WALL_COMMANDS = {
     *("batch_left", "batch_right", "batch_up", "batch_down"),
 }
 _LETTERS_END = (
-    '<text x="24" y="32" font-family="sans-serif" font-size="24" text-anchor="middle" '
+    '<text x="24" y="{}" font-family="sans-serif" font-size="{}" text-anchor="middle" '
     'fill="{{{{ink}}}}">{}</text></svg>'
 )
-"""End of a sprite that shows letters; the page puts a colour in place of `{{ink}}`."""
+"""End of a sprite that shows letters, with their baseline and height; the page puts a colour in
+place of `{{ink}}`."""
 _DIM = (
     '<filter id="dim" color-interpolation-filters="sRGB" x="0" y="0" width="1" height="1">'
     '<feColorMatrix values="{}"/></filter>'
@@ -455,13 +456,12 @@ def _read_sprites(
     names = sprite_paths.list_sprite_names(types)
     combined = sprite_paths.list_combined_names(names, all_sources)
     for name in (*names, *combined):
-        if file := sprite_paths.find_sprite(name, all_sources):
+        if file := sprite_paths.find_sprite_or_word(types, name, sources):
             yield name, sprite_paths.read_svg(file)
         elif letters := sprite_paths.tile_letters(types, name):
-            yield (
-                name,
-                sprite_paths.TILE.replace("</svg>", _LETTERS_END.format(html.escape(letters))),
-            )
+            height = min(24, 52 // len(letters))
+            text = _LETTERS_END.format(24 + height // 3, height, html.escape(letters))
+            yield name, sprite_paths.TILE.replace("</svg>", text)
 
 
 def _list_commands() -> Iterator[KeyCommand]:

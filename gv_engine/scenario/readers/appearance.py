@@ -19,7 +19,9 @@ THEMES = "cave", "garden", "ice", "machine", "night"
 SPRITES = "agent", "own_agent", "other_agent", "floor", "hidden", "mark", "unknown"
 """Names of sprites that every level can show, besides those of its object types."""
 APPEARANCE_KEYS: KeyTable = {
-    "theme": Key("Drawings of walls and floor.", schema.enum_schema(THEMES, "theme")),
+    "theme": Key(
+        "Drawings of walls and floor. By default, plain ones.", schema.enum_schema(THEMES, "theme")
+    ),
     "sprites": Key(
         "SVG files beside the scenario, by what they show: `{Wall: wall.svg, Door LOCKED: "
         "vault.svg, Crate on Target: done.svg, agent: hero.svg}`.",

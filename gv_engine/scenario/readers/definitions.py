@@ -42,6 +42,10 @@ OBJECT_TYPE_KEYS: KeyTable = {
     "sprite": Key(
         "Base name of the sprites. By default, that of the type in snake_case.", schema.TEXT
     ),
+    "glyph": Key(
+        "Word on a plain tile, in place of a sprite: `PUSH`. A mapping gives each state its word.",
+        schema.any_of(schema.TEXT, schema.map_of(schema.TEXT)),
+    ),
     "leaves": Key("Object type that replaces a used-up object.", schema.OBJECT),
     "layer": Key(
         "Layer: `above`, the default, `ground` beneath it, or `terrain`, a ground "
@@ -101,10 +105,18 @@ def _read_object_type(names: NameResolver, name: str, node: YamlNode, module: st
     states: dict[str, list[Any]] = read("states", lambda entry: _read_states(names, entry), {})
     sprite = read("sprite", _read_sprite, to_snake_case(name))
     layer = read("layer", OBJECT_TYPE_KEYS["layer"].read, ABOVE)
+    glyph = read("glyph", _read_glyph, "")
     with node.report(ValueError):
         index = objects.check_type_index(names.numbering.text_types[module, name], name)
         return build_type(
-            name, *components, states=states, sprite=sprite, module=module, layer=layer, index=index
+            name,
+            *components,
+            states=states,
+            sprite=sprite,
+            module=module,
+            layer=layer,
+            glyph=glyph,
+            index=index,
         )
 
 
@@ -125,6 +137,13 @@ def _read_sprite(node: YamlNode) -> str:
     if not name.replace("-", "_").isidentifier():
         raise node.error(f"found {node.summary}, expected the name of a drawing, without `.svg`")
     return name
+
+
+def _read_glyph(node: YamlNode) -> str | dict[str, str]:
+    """Return the word on the tile of an object type, or the words by state."""
+    if isinstance(node.value, dict):
+        return {state: fields.text(entry) for state, entry in fields.mapping(node).items()}
+    return fields.text(node)
 
 
 def _read_states(names: NameResolver, node: YamlNode) -> dict[str, list[Any]]:

@@ -42,6 +42,7 @@ os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # pygame greets on imp
 
 
 ANGLES = (0, 180, 90, -90)  # counterclockwise: FORWARD, BACKWARD, LEFT, RIGHT
+WORDS = 24  # pixels: smaller cells show two letters of a word
 SMALL = 16  # pixels: smaller cells show the small sprites
 MAX_CACHED_SIZES = 8  # resizing a window asks for a new size at every step
 
@@ -246,7 +247,8 @@ class SpriteSheet:
         """Return the file and the SVG text of the sprite `name`; the simpler one for small cells,
         if there is one and `is_small` is True."""
         if (source := self._texts.get((name, is_small))) is None:
-            file = sprite_paths.find_sprite(name, self._all_sources, is_small)
+            types, sources = self._types, self._own_sources
+            file = sprite_paths.find_sprite_or_word(types, name, sources, is_small)
             if file:
                 source = file, sprite_paths.read_svg(file)
             elif sprite_paths.tile_letters(self._types, name):
@@ -265,12 +267,14 @@ def _dim(picture: pygame.Surface) -> pygame.Surface:
 
 
 def _draw_letters(tile: pygame.Surface, letters: str, color: str) -> None:
-    """Draw `letters` in `color` in the middle of the picture `tile`; only the first letter if the
-    picture is small."""
+    """Draw `letters` in `color` in the middle of the picture `tile`; only the first letter, or the
+    first two of a longer word, if the picture is small."""
     pygame.font.init()  # does nothing if already initialised
     size = tile.get_width()
-    shown = letters if size >= SMALL else letters[0]
+    shown = letters[0] if size < SMALL else letters[:2] if size < WORDS else letters
     height = max(8, size * (4 if len(shown) == 1 else 3) // 4)
+    if (width := pygame.font.Font(None, height).size(shown)[0]) > (room := size * 4 // 5):
+        height = max(8, height * room // width)
     picture = pygame.font.Font(None, height).render(shown, True, color)
     tile.blit(picture, picture.get_rect(center=(size // 2, size // 2)))
 
