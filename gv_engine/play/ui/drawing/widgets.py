@@ -262,10 +262,10 @@ class Painter:
         self.draw_lines(rect.inflate(-line, -line), text, "on_accent", align="center")
 
     def draw_caption(self, text: str) -> None:
-        """Draw the caption `text` of a sound above the line of hints."""
+        """Draw the caption `text` of a sound above the timeline and the hints."""
         line = self.line_height
         rect = Rect(0, 0, self.text_width(f"[{text}]") + 2 * line, line * 3 // 2)
-        rect.midbottom = self.area.centerx, self.area.bottom - 2 * line
+        rect.midbottom = self.area.centerx, self.area.bottom - 7 * line // 2
         self.draw_card(rect, "well")
         self.draw_text(rect, f"[{text}]", align="center")
 

@@ -251,12 +251,16 @@ class GoOnCard(Card):
     def __init__(self, target: Card, pack: str) -> None:
         super().__init__(target.title)
         self._target, self._pack = target, pack
+        self._copy_content()
+
+    def _copy_content(self) -> None:
+        self.picture, self.error = self._target.picture, self._target.error
+        self.text = f"{self._pack}. {self._target.text}"
 
     def load_content(self, app: AppContext, theme: Theme) -> None:
         """Load picture and text of the target."""
         self._target.load(app, theme)
-        self.picture, self.error = self._target.picture, self._target.error
-        self.text = f"{self._pack}. {self._target.text}"
+        self._copy_content()
 
     def open(self, app: AppContext) -> None:
         """Open the target."""
