@@ -203,7 +203,7 @@ def test_no_mark_is_lost_but_where_a_file_is_damaged(
 def test_the_terminal_marks_and_goes_on_too(desk: Desk):
     screen = TerminalGame(Session(load_playable("tutorial#1"), 0), Settings(), Bindings())
     assert "Walk to the exit" in said(screen, width=100)
-    assert "par 4" in said(screen, *["Up"] * 4, width=100)
+    assert "par 4" in said(screen, *["Right"] * 4, width=100)
     assert [*Progress().fewest.values()] == [4]
     assert progress_file().is_file()
     screen.press("Return")

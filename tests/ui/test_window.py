@@ -124,7 +124,7 @@ def test_a_game_is_played_and_kept_however_it_is_left(
     said: str,
 ):
     clock = Clock()
-    clock.events = {1: lambda: press("Left", "Right", "Left", "G"), 9: leave}
+    clock.events = {1: lambda: press("Shift+Left", "Shift+Right", "Shift+Left", "G"), 9: leave}
     monkeypatch.setattr(app_module, "time", clock)
     assert main(["play", *words, "--seed", "1"]) == 0
     told, wrong = capsys.readouterr()
