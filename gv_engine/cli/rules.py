@@ -94,7 +94,7 @@ def _print_topic(title: str, entry: Topic) -> None:
 
 _INTRODUCTION = """# Reference
 
-On this page you look up all names that scenario files and rules can use: keys, built-in rules,
+Use this page to look up all names that scenario files and rules can use: keys, built-in rules,
 objects, components and functions. `gv-engine rules NAME` prints one entry with an example, and
 `gv-engine schema` prints a JSON schema of scenario files. To learn how to use them, read [how to
 write scenarios](scenarios.md) and [how to write rules](rules.md). An entry such as
