@@ -153,7 +153,7 @@ def _picked(desk: Desk) -> None:
 
 def _won(desk: Desk) -> None:
     playing(desk, seed=3)
-    desk.press("Right", "Up")
+    desk.press("Right", "Down", "Right", "Down")
 
 
 def _lost(desk: Desk) -> None:
@@ -162,7 +162,7 @@ def _lost(desk: Desk) -> None:
     text = f"extends: lava\nreset_function: null\nlevels: {levels}\n"
     Path("trap.yaml").write_text(text + "legend: {L: {ground: Lava}}\n", "utf-8")
     playing(desk, "trap.yaml#1")
-    desk.press("Up")
+    desk.press("Right")
 
 
 def _unsaved(desk: Desk) -> None:
@@ -247,7 +247,7 @@ SCENES: dict[str, Callable[[Desk], None]] = {
     "together": lambda desk: _played(desk, "hold-plates"),
     "won": _won,
     "captions": _captioned,
-    "won-puzzle": lambda desk: _played(desk, "tutorial#1", *["Up"] * 4),
+    "won-puzzle": lambda desk: _played(desk, "tutorial#1", *["Right"] * 4),
     "lost-puzzle": _lost,
     "algebra": lambda desk: _played(desk, "mathy-poly-simplify-normal", "Down"),
     "algebra-inspector": lambda desk: _played(desk, "mathy-poly-simplify-normal", "I"),

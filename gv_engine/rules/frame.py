@@ -22,11 +22,13 @@ class ShownNumber(NamedTuple):
     Attributes:
         label, text: label of the number, and its value as text.
         share: fill level of its bar, from 0 to 1; None for a number without a bar.
+        is_for_players: False if only agents and researchers see it.
     """
 
     label: str
     text: str
     share: float | None = None
+    is_for_players: bool = True
 
 
 class AgentMark(NamedTuple):

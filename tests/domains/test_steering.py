@@ -218,7 +218,7 @@ def test_in_a_terminal_too(tmp_path: Path):
     file.write_text(ROOM + TURNING)
     game = Session(load_playable(str(file)), 0)
     screen = TerminalGame(game, Settings(arrow_keys="point"), Bindings())
-    for key in ("Up", "Left", "V", "V", "Left"):
+    for key in ("Up", "Left", "V", "Left"):
         screen.press(key)
         screen.lines(80, 24)
     assert [step.action for step in game.past_steps] == [LEFT, FORWARD, LEFT, FORWARD, LEFT]

@@ -282,3 +282,26 @@ def test_a_long_text_is_measured_a_few_times(monkeypatch: pytest.MonkeyPatch):
         measured.clear()
     assert _choose_window_size(None, (1920, 1080)) == (1265, 810)
     assert _choose_window_size((5000, 5000), (1000, 1000)) == (900, 900)
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (640, 400), (2560, 1440)])
+def test_a_player_sees_one_board_as_high_as_the_window_and_in_its_middle(
+    desk: Desk, size: tuple[int, int]
+):
+    desk.surface = pygame.Surface(size, 0, 32)
+    screen = playing(desk, "keydoor-9x9")
+    places = screen.stage._places  # type: ignore[attr-defined]
+    assert [*places] == ["state"]
+    board = places["state"].rect
+    assert board.h > 0.8 * size[1]
+    assert abs(board.centerx - size[0] // 2) < board.w // 9
+    desk.press("V")
+    assert [*screen.stage._places] == ["observation"]  # type: ignore[attr-defined]
+    desk.press("V", "Shift+V")
+    assert {*screen.stage._places} == {"state", "observation"}  # type: ignore[attr-defined]
+
+
+def test_numbers_for_agents_are_hidden_from_players(desk: Desk):
+    screen = playing(desk, "crafter")
+    shown = [number.label for number in screen.frame.numbers if number.is_for_players]
+    assert shown == ["health", "food", "drink", "energy"]

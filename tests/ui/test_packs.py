@@ -74,7 +74,7 @@ def test_somebody_new_is_led_from_level_to_level(desk: Desk):
     desk.press("N", "N", "N", "N")
     assert screen.stage.view == "explored"
     desk.press("V")
-    assert screen.stage.view == "both"
+    assert screen.stage.view == "state"
     assert desk.app.settings.view == ""
     desk.press("Shift+N")
     assert screen.stage.view == "state"
@@ -359,18 +359,23 @@ def test_who_gives_up_has_had_the_first_try(desk: Desk, leave: list[str]):
     assert desk.app.progress.medals(level) == ("solved", "par")
 
 
-def test_puzzles_show_no_seed_and_no_reward_unless_asked(desk: Desk):
+def test_games_show_no_seed_and_no_reward_unless_asked(desk: Desk):
     def facts(screen: PlayScreen) -> str:
         return " ".join(screen.facts())
 
     screen = playing(desk, "tutorial#1", seed=41)
     assert "41" not in facts(screen)
     quiet = desk.look()
-    desk.app.settings.puzzle_rewards = True
+    desk.press("Shift+V")
     assert "Seed: 41" in facts(screen)
+    assert screen.stage.view == "state"
     assert (desk.look() != quiet).any()
-    desk.app.settings.puzzle_rewards = False
     assert "Seed: 41" in facts(playing(desk, "empty-4x4", seed=41))
+    assert desk.top(PlayScreen).stage.view == "both"
+    desk.press("Shift+V")
+    assert "41" not in facts(desk.top(PlayScreen))
+    assert desk.top(PlayScreen).stage.view == "state"
+    assert not Settings.load()[0].research
 
 
 def test_the_card_of_a_puzzle_compares_its_steps_with_par_and_the_best(desk: Desk):
@@ -385,7 +390,7 @@ def test_the_card_of_a_puzzle_compares_its_steps_with_par_and_the_best(desk: Des
     unfinished = UnfinishedCard(file)
     unfinished.load(desk.app, DARK)
     assert unfinished.text == card.text
-    desk.app.settings.puzzle_rewards = True
+    desk.app.settings.research = True
     card.load(desk.app, DARK)
     assert "seed 41, 1 step, return" in card.text
 

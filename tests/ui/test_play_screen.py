@@ -314,6 +314,7 @@ def test_side_panels_are_opened_in_turn(desk: Desk):
 
 
 def test_a_view_is_remembered_and_speeds_of_replays_and_games_apart(desk: Desk):
+    desk.app.settings.research = True
     screen = playing(desk)
     desk.press("V")
     assert screen.stage.view == desk.app.settings.view == list(screen.domain.views)[1]
@@ -411,7 +412,7 @@ def test_a_held_arrow_key_changes_a_setting_once_and_a_number_on_and_on(desk: De
     desk.app.push(SettingsScreen(desk.app))
     menu = desk.top(SettingsScreen)
     for label, name in (
-        ("Puzzle rewards", "puzzle_rewards"),
+        ("Research view", "research"),
         ("Motion", "animation"),
         ("Theme", "theme"),
     ):
@@ -719,7 +720,7 @@ def test_the_agent_of_the_player_and_teams_are_marked(desk: Desk):
     stage: Any = screen.stage
     stage._frame = replace(screen.frame, marks=())
     bare = desk.look()
-    cells = [stage._state.cell_rect(*cell).inflate(12, 12) for cell in (own, mate)]
+    cells = [stage._state.cell_rect(*cell).inflate(40, 40) for cell in (own, mate)]
     changed = (marked != bare).any(-1)
     for cell in cells:
         part = slice(cell.top, cell.bottom), slice(cell.left, cell.right)

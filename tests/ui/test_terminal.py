@@ -100,7 +100,7 @@ def test_state_observation_and_panel_stand_side_by_side_and_what_is_not_there_is
     assert "Find the key, open the door, reach the exit." in text
     assert re.search(r"##.*Dy.*##", text), "a thing and its colour"
     assert "Dy locked yellow door" in text
-    for view in ("state", "observation", "both"):
+    for view in ("observation", "explored", "both", "state"):
         assert ("?" in said(terminal, "V")) == (view != "state")
     assert "Only in the window: rules of this level" in said(terminal, "F3", width=140)
     assert "Only in the window" not in said(terminal, "Left", width=140)
@@ -175,10 +175,10 @@ def test_a_puzzle_has_its_names_texts_par_and_medals(
     assert "Go ahead" in text
     assert "tutorial 1 of 6" in text
     assert "par 4" in text
-    assert "Press Up to go ahead" in text
+    assert "Walk to the arch" in text
     for hidden in ("seed", "return", "reward"):
         assert hidden not in text
-    assert "seed 0" in said(screen("tutorial#1", 0, puzzle_rewards=True), width=100)
+    assert "seed 0" in said(screen("tutorial#1", 0, research=True), width=100)
     text = said(terminal, "Up", "Up", "Up", "Up", width=100)
     assert "Solved!" in text
     assert "4 steps · par 4 · your best 4" in text

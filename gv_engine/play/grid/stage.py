@@ -52,6 +52,7 @@ def place_views(
     grid: GridShape,
     seen: GridShape,
     readable: int,
+    has_labels: bool = True,
 ) -> Mapping[str, ViewPlace]:
     """Return the rectangles in which to draw state and observation, by view name: side by side or
     one above the other, whichever uses the space better.
@@ -63,13 +64,14 @@ def place_views(
         grid: shape of the state.
         seen: shape of the observation.
         readable: smallest cell side in pixels; a state that needs smaller cells is shown in part.
+        has_labels: True if there is a label above each view.
 
     Returns:
         Places of "state" and "observation", if the view has them; and of "map", if the state is
         shown in part and there is room for a map below the observation.
     """
     area = pygame.Rect(rect)
-    label = line if area.h > 8 * line else 0
+    label = line if area.h > 8 * line and has_labels else 0
     if view != "both":
         shape, min_cell = (grid, readable) if view == "state" else (seen, 0)
         _, size = _fit(shape, area.w, area.h - label, min_cell)
@@ -206,6 +208,17 @@ class GridStage(Stage):
         self._places: Mapping[str, ViewPlace] = {}
 
     @property
+    def player_views(self) -> Sequence[str]:
+        """Return the level's own view or else its state first, then state and observation."""
+        return tuple(dict.fromkeys((self._game.scenario.view or "state", "state", "observation")))
+
+    @property
+    def shape(self) -> GridShape | None:
+        """Return height and width of the shown grid; None if two are shown."""
+        grid = self._frame.observation if self.view == "observation" else self._frame.grid
+        return None if self.view == "both" else grid.shape[:2]
+
+    @property
     def view(self) -> str:
         """Return the name of the current view."""
         return self._view
@@ -287,7 +300,9 @@ class GridStage(Stage):
         self._hint.update()
         grid, seen = self._frame.grid.shape[:2], self._frame.observation.shape[:2]
         view = "state" if self.view == "explored" else self.view
-        self._places = place_views(view, tuple(rect), self.line, grid, seen, self._readable)
+        has_labels = self.is_research or bool(self._policy_map)
+        room = tuple(rect)
+        self._places = place_views(view, room, self.line, grid, seen, self._readable, has_labels)
         with clipped(surface, rect):
             surface.fill(self._theme.background, rect)
             if "state" in self._places:
@@ -319,6 +334,8 @@ class GridStage(Stage):
         center = frame.agent[:2] if moving is None else lerp(moving.agent, frame.agent, progress)
         start = scroll_offset((height, width), (rect.h, rect.w), center, cell)
         content = whole_grid_of(frame)
+        if self.view == "state" and not self.is_research and not self._game.scenario.dim:
+            content = content._replace(lit=None)
         if self.steering:
             content = content._replace(agent=(*frame.agent[:2], self._steering.facing))
         if self.side_panel is self._inspector and (lit := self._inspector.lit) is not None:

@@ -211,7 +211,7 @@ class Settings:
     defaults.
 
     Attributes:
-        view: view of the stage; empty for the default view.
+        view: view of the stage in research; empty for the default view.
         arrow_keys: meaning of arrow keys, a key of `ARROW_KEYS`.
         opponents: policy of agents outside the player's team; "" for none, so that they wait for
             keys.
@@ -221,7 +221,7 @@ class Settings:
         volume: volume of sounds in percent, one of `VOLUMES`.
         captions: True to show a caption for each sound, also while sound is off.
         asks_about_sound: True until the player has chosen whether to play with sound.
-        puzzle_rewards: True to show seed and rewards also in levels of packs.
+        research: True to show rewards, observation and seed to somebody who studies agents.
         speed: steps per second of a replay.
         time_speed: steps per second of real time.
         recording: file type of recordings.
@@ -245,7 +245,7 @@ class Settings:
     volume: int = 75
     captions: bool = False
     asks_about_sound: bool = True
-    puzzle_rewards: bool = False
+    research: bool = False
     speed: int = 4
     time_speed: int = 4
     recording: str = ".mp4"

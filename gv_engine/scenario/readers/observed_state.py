@@ -31,14 +31,14 @@ from gv_engine.scenario.syntax.json_schema import Key, KeyTable
 _AGENT, _WORLD = "agent", "world"
 WORLD = -1
 """Value of `StateNumber.kind` for the world's own entity."""
-_SHOWN = "number", "bar"
+_SHOWN = "number", "bar", "hidden"
 _MAX_NUMBER_LENGTH = 16  # maximum number of characters of a number in a line, separators included
 _MAX = 256
 
 NUMBER_KEYS: KeyTable = {
     "of": Key("Number, as `agent.health` or `Pot.soups`.", schema.TEXT, required=True),
     "label": Key("Word for people; by default the field's name.", schema.TEXT),
-    "show": Key("How the window shows it: `number`, or `bar`.", schema.enum_schema(_SHOWN)),
+    "show": Key("How players see it: `number`, `bar`, or `hidden`.", schema.enum_schema(_SHOWN)),
 }
 OBSERVATION_KEYS: KeyTable = {
     "state": Key(
@@ -63,7 +63,7 @@ class StateNumber(NamedTuple):
         item: index in a field that is an array, None for a single number.
         low, high: least and greatest value; None for a row or column of the grid.
         is_float: True for a floating-point number.
-        has_bar: True if the window shows a bar.
+        shown: how players see it, one of `_SHOWN`.
     """
 
     name: str
@@ -75,7 +75,7 @@ class StateNumber(NamedTuple):
     low: float | None
     high: float | None
     is_float: bool
-    has_bar: bool
+    shown: str
 
     @property
     def source(self) -> tuple[Any, ...]:
@@ -143,9 +143,10 @@ class ObservedState:
         shown = []
         for number, value, low, high in zip(self.numbers, vector, self.low, self.high, strict=True):
             share = None
-            if number.has_bar:
+            if number.shown == "bar":
                 share = min(max(float((value - low) / max(1e-9, high - low)), 0.0), 1.0)
-            shown.append(ShownNumber(number.label, f"{value:g}", share))
+            is_for_players = number.shown != "hidden" and bool(number.item is None or value)
+            shown.append(ShownNumber(number.label, f"{value:g}", share, is_for_players))
         return tuple(shown)
 
 
@@ -198,8 +199,8 @@ class StateReader:
         if isinstance(field.dtype, np.dtype):  # else a row or column
             low, high = field.bounds
             is_float = field.dtype.kind == "f"
-        has_bar = "show" in entries and fields.choose(entries["show"], _SHOWN, "form") == "bar"
-        if has_bar and not field.declared_bounds:
+        shown = fields.choose(entries["show"], _SHOWN, "form") if "show" in entries else "number"
+        if shown == "bar" and not field.declared_bounds:
             type_name = "float" if is_float else "int"
             raise entries["show"].error(
                 f"found bar, and {field.name} has no declared bounds; declare them, as "
@@ -213,7 +214,7 @@ class StateReader:
             full_name = name if len(items) == 1 else f"{name}.{item_name}"
             source = kind, column, field.name, item
             label = label.replace("_", " ")
-            numbers.append(StateNumber(full_name, label, *source, low, high, is_float, has_bar))
+            numbers.append(StateNumber(full_name, label, *source, low, high, is_float, shown))
         return numbers
 
     def _resolve_number(

@@ -78,6 +78,7 @@ class FrameRenderer:
         self._frame = frame
         if self._stage is None:
             self._stage = make_stage(self, self._theme)
+            self._stage.is_research = True
         width, height = surface.get_size()
         scale = max(MIN_SIZE[0] / width, MIN_SIZE[1] / height)
         if scale <= 1:

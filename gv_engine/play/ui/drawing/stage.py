@@ -139,10 +139,12 @@ class Stage(Protocol):
             important first.
         steers: True if arrow keys move in the direction of the arrow on the screen; set by the
             screen.
+        is_research: True if the view is for somebody who studies an agent; set by the screen.
     """
 
     view: str
     line: int
+    is_research: bool = False
     side_panels: Sequence[SidePanel] = ()
     side_panel: SidePanel | None = None
     holds: bool
@@ -150,6 +152,16 @@ class Stage(Protocol):
     walks: bool = False
     steers: bool = False
     hinted_commands: Sequence[str]
+
+    @property
+    def player_views(self) -> Sequence[str]:
+        """Views for players, of the domain's `views`, the default first; () for all."""
+        return ()
+
+    @property
+    def shape(self) -> Shape | None:
+        """Height and width of the drawing in cells; None if it has no fixed proportions."""
+        return None
 
     @property
     def steering(self) -> Sequence[KeyCommand]:
@@ -342,6 +354,8 @@ def make_map_drawing(
 _MISSION_LINES = 6  # lines from which on a panel shows the mission at its top
 _MAX_MISSION_LINES = 3  # lines
 _COUNTERS = 3  # rows of steps, reward and return
+_MIN_PANEL, _MAX_PANEL = 12, 20  # width, in lines, of a panel beside a drawing of a fixed shape
+_MIN_BESIDE = 32  # width of a window, in lines, from which on it may be beside the drawing
 WIDE_ASPECT = 1.45  # width : height from which on the panel is beside the stage, else below
 
 
@@ -370,7 +384,12 @@ def _count_panel_lines(area: Rect, line: int) -> float:
 
 
 def lay_out_screen(
-    area: Rect, line: int, has_side_panel: bool, controls: float, hints: int
+    area: Rect,
+    line: int,
+    has_side_panel: bool,
+    controls: float,
+    hints: int,
+    shape: Shape | None = None,
 ) -> ScreenLayout:
     """Return the rectangles of the parts of a game's screen in the window `area`. `line` is the
     height of a line of text in pixels; `controls` and `hints` are heights in lines.
@@ -381,6 +400,8 @@ def lay_out_screen(
         has_side_panel: True if a side panel is open.
         controls: height of the controls below the stage, in lines.
         hints: number of lines with hints at the bottom.
+        shape: height and width, in cells, of a drawing that is to be as large as possible, and in
+            the middle of the window if it has room there; None if the panel is more important.
     """
     gap = max(3, line // 2)
     stage = area.inflate(-2 * gap, -gap)
@@ -397,6 +418,18 @@ def lay_out_screen(
             side_panel = cut(stage, "bottom", stage.h // 2, gap)
             panel_lines = 2
         panel = cut(stage, "bottom", panel_lines * line, gap)
+    elif shape and area.w >= _MIN_BESIDE * line:
+        low = 2 * line + gap
+        bottom = int(controls * line) + gap // 2
+        beside = _fit_cell(shape, (stage.h - bottom, stage.w - _MIN_PANEL * line - gap))
+        if _fit_cell(shape, (stage.h - bottom - low, stage.w)) > beside:
+            panel = cut(stage, "bottom", low - gap, gap)
+        else:
+            free = stage.w - shape[1] * beside - 2 * gap
+            width = min(max(_MIN_PANEL * line, free // 2), _MAX_PANEL * line)
+            panel = cut(stage, "right", width, gap)
+            if free >= 2 * width:
+                cut(stage, "left", width, gap)
     elif is_wide and is_large:
         panel = cut(stage, "right", min(max(14 * line, stage.w // 4), 22 * line), gap)
     else:
@@ -419,7 +452,9 @@ class StatusPanel:
         stage: stage that draws the held item.
         facts: short texts, the first of them the seed.
         seed_button: button beside the seed, if it fits.
-        has_rewards: False to leave out all rewards.
+        is_research: False to leave out rewards and what is not for players.
+        instructions: text on how to play.
+        score: label of the return for players; "" to leave it out.
     """
 
     def __init__(
@@ -429,23 +464,30 @@ class StatusPanel:
         stage: Stage,
         facts: Sequence[str],
         seed_button: PanelButton | None = None,
-        has_rewards: bool = True,
+        is_research: bool = True,
+        instructions: str = "",
+        score: str = "",
     ) -> None:
         self._painter, self._line = painter, painter.line_height
-        self._scene, self._stage, self._has_rewards = scene, stage, has_rewards
+        self._scene, self._stage, self._is_research = scene, stage, is_research
         self._seed, self._seed_button = facts[0] if facts else "", seed_button
         self._facts = [*stage.facts(), *facts]
+        self._instructions, self._score = instructions, score
+        self._numbers = [n for n in scene.numbers if is_research or n.is_for_players]
 
     def draw(self, rect: Rect) -> bool:
         """Draw the panel into `rect`; return False if there is a message that did not fit."""
         line, message = self._line, self._scene.message
-        self._painter.draw_card(rect)
+        is_tall = rect.h >= rect.w and not self._is_research
+        if self._is_research:
+            self._painter.draw_card(rect)
         inner = rect.inflate(-line, -line * 3 // 4)
         if inner.w < 4 * line or inner.h < line:
             return not message
         if rect.h < 5 * line:
-            self._draw_compact(inner)
-            return not message
+            return self._draw_compact(inner)
+        if is_tall:
+            return self._draw_for_player(inner)
         self._draw_mission(inner)
         if rect.w > 2 * rect.h:
             left = cut(inner, "left", inner.w * 9 // 20, line)
@@ -457,28 +499,64 @@ class StatusPanel:
         if rect.w <= 2 * rect.h:
             height = min(self._painter.text_height(message, inner.w), 6 * line)
             message_rect = cut(inner, "bottom", height, line // 2 * bool(height))
-        if not self._stage.draw_history(self._painter.surface, inner) and self._has_rewards:
+        if not self._stage.draw_history(self._painter.surface, inner) and self._is_research:
             self._draw_reward_terms(inner)
         if message and message_rect.h >= line:
             self._painter.draw_lines(message_rect, message, "accent")
         return not message or message_rect.h >= line
 
-    def _draw_compact(self, rect: Rect) -> None:
+    def _draw_for_player(self, rest: Rect) -> bool:
+        """Draw what a player needs into the high rectangle `rest`: mission, instructions, steps,
+        held item, numbers and message. Return False if the message did not fit."""
+        line, painter = self._line, self._painter
+        for text, color in ((self._scene.mission, "accent"), (self._instructions, "text")):
+            if text:
+                height = min(painter.text_height(text, rest.w), rest.h)
+                painter.draw_lines(cut(rest, "top", height, line), text, color)
+        for label, value in self._counters:
+            row = cut(rest, "top", line * 3 // 2)
+            cut(row, "left", painter.draw_text(row, value, size=1.5) + line // 2)
+            painter.draw_text(row, label.lower()[: -1 if value == "1" else None], "muted")
+        for fact in filter(None, self._facts):
+            height = min(painter.text_height(fact, rest.w), rest.h)
+            painter.draw_lines(cut(rest, "top", height), fact, "muted")
+        cut(rest, "top", line // 2)
+        well = Rect(rest.x, rest.y, 3 * line, min(rest.h, 3 * line))
+        if self._stage.holds and (item := self._stage.draw_item(painter.surface, well)):
+            painter.add_hit_area(well, lambda _: self._stage.select_held_item())
+            row = cut(rest, "top", well.h, line // 2)
+            cut(row, "left", well.w, line // 2)
+            painter.draw_text(row, item, size=0.9)
+        self._draw_state_vector(rest)
+        self._stage.draw_history(painter.surface, rest)
+        message = self._scene.message
+        height = painter.text_height(message, rest.w)
+        if message and height <= rest.h:
+            painter.draw_lines(cut(rest, "bottom", height), message, "accent")
+        return not message or height <= rest.h
+
+    def _draw_compact(self, rect: Rect) -> bool:
         """Draw everything as lines of text into the low rectangle `rect`, with the held item as a
-        button at their left."""
+        button at their left, and the message of the game for players at their right if there is
+        room. Return False if there is a message that was not drawn."""
         line, scene = self._line, self._scene
         well = Rect(rect.x, rect.y, min(rect.h, 2 * line), min(rect.h, 2 * line))
         if self._stage.holds and self._stage.draw_item(self._painter.surface, well):
             self._painter.add_hit_area(well, lambda _: self._stage.select_held_item())
             cut(rect, "left", well.w, line // 2)
-        texts = [scene.mission, *(f"{number.label} {number.text}" for number in scene.numbers)]
+        texts = [scene.mission, *(f"{number.label} {number.text}" for number in self._numbers)]
         texts += [" ".join(counter) for counter in self._counters]
         texts += self._facts
-        if self._has_rewards:
+        if self._is_research:
             terms = ((name.replace("_", " "), reward) for name, reward in scene.terms.items())
             texts += [f"{name} {format_reward(reward)}" for name, reward in terms if reward]
-        for row in join_into_lines([*filter(None, texts)], line, rect.w)[: rect.h // line]:
-            self._painter.draw_text(cut(rect, "top", line), row)
+        for text in join_into_lines([*filter(None, texts)], line, rect.w)[: rect.h // line]:
+            row = cut(rect, "top", line)
+            cut(row, "left", self._painter.draw_text(row, text) + line)
+        fits = not self._is_research and self._painter.text_width(scene.message) <= row.w
+        if fits:
+            self._painter.draw_text(row, scene.message, "accent", "right")
+        return fits or not scene.message
 
     def _draw_mission(self, rest: Rect) -> None:
         """Draw the mission at the top of `rest`, which is shrunk; in a low panel, make it the first
@@ -492,11 +570,17 @@ class StatusPanel:
 
     @property
     def _counters(self) -> list[tuple[str, str]]:
-        """Labels and values of steps, reward and return; the last two only if rewards are shown."""
+        """Labels and values of steps, reward and return; for players of steps and score. Players
+        see the limit of steps from its half on."""
         scene = self._scene
-        limit = "" if scene.max_steps is None else f" / {scene.max_steps}"
+        is_limit_shown = scene.max_steps and (
+            self._is_research or 2 * scene.steps >= scene.max_steps
+        )
+        limit = f" / {scene.max_steps}" if is_limit_shown else ""
         counters = [("Steps", f"{scene.steps}{limit}")]
-        if self._has_rewards:
+        if self._score:
+            counters.append((self._score, format_reward(scene.total)))
+        if self._is_research:
             counters.append(("Reward", format_reward(scene.reward)))
             counters.append(("Return", format_reward(scene.total)))
         return counters
@@ -517,6 +601,7 @@ class StatusPanel:
         held = f"Holding: {item}" if item else ""
         action = self._scene.action
         last_action = f"Last action: {stage.action_text(action)}" if action else ""
+        last_action = last_action if self._is_research else ""
         for text in filter(None, (*self._facts, held, last_action)):
             if line <= rest.h:
                 row = cut(rest, "top", line)
@@ -554,7 +639,7 @@ class StatusPanel:
     def _draw_state_vector(self, rest: Rect) -> None:
         """Draw the agent's state vector at the top of `rest`, a line for each number or bar, as far
         as they fit; `rest` is shrunk to the free space below."""
-        line, painter, numbers = self._line, self._painter, self._scene.numbers
+        line, painter, numbers = self._line, self._painter, self._numbers
         for number in numbers[: max(0, rest.h // line)]:
             row = cut(rest, "top", line)
             self._draw_label(row, number.label)

@@ -36,6 +36,7 @@ class AutoplayScreen(PlayScreen):
         *PlayScreen.menu_commands,
     )
     has_opponents = False
+    always_research = True
     controls = 7.25
     tight_controls = 3.0
 
@@ -108,7 +109,7 @@ class AutoplayScreen(PlayScreen):
         first, state, *_ = self.domain.views
         self.shows_values, self._map_steps, self._mapped_state = shows, None, ""
         self.stage.show_policy_map(None)
-        self._choose_view(state if shows else first)
+        self.stage.view = state if shows else first
 
     def _poll_agent(self) -> bool:
         """Ask the agent (policy or solver) for its next action, which may be computed in the
@@ -309,8 +310,6 @@ class RaceScreen(PlayScreen):
         self._end_reason = ""  # message after the opponent has stopped
         self._opponent_frame = opponent.session.frame()
         self._opponent_stage = self._make_opponent_stage()
-        if not (self.game.scenario.view or app.settings.view):
-            self._choose_view(tuple(self.domain.views)[1])
 
     def _make_opponent_stage(self) -> Stage:
         stage = make_stage(self.opponent.session, self._theme)
@@ -377,7 +376,7 @@ class RaceScreen(PlayScreen):
             half = (rect.h - line // 2) // 2
             opponent_rect = cut(player_rect, "bottom", half)
             player_rect.h = half
-        player_text = autoplay.describe_standing("You", self.game, not self.hides_rewards)
+        player_text = autoplay.describe_standing("You", self.game, self.is_research)
         for half_rect, text in ((player_rect, player_text), (opponent_rect, self._opponent_text)):
             painter.draw_text(cut(half_rect, "top", line, line // 4), text, "muted", "center")
         self._opponent_stage.line, self._opponent_stage.view = line, self.stage.view
@@ -391,11 +390,17 @@ class RaceScreen(PlayScreen):
         name, session = self.opponent.name, self.opponent.session
         if self._is_waiting:
             return f"{name} thinks"
-        return autoplay.describe_standing(name, session, not self.hides_rewards)
+        return autoplay.describe_standing(name, session, self.is_research)
 
     def _rebuild_stage(self) -> None:
         super()._rebuild_stage()
         self._opponent_stage = self._make_opponent_stage()
+
+    @property
+    def stage_shape(self) -> tuple[int, int] | None:
+        """Return height and width of both games side by side; None if they have no shape."""
+        shape = super().stage_shape
+        return shape and (shape[0], 2 * shape[1])
 
     def facts(self) -> Sequence[str]:
         """Return short texts for the status panel: the texts of the play screen, and at the end the

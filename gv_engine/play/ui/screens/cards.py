@@ -188,7 +188,7 @@ class ReplayCard(Card):
         self.text = self.summarize(replay.summary, replay, app)
         with suppress(GVEngineError, OSError):  # it may still be read about
             game = Game(app.find_scenario(replay, self.file), replay.seed)
-            if game.pack_level and not app.settings.puzzle_rewards:
+            if game.pack_level and not app.settings.research:
                 result = app.progress.format_result(game, len(replay.steps))
                 self.text = self.summarize(f"{game.heading[0]}: {result}", replay, app)
             self.picture = draw_picture(game, theme)

@@ -29,7 +29,7 @@ from gv_engine.play.ui.settings import SPEEDS
 from gv_engine.scenario.domains import DOMAINS
 
 # ScreenCommands of the group `view` that no gamepad button has.
-VIEW_COMMANDS = ("view", "inspect", "minimap", "zoom_in", "zoom_out", "zoom_reset")
+VIEW_COMMANDS = ("view", "research", "inspect", "minimap", "zoom_in", "zoom_out", "zoom_reset")
 POLL_INTERVAL = 0.05  # s between two checks of a background computation
 FILE_CHECK_INTERVAL = 0.4  # s
 RELOAD_SLICE = 0.01  # s of replaying steps between two pictures
@@ -58,6 +58,7 @@ class GameScreen(Screen):
         resume_label, leave_label: labels of the rows of the pause menu that resume and leave.
         error_text: error that is shown until it is fixed.
         extra_groups: groups of bindings in addition to the groups for viewing.
+        always_research: True if the screen is for somebody who studies an agent.
     """
 
     controls = 1.0
@@ -68,10 +69,13 @@ class GameScreen(Screen):
     error_text = ""
     extra_groups: tuple[str, ...] = ()
 
+    always_research = False
+
     commands: ClassVar[ScreenCommands] = {
         "help": Screen.commands["help"],
         "settings": Screen.commands["settings"],
         "view": lambda screen: screen._switch_view(),
+        "research": lambda screen: screen._toggle_research(),
         "inspect": lambda screen: screen._open_next_panel(),
         "copy": lambda screen: screen._copy(),
         "first_change": lambda screen: screen._seek_difference(),
@@ -87,7 +91,7 @@ class GameScreen(Screen):
         self.stage: Stage = make_stage(game, self._theme)
         self._stage_scenario = game.scenario
         self.stage.begin(None, self.frame)
-        self._choose_view(self.game.scenario.view or app.settings.view)
+        self._choose_default_view()
         self._animation_start = 0.0
         self._is_animating = False
         self._layout: ScreenLayout | None = None
@@ -211,11 +215,35 @@ class GameScreen(Screen):
 
     def _switch_view(self) -> None:
         """Switch to the next view of the domain, such as state or observation."""
-        views = tuple(self.domain.views)
-        self._choose_view(views[(views.index(self.stage.view) + 1) % len(views)])
-        if not self.game.scenario.view:
+        views = self._views
+        self.stage.view = views[(views.index(self.stage.view) + 1) % len(views)]
+        if self.is_research and not self.game.scenario.view:
             self.app.settings.view = self.stage.view
         self.app.show_note(f"View: {self.stage.view}", stays=1.5)
+
+    @property
+    def is_research(self) -> bool:
+        """True if the screen shows rewards, the observation, the seed and the inspector."""
+        return self.always_research or self.app.settings.research
+
+    @property
+    def _views(self) -> Sequence[str]:
+        views = () if self.is_research else self.stage.player_views
+        return views or tuple(self.domain.views)
+
+    def _toggle_research(self) -> None:
+        """Switch between the view for players and that for research, which is remembered."""
+        self.app.settings.research = not self.app.settings.research
+        self.app.save_settings()
+        self._choose_default_view()
+        self.app.show_note(f"Research view: {'on' if self.is_research else 'off'}", stays=1.5)
+
+    def _choose_default_view(self) -> None:
+        """Let the stage show the level's default view, or in research the one chosen before."""
+        self.stage.is_research = self.is_research
+        wanted = self.game.scenario.view or self.app.settings.view
+        is_chosen = self.is_research and wanted in self._views
+        self.stage.view = wanted if is_chosen else self._views[0]
 
     def _open_next_panel(self) -> None:
         self.stage.side_panel = self._find_next_panel()
@@ -274,13 +302,22 @@ class GameScreen(Screen):
         if self._theme != self.app.theme:
             self._rebuild_stage()
         line, panel = painter.line_height, self.stage.side_panel
-        hint_lines = len(self._fit_hints(painter, self.hints(), 2))
+        is_tight = is_small_window(painter.area, line) and not self.is_research
+        hint_lines = len(self._fit_hints(painter, self.hints(), 1 if is_tight else 2))
         layout = self._layout = self._lay_out(painter, hint_lines)
         self._draw_world(painter, layout.stage, now)
         self._draw_header(painter, layout.header.copy())
-        copy = None if self.hides_rewards else ("Copy", partial(self.run_command, "copy"))
-        has_rewards = not self.hides_rewards
-        status = StatusPanel(painter, self.frame, self.stage, self.facts(), copy, has_rewards)
+        copy = ("Copy", partial(self.run_command, "copy")) if self.is_research else None
+        status = StatusPanel(
+            painter,
+            self.frame,
+            self.stage,
+            self.facts(),
+            copy,
+            self.is_research,
+            self.panel_text,
+            "Score" if self._has_score else "",
+        )
         message_fits = status.draw(layout.panel)
         if panel is not None:
             panel.draw(painter.surface, layout.side, line)
@@ -297,9 +334,26 @@ class GameScreen(Screen):
         if self._describe_difference():
             control_lines += DIFFERENCE_LINES
         has_panel = self.stage.side_panel is not None
-        return lay_out_screen(
-            painter.area, painter.line_height, has_panel, control_lines, hint_lines
-        )
+        shape = None if self.is_research else self.stage_shape
+        line = painter.line_height
+        return lay_out_screen(painter.area, line, has_panel, control_lines, hint_lines, shape)
+
+    @property
+    def _has_score(self) -> bool:
+        """True if the return matters to a player: there is no goal to reach, or it is gained."""
+        has_goal = getattr(self.game.scenario, "tells_success", True)
+        is_scored = not has_goal or self.frame.total > 0
+        return is_scored and not (self.is_research or self.game.pack_level)
+
+    @property
+    def stage_shape(self) -> tuple[int, int] | None:
+        """Height and width of what is drawn on the stage, in cells; None for any proportions."""
+        return self.stage.shape
+
+    @property
+    def panel_text(self) -> str:
+        """Instructions for players in the status panel; "" for none."""
+        return ""
 
     def _draw_world(self, painter: Painter, rect: Rect, now: float) -> None:
         """Draw the world into `rect`, as far as its animation has got at the time `now`."""
@@ -341,15 +395,9 @@ class GameScreen(Screen):
             lines = join_into_lines(fitting, font_height, width)
         return lines[:max_lines]
 
-    @property
-    def hides_rewards(self) -> bool:
-        """True if seed and rewards are hidden: in a level of a pack, unless the player's settings
-        show them there."""
-        return bool(self.game.pack_level) and not self.app.settings.puzzle_rewards
-
     def facts(self) -> Sequence[str]:
-        """Return short texts for the status panel, such as the seed."""
-        return ("",) if self.hides_rewards else (f"Seed: {self.game.seed}",)
+        """Return short texts for the status panel, the first of them the seed or ""."""
+        return (f"Seed: {self.game.seed}",) if self.is_research else ("",)
 
     def hints(self) -> Sequence[str]:
         """Return short texts for the bottom of the screen, each with a key and its effect."""
@@ -363,7 +411,8 @@ class GameScreen(Screen):
     def buttons(self) -> Sequence[tuple[str, str, str]]:
         """Return (label, group, command) of the buttons at the top, the most important first."""
         buttons = [("Keys", "view", "help"), ("View", "view", "view")]
-        if panel := self._find_next_panel() or self.stage.side_panel:
+        panel = self._find_next_panel() or self.stage.side_panel
+        if panel and (self.is_research or self.stage.side_panel):
             buttons.append((panel.title, "view", "inspect"))
         return buttons
 
@@ -413,10 +462,6 @@ class GameScreen(Screen):
         cut(rect, "left", width + painter.line_height)
         painter.draw_text(rect, subtitle, "muted", is_name=True)
 
-    def _choose_view(self, view: str) -> None:
-        if view in self.domain.views:
-            self.stage.view = view
-
     def _rebuild_stage(self) -> None:
         """Replace the stage, which draws the world, after a change of colours or scenario."""
         old_stage, self._theme = self.stage, self.app.theme
@@ -426,5 +471,6 @@ class GameScreen(Screen):
         if old_stage.side_panel is not None:
             index = old_stage.side_panels.index(old_stage.side_panel)
             self.stage.side_panel = self.stage.side_panels[index]
-        default_view = self.game.scenario.view or self.app.settings.view
-        self._choose_view(old_stage.view if is_same_scenario else default_view)
+        self._choose_default_view()
+        if is_same_scenario:
+            self.stage.view = old_stage.view

@@ -426,10 +426,17 @@ class PlayScreen(GameScreen):
         if self.frame.outcome and self._layout:
             self._draw_end(painter, self._layout.panel)
 
+    @property
+    def panel_text(self) -> str:
+        """Return the instructions, if the panel is higher than wide and for players."""
+        panel = self._layout.panel if self._layout else Rect(0, 0, 0, 0)
+        is_tall = panel.h >= panel.w and not self.is_research
+        return self._instructions if is_tall else ""
+
     def draw_stage(self, painter: Painter, rect: Rect, progress: float) -> None:
-        """Draw the world into `rect`, below the instructions if the level has some; `progress` of
-        the step's animation is from 0 to 1."""
-        if instructions := self._instructions:
+        """Draw the world into `rect`, below the instructions if the level has some and the panel
+        does not show them; `progress` of the step's animation is from 0 to 1."""
+        if (instructions := self._instructions) and not self.panel_text:
             line = painter.line_height
             height = painter.text_height(instructions, rect.w - line) + line // 2
             rect = rect.copy()

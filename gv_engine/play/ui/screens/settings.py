@@ -137,7 +137,7 @@ class SettingsScreen(Menu):
             self.choice_row(settings, "Sound", "sound", ON_OFF),
             self.choice_row(settings, "Volume", "volume", {v: f"{v}%" for v in VOLUMES}),
             self.choice_row(settings, "Captions of sounds", "captions", ON_OFF),
-            self.choice_row(settings, "Puzzle rewards", "puzzle_rewards", ON_OFF),
+            self.choice_row(settings, "Research view", "research", ON_OFF),
             MenuRow("Change keys", lambda _: self.app.push(KeysScreen(self.app))),
             MenuRow("Full screen", lambda _: self.app.toggle_full_screen(), full_screen),
             self.close_row("Back"),

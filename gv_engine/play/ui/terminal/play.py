@@ -298,7 +298,7 @@ class TerminalGame(TerminalScreen):
         super().__init__(settings, bindings)
         self.game = game
         self._controller = PlayController(game, self._progress, self._show_note)
-        self._speed, self._shows_rewards = settings.time_speed, settings.puzzle_rewards
+        self._speed, self._shows_rewards = settings.time_speed, settings.research
         self._shown_hint = ""
         self._drawn_scenario = game.scenario
         self._steers = settings.steers
@@ -306,7 +306,9 @@ class TerminalGame(TerminalScreen):
         self._domain = DOMAINS[game.frame().domain]
         self._groups = (self._domain.title, "play", "view", "window")
         self._views = tuple(self._domain.views)
-        self._default_view = settings.view if settings.view in self._views else self._views[0]
+        remembered = settings.view if settings.research else ""
+        wanted = (view for view in (remembered, "state") if view in self._views)
+        self._default_view = next(wanted, self._views[0])
         self._view = self.game.scenario.view or self._default_view
         self._typed_seed: str | None = None
         self._is_leaving = False
