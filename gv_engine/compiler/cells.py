@@ -218,9 +218,9 @@ def block(w: Any, cell: int, blocks: Any) -> None:
         w.ways_from = np.uint64(0)
 
 
-def forget_cells(w: Any, lifts: bool) -> None:
-    """Empty the lists of cells by object type, and show the listed cells as floor; if `lifts`, also
-    remove the entities from them."""
+def forget_cells(w: Any, lifts_entities: bool) -> None:
+    """Empty the lists of cells by object type, and show the listed cells as floor; if
+    `lifts_entities`, also remove the entities from them."""
     at, looks = without_writer(w.at).ravel(), w.looks.ravel()
     has_ground, is_kept = "ground" in w.layout.layers, "beneath" in w.layout.look_arrays
     for k in range(w.filled.shape[0]):
@@ -228,11 +228,11 @@ def forget_cells(w: Any, lifts: bool) -> None:
             for i in set_bits(w.filled[k, j], 64 * j):
                 for cell in set_bits(w.listed[k, i], 64 * i):
                     looks[cell] = FLOOR
-                    if lifts:
+                    if lifts_entities:
                         at[cell] = NOTHING
                     if is_kept:
                         w.beneath.ravel()[cell] = FLOOR
-                    if has_ground and lifts:
+                    if has_ground and lifts_entities:
                         without_writer(w.ground).ravel()[cell] = NOTHING
                 w.listed[k, i] = np.uint64(0)
             w.filled[k, j] = np.uint64(0)

@@ -214,16 +214,16 @@ def _list_keys(node: YamlNode | None) -> set[str]:
 
 
 def select_variant(
-    root: YamlNode, name: str, plain: bool = False
+    root: YamlNode, name: str, allows_none: bool = False
 ) -> tuple[YamlNode, tuple[str, ...], str]:
     """Merge the variant called `name` (one of several named settings in a file) into the scenario
-    `root`; return (merged scenario, names of all variants, name of the chosen one). `plain` allows
-    the file without a variant.
+    `root`; return (merged scenario, names of all variants, name of the chosen one). With
+    `allows_none`, "" chooses none.
 
     Args:
         root: the whole scenario.
         name: name of the variant; "" for none, or for the first one if the rest is incomplete.
-        plain: True to select no variant for "", and to keep the scenario's name.
+        allows_none: True to select no variant for "", and to keep the scenario's name.
 
     Raises:
         FieldError: there is no such variant, or a variant is malformed.
@@ -231,7 +231,7 @@ def select_variant(
     names = read_variant_names(root)
     if not (names or name):
         return root, names, name
-    if not (name or plain or _has_complete_variant(mapping(root))):
+    if not (name or allows_none or _has_complete_variant(mapping(root))):
         name = names[0]
     if name and name not in names:
         hint = describe_allowed(name, names) or "; there are none in it"
@@ -240,7 +240,7 @@ def select_variant(
     variants = mapping(entries.pop(VARIANTS))
     if not name:
         return replace(root, value=entries), names, name
-    if "name" in entries and not plain:
+    if "name" in entries and not allows_none:
         full_name = f"{text(entries['name'])}-{name}"
         entries["name"] = YamlNode(full_name, "name", entries["name"].line, full_name)
     return merge_over(replace(root, value=entries), variants[name]), names, name

@@ -343,7 +343,7 @@ def to_roll_out(form: str) -> tuple[GridVectorEnv, Any]:
 @pytest.mark.parametrize("name", ["cells", "layers", "minigrid", "onehot"])
 def test_rollouts_keep_numbers_of_all_kinds(name):
     envs, policy = to_roll_out(name)
-    for episode in rollout(envs, policy, 2, 0, keep=True):
+    for episode in rollout(envs, policy, 2, 0, keep_steps=True):
         assert episode.steps is not None
         shown: Any = envs.single_observation_space
         part = envs.recorded[0]

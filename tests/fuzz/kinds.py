@@ -436,7 +436,7 @@ def rollout_files(out: Path, episodes: int) -> Case:
     env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
     written = EpisodeFolder(out, env, {"seed": 0, "policy": "random"})
     policy = load_policy("random", 1, len(env.scenario.actions))
-    for episode in rollout(env, policy, episodes, 0, keep=True):
+    for episode in rollout(env, policy, episodes, 0, keep_steps=True):
         written.append(episode)
     written.close(complete=True)
     return {file.name: file.read_bytes() for file in sorted(out.iterdir())}

@@ -65,7 +65,7 @@ def keep_rollout(env: Any, folder: Path) -> tuple[Any, dict[str, Any]]:
     """Arrays and description of a folder with three random episodes."""
     written = episode_folder.EpisodeFolder(folder, env, {})
     policy = load_policy("random", env.num_envs, env.single_action_space.n)
-    for episode in rollout(env, policy, 3, 0, keep=True):
+    for episode in rollout(env, policy, 3, 0, keep_steps=True):
         written.append(episode)
     written.close(complete=True)
     return episode_folder.read(folder)

@@ -424,7 +424,7 @@ def test_episodes_of_a_rollout_are_games(tmp_path: Path):
         "keydoor-5x5", 2, world="object", autoreset_mode="Disabled", max_steps=9, copy=True
     )
     folder = EpisodeFolder(tmp_path / "out", env, {})
-    found = [*rollout(env, load_policy("valid", 2, env.num_actions), 3, 4, keep=True)]
+    found = [*rollout(env, load_policy("valid", 2, env.num_actions), 3, 4, keep_steps=True)]
     for each in found:
         folder.append(each)
     folder.close(complete=True)

@@ -138,7 +138,7 @@ def test_a_policy_of_all_acts_as_in_a_rollout(plates: Scenario):
     actor = make_autoplayer(game, "valid")
     env = AgentsVectorEnv(plates, 1, world="object", autoreset_mode="Disabled")
     policy = load_policies("valid", plates, 1, env.num_actions)
-    (episode,) = rollout(env, policy, 1, 5, keep=True)
+    (episode,) = rollout(env, policy, 1, 5, keep_steps=True)
     assert episode.steps is not None
     for numbers in episode.steps["action"][:20]:
         choice = actor.choose(game)

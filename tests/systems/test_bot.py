@@ -22,7 +22,7 @@ def play(
     scenario = Scenario.load(name)
     env = GridVectorEnv(scenario, num_envs, autoreset_mode="Disabled", world=world)
     policy = load_policy("bot", num_envs, env.num_actions, world == "compiled", scenario)
-    return [*rollout(env, policy, episodes, seed, keep=True)]
+    return [*rollout(env, policy, episodes, seed, keep_steps=True)]
 
 
 @pytest.mark.sample("GoToSeq", "OpenDoorsOrder", "KeyCorridor")

@@ -58,7 +58,7 @@ def rollout(
     policy: Policy,
     episodes: int,
     seed: int,
-    keep: bool = False,
+    keep_steps: bool = False,
     first: int = 0,
     masks: bool = False,
     seeds: Sequence[int] = (),
@@ -74,7 +74,7 @@ def rollout(
         policy: policy of all worlds.
         episodes: number of episodes, at least 1; surplus worlds are idle.
         seed: seed of episode 0, and of the policy.
-        keep: whether episodes hold their steps.
+        keep_steps: whether episodes hold their steps.
         first: number of the first episode to play.
         masks: whether steps include action masks.
         seeds: seeds of all episodes by number, if they are not consecutive.
@@ -87,7 +87,7 @@ def rollout(
     row_specs = describe_step_arrays(env, masks)  # raises before anything is played
     seeds = seeds or range(seed, seed + first + episodes)
     numbers = range(first, first + episodes)
-    yield from _Rollout(env, policy, numbers, seed, seeds, row_specs if keep else {}).play()
+    yield from _Rollout(env, policy, numbers, seed, seeds, row_specs if keep_steps else {}).play()
 
 
 class _Rollout:

@@ -335,7 +335,7 @@ def _finish_document(
     root, levels = packs.expand_pack(root, folder, variant)
     # a scenario with set parameters is none of the named variants
     plain = bool(settings or levels)
-    root, names, variant = library.select_variant(root, variant, plain=plain)
+    root, names, variant = library.select_variant(root, variant, allows_none=plain)
     label = ScenarioRef(document.source, variant) if document.source else document.label
     root, parameters = apply_settings(root, settings, problems, str(label))
     return replace(

@@ -151,7 +151,7 @@ def put_next_local(w: World, shape: Sequence[int], room_size: int, num_things: i
     """Build a room with different objects; the agent must put one of them next to another."""
     doors = begin_level(w, shape, room_size)
     put_agent_in_room(w, doors)
-    things = add_objects(w, doors, num_things, unique=True)
+    things = add_objects(w, doors, num_things, all_different=True)
     require_reachable(w)
     pair = sample_subset(w, things, 2)
     clauses = no_clauses()
@@ -166,7 +166,7 @@ def pick_up_by_feature(
     """Build a room with different objects; the agent must pick up one of them, described by its
     type, its colour, or both. If `strict`, picking up any object ends the episode."""
     doors = begin_level(w, shape, room_size)
-    things = add_objects(w, doors, num_things, unique=True)
+    things = add_objects(w, doors, num_things, all_different=True)
     put_agent_in_room(w, doors)
     clauses = no_clauses()
     set_clause(w, clauses, 0, PICK_UP_OBJECT, things[sample(w, num_things)])
@@ -334,7 +334,7 @@ def use_object_or_door(w: World, shape: Sequence[int], room_size: int, num_thing
     pick up an object or open a door."""
     doors = begin_level(w, shape, room_size)
     things = np.zeros(num_things + 4, np.int64)
-    things[:num_things] = add_objects(w, doors, num_things, 1, 1, unique=True)
+    things[:num_things] = add_objects(w, doors, num_things, 1, 1, all_different=True)
     for k in range(num_things, num_things + 4):
         things[k] = add_random_door(w, doors, 1, 1, CLOSED)
     put_agent_in_room(w, doors, 1, 1)
@@ -431,7 +431,7 @@ def unlock_local(
             w.box.content[box] = key
     else:
         add_object(w, doors, 1, 1, KEY, color)
-    add_objects(w, doors, num_things, 1, 1, unique=True)
+    add_objects(w, doors, num_things, 1, 1, all_different=True)
     put_agent_in_room(w, doors, 1, 1)
     instruct_about_object(w, doors, OPEN_DOOR, door, include_color=False)
 
@@ -462,7 +462,7 @@ def unlock_and_pick_up(
         y, x = doors[0, 0, RIGHT_SIDE]
         set_cell(w, BALL, y, x - 1, sample_color(w))
     add_object(w, doors, 0, 0, KEY, color)
-    add_objects(w, doors, num_things, unique=True)
+    add_objects(w, doors, num_things, all_different=True)
     put_agent_in_room(w, doors, 0, 0)
     instruct_about_object(w, doors, PICK_UP_OBJECT, box, include_color=not blocked)
 
@@ -492,8 +492,8 @@ def put_next(
     second half next to another object of the first half."""
     doors = begin_level(w, shape, room_size)
     put_agent_in_room(w, doors, 0, 0)
-    left = add_objects(w, doors, num_things, 0, 0, unique=True)
-    right = add_objects(w, doors, num_things, 0, 1, unique=True)
+    left = add_objects(w, doors, num_things, 0, 0, all_different=True)
+    right = add_objects(w, doors, num_things, 0, 1, all_different=True)
     remove_wall(w, area_of_room(w, doors, 0, 0), RIGHT_SIDE)
     clauses = no_clauses()
     if both_ways:

@@ -141,20 +141,20 @@ def has_object(w: World, kind: int, color: int) -> bool:
 
 
 def add_objects(
-    w: World, doors: Doors, count: int, row: int = -1, column: int = -1, unique: bool = False
+    w: World, doors: Doors, count: int, row: int = -1, column: int = -1, all_different: bool = False
 ) -> Entities:
-    """Place `count` random objects into the room (row, column) and return their entities; a row or
-    column of -1 is sampled for each object.
+    """Place `count` random objects, all different if `all_different`, into the room (row, column)
+    and return their entities; a row or column of -1 is sampled for each object.
 
     Args:
-        unique: if True, no two objects on the grid have the same type and colour.
+        all_different: if True, no two objects on the grid have the same type and colour.
     """
     entities = np.zeros(count, np.int64)
     k = 0
     while k < count and not is_rejected(w):
         color = sample_color(w)
         kind = sample_type(w)
-        if not (unique and has_object(w, kind, color)):
+        if not (all_different and has_object(w, kind, color)):
             x = sample(w, len(doors[0])) if column < 0 else column
             y = sample(w, len(doors)) if row < 0 else row
             entities[k] = add_object(w, doors, y, x, kind, color)
