@@ -71,7 +71,7 @@ def test_held_out_episodes_are_of_other_levels(masks, capsys):
     keys = [key for _, key, _ in iter_level_keys(learner.env.scenario, seeds, "auto")]
     assert len({*keys}) < 110
     assert not {keys[k] for k in own} & {keys[k] for k in held_out}
-    batch = shown._batch(held_out)
+    batch = shown._make_minibatch(held_out)
     assert batch.masks[torch.arange(len(batch.actions)), batch.actions].all()
     assert (batch.masks == 0).any() == bool(masks)
     capsys.readouterr()
