@@ -17,10 +17,10 @@ SCENARIO is a name or Gymnasium id from `gv-engine list`, a YAML file, or a fold
 scenario.yaml.
 
 exit codes:
-  0  all is well
-  1  the command did its work, and found a fault: an error of `check`, no solution, another state
-  2  it could not do its work: wrong words, a file that is missing or refused, a rule that fails
-  130, 143  it was ended by Ctrl-C or by SIGTERM
+    0  success
+    1  the command found a fault: a mistake in a scenario, no solution, a state that differs
+    2  the command failed: a wrong argument, a missing or refused file, a rule that raises an error
+    130, 143  Ctrl-C or SIGTERM ended the command
 """
 
 from __future__ import annotations
@@ -126,8 +126,8 @@ def _run(options: argparse.Namespace) -> int:
     except errors.RuleError as error:
         complain(make_rule_error(error))
     except MemoryError as error:
-        less = "fewer worlds, by --num-envs" if hasattr(options, "num_envs") else "less"
-        complain(f"there is not enough memory; ask for {less} ({error})")
+        fix = "; lower --num-envs" if hasattr(options, "num_envs") else ""
+        complain(f"not enough memory{fix} ({error})")
     except (UsageError, errors.GVEngineError, OSError) as error:
         if isinstance(error, OSError) and error.errno and not error.filename:
             discard_output()  # an error of stdout itself

@@ -4,8 +4,8 @@ examples:
   gv-engine bench
   gv-engine bench cave --num-envs 1024 --threads 4
 
-A step takes random actions and returns observations and action masks; episodes that have ended are
-reset.
+A step takes random actions, and returns observations and action masks. Episodes that have ended
+start again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def add_options(parser: cli.CommandParser) -> None:
     """Add the options of the command `bench` to its parser."""
     parser.add_scenario(_DEFAULT)
     parser.add_option("--num-envs N", cli.parse_positive, "number of worlds", 4096)
-    threads_text = "measure with 1, 2, 4, … up to T threads; by default one per core"
+    threads_text = "measure with 1, 2, 4, … up to T threads, one per core unless given"
     has_affinity = hasattr(os, "sched_getaffinity")
     cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
     parser.add_option("--threads T", cli.parse_positive, threads_text, cores)

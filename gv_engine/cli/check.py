@@ -1,4 +1,4 @@
-"""Load a scenario, compile it, and compare the object world with the compiled one.
+"""Find mistakes in a scenario, and compare its object world with the compiled world.
 
 examples:
   gv-engine check keydoor-9x9
@@ -41,15 +41,15 @@ def add_options(parser: cli.CommandParser) -> None:
     episodes_text = "number of episodes, of at most 200 steps each"
     parser.add_option("--episodes N", cli.parse_positive, episodes_text, 10)
     policy_text = (
-        "policy of the episodes, as in `gv-engine rollout`; a trained run gets further than "
-        "random actions (default: random actions, in turn all and only valid ones)"
+        "policy that plays the episodes, as for `gv-engine rollout`, for example a trained run "
+        "(default: random actions, by turns from all actions and from valid ones)"
     )
     parser.add_option("--policy P", cli.parse_text, policy_text)
     parser.add_seed("seed of the first episode")
-    sample_text = "of a pack, check this many of its levels, chosen by --seed (default: all)"
+    sample_text = "check only N levels of a pack, sampled with --seed (default: all)"
     parser.add_option("--sample N", cli.parse_positive, sample_text)
-    parser.add_flag("--quick", "do not compile, and do not search for solutions")
-    limit_text = "time limit for each call of a rule, and for the search for solutions in total"
+    parser.add_flag("--quick", "skip the compiled world and the search for solutions")
+    limit_text = "time limit of each call of a rule, and of the whole search for solutions"
     parser.add_option("--limit SECONDS", cli.parse_seconds, limit_text, 10)
 
 
@@ -99,10 +99,10 @@ def _sample_levels(source: str, settings: Mapping[str, Any], count: int, seed: i
     """
     if not (num_levels := len(find_pack(source, settings))):
         load_scenario(source, **settings)  # raises a ScenarioError if there is none
-        raise cli.UsageError(f"--sample chooses levels of a pack, and {source} is not a pack")
+        raise cli.UsageError(f"--sample: {source} is not a pack of levels; leave out --sample")
     sampled = np.sort(np.random.default_rng(seed).permutation(num_levels)[:count] + 1)
     levels = [f"{source}#{number}" for number in sampled]
-    cli.say(f"of {num_levels:,} levels, {len(levels)} by seed {seed}: {', '.join(levels)}")
+    cli.say(f"checking {len(levels)} of {num_levels:,} levels, seed {seed}: {', '.join(levels)}")
     return [source, *levels]
 
 
@@ -128,7 +128,7 @@ def find_sources(source: str, settings: Mapping[str, Any]) -> list[str]:
         return [source]
     if isinstance(document.levels, LevelFiles):
         count = len(document.levels)
-        cli.say(f"{count:,} levels, of which only some are drawn; --sample 20 checks twenty more")
+        cli.say(f"{count:,} levels, of which the episodes play a few; --sample 20 checks 20 more")
     parts = [f"{source}#{name}" for name in document.variants]
     # the file itself may be one of its variants
     return parts if parts and document.variant else [source, *parts]
@@ -171,7 +171,7 @@ def _check_scenario(scenario: AnyScenario, options: argparse.Namespace, source: 
     )
     report = hooks.check_scenario(scenario, plan)
     working, faults = _try_parameter_values(scenario, options, source)
-    tried = [("begun", ", ".join(working))] if working else []
+    tried = [("also begins with", ", ".join(working))] if working else []
     cli.print_table(("", ""), [*report.facts, *tried])
     return [*report.faults, *faults]
 

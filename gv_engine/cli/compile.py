@@ -4,8 +4,8 @@ examples:
   gv-engine compile keydoor-9x9 cave
   gv-engine compile --all
 
-Compiled programs last as long as the process: each environment compiles its own, or uses that of
-an equal scenario. The exit code is 1 if a rule does not compile.
+Nothing is written to disk: each process compiles its own programs, one for all environments of
+equal scenarios. The exit code is 1 if a rule does not compile.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     1 if one fails."""
     if bool(options.scenarios) == options.all:
         found = "both" if options.all else "neither"
-        raise cli.UsageError(f"name scenarios, or use --all; found {found}")
+        raise cli.UsageError(f"expected either scenarios or --all, found {found}")
     domains = [domain for domain in DOMAINS.values() if options.all and not domain.missing_message]
     names = options.scenarios or [name for domain in domains for name in domain.built_in()]
     sources = [source for name in names for source in find_compilable_sources(name)]

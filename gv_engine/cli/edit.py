@@ -17,8 +17,8 @@ from gv_engine.scenario.storage.files import path_exists
 def add_options(parser: cli.CommandParser) -> None:
     """Add the options of the command `edit` to its parser."""
     scenario_text = (
-        "a YAML file, which may be new, a folder with a scenario.yaml, or the name of a "
-        "built-in scenario, which is copied (default: choose a starter for a new level)"
+        "a YAML file, which need not exist yet, a folder with a scenario.yaml, or a built-in "
+        "scenario to copy (default: choose a starter for a new level)"
     )
     parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help=scenario_text)
     parser.add_trust_options()
@@ -32,7 +32,9 @@ def run(options: argparse.Namespace) -> int:
     name, settings = options.scenario, cli.scenario_options(options)
     document = open_document(name, **settings) if name else None
     if document and document.buffer.file and not path_exists(document.buffer.file):
-        cli.complain(f"{name} is not there yet: the window shows a new level, which Save writes")
+        cli.complain(
+            f"{name} does not exist yet; the window shows a new level, and Save creates the file"
+        )
     # imported here: other commands do not need pygame
     from gv_engine.play.ui.screens.edit import EditScreen
     from gv_engine.play.ui.screens.edit_lists import StarterMenu

@@ -32,17 +32,17 @@ def run(options: argparse.Namespace) -> int:
     to do next."""
     name: str = options.name
     if not _NAME.fullmatch(name):
-        rule = "at most 100 letters, digits, - and _, a letter first"
-        raise cli.UsageError(f"{shorten(repr(name), 60)} is no name: {rule}")
+        rule = "use at most 100 letters, digits, - and _, beginning with a letter"
+        raise cli.UsageError(f"{shorten(repr(name), 60)} is not a valid name; {rule}")
     target: Path = options.folder / name
     if target.exists():
-        raise cli.UsageError(f"{target} exists already; choose another name")
+        raise cli.UsageError(f"{target} already exists; choose another name")
     write_starter_project(target)
-    print(f"{target} is made. Go on with:")
+    print(f"Created {target}. Try next:")
     for line in ("gv-engine play", "gv-engine check", "python -m pytest"):
         print(f"  {line} {target}")
     if importlib.util.find_spec("pytest") is None:
-        print("The last one needs pytest: pip install pytest")
+        print("The last command needs pytest: pip install pytest")
     return 0
 
 

@@ -67,7 +67,7 @@ class CommandParser(argparse.ArgumentParser):
         name, _, problem = message.partition(": ")
         if message.startswith("the following arguments are required"):
             lines = (line.strip() for line in (self.epilog or "").splitlines())
-            examples = [f", as in `{line}`" for line in lines if line.startswith(self.prog)]
+            examples = [f", for example `{line}`" for line in lines if line.startswith(self.prog)]
             message = f"{problem} is missing{''.join(examples[:1])}"
         elif problem == "expected one argument":
             action = self._option_string_actions[name.split("/")[0]]
@@ -88,7 +88,7 @@ class CommandParser(argparse.ArgumentParser):
                 self.check_option(argument)
         parsed, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            self.error(f"found the word {unknown[0]!r}, which is one too many")
+            self.error(f"unexpected argument {unknown[0]!r}")
         return parsed, unknown
 
     def _print_message(self, message: str, file: Any = None) -> None:
@@ -161,42 +161,40 @@ class CommandParser(argparse.ArgumentParser):
     def add_trust_options(self) -> None:
         """Add the option --set for parameters of the scenario, and the options --trust,
         --allow-module and --no-code, which control which Python code the scenario may run."""
-        text = "set a parameter of the scenario, as --set size=9; may be repeated"
+        text = "set a parameter of the scenario, such as --set size=9 (repeatable)"
         self.add_option("--set NAME=VALUE", parse_pair, text, [], dest="settings", action="append")
         text = "A scenario that you name may run the Python files inside its folder, and no others."
         group = self.add_argument_group("Python", text)
-        text = "allow the same for scenarios that a snapshot, a replay or a mixture refers to"
+        text = "also allow it to scenarios that a snapshot, a replay or a mixture refers to"
         self.add_flag("--trust", text, group)
-        text = "allow scenarios to use this module and its submodules; may be repeated"
+        text = "allow scenarios to use this module and its submodules (repeatable)"
         more: dict[str, Any] = {"dest": "allow_modules", "action": "append"}
         self.add_option("--allow-module NAME", _parse_module_name, text, [], group, **more)
         text = "run no Python, load only YAML"
         self.add_flag("--no-code", text, group, dest="code", action="store_false")
 
     def add_policy(self, default: str | None = "random", extra_help: str = "") -> None:
-        """Add the option --policy, with `extra_help` after the list of values in its help; if
+        """Add the option --policy, with `extra_help` in the list of values in its help; if
         `default` is None, the help says that the user plays unless the option is given."""
         text = (
-            "random: uniform over all actions; valid: uniform over actions that have an effect; "
-            "bot: follows BabyAI's missions; trained: the policy that comes with some scenarios; "
-            "the folder of a run of `gv-engine train`; these two with :greedy for the most likely "
-            "action; or "
-            f"./file.py:function{extra_help}; for several agents NAME=P,TEAM=P (default: "
-            f"{default or 'you'})"
+            "random (any action), valid (any action that has an effect), bot (follows BabyAI's "
+            f"missions), {extra_help}trained (comes with some scenarios), the folder of a run of "
+            "`gv-engine train`, or ./file.py:function; trained:greedy and RUN:greedy take the most "
+            f"likely action; for several agents NAME=P,TEAM=P (default: {default or 'you play'})"
         )
         self.add_option("--policy P", parse_text, text, default)
 
     def add_levels(self, text: str) -> None:
         """Add the option --levels; `text` says what the levels are for."""
-        sets = "train, validation, test, test-layout, larger, the seeds 0:100"
+        sets = "train, validation, test, test-layout, larger, seeds such as 0:100"
         self.add_option("--levels SET", str, f"{text}: {sets}, or a file of `gv-engine splits`")
 
     def add_ray_option(self, text: str) -> None:
         """Add the option --ray, which runs work on a Ray cluster; `text` says in the help what runs
         there."""
         places = (
-            "on the machines of a Ray cluster; auto: the cluster of this machine; without "
-            "ADDRESS: the cores of this machine (needs the extra ray)"
+            "on the Ray cluster at ADDRESS, or auto for this machine's cluster; without ADDRESS on "
+            "this machine's cores (needs the extra ray)"
         )
         self.add_option("--ray ADDRESS", str, f"{text} {places}", nargs="?", const="local")
 
@@ -204,7 +202,7 @@ class CommandParser(argparse.ArgumentParser):
         """Add the options --view, --fps and --cell: the view, steps per second and cell size of
         pictures."""
         views = "; ".join(f"{each.title}: {', '.join(each.views)}" for each in DOMAINS.values())
-        text = f"{views}; or window: a player's view (default: the domain's first view)"
+        text = f"{views}; any: window, as players see it (default: the first of the domain)"
         self.add_option("--view V", str, text)
         self.add_option("--fps F", parse_positive, "steps per second", 8)
         # at most 256, so that pictures fit into memory
@@ -235,7 +233,7 @@ def _parse_module_name(text: str) -> str:
     error."""
     if not is_module_name(text):
         raise argparse.ArgumentTypeError(
-            f"found {text!r}, expected the name of a module, as caves.rules"
+            f"found {text!r}, expected the name of a module, such as caves.rules"
         )
     return text
 
@@ -245,7 +243,7 @@ def parse_pair(text: str, example: str = "size=9") -> tuple[str, Any]:
     `example`, for another text."""
     name, equals, value = text.partition("=")
     if not (equals and name.isidentifier()) or name in Consent.__annotations__:
-        raise argparse.ArgumentTypeError(f"found {text!r}, expected NAME=VALUE, as {example}")
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected NAME=VALUE, such as {example}")
     try:
         return name, parse_value(value)
     except ValueError as error:
@@ -273,13 +271,13 @@ def require_grid(scenario: AnyScenario, message: str) -> Scenario:
 
     Args:
         scenario: scenario of any domain.
-        message: end of the error message, as `train takes grids`.
+        message: end of the error message, such as `train takes only grids`.
 
     Raises:
         UsageError: the scenario is of another domain.
     """
     if not isinstance(scenario, Scenario):
-        raise UsageError(f"{scenario.name} is of the domain {scenario.domain}: {message}")
+        raise UsageError(f"{scenario.name} is of the domain {scenario.domain}; {message}")
     return scenario
 
 
@@ -299,7 +297,9 @@ def require_step_limit(scenario: AnyScenario, max_steps: int | None, fix: str) -
 def parse_text(text: str) -> str:
     """Return `text`; raise an argparse error if it is empty or blank."""
     if not text.strip():
-        raise argparse.ArgumentTypeError("found an empty text; give a name, or leave it out")
+        raise argparse.ArgumentTypeError(
+            "found an empty text; give a name, or leave out the option"
+        )
     return text
 
 
@@ -309,7 +309,7 @@ def parse_at_most(maximum: int, parse: Callable[[str], int], text: str) -> int:
     number = parse(text)
     if number > maximum:
         shown = shorten(str(number), 40)
-        raise argparse.ArgumentTypeError(f"found {shown}, allowed are at most {maximum}")
+        raise argparse.ArgumentTypeError(f"found {shown}, expected at most {maximum}")
     return number
 
 
@@ -321,7 +321,7 @@ def _parse_at_least(minimum: int, text: str) -> int:
         if number >= minimum:
             return number
     raise argparse.ArgumentTypeError(
-        f"found {shorten(text, 40)!r}, expected a whole number from {minimum} on"
+        f"found {shorten(text, 40)!r}, expected a whole number of at least {minimum}"
     )
 
 
@@ -341,9 +341,9 @@ parse_natural = partial(_parse_at_least, 0)
 """Return a whole number from 0, or raise an argparse error."""
 parse_positive = partial(_parse_at_least, 1)
 """Return a whole number from 1, or raise an argparse error."""
-parse_seconds = partial(_parse_positive_float, sys.float_info.max, "seconds, more than 0")
+parse_seconds = partial(_parse_positive_float, sys.float_info.max, "a number of seconds above 0")
 """Return a number of seconds greater than 0, or raise an argparse error."""
-parse_share = partial(_parse_positive_float, 1, "a share, as 0.98")
+parse_share = partial(_parse_positive_float, 1, "a number above 0 and at most 1, such as 0.98")
 """Return a share greater than 0 and at most 1, or raise an argparse error."""
 parse_episode_seed = partial(parse_at_most, 2**62, parse_natural)
 """Return the seed of the first of many episodes; all seeds must fit into int64."""

@@ -50,20 +50,19 @@ def add_options(parser: cli.CommandParser) -> None:
     """Add the options of the command `play` to its parser."""
     scenario_text = (
         f"{cli.SCENARIO_HELP}; or the folder of a rollout to watch (default: the scenario of "
-        "--from, else the start screen)"
+        "--from, or the start screen)"
     )
     parser.add_argument(
         "scenario", metavar="SCENARIO", type=cli.parse_text, nargs="?", help=scenario_text
     )
-    seed_text = "seed of the first level; later levels have the following seeds (default: random)"
+    seed_text = "seed of the first level, which counts up for later levels (default: random)"
     parser.add_option("--seed N", cli.parse_natural, seed_text)
-    from_text = "begin with a world from a file of gv_engine.snapshots.save"
+    from_text = "start from a world in a file written by gv_engine.snapshots.save"
     parser.add_option("--from FILE", cli.parse_text, from_text, dest="snapshot")
     parser.add_option("--row N", cli.parse_natural, "number of the world in FILE (default: 0)")
-    parser.add_policy(default=None, extra_help="; solver: a shortest solution")
+    parser.add_policy(default=None, extra_help="solver (a shortest solution), ")
     race_text = (
-        "race against an opponent: a policy as for --policy, or the file of a replay with the "
-        "same seed"
+        "race against an opponent: a policy, as for --policy, or a replay file with the same seed"
     )
     parser.add_option("--race P", cli.parse_text, race_text)
     parser.add_flag("--terminal", "play in this terminal instead of a window")
@@ -180,7 +179,9 @@ def _make_slow_rule_watchdog() -> Watchdog:
 
     def report_first_rule(rule: StuckRule) -> bool:
         if not slow_rules:
-            cli.complain(f"{rule} has been running for {rule.seconds:.0f} s. Ctrl-C: stop it")
+            cli.complain(
+                f"{rule} has been running for {rule.seconds:.0f} s; press Ctrl-C to stop it"
+            )
         slow_rules.append(rule)
         return False
 
@@ -193,23 +194,23 @@ def _make_session_factory(options: argparse.Namespace) -> Callable[[], Session]:
     settings = cli.scenario_options(options)
     if options.snapshot is None:
         if options.row is not None:
-            raise cli.UsageError(f"--row {options.row} selects a world of a file: add --from FILE")
+            raise cli.UsageError(f"--row {options.row} selects a world in a file; add --from FILE")
         playable = load_playable(options.scenario or _DEFAULT, **settings)
         if options.policy and _NAMES_AGENTS.match(options.policy):
             return partial(_begin_with_partners, playable, options.policy, options.seed)
         return partial(Session, playable, options.seed)
     if options.policy:
         raise cli.UsageError(
-            f"--policy {options.policy} plays a level from its beginning: leave out --from"
+            f"--policy {options.policy} plays a level from its beginning; leave out --from"
         )
     if options.seed is not None:
         raise cli.UsageError(
-            f"--seed {options.seed}: the world of --from has its seed already; leave --seed out"
+            f"--seed {options.seed}: the world of --from already has a seed; leave out --seed"
         )
     if is_rollout(Path(options.snapshot)):
         raise cli.UsageError(
-            f"--from takes a file of snapshots, and {options.snapshot} is a rollout: "
-            f"`gv-engine replay {options.snapshot}` shows it"
+            f"--from takes a file of snapshots, and {options.snapshot} is a rollout; watch it with "
+            f"`gv-engine replay {options.snapshot}`"
         )
     given = Scenario.load(options.scenario, **settings) if options.scenario else None
     scenario, rows = snapshots.load(options.snapshot, given, **cli.consent(options))

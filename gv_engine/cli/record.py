@@ -29,14 +29,14 @@ def add_options(parser: cli.CommandParser) -> None:
     """Add the options of the command `record` to its parser."""
     parser.add_scenario()
     out_text = (
-        f"file to write: {', '.join(FORMATS)} (the last is one picture, after --steps), or "
+        f"file to write: {', '.join(FORMATS)} (.png is one picture, after --steps), or "
         f"{SUFFIX} for a replay"
     )
     parser.add_argument("out", metavar="OUT", type=Path, help=out_text)
     parser.add_seed("seed of the level")
-    steps_text = f"maximum number of steps (default: {_STEPS}; 0 for a PNG)"
+    steps_text = f"maximum number of steps (default: {_STEPS}, or 0 for .png)"
     parser.add_option("--steps N", cli.parse_natural, steps_text)
-    parser.add_policy(extra_help="; solver: a shortest solution")
+    parser.add_policy(extra_help="solver (a shortest solution), ")
     overlay_text = "draw the policy's values, likely actions and visits over the cells"
     parser.add_flag("--overlay", overlay_text)
     parser.add_picture_options()

@@ -24,8 +24,8 @@ def add_options(parser: cli.CommandParser) -> None:
     """Add the options of the command `replay` to its parser."""
     file_text = "a replay, or the folder of a rollout to watch"
     parser.add_argument("file", metavar="FILE", type=Path, help=file_text)
-    parser.add_flag("--verify", "replay all steps and compare every state; no window")
-    record_text = "draw the episode into a .gif, .mp4 or .png; no window"
+    parser.add_flag("--verify", "replay all steps and compare every state, without a window")
+    record_text = "draw the episode into a .gif, .mp4 or .png, without a window"
     parser.add_option("--record OUT", Path, record_text)
     scenario_text = "file or folder of the scenario, if it is not built in"
     parser.add_option("--scenario SCENARIO", str, scenario_text)
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     if options.record:
         cli.draw_frames(session.frames(), session.scenario, options.record, options)
     summary = session.replay().summary
-    cli.say(f"{options.record or options.file}: {summary}, every state as it was")
+    cli.say(f"{options.record or options.file}: {summary}, every state as recorded")
     return 0
 
 

@@ -18,7 +18,7 @@ rngs is a list of N generators; actions are (N,) integers. A policy with memory 
 __init__(N, number of actions), act(observation, info, rngs) and begin(worlds), which gets the
 numbers of worlds whose episodes begin.
 
-With several agents, --policy ann=valid,hunters=./policy.py:greedy names agents or teams; the
+With several agents, --policy ann=valid,hunters=./policy.py:greedy names agents or teams. All
 others act at random. Agent j of A samples from make_rng(S, "policy", A * k + j).
 
 FOLDER gets an .npy file for each array, which grows while episodes are played. Per step: grid and
@@ -81,17 +81,17 @@ def find_action_sequences(
         conflicts = {"--policy": options.policy != "random", **cli.get_options(options, *names)}
         if conflicting := [name for name, value in conflicts.items() if value]:
             raise cli.UsageError(
-                f"--from-replays determines the episodes: leave {conflicting[0]} out"
+                f"--from-replays already determines the episodes; leave out {conflicting[0]}"
             )
         sequences = tuple(_iter_replay_sequences(cast(Playable, loaded), options.replays))
     else:
         if not isinstance(loaded, Scenario) or loaded.layout.agents > 1:
-            raise cli.UsageError(f"{loaded.name}: the solver solves only grids of one agent")
+            raise cli.UsageError(f"{loaded.name}: the solver plays only grids with one agent")
         first = options.seed + options.first
         with cli.progress("levels", episodes) as advance:
             sequences = tuple(_iter_solver_sequences(loaded, levels, first, episodes, advance))
     if not sequences:
-        raise cli.UsageError(f"{loaded.name}: no episode is left")
+        raise cli.UsageError(f"{loaded.name}: no episode to play; all were skipped")
     return sequences
 
 
@@ -107,12 +107,12 @@ def _iter_replay_sequences(scenario: Playable, files: list[Path]) -> Iterator[Ac
                 actions.append(game.action_indices(step.action))
                 game.seek(game.position + 1)
         except ValueError:
-            cli.complain(f"{file} is left out: an agent does not act in step {len(actions) + 1}")
+            cli.complain(f"skipped {file}: an agent does not act in step {len(actions) + 1}")
             continue
         if replay.outcome:
             yield ActionSequence(replay.seed, tuple(actions))
         else:
-            cli.complain(f"{file} is left out: the episode has no end")
+            cli.complain(f"skipped {file}: the episode has no end")
 
 
 def _iter_solver_sequences(
@@ -134,7 +134,7 @@ def _iter_solver_sequences(
         if solution.actions:
             yield ActionSequence(seed, solution.actions)
         else:
-            cli.complain(f"seed {seed} is left out: {solution.verdict.value}")
+            cli.complain(f"skipped seed {seed}: {solution.verdict.value}")
 
 
 # ---- rollout -------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ def add_options(parser: cli.CommandParser) -> None:
     episodes_text = f"number of episodes (default: {_EPISODES}, with --levels one for each level)"
     parser.add_option("--episodes N", cli.parse_positive, episodes_text)
     parser.add_seed("seed of the first episode", cli.parse_episode_seed)
-    parser.add_policy(extra_help="; solver: the shortest solution, if one is found")
+    parser.add_policy(extra_help="solver (shortest solutions that are found), ")
     replays_text = (
         "replay saved games, one episode each; games without an end, or in which an agent did "
         "not act in a step, are left out"
@@ -164,13 +164,13 @@ def add_options(parser: cli.CommandParser) -> None:
     parser.add_option("--num-envs M", cli.parse_positive, envs_text, _MAX_WORLDS)
     limit_text = "step limit of an episode, instead of the scenario's"
     parser.add_option("--max-steps T", _parse_step_limit, limit_text)
-    threads_text = "threads (in algebra processes) that step worlds; episodes do not change"
+    threads_text = "threads (in algebra processes) that step worlds; the episodes stay the same"
     parser.add_option("--threads T", cli.parse_positive, threads_text, 1)
-    parser.add_option("--out FOLDER", Path, "new folder for all steps")
-    parser.add_flag("--masks", "save action masks, too")
-    representation_text = "representation of the observations, as compact, cells or onehot"
+    parser.add_option("--out FOLDER", Path, "new folder into which all steps are written")
+    parser.add_flag("--masks", "also save action masks")
+    representation_text = "representation of the observations, such as compact, cells or onehot"
     parser.add_option("--representation NAME", str, representation_text)
-    parser.add_flag("--resume", "continue FOLDER after its last complete episode")
+    parser.add_flag("--resume", "continue --out FOLDER after its last complete episode")
     first_text = "number of the first episode: play episodes K, K + 1 … of the rollout"
     # the sum of number and --seed must fit into int64
     parse_episode_number = partial(cli.parse_at_most, 2**61, cli.parse_natural)
@@ -220,9 +220,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         with (
             cli.handling_sigterm(),  # Ray replaces the handler of SIGTERM
-            force_exit_after(
-                _MAX_WAIT, "interrupted in a compiled step that does not come to an end"
-            ),
+            force_exit_after(_MAX_WAIT, "interrupted in a compiled step that does not end"),
             cli.progress("episodes", plan.episodes) as advance,
         ):
             results.advance = advance
@@ -267,7 +265,7 @@ def _make_rollout_plan(options: argparse.Namespace) -> _RolloutPlan:
     """
     scenario = load_scenario(options.scenario, **cli.scenario_options(options))
     if options.resume and not options.out:
-        raise cli.UsageError("--resume continues a folder: name it by --out")
+        raise cli.UsageError("--resume continues a folder; name it with --out")
     if not options.replays:
         scenario = cli.require_step_limit(scenario, options.max_steps, "give --max-steps")
     env_options: dict[str, Any] = {}
@@ -393,6 +391,6 @@ def _parse_step_limit(text: str) -> int:
     another text."""
     if text == "0":
         raise argparse.ArgumentTypeError(
-            "found '0', which allows endless episodes; expected a whole number from 1 on"
+            "found '0', which allows endless episodes; expected a whole number of at least 1"
         )
     return cli.parse_positive(text)

@@ -53,11 +53,11 @@ def run(options: argparse.Namespace) -> int:
             if _strip_prefix(entry.name) == name:
                 _print_topic(title, entry)
     elif mentions := [*_find_mentions(name, all_chapters)]:
-        cli.print_table(("", ""), mentions, f"nothing is called {name!r}; these mention it")
+        cli.print_table(("", ""), mentions, f"no topic is named {name!r}; these mention it")
         return 1
     else:
         raise cli.UsageError(
-            f"nothing is called {options.name!r}, and no topic mentions it"
+            f"no topic is named {options.name!r}, and none mentions it"
             f"{suggest_similar(name, names) or ';'} `gv-engine rules` shows all"
         )
     return 0

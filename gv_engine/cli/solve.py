@@ -33,9 +33,9 @@ def add_options(parser: cli.CommandParser) -> None:
     parser.add_scenario()
     parser.add_seed("seed of the level")
     parser.add_option(
-        "--seeds N", cli.parse_positive, "number of seeds to solve, from --seed on", 1
+        "--seeds N", cli.parse_positive, "number of levels to solve, of the seeds from --seed on", 1
     )
-    states_text = "maximum number of states to search"
+    states_text = "maximum number of states to search in each level"
     parser.add_option("--states N", cli.parse_positive, states_text, 1_000_000)
     parser.add_option("--seconds T", cli.parse_seconds, "time limit for each level", 60)
     out_text = f"save the solution as a replay ({SUFFIX}) or as a picture or video, see `record`"
@@ -48,13 +48,13 @@ def run(options: argparse.Namespace) -> int:
     level was not solved."""
     out: Path | None = options.out
     if out and options.seeds > 1:
-        raise cli.UsageError("--out is for one level: leave --seeds out")
+        raise cli.UsageError("--out saves one level; leave out --seeds")
     if out:
         cli.check_picture_name(out, SUFFIX)
     settings = cli.scenario_options(options)
     sources = find_levels(options.scenario, settings)
     if out and len(sources) > 1:
-        raise cli.UsageError(f"--out is for one level; name it: {sources[0]}")
+        raise cli.UsageError(f"--out saves one level; name it, for example {sources[0]}")
     scenarios = [load_scenario(source, **settings) for source in sources]
     return max([_solve_levels(scenario, options) for scenario in scenarios])
 
@@ -64,7 +64,7 @@ def _solve_levels(scenario: AnyScenario, options: argparse.Namespace) -> int:
     exit code: 1 if a solution is missing, or differs in length from the par in the level file."""
     if not isinstance(scenario, Scenario):
         raise cli.UsageError(
-            f"{scenario.name} is of the domain {scenario.domain}; grids are solved"
+            f"{scenario.name} is of the domain {scenario.domain}; solve takes only grids"
         )
     from gv_engine.play.validation.solver import Solver  # compiles
 
@@ -77,7 +77,7 @@ def _solve_levels(scenario: AnyScenario, options: argparse.Namespace) -> int:
         seconds = time.perf_counter() - start
         outcome = solution.verdict.value
         if solution.by_chance:
-            outcome += " with the draws of this seed"
+            outcome += " with the random numbers of this seed"
         steps = len(solution.actions) or ""
         rows.append((seed, outcome, steps, f"{solution.met:,}", f"{seconds:.2f}"))
     level = scenario.document.pack_level
@@ -94,7 +94,7 @@ def _solve_levels(scenario: AnyScenario, options: argparse.Namespace) -> int:
     lengths = {len(solution.actions) for solution in solutions.values()}
     is_par_wrong = bool(par and lengths - {0, par})
     if is_par_wrong:
-        cli.say(f"{scenario.name}: its par is {par}, and should be the steps told above")
+        cli.say(f"{scenario.name}: its par is {par}; set it to the steps above")
     return 1 if is_par_wrong or 0 in lengths else 0
 
 

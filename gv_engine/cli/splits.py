@@ -5,13 +5,17 @@ examples:
   gv-engine splits keydoor-9x9 --levels test --solve --seconds 60
   gv-engine splits keydoor-9x9 --levels test --out test.json
 
-The levels of seeds 0, 1, 2 … are collected without duplicates; two levels are equal if they have
+The sets hold the levels of seeds 0, 1, 2 … without duplicates. Two levels are equal if they have
 the same objects in the same places, the same mission, and the same sampled values that rules read.
-Every fifth level is in `test`; its layout, which is the level without agents, mission and sampled
-values, may be in `train`, with another start. All levels of every fifth layout are in
-`test-layout`; those of every tenth, but no level of `test`, in `validation`, to choose settings and
-policies by; all others in `train`. "new layouts" is the share of levels whose layout is not in
-`train`. All commands with --levels accept FILE.
+The layout is the level without agents, mission and sampled values.
+
+  test         every fifth level; its layout may be in `train` with another start
+  test-layout  all levels of every fifth layout
+  validation   all levels of every tenth layout, except those in `test`; to choose settings by
+  train        all other levels
+
+"new layouts" is the share of levels whose layout is not in `train`. Every command with --levels
+accepts FILE.
 """
 
 from __future__ import annotations
@@ -30,10 +34,10 @@ from gv_engine.scenario.scenario import Scenario
 def add_options(parser: cli.CommandParser) -> None:
     """Add the options of the command `splits` to its parser."""
     parser.add_scenario()
-    parser.add_levels("list the levels of this set; without --levels, print the size of each set")
+    parser.add_levels("list the levels of this set, instead of the sizes of all sets")
     parser.add_flag("--solve", "search for the shortest solution of each level")
     parser.add_option("--seconds T", cli.parse_seconds, "time limit of --solve for all levels", 60)
-    parser.add_option("--out FILE", Path, "save the set into a .json file")
+    parser.add_option("--out FILE", Path, "save the set in a .json file")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -43,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     scenario = cli.require_grid(loaded, "only grids have level sets")
     if options.levels is None:
         if options.solve or options.out:
-            raise cli.UsageError(f"name the set by --levels: {', '.join(SETS)}, 0:100 or a file")
+            raise cli.UsageError(f"name a set with --levels: {', '.join(SETS)}, 0:100 or a file")
         titles = "set", "levels>", "layouts>", "new layouts>", "note"
         cli.print_table(titles, [*_iter_split_rows(scenario)], scenario.name)
         return 0

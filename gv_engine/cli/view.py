@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the command `view`: show many worlds in a window, in which a policy acts until the window
     is closed."""
     loaded = load_scenario(options.scenario, **cli.scenario_options(options))
-    scenario = cli.require_grid(loaded, "view shows grids").require_single_agent("view")
+    scenario = cli.require_grid(loaded, "view shows only grids").require_single_agent("view")
     # imported here: other commands do not need pygame
     from gv_engine.play.session.batch_viewer import BatchViewer
     from gv_engine.play.ui.screens.batch import BatchScreen

@@ -61,8 +61,8 @@ class Extra(NamedTuple):
         """Text of one line that tells how to install the missing library into this Python."""
         command = [sys.executable, "-m", "pip", "install", *self._list_requirements()]
         return (
-            f"{self.user} needs the extra {self.name}: {self.library} is not installed; this "
-            f"installs it here: {format_command(command)}"
+            f"{self.user} needs the extra {self.name}: {self.library} is not installed; "
+            f"install it with: {format_command(command)}"
         )
 
     def require(self) -> None:

@@ -107,10 +107,10 @@ def _merge_items(below: list[YamlNode], above: Entries) -> list[YamlNode]:
     for name, node in above.items():
         if node.value is None:
             if name not in items:
-                raise node.error(f"no {name!r} to take out{describe_allowed(name, items)}")
+                raise node.error(f"no {name!r} to remove{describe_allowed(name, items)}")
             del items[name]
         elif not isinstance(node.value, dict):
-            hint = "expected a mapping of what differs, or nothing to take it out"
+            hint = "expected a mapping of changes, or nothing to remove it"
             raise node.error(f"found {node.summary}, {hint}")
         elif name not in items:
             name_node = replace(node, value=name, text=name)
@@ -189,9 +189,7 @@ def read_variant_names(root: YamlNode) -> tuple[str, ...]:
         return ()
     variants = mapping(entries[VARIANTS])
     if not variants:
-        raise entries[VARIANTS].error(
-            "found nothing, expected a mapping from names to what differs"
-        )
+        raise entries[VARIANTS].error("found nothing, expected a mapping from names to changes")
     for name, node in variants.items():
         if not _NAME.fullmatch(name):
             raise node.error(f"found the name {name!r}, expected letters, digits, '-', '_', '.'")
@@ -234,7 +232,7 @@ def select_variant(
     if not (name or allows_none or _has_complete_variant(mapping(root))):
         name = names[0]
     if name and name not in names:
-        hint = describe_allowed(name, names) or "; there are none in it"
+        hint = describe_allowed(name, names) or "; the file has no variants"
         raise YamlNode(None, line=root.line).error(f"no variant {name!r}{hint}")
     entries = mapping(root).copy()
     variants = mapping(entries.pop(VARIANTS))
@@ -258,12 +256,12 @@ _SUFFIXES = (".yaml", ".yml")
 FOLDER_FILE = "scenario.yaml"
 """File of a scenario that is a folder."""
 _OTHER_FILES = {
-    ".npz": "a snapshot, no scenario; `gv-engine play --from {}` goes on with it",
-    ".gvreplay": "a replay, no scenario; `gv-engine replay {}` shows it",
+    ".npz": "a snapshot, not a scenario; continue it with `gv-engine play --from {}`",
+    ".gvreplay": "a replay, not a scenario; watch it with `gv-engine replay {}`",
     ".tmx": "a map of Tiled, which has no rules; write a scenario with rules and `levels: {}`",
     ".tmj": "a map of Tiled in JSON; save it as .tmx in Tiled",
-    ".py": "Python, no scenario; name its folder, or the YAML file beside it",
-    **dict.fromkeys((".png", ".gif", ".jpg", ".svg", ".mp4"), "a picture, no scenario"),
+    ".py": "Python, not a scenario; name its folder, or the YAML file beside it",
+    **dict.fromkeys((".png", ".gif", ".jpg", ".svg", ".mp4"), "a picture, not a scenario"),
     ".tsx": "a tileset of Tiled; name the map, a .tmx file",
     ".tsj": "a tileset of Tiled; name the map, a .tmx file",
     ".ldtk": "a project of LDtk; let LDtk save its levels for Tiled, as .tmx",
@@ -416,7 +414,7 @@ def find_ref(source: str | Path, refs: Mapping[str, ScenarioRef] | None = None) 
         ScenarioError: there is no such scenario; the message suggests the nearest name.
     """
     if not isinstance(source, str | os.PathLike):
-        raise ScenarioError(f"scenario={source!r}: allowed are a name, a file and a mapping")
+        raise ScenarioError(f"scenario={source!r}: expected a name, a file or a mapping")
     refs = list_built_in_grids() | list_multi_agent_grids() if refs is None else refs
     return _find_named_ref(source, refs) or _find_file_ref(source, refs)
 
@@ -462,7 +460,7 @@ def _missing_file_error(path: Path, refs: Iterable[str]) -> ScenarioError:
     """Return the error that there is no file at `path`, nor a scenario of this name among `refs`,
     the names of scenarios."""
     if path.is_symlink():
-        fault = f"{path} is a link to {path.readlink()}, which leads nowhere"
+        fault = f"{path} is a link to {path.readlink()}, which does not exist"
         return ScenarioError([fault])
     if len(path.parts) > 1 or path.suffix in _SUFFIXES:
         if not path.parent.is_dir():

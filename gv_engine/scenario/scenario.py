@@ -97,7 +97,7 @@ class Scenario(ImmutableScenario):
         """Return a scenario without values; raise a TypeError for one argument, such as a name."""
         if len(values) + len(values_by_name) == 1:
             wanted = shorten(repr([*values, *values_by_name.values()][0]), 60)
-            raise TypeError(f"a scenario is read by Scenario.load({wanted})")
+            raise TypeError(f"read a scenario with Scenario.load({wanted})")
         return super().__new__(cls)
 
     name: str
@@ -386,8 +386,8 @@ class Scenario(ImmutableScenario):
         """
         if self.layout.agents > 1:
             raise SeveralAgentsError(
-                f"{self.name} has {self.layout.agents} agents, and {caller} one: "
-                f"gv_engine.parallel_env and gv_engine.AgentsVectorEnv have several"
+                f"{self.name} has {self.layout.agents} agents, and {caller} takes one: "
+                f"use gv_engine.parallel_env or gv_engine.AgentsVectorEnv"
             )
         return self
 

@@ -420,8 +420,8 @@ def test_scenarios_of_the_command_line_are_played_and_rules_that_hang_are_stoppe
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "found no protocol to serve: add --mcp"),
-        (["--mcp", "--host", "0.0.0.0"], "--host 0.0.0.0 is for HTTP: add --port N"),
+        ([], "no protocol is given; add --mcp"),
+        (["--mcp", "--host", "0.0.0.0"], "--host 0.0.0.0 is for HTTP; add --port N"),
         (
             ["--mcp", "--port", "1", "--host", "203.0.113.1"],
             "port 1 of 203.0.113.1 cannot be used: Cannot assign",

@@ -28,7 +28,7 @@ def test_bench(capsys, monkeypatch):
     assert 1 < float(rows["memory per world, KiB"]) < 5
     assert main(["bench", "empty-4x4", "--num-envs", str(10**15)]) == 2
     said = capsys.readouterr().err
-    assert "there is not enough memory; ask for fewer worlds, by --num-envs (Unable to" in said
+    assert "not enough memory; lower --num-envs (Unable to" in said
 
 
 @pytest.mark.thorough

@@ -37,7 +37,7 @@ def made(tmp_path, monkeypatch) -> list[tuple[str, int]]:
 
 def test_it_goes_on_where_it_was_stopped(made, capsys):
     assert main(["benchmark", "mine", "--policy", "random", *WORDS]) == 130
-    told = "interrupted: mine has 3 of 6 parts; the same command continues"
+    told = "interrupted: mine has 3 of 6 parts; run the same command to continue"
     assert told in capsys.readouterr().err
     assert main(["benchmark", "mine", *WORDS]) == 0
     levels = ["keydoor-5x5", "keydoor-7x7", "keydoor-9x9"]
@@ -59,7 +59,7 @@ def test_parts_of_a_scenario_that_has_changed_are_made_again(made, capsys):
     made.clear()
     capsys.readouterr()
     assert main(["benchmark", "mine", "--show"]) == 0
-    told = "mine: parts of old scenario versions: 1, of keydoor-5x5; make them again"
+    told = "mine holds results of older versions of keydoor-5x5 (1); measure them again"
     assert told in capsys.readouterr().err
     assert main(words) == 0
     assert made == [("keydoor-5x5", 1)]
@@ -74,7 +74,7 @@ def test_an_entry_runs_the_code_that_was_named_alone(made, capsys):
     assert main(named) == main(named) == 0
     made.clear()
     assert main(words) == 2
-    assert "reading an entry runs no code: give --policy ./own.py:act" in capsys.readouterr().err
+    assert "which runs only if you name it: add --policy ./own.py:act" in capsys.readouterr().err
     own.write_text("def act(observation, info, rngs): return 1\n")
     assert main([*named, "--seeds", "1:2"]) == 2
     assert "mine has parts of another version of ./own.py:act" in capsys.readouterr().err
@@ -117,10 +117,10 @@ def test_an_entry_keeps_its_settings(made, capsys):
         Path("mine"), "Mine", "", "ppo", {"memory": False, "steps": 5, "until": 0.9}
     ).create()
     assert main(["benchmark", "mine", "--steps", "6"]) == 2
-    assert "mine was made with --steps 5, not 6: leave it out" in capsys.readouterr().err
+    assert "mine was made with --steps 5, not 6; leave it out" in capsys.readouterr().err
     BenchmarkEntry(Path("other"), "Other").create()
     assert main(["benchmark", "other"]) == 2
-    assert "other was made by another program: --show prints it" in capsys.readouterr().err
+    assert "other was written by another program; read it with --show" in capsys.readouterr().err
     BenchmarkEntry(Path("wrong"), "Wrong", "", "ppo", {"memory": 1}).create()
     pytest.importorskip("torch")
     assert main(["benchmark", "wrong"]) == 2

@@ -39,7 +39,9 @@ def test_new_is_sound_from_the_start(here: Path, capsys):
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize(("name", "part"), [("cave", "exists already"), ("a b", "is no name")])
+@pytest.mark.parametrize(
+    ("name", "part"), [("cave", "already exists"), ("a b", "is not a valid name")]
+)
 def test_new_refuses(here: Path, name: str, part: str, capsys):
     Path("cave").mkdir()
     assert main(["new", name]) == 2
@@ -263,7 +265,7 @@ def test_a_sample_of_a_packs_levels_is_checked(here: Path, capsys, monkeypatch):
     assert main(["check", "pack.json", "--sample", "2", "--seed", "1"]) == 0
     assert checked == one
     assert main(["check", "keydoor-5x5", "--sample", "2"]) == 2
-    said = "--sample chooses levels of a pack, and keydoor-5x5 is not a pack"
+    said = "--sample: keydoor-5x5 is not a pack of levels"
     assert said in capsys.readouterr().err
 
 

@@ -34,7 +34,7 @@ def test_compile(here: Path, capsys):
 @pytest.mark.parametrize(("words", "found"), [([], "neither"), (["empty-4x4", "--all"], "both")])
 def test_compile_wants_scenarios_or_all(words: list[str], found: str, capsys):
     assert main(["compile", *words]) == 2
-    said = f"gv-engine: name scenarios, or use --all; found {found}\n"
+    said = f"gv-engine: expected either scenarios or --all, found {found}\n"
     assert capsys.readouterr().err == said
 
 

@@ -29,6 +29,6 @@ def test_a_game_is_the_first_episode_of_a_rollout(here: Path, name):
 
 def test_what_a_file_begins_with_is_for_the_player(capsys):
     assert main(["play", "--from", "worlds.npz", "--policy", "valid", "--terminal"]) == 2
-    assert "--policy valid plays a level from its beginning: leave out --from" in (
+    assert "--policy valid plays a level from its beginning; leave out --from" in (
         capsys.readouterr().err
     )

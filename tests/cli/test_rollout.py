@@ -116,7 +116,7 @@ def test_summary(capsys):
         (["--policy", "./policy.py:wild"], "returned the action 9: allowed are 0 to 5"),
         (["--representation", "compct"], "did you mean 'compact'?"),
         (["--representation", "pixels"], "rollouts keep grid"),
-        (["--resume"], "--resume continues a folder: name it by --out"),
+        (["--resume"], "--resume continues a folder; name it with --out"),
     ],
 )
 def test_rollout_refuses(here: Path, words: list[str], part: str, capsys):

@@ -53,8 +53,8 @@ def test_games_of_people_become_episodes_in_their_order(capsys):
     files = [f"{name}.gvreplay" for name in ("12", "left", "7", "waits")]
     assert main(["rollout", LEVEL, "--from-replays", *files, "--out", "games"]) == 0
     told = capsys.readouterr().err
-    assert "left.gvreplay is left out: the episode has no end" in told
-    assert "waits.gvreplay is left out: an agent does not act in step 2" in told
+    assert "skipped left.gvreplay: the episode has no end" in told
+    assert "skipped waits.gvreplay: an agent does not act in step 2" in told
     arrays, about = episode_folder.read("games")
     assert about["complete"]
     assert arrays["episode_seed"].tolist() == [12, 7]
@@ -82,7 +82,7 @@ def test_parts_of_shortest_ways_are_parts_of_the_whole(capsys):
         return found
 
     whole = seeds("--episodes", "8", out="whole")
-    assert "seed 2 is left out: cannot be won" in capsys.readouterr().err
+    assert "skipped seed 2: cannot be won" in capsys.readouterr().err
     parts = seeds("--episodes", "4", out="a"), seeds("--episodes", "4", "--first", "4", out="b")
     assert parts[0] + parts[1] == whole == [0, 1, 3, 4, 5, 6, 7]
     assert seeds("--episodes", "3", "--seed", "3", "--first", "1", out="c") == [4, 5, 6]
@@ -92,11 +92,11 @@ def test_parts_of_shortest_ways_are_parts_of_the_whole(capsys):
     ("words", "message"),
     [
         (["--from-replays", "none.gvreplay"], "none.gvreplay"),
-        (["--from-replays", "3.gvreplay", "--policy", "valid"], "leave --policy out"),
-        (["--from-replays", "3.gvreplay", "--levels", "test"], "leave --levels out"),
-        (["--from-replays", "3.gvreplay", "--first", "1"], "leave --first out"),
-        (["--from-replays", "3.gvreplay", "--max-steps", "9"], "leave --max-steps out"),
-        (["--from-replays", "left.gvreplay"], "keydoor-5x5: no episode is left"),
+        (["--from-replays", "3.gvreplay", "--policy", "valid"], "leave out --policy"),
+        (["--from-replays", "3.gvreplay", "--levels", "test"], "leave out --levels"),
+        (["--from-replays", "3.gvreplay", "--first", "1"], "leave out --first"),
+        (["--from-replays", "3.gvreplay", "--max-steps", "9"], "leave out --max-steps"),
+        (["--from-replays", "left.gvreplay"], "keydoor-5x5: no episode to play"),
         (["--from-replays", "other.gvreplay"], "a replay of 'empty-4x4', not of 'keydoor-5x5'"),
     ],
     ids=lambda value: value[-1] if isinstance(value, list) else "",
@@ -135,7 +135,7 @@ def test_who_is_done_need_not_act_and_who_waits_cannot_be_played_again(capsys):
         assert game.replay().outcome
     files = ["done.gvreplay", "waits.gvreplay"]
     assert main(["rollout", "two.yaml", "--from-replays", *files, "--out", "games"]) == 0
-    told = "waits.gvreplay is left out: an agent does not act in step 1"
+    told = "skipped waits.gvreplay: an agent does not act in step 1"
     assert told in capsys.readouterr().err
     assert episode_folder.read("games")[1]["steps"] == 3
 
@@ -143,4 +143,4 @@ def test_who_is_done_need_not_act_and_who_waits_cannot_be_played_again(capsys):
 def test_the_solver_knows_no_ways_of_algebra(capsys):
     pytest.importorskip("mathy_core")
     assert main(["rollout", "mathy-poly-simplify-easy", "--policy", "solver"]) == 2
-    assert "the solver solves only grids of one agent" in capsys.readouterr().err
+    assert "the solver plays only grids with one agent" in capsys.readouterr().err

@@ -109,10 +109,10 @@ def test_refused():
         "observation_function": {"name": "fully_transparent", "area": [[1, 2], [1, 2]]},
         "terminating_function": {"name": "none_left", "object_type": "Exit"},
     }
-    assert_refused("an agent, and its component Bodiless says that it stands in no cell", level)
+    assert_refused("an agent, which its component Bodiless keeps off the grid", level)
     del level["map"]
     boxes = {"room": [4, 4], "place": [{"object": "Box", "count": 2}]}
     assert Scenario.load({**level, **boxes}).layout.is_bodiless
     several = {**level, **boxes, "agents": {"number": 2, "components": ["Bodiless"]}}
-    assert_refused("only an agent that is alone can be Bodiless", several)
+    assert_refused("only a single agent can be Bodiless", several)
     assert_refused("no agent; put one of", {**level, "agents": 1, "map": "..\n.."})

@@ -149,7 +149,7 @@ def test_a_curriculum_trains_on_levels_that_are_not_held_out(here, capsys):
     assert run.level_seeds
     assert not {*run.level_seeds} & {*held_out}
     assert main(["train", "--resume", "run", "--curriculum", "plr"]) == 2
-    assert "--curriculum is that of the run" in capsys.readouterr().err
+    assert "keeps the run's own --curriculum" in capsys.readouterr().err
     assert (
         main(["train", "MiniGrid-Empty-5x5-v0", "--curriculum", "plr", *small, "--out", "b"]) == 2
     )

@@ -100,7 +100,7 @@ def test_a_device_that_is_not_there_is_named(name, tmp_path, capsys):
 def test_a_device_is_of_this_machine(tmp_path, capsys):
     command = ["train", "keydoor-5x5", "--out", str(tmp_path / "run"), "--ray", "--device", "auto"]
     assert main(command) == 2
-    assert "--device trains on this machine: leave out --ray" in capsys.readouterr().err
+    assert "--device trains on this machine; leave out --ray" in capsys.readouterr().err
 
 
 def test_any_device_will_do(tmp_path):

@@ -338,7 +338,7 @@ def test_what_does_not_fit_is_told_before_a_run_begins(capsys):
     assert main(["train", "keydoor-5x5", "--learner", "pq", "--out", "a"]) == 2
     assert "no learner 'pq'; did you mean 'pqn'?" in capsys.readouterr().err
     assert main(["train", "keydoor-5x5", "--learner", "pqn", "--imitate", "b"]) == 2
-    assert "--imitate goes on with ppo, not with pqn" in capsys.readouterr().err
+    assert "--imitate works with the learner ppo, not with pqn" in capsys.readouterr().err
     assert not Path("a").exists()
 
 

@@ -207,7 +207,7 @@ def test_a_run_knows_its_partners_and_does_not_go_on_with_others(here, capsys):
     assert "evaluated" not in said
     assert Run(Path("run")).settings.partner == f"ann={here / 'a.py'}:first,bob=valid"
     assert main(["train", "--resume", "run", "--partner", "self"]) == 2
-    assert "--partner is that of the run" in capsys.readouterr().err
+    assert "keeps the run's own --partner" in capsys.readouterr().err
     assert main(["train", "--resume", "run", "--steps", "800"]) == 2
     assert "resume it with --trust if you trust them" in capsys.readouterr().err
     with pytest.raises(TrustError):

@@ -187,7 +187,10 @@ def test_policies_that_come_along_are_exported():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--policy", "random", "--net", "x.pt"], "--net is the network of a run: found --policy"),
+        (
+            ["--policy", "random", "--net", "x.pt"],
+            "--net writes the network of a run: found random",
+        ),
         (["--net", "x.pt"], "found --policy nowhere"),
         (["keydoor-5x5", "--net", "x.pt"], "found --policy nowhere"),
         (["--policy", "run", "--net", "x.bin"], "expected a name that ends in .onnx or .pt"),

@@ -259,7 +259,7 @@ def test_a_sweep_trains_each_run_once_as_train_does(here, capsys):
     assert "trial-0 of 2 trials is finished: learning_rate 0.001: success" in told.err
     assert "--config rates-sweep/best.yaml" in told.out
     assert "best settings, by success in test: " in told.out
-    assert "levels: test will choose the best trial, and tests it no more" in told.err
+    assert "levels: test chooses the best trial, so it cannot test that trial" in told.err
     assert "chosen by success in test" in Path("rates-sweep/results.md").read_text()
     first = results(here / "rates-sweep")
     assert [each[0] for each in first] == [{"learning_rate": 1e-3}, {"learning_rate": 2e-3}]

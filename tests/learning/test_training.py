@@ -158,7 +158,9 @@ def test_ctrl_c_some_time_after_another_waits_no_longer():
             time.sleep(pause)
         _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
-    assert "the midst of an update; part is kept as it was after 0 steps; go on by:" in said
+    assert (
+        "interrupted during an update; part keeps its state after 0 steps; continue with:" in said
+    )
 
 
 def test_nothing_is_told_of_episodes_while_only_short_ones_can_have_ended(capsys):
@@ -197,7 +199,7 @@ def test_a_run_goes_on_to_its_own_aim(capsys):
 def test_runs_with_other_aims_do_not_go_on_together(capsys):
     trained("both/0"), trained("both/1", "--until", "0.5")
     assert main(["train", "--resume", "both"]) == 2
-    assert "have other --steps or --until: give both" in capsys.readouterr().err
+    assert "differ in --steps or --until; give both" in capsys.readouterr().err
     words = "--until", "0.5"
     with Run(Path("both/1")).lock():
         assert resume("both", *words, steps=5 * UPDATE) == 2
@@ -265,12 +267,12 @@ def test_it_learns_key_door_and_what_it_learned_is_a_policy(capsys):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ((), "no SCENARIO"),
+        ((), "SCENARIO is missing"),
         (("keydoor-5x5", "--out", "full"), "gv-engine train --resume full"),
-        (("keydoor-5x5", "--resume", "full"), "SCENARIO is that of the run"),
-        (("--resume", "full", "--seed", "3"), "--seed is that of the run"),
+        (("keydoor-5x5", "--resume", "full"), "--resume full keeps the run's own SCENARIO"),
+        (("--resume", "full", "--seed", "3"), "--resume full keeps the run's own --seed"),
         (("--resume", "nowhere"), "nowhere holds no run: there is no run.json"),
-        (("mathy-poly-simplify-easy",), "train takes grids"),
+        (("mathy-poly-simplify-easy",), "train takes only grids"),
         (("keydoor-5x5", "--set", "gamma=0.9"), "no parameter of keydoor-5x5: --set-hp gamma=0.9"),
     ],
 )
@@ -443,7 +445,7 @@ def test_commands_that_are_named_name_all_that_they_need(monkeypatch, capsys):
     assert plans[2].resume_command == first.resume_command
     capsys.readouterr()
     assert main(["train", "--resume", "a b", "--set", "size=7"]) == 2
-    assert "--set is that of the run" in capsys.readouterr().err
+    assert "keeps the run's own --set" in capsys.readouterr().err
 
 
 def test_a_part_of_the_benchmark_is_a_run_that_stops_when_it_is_sure(monkeypatch):

@@ -121,9 +121,9 @@ def test_any_row_opens_as_a_game(tmp_path):
         begun("--from", file, "--row", 2)
     with pytest.raises(SnapshotError, match="holds worlds of"):
         begun("nine-rooms-13x13", "--from", file)
-    with pytest.raises(UsageError, match="--seed 3: the world of --from has its seed already"):
+    with pytest.raises(UsageError, match="--seed 3: the world of --from already has a seed"):
         begun("--from", file, "--seed", 3)
-    with pytest.raises(UsageError, match="--row 1 selects a world of a file: add --from"):
+    with pytest.raises(UsageError, match="--row 1 selects a world in a file; add --from"):
         begun("empty-4x4", "--row", 1)
     assert begun("empty-4x4", "--seed", 3).seed == 3
 
@@ -213,19 +213,19 @@ kept_rows = cache(rows_of)
     ("level", "change", "says"),
     [
         ("keydoor-5x5", lambda r: put(r, "door", "status", of(r, "Door"), 127), "in a state that"),
-        ("keydoor-5x5", lambda r: put(r, "kind", "has", of(r, "Key"), 0), "has not the component"),
-        ("keydoor-5x5", lambda r: put(r, "kind", "value", of(r, "Key"), 1), "of no type that"),
+        ("keydoor-5x5", lambda r: put(r, "kind", "has", of(r, "Key"), 0), "lacks the component"),
+        ("keydoor-5x5", lambda r: put(r, "kind", "value", of(r, "Key"), 1), "a type that these"),
         ("keydoor-5x5", lambda r: put(r, "color", "value", of(r, "Key"), 99), "color.value is 99"),
         ("keydoor-5x5", lambda r: put(r, "door", "has", of(r, "Door"), 2), "door.has is 2"),
-        ("keydoor-5x5", lambda r: put(r, "door", "has", of(r, "Door"), 0), "has not the component"),
-        ("keydoor-5x5", lambda r: put(r, "door", "status", of(r, "Key"), 2), "has not the compon"),
+        ("keydoor-5x5", lambda r: put(r, "door", "has", of(r, "Door"), 0), "lacks the component"),
+        ("keydoor-5x5", lambda r: put(r, "door", "status", of(r, "Key"), 2), "lacks the component"),
         ("keydoor-5x5", lambda r: put(r, "door", "has", 0, 1), "door.has of no entity is 1"),
         ("keydoor-5x5", lambda r: put(r, "door", "status", 0, 2), "door.status of no entity is 2"),
-        ("keydoor-5x5", lambda r: put(r, "position", "y", of(r, "Key"), -1), "which is no cell"),
+        ("keydoor-5x5", lambda r: put(r, "position", "y", of(r, "Key"), -1), "which is not a cell"),
         ("keydoor-5x5", lambda r: put(r, "position", "y", of(r, "Wall")[0], 1), "has it not"),
         ("keydoor-5x5", lambda r: put(r, "position", "y", of(r, "Wall")[0], 100), "y is 100"),
         ("keydoor-5x5", in_two_cells, "in two cells"),
-        ("keydoor-5x5", lambda r: put(r, "agent", "holding", 1, 1), "which is no object"),
+        ("keydoor-5x5", lambda r: put(r, "agent", "holding", 1, 1), "which is not an object"),
         ("keydoor-5x5", lambda r: put(r, "agent", "holding", 1, of(r, "Key")[0]), "on the g"),
         ("keydoor-5x5", lambda r: put(r, "agent", "facing", 1, 4), "the agent's facing is 4"),
         ("keydoor-5x5", lambda r: put(r, "position", "y", 1, -1), "the agent's y is -1"),
@@ -343,7 +343,7 @@ def test_the_end_of_a_zip64_archive_is_not_believed(tmp_path, parts):
     snapshots.load(file)
     data = file.read_bytes()
     file.write_bytes(data[:-22] + struct.pack("<4sLQL", b"PK\6\7", 0, 0, 1) + data[-22:])
-    with pytest.raises(SnapshotError, match="it is no NumPy archive"):
+    with pytest.raises(SnapshotError, match="it is not a NumPy archive"):
         snapshots.load(file)
 
 

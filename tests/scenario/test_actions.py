@@ -86,12 +86,12 @@ def test_two_names_of_one_number_are_refused(monkeypatch):
 @pytest.mark.parametrize(
     ("actions", "message"),
     [
-        (["KICK"], "[0]: no action 'KICK'; {name: KICK} declares one of your own"),
+        (["KICK"], "[0]: no action 'KICK'; {name: KICK} declares a new one"),
         (["WAIT"], "[0]: no action 'WAIT' (allowed: MOVE_FORWARD"),
-        ([{"key": "k"}], "[0]: an action of your own needs its name: {name: KICK, key: K}"),
+        ([{"key": "k"}], "[0]: a new action needs a name: {name: KICK, key: K}"),
         ([{"name": "kick"}], "[0].name: found the name 'kick', expected one of an action, like `"),
         ([{"name": "DROP"}], "[0].name: DROP is built in; write its name alone"),
-        ([KICK, KICK], "[1].name: KICK stands here a second time"),
+        ([KICK, KICK], "[1].name: KICK is listed twice"),
         ([{"name": "KICK", "key": "Spce"}], "[0].key: KICK: there is no key 'Spce'; did you mean"),
         ([{"name": "KICK", "key": "z"}], "[0].key: KICK: Z stands for 'undo a step' already; free"),
         ([KICK, {"name": "SING", "key": "K"}], "[1].key: SING: K stands for 'kick the ball' alre"),

@@ -123,7 +123,7 @@ def test_worlds_come_back_with_them():
     keys = compute_content_keys(np.stack([row, row, changed]), layout, is_read)
     assert keys[0] == keys[1] != keys[2]
     changed["bag"]["counts"][3, 1] = 1
-    assert "has not the component Bag" in find_fault(layout, changed[None])
+    assert "lacks the component Bag" in find_fault(layout, changed[None])
 
 
 def test_the_inspector_names_them():

@@ -114,7 +114,7 @@ def test_there_is_room_for_boxes_in_boxes():
         ({"object": "Box", "content": "Kex"}, "no object type 'Kex'; did you mean 'Key'"),
         ({"object": "Box", "content": "Beacon"}, "'x' is Beacon, not among the state space's"),
         ({"object": "Key", "holds": "Key"}, "legend.x.holds: only an `agent` holds something"),
-        ({"one_of": ["Box"], "content": "Key"}, "`content` belongs into the items of `one_of`"),
+        ({"one_of": ["Box"], "content": "Key"}, "`content` belongs in the items of `one_of`"),
     ],
 )
 def test_mistakes_are_told(entry: dict[str, Any], says: str):

@@ -107,8 +107,8 @@ CHANGE = "extends: scenario.yaml\nreward_functions:"
         ),
         ("extends: large.yaml", "the files that a scenario extends are at most 512 KiB together"),
         ("extends: scenario.yaml\nmax_steps: 0", "child.yaml:2: max_steps: found 0"),
-        (f"{CHANGE} {{living: null}}", "child.yaml:2: .*no 'living' to take out; did you"),
-        (f"{CHANGE} {{reach_exit: 5}}", "found 5, expected a mapping of what differs"),
+        (f"{CHANGE} {{living: null}}", "child.yaml:2: .*no 'living' to remove; did you"),
+        (f"{CHANGE} {{reach_exit: 5}}", "found 5, expected a mapping of changes"),
         ("extends: scenario.yaml#small", "no variant 'small'"),
     ],
 )
@@ -123,7 +123,7 @@ def test_mistakes_are_told_where_they_stand(base, text, said):
 def test_mistakes_in_what_is_extended_are_told_there(base):
     for text, says in (
         (BASE.replace("max_steps: 50", "max_stepz: 50"), "scenario.yaml:1: max_stepz: unknown key"),
-        (f"extends: child.yaml\n{BASE}", "in turn"),
+        (f"extends: child.yaml\n{BASE}", "itself"),
     ):
         (base / "scenario.yaml").write_text(text)
         assert_refused(says, beside(base, "max_steps: 9\n"))
@@ -133,7 +133,7 @@ def test_python_elsewhere_runs_if_it_is_trusted(base, tmp_path):
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     (folder / "mine.yaml").write_text("extends: ../base\nmax_steps: 9\n")
-    with pytest.raises(TrustError, match=r"base/rules.py:wink: not loaded, the scenario only"):
+    with pytest.raises(TrustError, match=r"base/rules.py:wink: not loaded, it belongs to a"):
         Scenario.load(folder / "mine.yaml")
     child = Scenario.load(folder / "mine.yaml", trust=True)
     assert [child.max_steps, len(child.code)] == [9, 1]
@@ -171,7 +171,7 @@ def chain(folder: Path, number: int) -> Path:
 
 def test_a_scenario_extends_at_most_twenty_files(tmp_path: Path):
     assert Scenario.load(chain(tmp_path, 21)).max_steps == 50
-    assert_refused("0.yaml extends this scenario in turn", chain(tmp_path, 22))
+    assert_refused("0.yaml extends this scenario itself", chain(tmp_path, 22))
 
 
 def test_the_files_that_a_scenario_extends_count_together(

@@ -117,7 +117,7 @@ def test_links_that_lead_nowhere_are_said(tmp_path: Path):
     (tmp_path / "loop.yaml").symlink_to("loop.yaml")
     (tmp_path / "gone.yaml").symlink_to("nothing.yaml")
     for name, target in (("loop", "loop"), ("gone", "nothing")):
-        said = rf"{name}\.yaml is a link to {target}\.yaml, which leads nowhere"
+        said = rf"{name}\.yaml is a link to {target}\.yaml, which does not exist"
         with pytest.raises(ScenarioError, match=said):
             load_scenario(tmp_path / f"{name}.yaml")
 
@@ -125,7 +125,7 @@ def test_links_that_lead_nowhere_are_said(tmp_path: Path):
 def test_what_is_no_scenario_but_ours_is_said(tmp_path: Path):
     for name, command in (("k.npz", "play --from"), ("k.gvreplay", "gv-engine replay")):
         (tmp_path / name).write_bytes(b"PK")
-        said = rf"{name} is a .*, no scenario; .*{command} .*{name}"
+        said = rf"{name} is a .*, not a scenario; .*{command} .*{name}"
         with pytest.raises(ScenarioError, match=said):
             load_scenario(tmp_path / name)
 

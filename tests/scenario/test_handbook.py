@@ -91,7 +91,7 @@ def test_the_command_finds_what_tells_of_a_word(capsys):
     assert "gallery/ice.yaml" in said.replace("\\", "/")
     assert "dice" not in said
     assert main(["rules", "xyzzy"]) == 2
-    assert "no topic mentions it; `gv-engine rules` shows all" in capsys.readouterr().err
+    assert "none mentions it; `gv-engine rules` shows all" in capsys.readouterr().err
 
 
 def test_the_command_lists_all(capsys):

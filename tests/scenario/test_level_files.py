@@ -234,7 +234,7 @@ def test_what_a_set_cannot_have_is_told(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(ValueError, match="Key, not among the state space's objects"):
         load_levels(GOOD.replace("$", "k") * 4, tmp_path, **keys)
     both = ["000.txt", {"map": GOOD[4:]}]
-    with pytest.raises(ValueError, match="larger sets are text files only"):
+    with pytest.raises(ValueError, match="write larger sets as text files"):
         load_levels(GOOD * 4, tmp_path, levels=both)
     monkeypatch.setattr("gv_engine.scenario.levels.level_files._MAX_CELLS", 100)
     with pytest.raises(ValueError, match="there are more than 6 levels of up to 3x5 cells"):
@@ -254,14 +254,14 @@ def test_commands_take_few_of_many_levels(tmp_path: Path, capsys: pytest.Capture
     files = ["--set", f"files={tmp_path / 'train'}"]
     checked = ["check", "boxoban", "--quick", "--episodes", "1", *files]
     assert main([*checked, "--sample", "2", "--seed", "3"]) == 0
-    assert "of 5 levels, 2 by seed 3: boxoban#" in capsys.readouterr().out
+    assert "checking 2 of 5 levels, seed 3: boxoban#" in capsys.readouterr().out
     assert main(checked) == 0
     told = capsys.readouterr().out
-    assert "5 levels, of which only some are drawn" in told
+    assert "5 levels, of which the episodes play a few" in told
     assert "no map has" not in told
     assert main(["export", "boxoban", "--html", str(tmp_path / "a.html"), *files]) == 2
     assert (
-        "5 levels, a page has at most 1,000; choose some: --levels 1:100" in capsys.readouterr().err
+        "5 levels, and a page takes at most 1,000; choose some, such as" in capsys.readouterr().err
     )
 
 

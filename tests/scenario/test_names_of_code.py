@@ -123,13 +123,16 @@ def transition(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        (ENDS, "os:_exit: not loaded, scenarios may name files of their folder; .*allow-module os"),
+        (
+            ENDS,
+            "os:_exit: not loaded, scenarios may name only files in their folder; .*--allow",
+        ),
         ({**ENDS, "reset_function": {"name": "./rules.py:_exit", "status": 3}}, "comes from posix"),
         ({**ENDS, "reset_function": "./rules.py:rebound"}, "comes from posix|nt"),
         (transition("./rules.py:rmtree"), "rmtree comes from shutil; name something that is a"),
         (transition("esper:Processor"), "esper:Processor: not loaded"),
         (transition("./rules.py:Processor"), "./rules.py:Processor comes from esper"),
-        (transition("./rules.py:Idle"), "Idle has no method process"),
+        (transition("./rules.py:Idle"), "Idle has no method `process`"),
         (transition("this:d"), "this:d: not loaded"),
         (transition("./a\0b.py:rule"), "cannot be found: .*embedded null"),
         (transition(f"./{'x' * 5000}.py:rule"), "File name too long"),
@@ -210,7 +213,7 @@ def test_letters_are_no_modules():
     with pytest.raises(ValueError, match="expected a list of names"):
         Scenario.load("keydoor-5x5", allow_modules="numpy")
     for name in ("", "a/b", "a..b"):
-        with pytest.raises(ValueError, match=f"{name!r} is no name of a module"):
+        with pytest.raises(ValueError, match=f"{name!r} is not a module name"):
             Scenario.load("keydoor-5x5", allow_modules=[name])
 
 

@@ -161,7 +161,7 @@ def test_a_number_out_of_its_bounds_is_found():
         (["agent.value"], "have no field 'value'"),
         (["Jar.amount"], "sugar and water have a field amount; write Jar.sugar.amount or"),
         (["Pit.soups"], "no object type 'Pit'"),
-        (["agent.friend"], "friend is another object, and agents observe numbers alone"),
+        (["agent.friend"], "friend is another object, and agents observe only numbers"),
         ([{"of": "Pot.soups", "show": "bar"}], "show: found bar, and soups has no declared bounds"),
         ([{"of": "Pot.soups", "show": "dial"}], "form 'dial'"),
         ([{"show": "bar"}], "`of` is missing"),

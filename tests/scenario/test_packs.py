@@ -260,7 +260,7 @@ def test_maps_of_tiled_are_read(tiled: Path):
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("2,0,0,1", "4,0,0,1", "layer 'floor', row 0, column 0: this tile says nothing"),
+        ("2,0,0,1", "4,0,0,1", "layer 'floor', row 0, column 0: this tile has no class"),
         ('type="Wall"', 'type="Wal"', "no object type 'Wal'; did you mean 'Wall'?"),
         ("</map>", "", "cannot be read as a map of Tiled: no XML"),
         (SIZE, 'width="4" height="2000000000" tile', "expected 1 to 512"),

@@ -244,7 +244,7 @@ def test_processors_stand_by_themselves(folder, old, new, expected):
         ),
         ("rules.py:collect", "rulse.py:collect", "no Python file 'rulse.py' in "),
         ("each: 3", "eahc: 3", "eahc: collected takes no 'eahc'; did you mean 'each'? (allowed: e"),
-        ('collected", each: 3', 'checked"', "checked needs 'bonus', it is miss"),
+        ('collected", each: 3', 'checked"', "checked needs 'bonus', which is missing"),
         ('collected", each: 3', 'checked", bonus: 0', "its check fails: ZeroDivisionError"),
         ('collected", each: 3', 'checked", bonus: 1.5', "found 1.5, expected a whole number"),
         ('collected", each: 3', 'checked", bonus: 9, sizes: [a]', "sizes[0]: found 'a', expected"),
@@ -355,7 +355,7 @@ def test_a_name_that_a_file_beside_declares(folder):
         (COLLECT, "polish", "transition function"),
         ("Coin", "Laurel", "object type"),
     ):
-        hint = f"a file beside declares it, write ./laurels.py:{name}"
+        hint = f"a file beside the scenario declares it, write ./laurels.py:{name}"
         assert problem_of(folder, old, name).endswith(f"no {kind} '{name}'; {hint}")
     assert not ran.exists()
 
@@ -390,7 +390,7 @@ def test_scenarios_and_worlds_reach_other_processes(folder):
 def test_a_file_is_named_from_the_folder_on(tmp_path):
     for source in ("/rules.py", "../rules.py", "a/../../rules.py", "C:/rules.py", "C:rules.py"):
         said = _explain_path(tmp_path, source)
-        assert said.startswith("files are named from the scenario's folder"), source
+        assert said.startswith("name a file inside the scenario's folder"), source
     assert _explain_path(tmp_path, "./rules.py") == _explain_path(tmp_path, "a/rules.py") == ""
 
 

@@ -73,16 +73,16 @@ def file(tmp_path):
         (
             "name: level",
             "objects: {Coin: {components: [Solid, {Portable: {}}]}}",
-            "1: objects.Coin.components[1]: found a mapping, expected a name; with values: comp",
+            "1: objects.Coin.components[1]: found a mapping, expected a name; to set values",
         ),
         # spaces
-        ("Key]", "Wall]", "4: state_space.objects[3]: Wall stands here a second time"),
-        ("Key]", "Hidden]", "4: state_space.objects[3]: Hidden belongs to every space"),
+        ("Key]", "Wall]", "4: state_space.objects[3]: Wall is listed twice"),
+        ("Key]", "Hidden]", "4: state_space.objects[3]: Hidden is part of every space"),
         ("[RED]", "[red]", "5: state_space.colors[0]: no colour 'red'; did you mean 'RED'?"),
         ("[RED]", "RED", "5: state_space.colors: found 'RED', expected a list"),
         ("Key]", "Kye]", "4: state_space.objects[3]: no object type 'Kye'; did you mean 'Key'? ("),
         ("[MOVE_FORWARD,", "[MOVE,", "action_space[0]: no action 'MOVE'; did you mean 'MOVE_"),
-        ("[MOVE_FORWARD,", "[TURN_LEFT,", "12: action_space[1]: TURN_LEFT stands here a second"),
+        ("[MOVE_FORWARD,", "[TURN_LEFT,", "12: action_space[1]: TURN_LEFT is listed twice"),
         # functions
         ("- move_agent", "- move_agnet", "14: transition_functions[0]: no transition function "),
         (
@@ -130,18 +130,26 @@ def file(tmp_path):
             "1: reset_function: a level needs one of map, maps, levels, room,",
         ),
         ("max_steps: 100", "reset_function: {name: empty, shape: [4, 4]}", "6: map: a level needs"),
-        (MAP + LEGEND, "reset_function: from_map\n", "6: reset_function: from_map draws what stan"),
+        (
+            MAP + LEGEND,
+            "reset_function: from_map\n",
+            "6: reset_function: from_map builds the level",
+        ),
         (MAP + LEGEND, "reset_function: {name: empty, shape: [3, 5]}\n", "reset_function.shape: e"),
-        (MAP + LEGEND, "reset_function: empty\n", "6: reset_function: empty needs 'shape', it is"),
+        (
+            MAP + LEGEND,
+            "reset_function: empty\n",
+            "6: reset_function: empty needs 'shape', which is",
+        ),
         ("  k:", "  kk:", "11: legend.kk: found the key 'kk', expected a single character"),
         ("object: Key,", "object: Wall,", "11: legend.k.color: Wall has no colour"),
         ("object: Key,", "object: Key, state: OPEN,", "11: legend.k.state: Key has no states"),
         ("object: Key,", "object: Door, state: AJAR,", "11: legend.k.state: no state of Door 'AJA"),
         ("object: Key, color: RED", "agent: UP", "11: legend.k.agent: no orientation 'UP' (allowe"),
-        ("object: Key,", "agent: LEFT, holds: Key,", "11: legend.k.color: goes with `object`; wha"),
+        ("object: Key,", "agent: LEFT, holds: Key,", "11: legend.k.color: goes with `object`; a h"),
         ("object: Key, ", "", "11: legend.k: found neither `object` nor `agent`"),
         # YAML
-        ("name: level", "name: level\nname: x", "2: name: the key stands here a second time, fir"),
+        ("name: level", "name: level\nname: x", "2: name: the key is given twice, fir"),
         ("[RED]", "[RED", "5: not valid YAML: a bracket opens here that ']' does not close: `colo"),
         ("[RED]", "[RED}", "5: not valid YAML: found '}' where ']' closes the bracket"),
         ("reward: -1", "reward: [a: b c: d]", "found ':', expected ',' between entries or ']'"),
@@ -171,11 +179,15 @@ def file(tmp_path):
         ),
         ("reward: -1", "reward:-1", "18: not valid YAML: found `reward:-1`, which lacks a space"),
         ("name: level", "name = level", "1: not valid YAML: found `name = level`, which lacks a c"),
-        ("name: level", "name: 'level", "1: not valid YAML: a text in quotes begins here and has"),
+        ("name: level", "name: 'level", "1: not valid YAML: a quote opens here and does not"),
         ("name: level", "name: @a", "found character '@' that cannot start any token; put quotes"),
         ("{object: Key", "{object:Key", "legend.k: put a space after the colon: object: Key"),
-        ("  #>.E#", " #>.E#", "8: found 1 space before the row `#>.E#`, a comment so; expected 2"),
-        ("  #>.E#", "#>.E#", "8: found 0 spaces before the row `#>.E#`, a comment so"),
+        (
+            "  #>.E#",
+            " #>.E#",
+            "8: found 1 space before the row `#>.E#`, which makes it a comment; expected 2",
+        ),
+        ("  #>.E#", "#>.E#", "8: found 0 spaces before the row `#>.E#`, which makes it a comment"),
         (
             "  #>.E#",
             "   #>.E#",
@@ -184,7 +196,7 @@ def file(tmp_path):
         (
             "legend:\n",
             "  legend:\n",
-            "10: map: row 3 begins as the key 'legend:'; indent keys less",
+            "10: map: row 3 looks like the key 'legend:'; indent keys less",
         ),
         ("map: |\n", "map: |\n\n", "map: row 0 is empty; take out the empty line above"),
         ("map: |", "map:", "map: found nothing, expected rows of characters: `map: |`"),
@@ -194,7 +206,11 @@ def file(tmp_path):
         ("name: level", "? [a]\n: b", "1: keys must be single words"),
         ("name: level", "<<: 5", "1: <<: only mappings can be merged"),
         ("name: level", "name: \x07", "1: not valid YAML: found the character 0x7"),
-        ("Key]", "nowhere:Coin]", "objects[3]: nowhere:Coin: not loaded, scenarios may name files"),
+        (
+            "Key]",
+            "nowhere:Coin]",
+            "objects[3]: nowhere:Coin: not loaded, scenarios may name only files",
+        ),
         ("Key]", "':Coin']", "4: state_space.objects[3]: found ':Coin', expected ./rules.py:name"),
         ("[RED]", "[" * 300 + "]" * 300, "nested deeper than 50 levels"),
         # no scenario at all
@@ -217,7 +233,7 @@ def test_one_mistake_is_one_problem(file, old, new, expected):
     ("key", "value", "expected"),
     [
         ("max_steps", np.float64(3), "<mapping>: max_steps: found 3.0, expected a whole number"),
-        ("name", {1, 2}, "<mapping>: name: found a set, which no scenario file can hold"),
+        ("name", {1, 2}, "<mapping>: name: found a set, which a scenario file cannot hold"),
         ("legend", {None: "Wall"}, "<mapping>: legend: found the key None, expected a text"),
         ("reward_functions", ["x"], "<mapping>: reward_functions[0]: no reward function 'x'"),
     ],
@@ -267,7 +283,7 @@ def test_misspelled_keys_show_next_to_what_they_leave_missing(file):
 def test_a_repeated_key_does_not_hide_the_rest(file):
     text = LEVEL.replace("name: level", "name: level\nname: x", 1) + "\nmax_stepz: 3\n"
     repeated, misspelled = problems_of(file, text)
-    assert "a second time" in repeated
+    assert "is given twice" in repeated
     assert "max_steps" in misspelled
 
 

@@ -250,7 +250,7 @@ def test_rules_that_come_with_the_engine_run_in_scenarios_that_are_only_referred
         load_reference(reference, code=False)
     away = os.path.relpath(place.level / "rules.py", reference["folder"])
     strange = {**load_scenario("hunt").document.root.plain, "reward_functions": [f"./{away}:rule"]}
-    with pytest.raises(TrustError, match="files are named from the scenario's folder on"):
+    with pytest.raises(TrustError, match="name a file inside the scenario's folder"):
         load_reference({**reference, "source": strange})
     assert not place.ran
 

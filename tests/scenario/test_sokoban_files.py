@@ -198,7 +198,7 @@ def test_a_text_file_of_boards_behind_a_text_is_a_scenario(tmp_path: Path):
     (tmp_path / "a.txt").write_text(f"Title: A set\nAuthor: Ada\n\n{A}\nTitle: Anna\n")
     assert Scenario.load(f"{tmp_path / 'a.txt'}#1").description.startswith("Anna, by Ada.")
     (tmp_path / "c.txt").write_text("   ABC\n  +---\n 1|###\n 2|#@#\n 3|###\n")
-    with pytest.raises(ScenarioError, match=r"c\.txt:1: found neither boards of Sokoban, with"):
+    with pytest.raises(ScenarioError, match=r"c\.txt:1: found neither Sokoban boards, with"):
         Scenario.load(tmp_path / "c.txt")
     (tmp_path / "b.txt").write_text(f"extends: sokoban\nlevels: a.txt\n# {'#' * 9}\n{'#' * 9}\n")
     assert len(Scenario.load(tmp_path / "b.txt").document.levels) == 1

@@ -145,7 +145,7 @@ def test_turned_tiles_turn_the_agent(flags: int, sign: str, tmp_path: Path):
         (
             BASE + draw_object(WALL, 32, 32).replace("gid", "name"),
             "",
-            "'o' is no tile; insert tiles",
+            "'o' is not a tile; insert tiles",
         ),
     ],
 )
@@ -192,7 +192,7 @@ def test_tilesets_may_have_what_changes_no_picture(tiles: str, tmp_path: Path):
     assert read_rows(tmp_path) == PLAIN
     if 'name="u"' in tiles:
         write_map(tmp_path, BASE + draw_one(1, 2, 9), tiles=tiles)
-        assert_refused("this tile says nothing", {**RULES, "levels": "m.tmx"}, tmp_path)
+        assert_refused("this tile has no class", {**RULES, "levels": "m.tmx"}, tmp_path)
 
 
 @pytest.mark.parametrize(

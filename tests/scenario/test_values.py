@@ -131,7 +131,7 @@ def test_colors_stand_once_in_their_order():
     assert fields.read_colors(problems, node("[BLUE, RED]")) == (1, 3)
     assert len(problems) == 0
     assert fields.read_colors(problems, node("[BLUE, BLUE]")) == (3,)
-    assert "BLUE stands here a second time" in str(problems.error_with(FieldError(node("1"), "")))
+    assert "BLUE is listed twice" in str(problems.error_with(FieldError(node("1"), "")))
     with pytest.raises(FieldError, match="found an empty list, expected at least one name"):
         fields.read_colors(problems, node("[]"))
 

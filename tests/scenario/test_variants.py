@@ -95,7 +95,9 @@ def test_what_is_wrong_is_said_with_its_place(river, variants, source, said):
 
 def test_a_file_without_variants_has_none_to_name(tmp_path):
     (tmp_path / "one.yaml").write_text("map: '.'")
-    with pytest.raises(ScenarioError, match=r"one\.yaml:1: no variant '9x9'; there are none in it"):
+    with pytest.raises(
+        ScenarioError, match=r"one\.yaml:1: no variant '9x9'; the file has no variants"
+    ):
         Scenario.load(tmp_path / "one.yaml#9x9")
 
 

@@ -324,9 +324,9 @@ def lava() -> Replay:
     [
         *(({"text": text}, "its text alone is not enough") for text in ("map: '>..E'", "?")),
         ({"digest": "0" * 64}, "its text alone is not enough"),
-        ({"text": '{"levels": "FILE"}'}, "no other file is read for a line that was pasted"),
-        ({"text": '{"extends": "FILE"}'}, "no other file is read for a line that was pasted"),
-        ({"text": '{"mixture": ["FILE"]}'}, "no other file is read for a line that was pasted"),
+        ({"text": '{"levels": "FILE"}'}, "a pasted line may not name other files"),
+        ({"text": '{"extends": "FILE"}'}, "a pasted line may not name other files"),
+        ({"text": '{"mixture": ["FILE"]}'}, "a pasted line may not name other files"),
     ],
 )
 def test_a_text_that_is_not_the_scenario_is_refused(lava, tmp_path, change, told):

@@ -218,7 +218,7 @@ def turns(*names: str) -> dict[str, Any]:
             {"transition_functions": [{"name": "move_obstacles", "for": "ann"}]},
             "runs once a step, not for an agent",
         ),
-        ({"agents": 1}, "names of agents need several agents; there is one"),
+        ({"agents": 1}, "only several agents have names; there is one"),
         (
             {"agents": {"names": ["ann", "bob | cat"]}},
             r"\[1\]: found 'bob \| cat', expected a name",

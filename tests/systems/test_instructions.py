@@ -108,7 +108,10 @@ def test_a_mission_of_a_reset_function_is_replaced():
     ("mission", "message"),
     [
         ("go to red ball", "mission: word 3: found 'red', expected 'a' or 'the'; other missions"),
-        ("go to a box", "mission: Parcel is nothing that the scenario has; add it to the objects"),
+        (
+            "go to a box",
+            "mission: Parcel is not among the scenario's objects; add it to the objects",
+        ),
         ("go to a grey ball", "mission: GREY is not in the scenario, which has NONE, RED"),
         ({"goto": {}}, "mission.goto: unknown key 'goto'; did you mean 'go_to'?"),
         ({"go_to": {"typ": "Key"}}, "mission.go_to.typ: unknown key 'typ'; did you mean 'type'"),

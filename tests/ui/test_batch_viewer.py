@@ -150,7 +150,7 @@ def test_worlds_are_filtered_by_their_last_result_and_zoomed_by_the_wheel(
 
 def test_view_shows_only_grids(capsys: pytest.CaptureFixture[str]):
     assert main(["view", "mathy-poly-simplify-easy"]) == 2
-    assert "view shows grids" in capsys.readouterr().err
+    assert "view shows only grids" in capsys.readouterr().err
 
 
 def watch_values(desk: Desk, worlds: BatchViewer, process: BatchProcess, far: Any) -> None:

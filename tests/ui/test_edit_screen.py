@@ -44,7 +44,7 @@ def test_a_new_file_is_told_at_the_command_line(folder: Path, monkeypatch, capsy
     monkeypatch.setattr(App, "run", lambda *_: None)
     file = folder / "cave.yaml"
     assert main(["edit", str(file)]) == 0
-    assert "cave.yaml is not there yet: the window shows a new level" in capsys.readouterr().err
+    assert "cave.yaml does not exist yet; the window shows a new level" in capsys.readouterr().err
     file.write_text("extends: keydoor-5x5\n")
     for words in ([], [str(file)], ["keydoor-5x5"]):
         assert main(["edit", *words]) == 0
@@ -274,7 +274,7 @@ def test_why_a_level_is_no_page_is_said(desk: Desk, screen: EditScreen):
     desk.press("Ctrl+S")
     desk.type("vault", "Return")
     Path("vault.html").write_text("my notes")
-    assert "vault.html is there already, and is no web page" in share(desk, screen)
+    assert "vault.html exists and is not a web page" in share(desk, screen)
     assert Path("vault.html").read_text() == "my notes"
 
 

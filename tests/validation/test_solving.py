@@ -198,9 +198,9 @@ def test_the_command(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["keydoor-5x5", "--seeds", "2", "--out", "a.gif"], "--out is for one level"),
+        (["keydoor-5x5", "--seeds", "2", "--out", "a.gif"], "--out saves one level"),
         (["keydoor-5x5", "--out", "a.txt"], "the name must end with"),
-        (["mathy-complex-simplify-easy"], "of the domain algebra; grids are solved"),
+        (["mathy-complex-simplify-easy"], "of the domain algebra; solve takes only grids"),
     ],
 )
 def test_what_cannot_be_asked(arguments, said, capsys):

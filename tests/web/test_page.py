@@ -244,13 +244,13 @@ def test_what_is_any_python_is_refused_before_anything_is_written(
             ["sokoban", "--levels", "3:2"],
             "--levels 3:2: sokoban has the levels 1 to 10; expected a number, or FIRST:LAST with",
         ),
-        (["keydoor-5x5", "--levels", "2"], "--levels 2: keydoor-5x5 is one level: leave --levels"),
-        (["mathy-poly-simplify-easy"], "only grids become pages"),
+        (["keydoor-5x5", "--levels", "2"], "--levels 2: keydoor-5x5 is a single level; leave out"),
+        (["mathy-poly-simplify-easy"], "export takes only grids"),
         (["keydor-5x5"], "keydoor-5x5"),
-        (["keydoor-5x5", "ice"], "--html is a page of one scenario, found 2; for more: --site"),
+        (["keydoor-5x5", "ice"], "--html writes one scenario, found 2; use --site for"),
         (
             ["keydoor-5x5", "--site", "levels"],
-            "give one of --html FILE, --site FOLDER and --net FILE, found --html and --site",
+            "expected one of --html FILE, --site FOLDER and --net FILE, found --html and --site",
         ),
     ],
 )
@@ -319,7 +319,7 @@ def test_a_file_that_is_no_page_is_not_overwritten(
     file = tmp_path / "level.yaml"
     file.write_text("extends: keydoor-5x5\n", encoding="utf-8")
     assert main(["export", str(file), "--html", str(file)]) == 2
-    assert "is there already, and is no web page" in capsys.readouterr().err
+    assert "exists and is not a web page" in capsys.readouterr().err
     assert file.read_text(encoding="utf-8") == "extends: keydoor-5x5\n"
 
 

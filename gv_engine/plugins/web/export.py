@@ -8,9 +8,9 @@ examples:
   gv-engine export keydoor-9x9 tutorial sokoban --site levels
   gv-engine export --policy keydoor-9x9-run --net keydoor.onnx
 
-The page is one file and works offline. It plays with keys, touch and gamepads in all browsers of
-today, by the same rules as here: a game that is copied from it as a line of text opens in the
-window, and the other way round. See docs/web.md. For networks see docs/learning.md.
+The page is one file, which works offline in any current browser, with keys, touch and gamepads. It
+plays by the same rules as the window, which opens games that you copy from a page as a line of
+text, and the other way round. See docs/web.md, and docs/learning.md for networks.
 """
 
 from __future__ import annotations
@@ -42,23 +42,24 @@ def add_options(parser: cli.CommandParser) -> None:
     scenarios_text = f"{cli.SCENARIO_HELP}; a pack of levels is one page"
     parser.add_argument("scenarios", metavar="SCENARIO", nargs="*", help=scenarios_text)
     parser.add_trust_options()
-    parser.add_option("--html FILE", Path, "page to write, of one scenario")
-    site_text = "folder for a page of each scenario (default: all built-in grids) and an index"
+    parser.add_option("--html FILE", Path, "write one scenario as this page")
+    site_text = "write an index and a page of each scenario (default: all built-in grids)"
     parser.add_option("--site FOLDER", Path, site_text)
     net_text = (
-        "file for the network of the run that --policy names: .onnx (needs the extra onnx), or .pt "
-        "for TorchScript (needs the extra rl)"
+        "write the network of the run in --policy to this file: .onnx (needs the extra onnx), or "
+        ".pt for TorchScript (needs the extra rl)"
     )
     parser.add_option("--net FILE", Path, net_text)
     parser.add_seed("seed of the first game")
-    levels_text = "of a pack, only these levels: a number, or FIRST:LAST (default: all)"
+    levels_text = "only these levels of a pack: a number, or FIRST:LAST (default: all)"
     parser.add_option("--levels RANGE", _parse_range, levels_text)
     policy_text = (
-        "show how a policy plays, alone and in 256 worlds at once: random, valid, trained, or the "
-        "folder of a run of `gv-engine train`; the last two with :greedy for the most likely action"
+        "show how a policy plays, in one world and in 256 at once: random, valid, trained, or the "
+        "folder of a run of `gv-engine train`; trained:greedy and RUN:greedy take the most likely "
+        "action"
     )
     parser.add_option("--policy P", cli.parse_text, policy_text)
-    parser.add_flag("--embed", "leave out title and footer, for an iframe of another page")
+    parser.add_flag("--embed", "leave out title and footer, for an iframe in another page")
     parser.add_option("--theme NAME", str, "theme of the pages", "dark", choices=[*THEMES])
     palette_text = "colours of the objects"
     parser.add_option("--palette NAME", str, palette_text, "standard", choices=[*PALETTES])
@@ -71,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     if len(outputs) != 1:
         found = " and ".join(outputs) or "none"
         raise cli.UsageError(
-            f"give one of --html FILE, --site FOLDER and --net FILE, found {found}"
+            f"expected one of --html FILE, --site FOLDER and --net FILE, found {found}"
         )
     if options.net:
         return _write_net(options)
@@ -84,7 +85,7 @@ def _write_single_page(options: argparse.Namespace) -> int:
     """Write a page of the only scenario that the options name, print its size, and return 0."""
     if len(options.scenarios) != 1:
         count = len(options.scenarios)
-        raise cli.UsageError(f"--html is a page of one scenario, found {count}; for more: --site")
+        raise cli.UsageError(f"--html writes one scenario, found {count}; use --site for several")
     title, levels = _load_levels(options.scenarios[0], options)
     size = _write_page(options.html, title, levels, options)
     extent = "" if len(levels) == 1 else f", {len(levels)} levels"
@@ -137,7 +138,7 @@ def _write_net(options: argparse.Namespace) -> int:
     run = find_run(policy, scenario) if policy else None
     if run is None:
         raise cli.UsageError(
-            f"--net is the network of a run: found --policy {policy or 'nowhere'}, expected "
+            f"--net writes the network of a run: found {policy or 'no'} --policy, expected "
             f"{TRAINED} or the folder of a run of gv-engine train"
         )
     try:
@@ -170,13 +171,13 @@ def _load_levels(source: str, options: argparse.Namespace) -> tuple[str, list[Sc
         names = _select_levels(len(levels), options.levels, source)
     elif isinstance(levels, LevelFiles):
         raise cli.UsageError(
-            f"{source} has {len(levels):,} levels, a page has at most {_MAX_LEVELS:,}; choose "
-            f"some: --levels 1:100"
+            f"{source} has {len(levels):,} levels, and a page takes at most {_MAX_LEVELS:,}; "
+            f"choose some, such as --levels 1:100"
         )
     else:
         names = find_levels(source, settings)
     loaded = [load_scenario(name, **settings) for name in names]
-    grids = [cli.require_grid(scenario, "only grids become pages") for scenario in loaded]
+    grids = [cli.require_grid(scenario, "export takes only grids") for scenario in loaded]
     title = grids[0].name if len(grids) == 1 else Path(source).stem
     return title, grids
 
@@ -187,7 +188,7 @@ def _write_page(file: Path, title: str, levels: list[Scenario], options: argpars
     from gv_engine.plugins.web.page import PageStyle, make_page
 
     if file.is_file() and not file.read_bytes().startswith(_PAGE_BEGINS):
-        raise cli.UsageError(f"{file} is there already, and is no web page: choose another name")
+        raise cli.UsageError(f"{file} exists and is not a web page; choose another name")
     style = PageStyle(options.theme, options.palette, options.embed)
     page = make_page(title, levels, options.seed, style, options.policy).encode()
     write_file(file, page, follow_links=False)
@@ -211,11 +212,13 @@ def _select_levels(count: int, level_range: tuple[int, int], source: str) -> lis
     if not 1 <= first <= last <= max(count, 1):
         found = first if first == last else f"{first}:{last}"
         if count < 2:
-            raise cli.UsageError(f"--levels {found}: {source} is one level: leave --levels out")
+            raise cli.UsageError(
+                f"--levels {found}: {source} is a single level; leave out --levels"
+            )
         raise cli.UsageError(
             f"--levels {found}: {source} has the levels 1 to {count}; expected a number, or "
             f"FIRST:LAST with the lower number first"
         )
     if last - first >= _MAX_LEVELS:
-        raise cli.UsageError(f"--levels {first}:{last}: a page has at most {_MAX_LEVELS} levels")
+        raise cli.UsageError(f"--levels {first}:{last}: a page takes at most {_MAX_LEVELS} levels")
     return [f"{source}#{number}" for number in range(first, last + 1)] if count else [source]

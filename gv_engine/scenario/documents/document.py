@@ -426,7 +426,7 @@ def _read_base(
         raise node.error(f"the files that a scenario extends are at most {limit} together")
     file = ref.file.resolve()
     if file in above or file == document.source or len(above) == _MAX_BASES:
-        raise node.error(f"{name} extends this scenario in turn")
+        raise node.error(f"{name} extends this scenario itself")
     root = _rebase_node(parse_yaml(raw, problems), str(ref.file), file.parent, document.folder)
     base = Document(
         root, str(ref.file), file.parent, file, trust=document.trust, num_bytes=len(raw)

@@ -117,7 +117,7 @@ def as_scenario(source: Any, **options: Any) -> AnyScenario:
         return load_scenario(source, **options)
     if not hasattr(source, "document"):
         raise ScenarioError(
-            f"scenario={source!r}: allowed are a scenario, a name, a file, a mapping"
+            f"scenario={source!r}: expected a scenario, a name, a file or a mapping"
         )
     scenario: AnyScenario = source
     reject_settings(split_options(options)[1], scenario.document.parameters, scenario.name)
@@ -203,7 +203,7 @@ def check_reference(reference: Any) -> dict[str, Any]:
         ValueError: the value is no reference of `make_reference`.
     """
     if not isinstance(reference, dict):
-        raise ValueError("its scenario is no mapping in JSON")
+        raise ValueError("its scenario is not a JSON mapping")
     for name, kinds in _REFERENCE_FIELDS.items():
         if not isinstance(reference.get(name), kinds):
             raise ValueError(f"its scenario has no {name}")

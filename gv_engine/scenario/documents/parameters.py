@@ -166,7 +166,7 @@ def apply_settings(
     for name, node in declared.items():
         with problems.collect():
             if name in values:
-                raise node.error(f"{name} is drawn, too; give one of the two another name")
+                raise node.error(f"{name} is also a drawn value; rename one of the two")
             entry = _substitute(node, values, builder)
             parameters[name] = _read_parameter(name, entry, settings, builder)
         values[name] = parameters[name].value if name in parameters else _INVALID
@@ -256,7 +256,7 @@ def _read_bound(
     if key not in entries:
         return default
     if kind not in ("int", "float"):
-        raise entries[key].error(f"bounds are for numbers, {name} is of the type {kind}")
+        raise entries[key].error(f"only numbers have bounds, and {name} is of the type {kind}")
     return fields.number(entries[key])
 
 
@@ -340,7 +340,7 @@ def _get_value(node: YamlNode, name: str, values: Mapping[str, Any]) -> Any:
     if values[name] is _INVALID:
         raise node.error("")
     if values[name] is _SAMPLED:
-        raise node.error(f"{name} is drawn with each level, and $(…) is worked out before")
+        raise node.error(f"{name} is sampled with each level, after $(…) is evaluated")
     return values[name]
 
 
@@ -355,8 +355,8 @@ def _find_closing(node: YamlNode, text: str, start: int) -> int:
             depth -= 1
         if depth == 0:
             return index
-    hint = "; put it in quotes, as a comma within {…} or […] ends a value"
-    raise node.error(f"found {node.summary}, in which a parenthesis is not closed{hint}")
+    hint = "; put it in quotes, because a comma within {…} or […] ends a value"
+    raise node.error(f"found {node.summary}, with a parenthesis that is not closed{hint}")
 
 
 _OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
@@ -389,7 +389,7 @@ def _evaluate_text(node: YamlNode, text: str, values: Mapping[str, Any]) -> Any:
     except SyntaxError as error:
         raise node.error(f"$({text}) cannot be read: {error.msg}") from None
     except (ArithmeticError, TypeError, ValueError, RecursionError, MemoryError) as error:
-        raise node.error(f"$({text}) cannot be worked out: {error}") from None
+        raise node.error(f"$({text}) cannot be evaluated: {error}") from None
 
 
 def _evaluate(tree: ast.AST, node: YamlNode, values: Mapping[str, Any]) -> Any:
@@ -417,7 +417,7 @@ def _evaluate(tree: ast.AST, node: YamlNode, values: Mapping[str, Any]) -> Any:
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _FUNCTIONS:
             result = _FUNCTIONS[name](*(_check_number(evaluate(part)) for part in args))
         case _:
-            raise ValueError(f"{ast.unparse(tree)!r} is no arithmetic")
+            raise ValueError(f"{ast.unparse(tree)!r} is not arithmetic")
     if isinstance(result, int | float) and not abs(result) <= _MAX_NUMBER:  # also for NaN
         raise ValueError("the numbers grow too large")
     return result

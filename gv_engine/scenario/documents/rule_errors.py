@@ -81,7 +81,7 @@ def make_system_error(error: Exception) -> errors.RuleError:
     elif isinstance(error, ZeroDivisionError):
         message = "ZeroDivisionError: division by zero"  # compilers differ in the text
     return errors.RuleError(
-        f"{system.title if system else 'the rules or what they have left'}: {message}"
+        f"{system.title if system else 'the rules, or the state that they left'}: {message}"
     )
 
 

@@ -344,5 +344,5 @@ def make_processor_system(cls: type[esper.Processor], phase: Phase) -> System:
         hint = hints.get(parameter.name, Any)
         parameters.append(Parameter(parameter.name, hint, parameter.default))
     if cls.process is esper.Processor.process:
-        raise TypeError(f"{cls.__name__} has no method process, which does the work")
+        raise TypeError(f"{cls.__name__} has no method `process`; add one")
     return System(cls, phase, cls.__name__, tuple(parameters))

@@ -68,7 +68,7 @@ class Trust:
         for name in modules:
             if not is_module_name(name):
                 raise ValueError(
-                    f"allow_modules: {name!r} is no name of a module, as caves.rules is"
+                    f"allow_modules: {name!r} is not a module name, such as caves.rules"
                 )
         return cls(consent.get("trust", False), modules, consent.get("code", True))
 
@@ -132,7 +132,7 @@ class Trust:
             return _explain_path(folder, source)
         if self.trust or home.is_relative_to(SCENARIOS.resolve()):
             return ""
-        return "the scenario only extends the one there; if you trust it, add --trust"
+        return "it belongs to a scenario that this one extends; if you trust that, add --trust"
 
     def _explain_unknown_module(self, folder: Path, module: str) -> str:
         """Return the reason why a scenario may not import `module`, as a text for a message; "" if
@@ -142,7 +142,7 @@ class Trust:
         if _is_below(module, self.allow_modules) or _is_below(module, declared):
             return ""
         return (
-            f"scenarios may name files of their folder; if you trust the module, add "
+            f"scenarios may name only files in their folder; if you trust the module, add "
             f"--allow-module {module} (in Python allow_modules=[{module!r}])"
         )
 
@@ -183,14 +183,14 @@ def _explain_path(folder: Path, source: str) -> str:
     text for a message; "" if it leads to one."""
     paths = PurePosixPath(source), PureWindowsPath(source)
     if any(path.is_absolute() or path.drive or ".." in path.parts for path in paths):
-        return "files are named from the scenario's folder on and lie in it, as ./rules.py"
+        return "name a file inside the scenario's folder, such as ./rules.py"
     try:
         file = (folder / source).resolve()
         is_inside = file.is_relative_to(folder.resolve())
     except (OSError, RuntimeError, ValueError) as error:  # a cycle of links, an invalid character
         return f"it cannot be found: {error}"
     if file == folder.resolve():
-        return "it is the scenario's folder; files in it are named as ./rules.py"
+        return "it is the scenario's folder; name a file in it, such as ./rules.py"
     return "" if is_inside else f"it leads out of the scenario's folder, to {file}"
 
 

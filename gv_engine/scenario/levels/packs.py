@@ -110,7 +110,7 @@ def check_text_file(document: YamlNode, file: Path, raw: bytes) -> None:
     board nor a key."""
     if file.suffix.lower() == ".txt" and not (_BOARD_ROW.search(raw) or _ANY_KEY.search(raw)):
         raise document.error(
-            "found neither boards of Sokoban, with rows such as #@ $.# alone in their lines, nor "
+            "found neither Sokoban boards, with rows such as #@ $.# on lines of their own, nor "
             "keys of a scenario"
         )
 
@@ -187,7 +187,7 @@ def _make_variant(node: YamlNode, level: PackLevel, description: str) -> YamlNod
 def no_file_message(name: str) -> str:
     """Return the error message for a scenario that names a file but came as pasted text, without a
     folder."""
-    return f"found {shorten(name, 60)!r}, and no other file is read for a line that was pasted"
+    return f"found {shorten(name, 60)!r}, but a pasted line may not name other files"
 
 
 def _no_level_message(name: str, levels: Sequence[PackLevel]) -> str:
@@ -239,7 +239,7 @@ def _read_levels(
     if not are_all_texts:
         raise node.error(
             f"found more than {_MAX_LEVELS} levels, or more than {fields.MAX_CELLS:,} cells; "
-            f"larger sets are text files only"
+            f"write larger sets as text files"
         )
     with node.report(OSError, ValueError):
         return open_level_files(texts)
@@ -280,7 +280,7 @@ def _read_source(files: _PackFiles, item: YamlNode, file: Path | None) -> Iterat
     except OSError as error:
         raise item.error(str(error)) from None
     except UnicodeDecodeError:
-        raise item.error(f"{file}: no UTF-8 text") from None
+        raise item.error(f"{file}: not UTF-8 text") from None
     except ValueError as error:
         raise item.error(f"{file}: {error}") from None
 
@@ -408,7 +408,7 @@ def _tiles_to_rows(level: TiledMap, files: _PackFiles, node: YamlNode) -> list[s
                 y, x = divmod(cell, tiles.shape[1])
                 raise ValueError(
                     f"{layer_name}, {format_cell(y, x)}: "
-                    f"this tile says nothing; give it a class, the name of an object"
+                    f"this tile has no class; set its class to the name of an object"
                 )
             characters.append(files.character_for(symbol, node))
         layer_rows = np.array(characters)[inverse.reshape(tiles.shape)]

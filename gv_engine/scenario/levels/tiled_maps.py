@@ -172,7 +172,7 @@ class TiledMap:
             title = f"object {node.get('id', '')[:20]} of {name}"
             _check_element(node, title, ", or hide the object")
             if "gid" not in node.attrib:
-                raise ValueError(f"{title} is no tile; insert tiles, or hide the object")
+                raise ValueError(f"{title} is not a tile; insert tiles, or hide the object")
             gid = _read_number(title, node.get("gid", "")) % 2**32
             y, x = self._find_cell(title, node, gid, offset)
             self._objects.append(node)

@@ -240,15 +240,15 @@ def _iter_contradictions(layout: Layout, rows: NDArray[Any]) -> _Errors:
         has = layout.extend_column(column["has"]) != 0
         yield has & ~is_alive, f"{{entity}} is not in use and has {name}"
         if cls in (Kind, Position):
-            yield is_object & ~has, f"{{entity}} has not {name}"
+            yield is_object & ~has, f"{{entity}} lacks {name}"
         if cls is Agent:
-            yield is_object & has, f"{{entity}} is no agent and has {name}"
+            yield is_object & has, f"{{entity}} is not an agent and has {name}"
         for field in fields_of(cls):
             values, default = layout.extend_column(column[field.name]), np.array(field.default)
             # a default of NaN is unequal to itself
             is_default = (values == default) | ((values != values) & (default != default))
             wrong = ~has & ~is_default.reshape(*has.shape, -1).all(-1)
-            yield wrong, f"{{entity}} has not {name}, and {column_name(cls)}.{field.name} of it"
+            yield wrong, f"{{entity}} lacks {name}, and {column_name(cls)}.{field.name} of it"
             if field.is_entity:
                 is_named_alive = np.take_along_axis(is_alive, values.astype(np.int64), 1)
                 wrong = has & (values != NOTHING) & ~is_named_alive
@@ -265,7 +265,7 @@ def _iter_type_errors(layout: Layout, rows: NDArray[Any], is_object: _Mask) -> _
     state contradict their object type."""
     kinds = rows["kind"]["value"]
     is_known = np.array([bool(parts) for parts in layout.prefabs])
-    yield is_object & ~is_known[kinds], "{entity} is of no type that these worlds have"
+    yield is_object & ~is_known[kinds], "{entity} has a type that these worlds lack"
     has_kind = rows["kind"]["has"][:, : layout.agents + 1] != 0
     is_agent_type = np.isin(kinds[:, : layout.agents + 1], [*layout.agent_types])
     yield has_kind & ~is_agent_type, "{entity} is of a type that no agent is of"
@@ -275,9 +275,9 @@ def _iter_type_errors(layout: Layout, rows: NDArray[Any], is_object: _Mask) -> _
         has, values = (layout.extend_column(rows[column][name]) for name in ("has", field))
         yield has_state & (has == 0), f"{{entity}} has no {column}.{field}"
         wrong = is_object & ~has_state & (values != 0)
-        yield wrong, f"{{entity}} has a state in {column}.{field}, which its type has not"
+        yield wrong, f"{{entity}} has a state in {column}.{field}, which its type lacks"
         wrong = has_state & ((values < 0) | (values >= np.array(layout.num_states)[kinds]))
-        yield wrong, f"{{entity}} is in a state that its type has not, by {column}.{field}"
+        yield wrong, f"{{entity}} is in a state that its type lacks, by {column}.{field}"
     for kind in layout.types:
         if not (kind.state_components and kind.state):
             continue
@@ -299,7 +299,7 @@ def _iter_cell_errors(layout: Layout, rows: NDArray[Any], is_object: _Mask) -> _
     height, width = rows["height"][:, None], rows["width"][:, None]
     is_outside = (rows["alive"] != 0) & ((y >= height) | (x >= width))
     wrong = ((y < 0) != (x < 0)) | is_outside
-    yield wrong, "{entity} has the position {place}, which is no cell"
+    yield wrong, "{entity} has the position {place}, which is not a cell"
     worlds = np.arange(len(rows))[:, None]
     is_on_ground = np.array(layout.is_ground_type)[rows["kind"]["value"]]
     is_on_layer = {
@@ -321,7 +321,7 @@ def _iter_cell_errors(layout: Layout, rows: NDArray[Any], is_object: _Mask) -> _
         wrong[world, e] = ~is_on_layer[name][world, e]
         yield wrong & (y < 0), f"w.{name} holds {{entity}}, which has no position"
         yield wrong & is_object, f"w.{name} holds {{entity}}, which lives in w.{{layer}}"
-        yield wrong, f"w.{name} holds {{entity}}, which is no object"
+        yield wrong, f"w.{name} holds {{entity}}, which is not an object"
         is_second = (y[world, e] != row) | (x[world, e] != column)
         wrong[world[is_second], e[is_second]] = True
         yield wrong, f"w.{name} holds {{entity}} in two cells"
@@ -339,7 +339,7 @@ def _iter_holder_errors(layout: Layout, rows: NDArray[Any], is_object: _Mask) ->
         is_held = np.zeros_like(is_object)
         is_held[worlds, held[:, agent, None]] = True
         is_held[:, NOTHING] = False
-        yield is_held & ~is_object, "the agent holds {entity}, which is no object"
+        yield is_held & ~is_object, "the agent holds {entity}, which is not an object"
         yield is_held & is_on_grid, "the agent holds {entity}, which also stands on the grid"
     np.add.at(num_holders, (worlds, held), 1)
     if Box in layout.components:
@@ -347,7 +347,7 @@ def _iter_holder_errors(layout: Layout, rows: NDArray[Any], is_object: _Mask) ->
         is_boxed = np.zeros_like(is_object)
         np.put_along_axis(is_boxed, content, True, 1)
         is_boxed[:, NOTHING] = False
-        yield is_boxed & ~is_object, "a box holds {entity}, which is no object"
+        yield is_boxed & ~is_object, "a box holds {entity}, which is not an object"
         yield is_boxed & is_on_grid, "a box holds {entity}, which also stands on the grid"
         np.add.at(num_holders, (worlds, content), 1)
     num_holders[:, NOTHING] = 0

@@ -193,8 +193,8 @@ class MissionObjects:
         scenario."""
         if object_type <= FLOOR or object_type not in self._types:
             raise node.error(
-                f"{self.names.types[object_type].name} is nothing that the scenario has; add it to "
-                f"the objects of its state_space, or name another"
+                f"{self.names.types[object_type].name} is not among the scenario's objects; add "
+                f"it to the objects of its state_space, or name another"
             )
 
     def check_color(self, node: YamlNode, color: int) -> None:
@@ -264,11 +264,13 @@ class MissionReader:
         component: type = self._objects.names.resolve_object(node)
         if not (is_component(component) and issubclass(component, Mission)):
             raise node.error(
-                f"{node.text} is no mission; make it a @component, and a class of "
+                f"{node.text} is not a mission; make it a @component and a subclass of "
                 f"components.Mission with more fields"
             )
         if column_name(component) != column_name(Mission):
-            raise node.error(f"call the class Mission, as rules read w.mission; found {node.text}")
+            raise node.error(
+                f"found {node.text}; name the class Mission, because rules read w.mission"
+            )
         return component
 
     def _read_texts(self, node: YamlNode, names: Sequence[str]) -> tuple[str, ...]:
@@ -289,7 +291,7 @@ class MissionReader:
         wording = entries.get("wording")
         if wording is None:
             if len(texts) > 1:
-                raise node.error("several texts; say which of them it is: `wording: any`")
+                raise node.error("found several texts; add which of them applies: `wording: any`")
         elif wording.text == ANY:
             return len(texts)
         elif wording.text != BY_RULE:
@@ -342,14 +344,14 @@ def _read_template(node: YamlNode, names: Sequence[str]) -> str:
     try:
         parts = list(Formatter().parse(template))
     except ValueError as error:
-        raise node.error(f"{error}; write {{{{ for a brace that is none of a field") from None
+        raise node.error(f"{error}; write {{{{ for a literal brace") from None
     for _, name, form, conversion in parts:
         if name is None:
             continue
         if name not in names:
             raise node.error(f"a mission has no {{{name}}}{describe_allowed(name, names)}")
         if form or conversion:
-            raise node.error(f"write {{{name}}} alone, without a form of it")
+            raise node.error(f"write {{{name}}} alone, without a format")
     return template
 
 

@@ -75,15 +75,15 @@ def _read_entry(
         if name in (*ACTIONS, *custom, "WAIT") or not _OWN.fullmatch(name):
             return read_action(node, custom)
         hint = suggest_similar(name, (*ACTIONS, *custom)) or ";"
-        raise node.error(f"no action {name!r}{hint} {{name: {name}}} declares one of your own")
+        raise node.error(f"no action {name!r}{hint} {{name: {name}}} declares a new one")
     entries = fields.read_fields(problems, node, OWN_ACTION_KEYS)
     if "name" not in entries:
-        raise node.error("an action of your own needs its name: {name: KICK, key: K}")
+        raise node.error("a new action needs a name: {name: KICK, key: K}")
     name = fields.text(entries["name"])
     if name in ACTIONS:
         raise entries["name"].error(f"{name} is built in; write its name alone")
     if name in key_nodes:
-        raise entries["name"].error(f"{name} stands here a second time")
+        raise entries["name"].error(f"{name} is listed twice")
     with entries["name"].report(ValueError):
         action = named_action(name)
     key_nodes[name] = entries.get("key")
@@ -101,7 +101,7 @@ def read_action(node: YamlNode, custom: Collection[str]) -> Action:
         return named_action(name)
     hint = describe_allowed(name, names)
     if not custom:
-        hint += "; one of your own is declared under action_space: {name: …, key: …}"
+        hint += "; declare a new one under action_space: {name: …, key: …}"
     raise node.error(f"no action {name!r}{hint}")
 
 

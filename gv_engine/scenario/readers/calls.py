@@ -306,7 +306,7 @@ class CallReader:
                 arguments[name] = parameter.default
             else:
                 example = f"{{name: {system.name}, {name}: …}}"
-                fault = f"{system.name} needs {name!r}, it is missing: {example}"
+                fault = f"{system.name} needs {name!r}, which is missing: {example}"
                 if name == "action":  # conditions have it
                     fault += "; for the action of the step, let the rule read w.action instead"
                 self._problems.add(node, fault)

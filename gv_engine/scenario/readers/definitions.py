@@ -55,7 +55,7 @@ OBJECT_TYPE_KEYS: KeyTable = {
 }
 """Keys of the declaration of an object type."""
 _RESERVED_COMPONENTS = {
-    Agent: "it makes the agent",
+    Agent: "only agents have it",
     Color: "write `colored: yes`, or `color: RED`",
     Kind: "every object has it",
     Position: "every object has it",
@@ -96,7 +96,7 @@ def _read_object_type(names: NameResolver, name: str, node: YamlNode, module: st
     if not (name.isidentifier() and name.isascii() and name[0].isupper()):
         raise node.error(f"found the name {name!r}, expected one like `Gate` or `IronGate`")
     if names.is_type_taken(name):
-        raise node.error(f"there is an object type {name!r} already; choose another name")
+        raise node.error(f"an object type {name!r} already exists; choose another name")
     entries = fields.read_fields(names.problems, node, OBJECT_TYPE_KEYS)
     read = partial(names.problems.read_key, entries)
     components: list[Any] = read("components", lambda entry: read_components(names, entry), [])
@@ -126,7 +126,7 @@ def _read_color_component(entries: dict[str, YamlNode]) -> list[Any]:
     color = fields.read_color(entries["color"]) if "color" in entries else NONE
     is_colored = fields.boolean(entries["colored"]) if "colored" in entries else "color" in entries
     if color != NONE and not is_colored:
-        raise entries["color"].error("a colour for what is not `colored`")
+        raise entries["color"].error("a colour for a type without `colored: yes`")
     return [Color(color)] if is_colored else []
 
 
@@ -155,7 +155,7 @@ def _read_states(names: NameResolver, node: YamlNode) -> dict[str, list[Any]]:
     else:
         entries = {fields.text(item): (item, None) for item in fields.items(node)}
         if len(entries) < len(fields.items(node)):
-            raise node.error("a state stands here a second time")
+            raise node.error("a state is listed twice")
     if not 1 <= len(entries) <= _MAX_STATES:
         raise node.error(f"found {node.summary}, expected 1 to {_MAX_STATES} states")
     states: dict[str, list[Any]] = {}
@@ -179,13 +179,13 @@ def read_components(names: NameResolver, node: YamlNode) -> list[Any]:
         with names.problems.collect():
             if isinstance(name.value, dict):
                 example = "components: {Solid: {}, ./rules.py:Worth: {value: 2}}"
-                raise name.error(f"found a mapping, expected a name; with values: {example}")
+                raise name.error(f"found a mapping, expected a name; to set values write {example}")
             cls = names.resolve_component(name)
             if cls in _RESERVED_COMPONENTS:
                 reason = _RESERVED_COMPONENTS[cls]
-                raise name.error(f"no type lists {cls.__name__}: {reason}")
+                raise name.error(f"a type cannot list {cls.__name__}: {reason}")
             if cls in components:
-                raise name.error(f"{cls.__name__} stands here a second time")
+                raise name.error(f"{cls.__name__} is listed twice")
             initial = {} if values is None else _read_field_values(names.problems, cls, values)
             components[cls] = cls(**initial)
     return list(components.values())
@@ -306,7 +306,7 @@ class AgentSpecs(NamedTuple):
         """Read a list of names of agents and teams in `node`; return, by agent number, True if the
         agent or its team is in the list."""
         if len(self.bodies) == 1:
-            raise node.error("names of agents need several agents; there is one")
+            raise node.error("only several agents have names; there is one")
         agents_by_name = self.agent_group.agents_by_name
         selected: set[int] = set()
         for item in fields.list_or_single(node):
@@ -366,7 +366,7 @@ def read_agents(names: NameResolver, node: YamlNode) -> AgentSpecs:
     if len(agent_names) == 1:
         return AgentSpecs(bodies=(listed,))
     if Bodiless in dict(listed):
-        raise node.error("only an agent that is alone can be Bodiless")
+        raise node.error("only a single agent can be Bodiless")
     colors = tuple(islice(cycle(colors or USUAL_COLORS[1:]), len(agent_names)))
     blocking = [(cls, ()) for name, cls in _BLOCKS.items() if name in blocks]
     parts = dict((*blocking, *listed)).items()

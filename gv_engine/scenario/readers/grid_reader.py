@@ -464,7 +464,7 @@ class GridReader(TopLevelReader):
         that stand for no object or a hidden cell."""
         index = self.names.resolve_object_type(node)
         if not self.names.types[index].in_grid:
-            raise node.error(f"{node.text} belongs to every space; leave it out")
+            raise node.error(f"{node.text} is part of every space; leave it out")
         return index
 
     def read_phase_calls(self, key: str, phase: Phase) -> tuple[Call, ...]:

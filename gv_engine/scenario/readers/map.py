@@ -229,7 +229,7 @@ def _no_color_message(names: NameResolver, entries: dict[str, YamlNode], kind: O
     """Return the error message for a legend entry `entries` that gives a colour to an object of the
     type `kind`, which has none."""
     if "object" not in entries:
-        return "goes with `object`; what is held has its own, holds: {object: Key, color: RED}"
+        return "goes with `object`; a held object has its own, holds: {object: Key, color: RED}"
     if kind in names.declared_types:
         hint = f"; give it one by `colored: yes` under objects.{kind.name}"
         return f"{kind.name} has no colour{hint}"
@@ -270,7 +270,7 @@ def _read_options(
     `weights`, which picks an object at random. `draws` resolves the names of random values."""
     for key in ("object", "state", "color", "content"):
         if key in entries:
-            raise entries[key].error(f"`{key}` belongs into the items of `one_of`")
+            raise entries[key].error(f"`{key}` belongs in the items of `one_of`")
     items = fields.items(entries["one_of"])
     if not 1 <= len(items) <= _MAX_OPTIONS:
         raise entries["one_of"].error(f"found {len(items)}, expected 1 to {_MAX_OPTIONS}")
@@ -408,7 +408,7 @@ class MapReader:
         for y, row in enumerate(rows):
             if ":" not in self.legend and (key := _KEY.match(row)):
                 raise self._cell_node(y).error(
-                    f"row {y} begins as the key {key[0]!r}; indent keys less than rows of maps"
+                    f"row {y} looks like the key {key[0]!r}; indent keys less than map rows"
                 )
         if isinstance(node.value, dict | list) or not rows[0]:
             raise node.error(
@@ -461,7 +461,7 @@ class MapReader:
         if len(self.agents) >= max_agents:
             fault = f"agent {len(self.agents) + 1}, and there are {max_agents}"
             if max_agents == 0:
-                fault = "an agent, and its component Bodiless says that it stands in no cell"
+                fault = "an agent, which its component Bodiless keeps off the grid"
             elif max_agents == 1:
                 first = f"a second agent, the first is in {self.agents[0]}"
                 fault = f"{first}; for more write `agents: {{number: 2}}`"

@@ -187,11 +187,11 @@ class StateReader:
         if isinstance(node.value, dict):
             entries = fields.read_fields(self._names.problems, node, NUMBER_KEYS)
             if "of" not in entries:
-                raise node.error("`of` is missing; it is the number, as agent.health")
+                raise node.error("`of` is missing; give the number, such as agent.health")
         name = fields.text(entries["of"])
         kind, column, field, items = self._resolve_number(entries["of"], name)
         if field.is_entity:
-            fault = f"{field.name} is another object, and agents observe numbers alone"
+            fault = f"{field.name} is another object, and agents observe only numbers"
             raise entries["of"].error(fault)
         low: float | None = None
         high: float | None = None

@@ -218,7 +218,7 @@ class ProceduralReader:
             for name, node in rooms.items():
                 with self._problems.collect():
                     if name in self._rooms:
-                        raise node.error(f"the legend marks the cells of {name} already")
+                        raise node.error(f"the legend already marks the cells of {name}")
                     self._rooms[name] = self._read_boxes(node)
 
     def _read_region(self, node: YamlNode) -> Region:
@@ -250,7 +250,7 @@ class ProceduralReader:
         return Region((self._read_box(node),))
 
     def _read_box(self, node: YamlNode) -> Box:
-        sides = fields.pair_of(node, "rows and columns, as in [[1, 3], [5, 7]]")
+        sides = fields.pair_of(node, "rows and columns, such as [[1, 3], [5, 7]]")
         (top, low), (left, right) = map(_read_range, sides)
         return top, low, left, right
 
@@ -263,7 +263,7 @@ class ProceduralReader:
         agents = [place for place in places if place.symbol.facing is not None]
         max_agents = self._source.max_agents
         for place in agents[max_agents:]:
-            fault = "a second agent; there is one" if max_agents == 1 else "an agent too many"
+            fault = "a second agent, expected one" if max_agents == 1 else "one agent too many"
             self._problems.add(place.node, fault)
         return places
 
@@ -279,7 +279,7 @@ class ProceduralReader:
         if "count" in entries:
             count = self._read_count(entries["count"])
             if symbol.facing is not None:
-                raise entries["count"].error("it is one agent; leave it out")
+                raise entries["count"].error("an agent is always one; leave out the count")
         if "in" in entries:
             region = self._read_region(entries["in"])
         if "not_next_to" in entries:

@@ -110,9 +110,7 @@ class RandomValues:
         ones."""
         entries = fields.mapping(node)
         if len(entries) > _MAX_RANDOM_VALUES:
-            raise node.error(
-                f"found {len(entries)} values, a level draws at most {_MAX_RANDOM_VALUES}"
-            )
+            raise node.error(f"found {len(entries)} values, expected at most {_MAX_RANDOM_VALUES}")
         for name, entry in entries.items():
             index = None
             with self.problems.collect():
@@ -177,7 +175,7 @@ class RandomValues:
         for option in options:
             value = read_option(option)
             if value in values:
-                raise option.error(f"{option.text} stands here a second time; give it a weight")
+                raise option.error(f"{option.text} is listed twice; give it a weight")
             values.append(value)
         weights = (1,) * len(values)
         if "weights" in entries:
@@ -225,7 +223,7 @@ class RandomValues:
             return read(node)
         name = node.text[1:]
         if name not in self._indices:
-            hint = describe_allowed(name, self._indices) or "; nothing stands under `draw`"
+            hint = describe_allowed(name, self._indices) or "; `draw` is empty"
             raise node.error(f"no drawn value {name!r}{hint}")
         index = self._indices[name]
         if index is None:
@@ -249,7 +247,9 @@ class RandomValues:
             for option, name in zip(value.options, value.option_names, strict=True):
                 if name not in states or states.index(name) != option:
                     hint = describe_allowed(name, states)
-                    raise node.error(f"{node.text} may be {name!r}, no {label} in this place{hint}")
+                    raise node.error(
+                        f"{node.text} may be {name!r}, which is not a {label} here{hint}"
+                    )
         return code
 
     def read_number(self, node: YamlNode, maximum: int) -> int:

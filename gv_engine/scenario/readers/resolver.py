@@ -262,7 +262,9 @@ class NameResolver:
         if refusal := self._trust.explain_refusal(self.folder, source):
             self._refused[source] = refusal
         elif len(self.modules) + len(self._failed) >= MAX_MODULES:
-            self._failed[source] = f"{source} is one module more than {MAX_MODULES}"
+            self._failed[source] = (
+                f"{source} is one module too many, expected at most {MAX_MODULES}"
+            )
         else:
             try:
                 self.modules[source] = self._load_module(source)
@@ -394,7 +396,7 @@ class NameResolver:
         if name in names:
             return REGISTRIES[phase][name]
         if name == _MAP_RESET.name:
-            raise node.error(f"{name} draws what stands under `map`; write that key instead")
+            raise node.error(f"{name} builds the level under `map`; write that key instead")
         actual_phase = next((other for other in REGISTRIES if name in REGISTRIES[other]), None)
         if actual_phase is None:
             raise node.error(f"no {phase.label} {name!r}{self._suggest(name, names)}")
@@ -413,7 +415,7 @@ class NameResolver:
 
     def _suggest(self, name: str, names: Iterable[str]) -> str:
         if reference := rule_files.find_declaration(self.folder, name):
-            return f"; a file beside declares it, write {reference}"
+            return f"; a file beside the scenario declares it, write {reference}"
         return describe_allowed(name, names)
 
     def _resolve_own_system(self, node: YamlNode, phase: Phase, allows_processors: bool) -> System:
@@ -452,7 +454,7 @@ class NameResolver:
             code = getattr(function, "__code__", None)
             if code and code.co_varnames[: code.co_argcount][:1] in (("state",), ("grid",)):
                 raise node.error(f"{node.text}: {error}") from None
-            kind = "a class, and no system" if isinstance(function, type) else "no system"
+            kind = "a class, not a system" if isinstance(function, type) else "no system"
             raise node.error(
                 f"{node.text} is {kind}; decorate a function with @system({phase.name})"
             ) from None
@@ -522,7 +524,9 @@ class NameResolver:
         if ":" in fields.text(node):
             component = self.resolve_object(node)
             if not is_component(component):
-                raise node.error(f"{node.text} is no component; decorate its class with @component")
+                raise node.error(
+                    f"{node.text} is not a component; decorate its class with @component"
+                )
             return component  # type: ignore[no-any-return]  # is_component is no TypeGuard
         built_in = {cls.__name__: cls for cls in (*built_in_components(), *OPTIONAL)}
         if node.text not in built_in:

@@ -87,7 +87,7 @@ class NpzArchive:
         try:
             self._zip = zipfile.ZipFile(path)
         except Exception as error:  # zipfile raises anything for damaged bytes
-            raise ArrayError(f"it is no archive: {error}") from None
+            raise ArrayError(f"it is not an archive: {error}") from None
 
     def __enter__(self) -> NpzArchive:
         return self
@@ -112,7 +112,7 @@ class NpzArchive:
         """
         array = self.read_array(name, max_bytes=max_bytes)
         if array.dtype.kind != "U" or array.shape:
-            raise ArrayError(f"{name} is no text")
+            raise ArrayError(f"{name} is not text")
         byte_order = array.dtype.str[0]
         code_points = np.frombuffer(array.tobytes(), f"{byte_order}u4")
         if (code_points > sys.maxunicode).any():
@@ -172,4 +172,4 @@ def _check_zip_end(file: BinaryIO) -> None:
         is_64 = data.startswith(b"PK\6\7")  # the ZIP64 record would replace this one
         if signature == b"PK\5\6" and size <= _MAX_DIRECTORY_BYTES and not is_64:
             return
-    raise ArrayError("it is no NumPy archive")
+    raise ArrayError("it is not a NumPy archive")

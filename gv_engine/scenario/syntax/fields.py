@@ -417,7 +417,7 @@ def read_distinct(
         with problems.collect():
             value = read(item)
             if value in values:
-                raise item.error(f"{item.text} stands here a second time")
+                raise item.error(f"{item.text} is listed twice")
             values[value] = None
     if not items(node):
         raise node.error("found an empty list, expected at least one name")

@@ -28,7 +28,7 @@ def explain_syntax_error(text: str, error: yaml.MarkedYAMLError) -> tuple[int, s
         if "\t" in _INDENT.match(lines[number - 1])[0]:  # type: ignore[index]  # it matches always
             return number, "the line begins with a tab; indent with spaces, not tabs"
     if "quoted scalar" in context and "end of stream" in problem:
-        return begin, f"a text in quotes begins here and has no end: {_show(lines, begin)}"
+        return begin, f"a quote opens here and does not close: {_show(lines, begin)}"
     for kind, bracket in _BRACKETS.items():
         if kind in context and problem.startswith("expected ','"):
             return _explain_brackets(lines, line, begin, problem, bracket)
@@ -87,7 +87,10 @@ def _find_lost_row_below(lines: list[str], number: int) -> tuple[int, str] | Non
             found = (
                 f"found {format_count(indent, 'space')} before the row {_show(lines, row_number)}"
             )
-            return row_number, f"{found}, a comment so; expected {expected} as before the first row"
+            return (
+                row_number,
+                f"{found}, which makes it a comment; expected {expected} as before the first row",
+            )
     return None
 
 

@@ -67,7 +67,7 @@ def _parse_yaml(raw: bytes, problems: ErrorCollector) -> YamlNode:
         line, message = lost_row
         raise YamlNode(None, line=line).error(message)
     if tree is None:
-        raise root.error("the file is empty; `gv-engine new cave` writes one to begin with")
+        raise root.error("the file is empty; `gv-engine new cave` writes one to start from")
     root = builder.from_yaml(tree, root)
     if len(problems) - num_problems > builder.duplicate_keys:
         problems.raise_if_any()
@@ -253,7 +253,7 @@ class NodeBuilder:
                 if key.value in entries:
                     self.duplicate_keys += 1
                     first_line = lines[key.value]
-                    fault = f"the key stands here a second time, first in line {first_line}"
+                    fault = f"the key is given twice, first in line {first_line}"
                     self.problems.add(node, fault)
                     continue
                 lines[key.value] = line
@@ -301,7 +301,7 @@ class NodeBuilder:
             return YamlNode(nodes, at.path)
         if data is None or isinstance(data, str | bool | int | float):
             return YamlNode(data, at.path, text="" if data is None else str(data))
-        raise at.error(f"found a {type(data).__name__}, which no scenario file can hold")
+        raise at.error(f"found a {type(data).__name__}, which a scenario file cannot hold")
 
 
 def _join_path(path: str, key: str) -> str:

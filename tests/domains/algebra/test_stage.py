@@ -422,7 +422,7 @@ def test_hint_by_hint_to_a_win_that_is_kept_and_verified(
     assert main(["replay", str(file), "--verify"]) == 0
     assert main(["replay", str(file), "--record", str(tmp_path / "seen.png"), "--cell", "24"]) == 0
     assert (tmp_path / "seen.png").stat().st_size > 1000
-    assert "every state as it was" in capsys.readouterr().out
+    assert "every state as recorded" in capsys.readouterr().out
 
 
 def test_a_rule_by_its_number_and_one_that_does_not_apply(desk: Desk):

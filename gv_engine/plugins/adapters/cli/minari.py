@@ -15,22 +15,24 @@ from gv_engine.cli import options as cli
 
 def add_options(parser: cli.CommandParser) -> None:
     """Add the options of the command `minari` to its parser."""
-    parser.add_argument("name", metavar="NAME", help="name of the dataset, as keydoor/valid-v0")
+    parser.add_argument(
+        "name", metavar="NAME", help="name of the dataset, such as keydoor/valid-v0"
+    )
     direction = parser.add_mutually_exclusive_group(required=True)
     from_text = "folder of a rollout, from `gv-engine rollout --out`"
     parser.add_option("--from FOLDER", Path, from_text, dest="source", group=direction)
     parser.add_option(
         "--to FOLDER", Path, "new folder for the rollout", dest="out", group=direction
     )
-    scenario_text = "with --to: the dataset's scenario on this machine, if it has moved"
+    scenario_text = "with --to: file or folder of the dataset's scenario, if it has moved"
     parser.add_option("--scenario SCENARIO", str, scenario_text)
     parser.add_argument(
         "--reference",
         nargs=2,
         metavar=("POOR", "GOOD"),
         type=Path,
-        help="with --from: rollouts whose mean returns count as scores 0 and 1, as of --policy "
-        "random and --policy solver",
+        help="with --from: rollouts whose mean returns count as scores 0 and 1, for example of "
+        "--policy random and --policy solver",
     )
     parser.add_option("--author NAME", str, "with --from: author of the data")
     parser.add_option("--email ADDRESS", str, "with --from: address of the author")
@@ -54,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
             return 0
         if options.settings:
             raise cli.UsageError(
-                "--set: the dataset has the values of all parameters; leave it out"
+                "--set: the dataset already has the values of all parameters; leave out --set"
             )
         to_folder(options.name, options.out, options.scenario, **cli.consent(options))
     except (FileNotFoundError, ValueError) as error:

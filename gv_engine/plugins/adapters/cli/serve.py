@@ -4,7 +4,7 @@ examples:
   gv-engine serve --mcp
   gv-engine serve --mcp cave --port 8000
 
-Without --port, a host of language models starts the command and talks to it over stdin and stdout.
+Without --port, an MCP client starts the command and talks to it over stdin and stdout.
 See docs/language-models.md.
 """
 
@@ -28,8 +28,10 @@ def add_options(parser: cli.CommandParser) -> None:
     parser.add_argument("scenarios", metavar="SCENARIO", nargs="*", help=scenarios_text)
     parser.add_flag("--mcp", "speak the Model Context Protocol (needs the extra mcp)")
     parse_port = partial(cli.parse_at_most, 2**16 - 1, cli.parse_natural)
-    parser.add_option("--port N", parse_port, "serve over HTTP at this port; 0: a free one")
-    host_text = f"address to listen at, which others may reach (default: {_HOST}, this machine)"
+    parser.add_option(
+        "--port N", parse_port, "serve over HTTP on this port, or on any free one if 0"
+    )
+    host_text = f"address to listen on (default: {_HOST}, for programs on this machine only)"
     parser.add_option("--host ADDRESS", cli.parse_text, host_text)
     limits = Limits()
     games_text = "maximum number of games at once"
@@ -46,9 +48,9 @@ def run(options: argparse.Namespace) -> int:
     """Run the command `serve`: serve scenarios by the Model Context Protocol until stdin closes, or
     a signal comes."""
     if not options.mcp:
-        raise cli.UsageError("found no protocol to serve: add --mcp")
+        raise cli.UsageError("no protocol is given; add --mcp")
     if options.host and options.port is None:
-        raise cli.UsageError(f"--host {options.host} is for HTTP: add --port N")
+        raise cli.UsageError(f"--host {options.host} is for HTTP; add --port N")
     # imported here: the library takes a second, and may be missing
     from gv_engine.plugins.adapters.mcp_server import make_server, serve_http, serve_stdio
 
@@ -66,5 +68,5 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _report(url: str) -> None:
-    cli.say(f"Serving at {url}; Ctrl-C ends")
+    cli.say(f"Serving at {url}; press Ctrl-C to stop")
     sys.stdout.flush()

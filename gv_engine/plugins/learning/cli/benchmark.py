@@ -7,9 +7,9 @@ examples:
   gv-engine benchmark own --policy ./policy.py:act
   gv-engine benchmark benchmarks/entries/* --page docs/benchmark.md
 
-ENTRY is a folder: entry.json describes the policy, and parts.jsonl has a line of results for each
-part. Existing parts are kept, so that the command continues where it stopped; parts of a scenario
-that has changed are made again. docs/benchmark.md has the rules of the benchmark and the results.
+ENTRY is a folder: entry.json describes the policy, and parts.jsonl has one line of results for each
+part, which is a scenario with a seed. The command keeps parts that exist, so it continues where it
+stopped, and measures parts of changed scenarios again. docs/benchmark.md has the rules and results.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def add_options(parser: cli.CommandParser) -> None:
     """Add the options of the command `benchmark` to its parser."""
     parser.add_argument("entries", metavar="ENTRY", nargs="+", type=Path, help="folder of an entry")
     policy_text = (
-        "policy of a new entry: ppo, trained as by `gv-engine train`; solver, which finds "
-        "shortest solutions; random; valid; or ./file.py:function, which must be given each time"
+        "policy of a new entry: ppo (trained as by `gv-engine train`), solver (shortest "
+        "solutions), random, valid, or ./file.py:function, which you have to name each time"
     )
     parser.add_option("--policy P", str, policy_text)
     parser.add_flag("--memory", "for a new ppo entry: add a GRU")
@@ -57,17 +57,17 @@ def add_options(parser: cli.CommandParser) -> None:
     )
     parser.add_option("--until SHARE", cli.parse_share, until_text)
     scenario_text = (
-        "make parts of this scenario, or of a pattern as keydoor-*; may be repeated (default: "
-        "all scenarios of the entry)"
+        "measure only this scenario, or a pattern such as keydoor-* (repeatable; default: all "
+        "scenarios of the entry)"
     )
     parser.add_option("--scenario NAME", str, scenario_text, dest="scenarios", action="append")
-    seeds_text = "make parts of seeds A to B - 1, within 0:10"
+    seeds_text = "measure only seeds A to B - 1, within 0:10"
     parser.add_option("--seeds A:B", parse_seeds, seeds_text, ())
-    parser.add_ray_option("make parts")
+    parser.add_ray_option("measure parts")
     shown = parser.add_mutually_exclusive_group()
-    parser.add_flag("--show", "print the results, make no parts", group=shown)
+    parser.add_flag("--show", "print the results, and measure nothing", group=shown)
     parser.add_option(
-        "--page FILE", Path, "write tables and curves into FILE, make no parts", group=shown
+        "--page FILE", Path, "write tables and curves into FILE, and measure nothing", group=shown
     )
 
 
@@ -135,23 +135,23 @@ def _check_entry(entry: BenchmarkEntry, policy: str | None, given: Mapping[str, 
     settings that differ from its own."""
     if not entry.policy:
         raise cli.UsageError(
-            f"{entry.path} was made by another program: --show prints it, --page puts it on a page"
+            f"{entry.path} was written by another program; read it with --show or --page"
         )
     if policy is None and entry.policy not in RUN_NO_CODE:
         raise cli.UsageError(
-            f"{entry.path} is of a policy in a Python file, and reading an entry runs no code: "
-            f"give {format_command(['--policy', entry.policy])}"
+            f"{entry.path} has a policy in a Python file, which runs only if you name it: "
+            f"add {format_command(['--policy', entry.policy])}"
         )
     existing = {"policy": entry.policy, **entry.settings}
     for name, value in {"policy": policy or entry.policy, **given}.items():
         if existing.get(name) != value:
             raise cli.UsageError(
-                f"{entry.path} was made with --{name} {existing.get(name)}, not {value}: leave it "
+                f"{entry.path} was made with --{name} {existing.get(name)}, not {value}; leave it "
                 f"out, or name a new folder"
             )
     if entry.policy_digest != _digest_policy(entry.policy):
         raise cli.UsageError(
-            f"{entry.path} has parts of another version of {entry.policy}: restore that version, "
+            f"{entry.path} has parts of another version of {entry.policy}; restore that version, "
             f"or name a new folder"
         )
 
@@ -178,7 +178,7 @@ def _make_parts(
     except KeyboardInterrupt:
         total = len(selected_parts)
         parts = f"{total - len(_missing_parts(entry, missing))} of {total} parts"
-        cli.complain(f"interrupted: {entry.path} has {parts}; the same command continues")
+        cli.complain(f"interrupted: {entry.path} has {parts}; run the same command to continue")
         return cli.INTERRUPTED
     return 0
 
@@ -249,6 +249,6 @@ def _warn_of_outdated_parts(entry: BenchmarkEntry) -> None:
     if outdated := _missing_parts(entry, [*entry.read_parts()]):
         names = shorten(", ".join(dict.fromkeys(name for name, _ in outdated)), 100)
         cli.complain(
-            f"{entry.path}: parts of old scenario versions: {len(outdated)}, of {names}; make them "
-            f"again"
+            f"{entry.path} holds results of older versions of {names} ({len(outdated)}); measure "
+            f"them again"
         )

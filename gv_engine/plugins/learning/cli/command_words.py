@@ -20,7 +20,7 @@ def parse_seeds(text: str) -> range:
         if seeds and seeds.stop <= 2**31:
             return seeds
     raise argparse.ArgumentTypeError(
-        f"found {shorten(text, 40)!r}, expected seeds from 0 on, as 0:3 for three"
+        f"found {shorten(text, 40)!r}, expected a range of seeds from 0 on, such as 0:3 for three"
     )
 
 

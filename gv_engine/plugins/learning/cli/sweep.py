@@ -5,17 +5,18 @@ examples:
   gv-engine sweep rates.yaml --trials 40           # continue with more trials
   gv-engine train keydoor-5x5 --config rates-sweep/best.yaml
 
-A file as
+A file such as
+
 
   scenario: keydoor-5x5
   config: {steps: 100000, levels: train}
   search: {learning_rate: [1e-3, 2e-3, 4e-3]}
   levels: validation
 
-trains once with each learning rate, and chooses the best by levels that are in no test set.
-docs/learning.md#sweeps lists all keys. The folder gets a run for each trial and seed, results.md,
-the table, and best.yaml, the settings of the best trial. The same command continues a sweep that
-was stopped or killed.
+trains once with each learning rate, and chooses the best on levels that are in no test set.
+docs/learning.md#sweeps lists all keys. The folder gets a run for each trial and seed, results.md
+with the table, and best.yaml with the settings of the best trial. After a stop or a crash, run the
+same command to continue.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def add_options(parser: cli.CommandParser) -> None:
     """Add the options of the command `sweep` to its parser."""
     parser.add_argument("config", metavar="CONFIG", type=Path, help="a YAML or TOML file")
     parser.add_option("--out FOLDER", Path, "folder of the sweep (default: CONFIG-sweep)")
-    parser.add_option("--trials N", cli.parse_positive, "number of trials, in place of the file's")
+    parser.add_option("--trials N", cli.parse_positive, "number of trials, instead of the file's")
     parser.add_option("--device NAME", str, "as for `gv-engine train` (default: auto)")
     parser.add_trust_options()
 
@@ -66,8 +67,8 @@ def run(options: argparse.Namespace) -> int:
     device = find_training_device(options.device or "auto")
     out = options.out or Path(f"{options.config.stem}-sweep")
     loaded = load_scenario(config.scenario, **cli.scenario_options(options))
-    grid = cli.require_grid(loaded, "sweep takes grids")
-    scenario: Scenario = cli.require_step_limit(grid, None, "give the scenario max_steps")
+    grid = cli.require_grid(loaded, "sweep takes only grids")
+    scenario: Scenario = cli.require_step_limit(grid, None, "set max_steps in the scenario")
     for each in config.configs():
         prepare_settings(each, scenario)  # fails if it does not fit
     for levels in {config.levels, *(each.levels for each in config.configs())}:
@@ -75,8 +76,8 @@ def run(options: argparse.Namespace) -> int:
             level_set(scenario, levels)  # fails before anything is trained
     if config.levels in TEST_SETS:
         cli.complain(
-            f"levels: {config.levels} will choose the best trial, and tests it no more: choose by "
-            f"validation, and test the best trial by {config.levels}"
+            f"levels: {config.levels} chooses the best trial, so it cannot test that trial; choose "
+            f"on validation, and test the best trial on {config.levels}"
         )
     load = partial(load_scenario, config.scenario, **dict(options.settings))
     scenario_words: list[str] = []
@@ -94,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
                     return code
                 sweep.write_pages()
     except BlockingIOError:
-        raise ConfigError(f"{out} is in use by another sweep: wait for its end") from None
+        raise ConfigError(f"{out} is in use by another sweep; wait until it ends") from None
     sweep.write_pages()
     heads, rows = sweep.table()
     cli.print_table([heads[0], *(f"{head}>" for head in heads[1:])], rows, scenario.name)

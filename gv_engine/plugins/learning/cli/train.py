@@ -16,10 +16,10 @@ examples:
 RUN gets run.json, the scenario and all hyperparameters; checkpoint.pt, from which --resume
 continues bit for bit; policy.npz, the best weights so far; progress.csv, a line for each update;
 and TensorBoard events, if TensorBoard is installed. Ctrl-C and SIGTERM save a checkpoint first.
-The folder can be given as --policy to every command that takes one.
+Every command with --policy takes the folder as a policy.
 
-With --seeds there is one run per seed, RUN/0, RUN/1 …, and --resume RUN continues all of them,
-here or by --ray, including those that have not started.
+--seeds trains one run per seed, RUN/0, RUN/1 …, and --resume RUN continues all of them, here or
+with --ray, including those that have not started.
 """
 
 from __future__ import annotations
@@ -157,8 +157,8 @@ def _warn_of_reached_end(end: StopCondition, results: Sequence[RunResult]) -> No
     num_steps = min(result.metrics.steps for result in results)
     until = f" or --until {end.until:g}" if end.until else ""
     cli.complain(
-        f"nothing to learn: {num_steps:,} steps are made, and --steps {end.steps:,}{until} is "
-        f"reached; ask for more"
+        f"nothing left to learn: after {num_steps:,} steps, --steps {end.steps:,}{until} is "
+        f"reached; raise it"
     )
 
 
@@ -198,7 +198,7 @@ def train_run(
             training.run_until(stop_condition, [report_progress, *callbacks], loggers, guard)
     except KeyboardInterrupt as interrupt:
         code = cli.exit_code(interrupt)
-        cli.complain(f"interrupted; go on by: {plan.resume_command}")
+        cli.complain(f"interrupted; continue with: {plan.resume_command}")
     finally:
         if viewer:
             viewer.close()
@@ -223,7 +223,7 @@ def _imitate(training: Training, path: Path, rollout: Any) -> list[tuple[str, st
         held_out_levels = "the same level"
         cli.complain(
             f"all episodes of {path} begin with the same observation, so their held-out loss tells "
-            f"nothing about other levels: record episodes of several levels"
+            f"nothing about other levels; record episodes of several levels"
         )
     return [
         ("demonstrations", f"{result.episodes:,}"),
@@ -236,8 +236,8 @@ def _imitate(training: Training, path: Path, rollout: Any) -> list[tuple[str, st
 
 
 def _interrupted_message(training: Training, plan: TrainingPlan) -> str:
-    saved = f"{training.run.path} is kept as it was after {training.saved_steps:,} steps"
-    return f"interrupted in the midst of an update; {saved}; go on by: {plan.resume_command}"
+    saved = f"{training.run.path} keeps its state after {training.saved_steps:,} steps"
+    return f"interrupted during an update; {saved}; continue with: {plan.resume_command}"
 
 
 def train_on_ray(plan: TrainingPlan, runs: Sequence[Run], address: str) -> int:
@@ -338,8 +338,8 @@ def _warn_of_unknown_means(
             longest = max(member.max_steps or 0 for member in plan.scenario.members)
             needed = longest * runs[0].settings.num_envs * plan.scenario.layout.agents
             cli.complain(
-                f"{path} acts with its last weights, not its best: success and return are not "
-                f"known before most episodes can have ended, after {needed:,} steps at the latest"
+                f"{path} acts with its last weights, not its best: success and return are known "
+                f"only when most episodes can have ended, which takes up to {needed:,} steps"
             )
             return
 
@@ -363,7 +363,7 @@ def _report_rows(training: Training) -> list[tuple[str, str]]:
         ("levels", f"{training.run.levels}, {len(level_seeds):,}" if level_seeds else "all"),
     ]
     if best := training.run.best:
-        rows.append(("weights", f"of {best['steps']:,} steps, best in these levels"))
+        rows.append(("weights", f"after {best['steps']:,} steps, the best in these levels"))
     if total := sum(seconds.values()):
         rows += [(f"share of {name}", f"{part / total:.1%}") for name, part in seconds.items()]
     return [row for row in rows if row[1] != _UNKNOWN]
@@ -397,12 +397,12 @@ def _print_results(plan: TrainingPlan, results: Sequence[RunResult]) -> None:
 def add_options(parser: cli.CommandParser) -> None:
     """Add the options of the command `train` to its parser."""
     parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help=cli.SCENARIO_HELP)
-    out_text = "a new folder (default: SCENARIO-run, with --seeds SCENARIO-runs)"
+    out_text = "new folder for the run (default: SCENARIO-run, with --seeds SCENARIO-runs)"
     parser.add_option("--out RUN", Path, out_text)
     parser.add_option("--resume RUN", Path, "continue a run exactly where it stopped")
     imitate_text = (
-        "first learn the actions of the episodes in this folder, which `gv-engine rollout --out` "
-        "has written; without --steps that alone"
+        "first imitate the episodes in this folder, written by `gv-engine rollout --out`; without "
+        "--steps do nothing else"
     )
     parser.add_option("--imitate FOLDER", Path, imitate_text)
     steps_text = (
@@ -411,7 +411,7 @@ def add_options(parser: cli.CommandParser) -> None:
     )
     parser.add_option("--steps N", cli.parse_positive, steps_text)
     until_text = (
-        "stop early at this success rate, as 0.98 (default: no early stop; with --resume the "
+        "stop early at this success rate, such as 0.98 (default: no early stop; with --resume the "
         "run's last value)"
     )
     parser.add_option("--until SHARE", cli.parse_share, until_text)
@@ -423,29 +423,29 @@ def add_options(parser: cli.CommandParser) -> None:
     threads_text = "threads that step worlds and compute gradients (default: 1)"
     parser.add_option("--threads T", cli.parse_positive, threads_text)
     device_text = (
-        "where the network learns: cpu, cuda, cuda:1 …, or auto, a GPU if torch finds one "
-        "(default: auto, with --ray cpu); the worlds stay on the CPU"
+        "device of the network: cpu, cuda, cuda:1 …, or auto for a GPU if there is one (default: "
+        "auto, with --ray cpu); worlds stay on the CPU"
     )
     parser.add_option("--device NAME", str, device_text)
     limit_text = "step limit of an episode, instead of the scenario's"
     parser.add_option("--max-steps T", cli.parse_positive, limit_text)
     config_text = "YAML or TOML file of settings, see `gv_engine.learning.Config`"
     parser.add_option("--config FILE", Path, config_text)
-    learner_text = f"{', '.join(LEARNERS)}: learning method (default: ppo)"
+    learner_text = f"learning algorithm: {', '.join(LEARNERS)} (default: ppo)"
     parser.add_option("--learner NAME", str, learner_text)
-    curriculum_text = f"{', '.join(CURRICULA)}: choice of the levels to train on (default: random)"
+    curriculum_text = f"choice of training levels: {', '.join(CURRICULA)} (default: random)"
     parser.add_option("--curriculum NAME", str, curriculum_text)
     partner_text = (
-        "an agent or a team that acts by a policy, as for `gv-engine rollout`, and does not learn; "
-        "may be repeated; self: each episode one side learns, the others act by past weights"
+        "agent or team that acts by a policy, as for `gv-engine rollout`, and does not learn "
+        "(repeatable); self: in each episode one side learns, the others act by past weights"
     )
     parser.add_option("--partner NAME=POLICY", str, partner_text, action="append")
-    set_text = "a setting, as --set-hp learning_rate=3e-4, over those of FILE; may be repeated"
+    set_text = "training setting, such as learning_rate=3e-4, in place of FILE's (repeatable)"
     parse_setting = partial(cli.parse_pair, example="learning_rate=3e-4")
     parser.add_option(
         "--set-hp NAME=VALUE", parse_setting, set_text, [], dest="hyperparameters", action="append"
     )
-    parser.add_option("--wandb PROJECT", str, "send the metrics to Weights & Biases, too")
+    parser.add_option("--wandb PROJECT", str, "also send the metrics to Weights & Biases")
     seeds = parser.add_mutually_exclusive_group()
     seed_text = (
         "seed of levels, weights and sampling; on one machine the same seed gives the same "
@@ -455,8 +455,8 @@ def add_options(parser: cli.CommandParser) -> None:
     seeds_text = "train one run per seed from A to B - 1, one after the other"
     parser.add_option("--seeds A:B", parse_seeds, seeds_text, group=seeds)
     parser.add_ray_option("train all runs at once")
-    parser.add_levels("train on these levels alone")
-    parser.add_flag("--watch", "show the worlds in a window, as `gv-engine view` does")
+    parser.add_levels("train only on these levels")
+    parser.add_flag("--watch", "show the worlds in a window, like `gv-engine view`")
     parser.add_trust_options()
 
 
@@ -465,21 +465,21 @@ def run(options: argparse.Namespace) -> int:
     exit code."""
     RL.require()
     if options.scenario is None and not options.resume:
-        raise cli.UsageError("no SCENARIO: name one to train on, or a run to continue by --resume")
+        raise cli.UsageError("SCENARIO is missing; name one, or continue a run with --resume")
     local = cli.get_options(options, "imitate", "device", "wandb")
     given_local = [name for name, value in local.items() if value]
     if options.ray and given_local:
-        raise cli.UsageError(f"{given_local[0]} trains on this machine: leave out --ray")
+        raise cli.UsageError(f"{given_local[0]} trains on this machine; leave out --ray")
     if options.ray:
         from gv_engine.envs.rollout import on_ray  # noqa: F401  # fails with how to install it
     if options.watch and (options.ray or options.seeds):
-        raise cli.UsageError("--watch shows one run that trains here: leave out --seeds and --ray")
+        raise cli.UsageError("--watch shows one run that trains here; leave out --seeds and --ray")
     if options.wandb:
         import_wandb()  # fails with how to install it
     config = Config() if options.resume else _read_config(options)
     device = find_training_device(options.device or config.device)
     if options.imitate and config.learner != "ppo":
-        raise cli.UsageError(f"--imitate goes on with ppo, not with {config.learner}")
+        raise cli.UsageError(f"--imitate works with the learner ppo, not with {config.learner}")
     demonstrations = None
     if options.imitate and not options.resume:
         demonstrations = options.imitate, episode_folder.read(options.imitate)
@@ -488,7 +488,7 @@ def run(options: argparse.Namespace) -> int:
     )
     if options.watch and runs[1:]:
         raise cli.UsageError(
-            f"--watch shows one run, and {options.resume} has {len(runs)}: name one"
+            f"--watch shows one run, and {options.resume} has {len(runs)}; name one"
         )
     seeds = runs[0].level_seeds
     path = options.resume or (runs[0].path.parent if options.seeds else runs[0].path)
@@ -567,11 +567,11 @@ def _create_runs(
         for name, value in sorted(dict(options.settings).items()):
             if name in names:
                 raise cli.UsageError(
-                    f"--set {name}: a setting of the training, no parameter of "
-                    f"{options.scenario}: --set-hp {name}={value}"
+                    f"--set {name}: {name} is a setting of the training, not a parameter of "
+                    f"{options.scenario}; use --set-hp {name}={value}"
                 ) from None
         raise
-    grid = cli.require_grid(loaded, "train takes grids")
+    grid = cli.require_grid(loaded, "train takes only grids")
     scenario: Scenario = cli.require_step_limit(grid, options.max_steps, "give --max-steps")
     settings, levels = prepare_settings(config, scenario), config.levels
     loaded_levels = None if levels is None else level_set(scenario, levels)
@@ -656,8 +656,8 @@ def _resume_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
     }
     if wrong := [name for name, value in new_run_options.items() if value not in (None, False)]:
         raise cli.UsageError(
-            f"{wrong[0]} is that of the run, which --resume {options.resume} continues: leave "
-            f"it out (allowed: --steps, --until, --device, --ray, --watch, --trust, "
+            f"--resume {options.resume} keeps the run's own {wrong[0]}; leave it out "
+            f"(allowed: --steps, --until, --device, --ray, --watch, --trust, "
             f"--allow-module, --no-code)"
         )
     runs = find_runs(options.resume)
@@ -668,11 +668,11 @@ def _resume_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
     for run in runs:
         paths = f"{run.path} and {first.path}"
         if (run.scenario, run.level_seeds) != (first.scenario, first.level_seeds):
-            raise cli.UsageError(f"{paths} have other levels: --resume continues one of them")
+            raise cli.UsageError(f"{paths} have different levels; resume one of them alone")
         if _stop_condition(options, run.stop_condition) != stop_condition:
             raise cli.UsageError(
-                f"{paths} have other --steps or --until: give both, or --resume continues one of "
-                f"them"
+                f"{paths} differ in --steps or --until; give both options, or resume one of "
+                f"them alone"
             )
         check_partner_code(run.settings.partner, run.path, options.trust)
     scenario = load_reference(first.scenario, first.path, **cli.consent(options))
