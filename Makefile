@@ -7,15 +7,14 @@ PYTHON := .venv/bin/python
 PIP := $(PYTHON) -m pip --disable-pip-version-check
 PYTEST := $(PYTHON) -m pytest -n auto --dist worksteal
 
-# What is played: the extra of each domain of worlds.
+# The extras that `make play` installs, one for each domain of worlds that needs one.
 PLAYED := .[math]
 
-# The versions of Python that fit, the preferred one first.
+# The supported versions of Python, the preferred one first.
 PYTHONS ?= python3.14 python3.13 python3.12 python3.11 python3
 
-# An installation ends by writing its stamp, named after this folder, what is played, and what
-# pyproject.toml says before its tool tables. A .venv that is half made, out of date or from
-# elsewhere has no such stamp.
+# An installation ends by writing a stamp, whose name is a checksum of this folder's path, the extras,
+# and pyproject.toml up to its tool tables. An incomplete, outdated or copied .venv lacks this stamp.
 KEY := $(shell { pwd -P; echo '$(PLAYED)'; sed '/^\[tool\./q' pyproject.toml; } | cksum | cut -d ' ' -f 1)
 
 .PHONY: help play test tests quick thorough check bench learn benchmark adapters ray fuzz minigrid parity peers web mutants screens reference docs clean anew
@@ -23,75 +22,75 @@ KEY := $(shell { pwd -P; echo '$(PLAYED)'; sed '/^\[tool\./q' pyproject.toml; } 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
 
-play: .venv/play-$(KEY)  ## open the game (SCENARIO=name for another level)
+play: .venv/play-$(KEY)  ## open the game (SCENARIO=name opens a level)
 	.venv/bin/gv-engine play $(SCENARIO)
 
-test: .venv/test-$(KEY)  ## make check and, beside it, the tests, but for what is thorough
+test: .venv/test-$(KEY)  ## run make check, and the tests except thorough ones
 	@$(MAKE) --no-print-directory --jobs=2 check tests
 
 tests:
 	$(PYTEST) -m "not thorough"
 
-quick: .venv/test-$(KEY)  ## the tests without window that took at most 0.04 s when they last ran
+quick: .venv/test-$(KEY)  ## run the tests without a window that last took at most 0.04 s
 	$(PYTEST) -m "not (thorough or window or slow)" -q --at-most 0.04
 
-thorough: .venv/test-$(KEY)  ## the tests that make test leaves out: all sizes, ids and seeds
+thorough: .venv/test-$(KEY)  ## run the tests that make test leaves out: all sizes, ids and seeds
 	$(PYTEST) -m thorough
 
-check: .venv/test-$(KEY)  ## lint, format, types, contracts of imports, and the number of code lines
+check: .venv/test-$(KEY)  ## check lint, format, types, import contracts and the number of code lines
 	$(PYTHON) -m ruff check
 	$(PYTHON) -m ruff format --check
 	$(PYTHON) -m mypy
 	.venv/bin/lint-imports --no-cache
 	$(PYTHON) -m tests.code_lines
 
-bench: .venv/bench-$(KEY)  ## measure the speed (ARGS=--help says how else)
+bench: .venv/bench-$(KEY)  ## measure the speed (ARGS=--help lists options)
 	$(PYTHON) -m benchmarks $(ARGS)
 	$(PYTHON) -m benchmarks.pictures
 	$(PYTHON) -m benchmarks.algebra
 
-reference: .venv/play-$(KEY)  ## docs/reference.md, as the sources have it
+reference: .venv/play-$(KEY)  ## write docs/reference.md from the sources
 	.venv/bin/gv-engine rules --markdown > docs/reference.md
 
-docs: .venv/docs-$(KEY)  ## the site of all pages: site/index.html
+docs: .venv/docs-$(KEY)  ## build the site: site/index.html
 	$(PYTHON) -m sphinx --quiet --fail-on-warning --keep-going --conf-dir docs . site
 
-learn: .venv/rl-$(KEY)  ## the tests of learning, which need torch
+learn: .venv/rl-$(KEY)  ## run the tests of learning, which need torch
 	$(PYTHON) -m pytest -q tests/learning
 
-benchmark: .venv/rl-$(KEY)  ## what is missing in benchmarks/entries/, and docs/benchmark.md
+benchmark: .venv/rl-$(KEY)  ## measure what is missing in benchmarks/entries/, and write docs/benchmark.md
 	.venv/bin/gv-engine benchmark benchmarks/entries/*
 	.venv/bin/gv-engine benchmark benchmarks/entries/* --page docs/benchmark.md
 
-adapters: .venv-adapters/$(KEY)  ## the tests of other libraries, which it installs apart
+adapters: .venv-adapters/$(KEY)  ## run the tests with other libraries, installed in .venv-adapters
 	.venv-adapters/bin/python -m pytest -q tests/adapters tests/learning
 
-ray: .venv-adapters/$(KEY)  ## the tests of rollouts on a cluster, which Ray plays on this machine
+ray: .venv-adapters/$(KEY)  ## run the tests of rollouts on a Ray cluster, which is this machine
 	.venv-adapters/bin/python -m pytest -q tests/rollout/test_on_ray.py
 
 fuzz: .venv/test-$(KEY)  ## read damaged files (SECONDS=60, SEED=number)
 	$(PYTHON) -m tests.fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
-minigrid: .venv/test-$(KEY)  ## play MiniGrid itself beside ours (ARGS=--help says how)
+minigrid: .venv/test-$(KEY)  ## play MiniGrid beside our environments (ARGS=--help lists options)
 	$(PYTHON) -m tests.minigrid_reference $(ARGS)
 	$(PYTHON) -m tests.minigrid_wrappers
 
-parity: .venv/test-$(KEY)  ## play known worlds in their own packages beside ours (ARGS=--help says how)
+parity: .venv/test-$(KEY)  ## play known worlds in their own packages beside ours (ARGS=--help lists options)
 	$(PYTHON) -m tests.parity $(ARGS)
 
-peers: .venv/test-$(KEY)  ## other libraries' own tests against ours (ARGS=--help says how)
+peers: .venv/test-$(KEY)  ## run other libraries' own tests on our modules (ARGS=--help lists options)
 	$(PYTHON) -m tests.peers $(ARGS)
 
-web: .venv/test-$(KEY)  ## exported pages in node and Chromium (apt install nodejs npm chromium)
+web: .venv/test-$(KEY)  ## test exported pages in node and Chromium (apt install nodejs npm chromium)
 	$(PYTEST) -n 1 tests/web
 
 screens: .venv/test-$(KEY)  ## draw every screen in many sizes (FOLDER=screens, ARGS="--against OTHER")
 	$(PYTHON) -m tests.screens $(FOLDER) $(ARGS)
 
-mutants: .venv/mutants-$(KEY)  ## change the rules, one operator at a time: do tests notice? (FILES=…, or SAMPLE=200 SEED=number)
+mutants: .venv/mutants-$(KEY)  ## change the rules, one operator at a time, and see whether a test fails (FILES=…, or SAMPLE=200 SEED=number)
 	$(PYTHON) -m $(if $(SAMPLE),tests.mutant_sample $(SAMPLE) $(if $(SEED),--seed $(SEED)),tests.mutants $(FILES))
 
-clean:  ## remove all that was made here, .venv included
+clean:  ## remove everything that was made here, including .venv
 	rm -rf .venv .venv-peers .venv-adapters build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -127,12 +126,12 @@ clean:  ## remove all that was made here, .venv included
 	$(PIP) install --prefer-binary --editable '.[mutants]'
 	@touch $@
 
-# Whatever the stamps say, a .venv whose Python has gone is made anew.
+# A .venv whose Python is gone is made again, whatever the stamps say.
 ifneq (ok,$(shell $(PYTHON) -c 'import pip; print("ok")' 2>/dev/null))
 .venv/play-$(KEY): anew
 endif
 
-# The first Python that fits and can make virtual environments makes one.
+# Make .venv with the first suitable Python that can make virtual environments.
 define MAKE_VENV
 for python in $(PYTHONS); do \
     $$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' 2>/dev/null || continue; \

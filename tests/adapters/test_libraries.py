@@ -155,7 +155,7 @@ def test_each_entry_and_module_without_its_library_names_the_extra():
     for entry, said in zip(entries, lines[: len(entries)], strict=True):
         extra = entry.partition(":")[0]
         library = EXTRAS[extra]
-        expected = f" needs the extra {extra}: {library} is not installed; this installs it here: "
+        expected = f" needs the extra {extra}: {library} is not installed; install it with: "
         assert expected in said, entry
 
 
@@ -163,7 +163,7 @@ def test_minari_without_the_library_of_its_files_says_how_to_get_it(monkeypatch)
     monkeypatch.setattr("gv_engine.scenario.domains.find_spec", lambda name: name)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "h5py" else name)
     monkeypatch.delitem(sys.modules, "gv_engine.plugins.adapters.minari", raising=False)
-    with pytest.raises(ModuleNotFoundError, match=r"this installs it here: .* 'minari\[hdf5\]"):
+    with pytest.raises(ModuleNotFoundError, match=r"install it with: .* 'minari\[hdf5\]"):
         importlib.import_module("gv_engine.plugins.adapters.minari")
 
 

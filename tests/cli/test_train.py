@@ -42,5 +42,5 @@ def test_torch_is_named_where_it_is_missing(monkeypatch, capsys):
     monkeypatch.setattr("gv_engine.scenario.domains.find_spec", lambda name: None)
     assert main(["train", "keydoor-5x5"]) == 2
     told = capsys.readouterr().err
-    assert "Learning needs the extra rl: torch is not installed; this installs it here:" in told
+    assert "Learning needs the extra rl: torch is not installed; install it with:" in told
     assert "pip install" in told
