@@ -117,8 +117,7 @@ MAX_SCENARIO_BYTES = 512 * 1024
 EXTENDS = "extends"
 FILE_KEYS: KeyTable = {
     EXTENDS: Key(
-        "Scenario whose keys this one replaces or adds to: a built-in name, or a file "
-        "or folder beside.",
+        "Scenario from which this one inherits: a built-in name, or a file or folder beside it.",
         TEXT,
     ),
     PARAMETERS: parameters.PARAMETERS_KEY,

@@ -249,23 +249,29 @@ AGENT_KEYS: KeyTable = {
     "number": Key("Number of agents, `agent_1` and so on.", schema.integer_schema(1, _MAX)),
     "names": Key("Names, in place of a number.", schema.list_of(schema.TEXT, maxItems=_MAX)),
     "teams": Key(
-        "Teams, for `for`: `{reds: [ann, bob]}`.",
+        "Teams, for the key `for` of a rule: `{reds: [ann, bob]}`.",
         schema.map_of(schema.unique_list(schema.TEXT), maxProperties=_MAX),
     ),
-    "colors": Key("Colours in turn.", schema.list_of(schema.COLOR)),
+    "colors": Key("Colours of the agents, in turn.", schema.list_of(schema.COLOR)),
     "blocks": Key(
-        "Agents block `movement`, the default, or `sight`, or nothing.",
+        "Effect of agents on each other: they block `[movement]`, the default, "
+        "`[movement, sight]`, or nothing, `[]`.",
         schema.list_of(schema.enum_schema(_BLOCKS, "obstacle")),
     ),
     "components": Key("Further components, as for objects.", COMPONENTS),
     "turns": Key(
-        "Order in each step: fixed, random, or rotating.", schema.enum_schema(TURNS, "turns")
+        "Order of the agents in each step: `fixed`, `rotating` or `shuffled`.",
+        schema.enum_schema(TURNS, "turns"),
     ),
     "done": Key(
-        "If done, an agent stays, or leaves before the next step.",
+        "Place of an agent whose episode has ended: `stay` in its cell, or `leave` "
+        "the grid before the next step.",
         schema.enum_schema(DONE, "done"),
     ),
-    "ends": Key("The episode ends when all are done, or any.", schema.enum_schema(ENDS, "ends")),
+    "ends": Key(
+        "End of the world's episode: when `all` agents are done, or `any`.",
+        schema.enum_schema(ENDS, "ends"),
+    ),
 }
 AGENTS_FORM = schema.any_of(
     schema.integer_schema(1, _MAX),

@@ -112,7 +112,7 @@ PROCEDURAL_KEYS: KeyTable = {
         nested={**SYMBOL_KEYS, **_PLACES},
     ),
     "reachable": Key(
-        "Objects to which paths must lead from the first: [agent, Exit].",
+        "Objects to which paths must lead from the first of them: [agent, Exit].",
         schema.any_of(_LIST, schema.object_schema(_REACHED)),
         nested=_REACHED,
     ),
