@@ -105,9 +105,9 @@ class Tables:
 
     @cached_property
     def state_changes(self) -> tuple[tuple[str, NDArray[Any], tuple[FieldValues, ...]], ...]:
-        """For each component that an object's state adds or removes: its column, a table with the
-        index of the set of values for each (type, state) (0 removes it, -1 keeps it), and these
-        sets."""
+        """For each component that depends on an object's state: its column, the index of its values
+        for each (type, state), where 0 means no component and -1 no change, and the values by this
+        index."""
         layout, changes = self.layout, []
         max_states = max((len(kind.state_components) for kind in layout.types), default=0)
         for cls in layout.state_component_classes:

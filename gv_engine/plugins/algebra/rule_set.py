@@ -26,8 +26,8 @@ from gv_engine.rules.errors import GVEngineError
 def from_library(
     expression: lib.MathExpression, sources: Mapping[str, Node] = MappingProxyType({})
 ) -> Node:
-    """Convert a mathy_core expression to a tree of `Node`; unchanged subtrees are reused from
-    `sources`, nodes by the id of their mathy_core node.
+    """Convert a mathy_core expression to a tree of `Node`. Nodes in `sources`, by the id of the
+    mathy_core node made from them, are reused if nothing below them has changed.
 
     Args:
         sources: known nodes by the id of their mathy_core node, reused if nothing below has

@@ -68,8 +68,8 @@ class ViewerWindow:
             self._window.hide()
 
     def show(self, picture: NDArray[np.uint8]) -> None:
-        """Draw an (H, W, 3) picture of the window's size, and call the handlers of what has
-        happened."""
+        """Draw an (H, W, 3) picture of the window's size, and call the event handlers for key
+        presses and other new events."""
         size = self.width, self.height
         surface = pygame.image.frombuffer(picture.tobytes(), size, "RGB")
         self._make_texture(self._renderer, surface).draw()

@@ -125,8 +125,8 @@ class Trust:
         return explain(folder, source)
 
     def _explain_outside_file(self, folder: Path, source: str) -> str:
-        """Return the reason why a scenario in `folder` may not load the Python file `source` from
-        the place where it is, as a text for a message; "" if it may."""
+        """Return the reason why a scenario in `folder` may not load the Python file `source`, which
+        is outside of the folder, as a text for a message; "" if it may."""
         home = next((base for base in self.base_folders if _is_inside(folder / source, base)), None)
         if home is None:
             return _explain_path(folder, source)

@@ -328,9 +328,8 @@ def _iter_cell_errors(layout: Layout, rows: NDArray[Any], is_object: _Mask) -> _
 
 
 def _iter_holder_errors(layout: Layout, rows: NDArray[Any], is_object: _Mask) -> _Errors:
-    """Yield (mask, message template) for entities in hands or boxes that are no objects or are also
-    on the grid, and for entities in two hands or boxes. The (n, E) mask `is_object` marks the
-    objects."""
+    """Yield (mask, message template) for held entities that are no objects or are also on the grid,
+    and for entities in two hands or boxes. The (n, E) mask `is_object` marks the objects."""
     worlds = np.arange(len(rows))[:, None]
     is_on_grid = rows["position"]["y"] >= 0
     num_holders = np.zeros(is_object.shape, np.int64)  # hands and boxes with each entity

@@ -383,8 +383,8 @@ def read_agents(names: NameResolver, node: YamlNode) -> AgentSpecs:
 def _read_agent_names(
     problems: ErrorCollector, node: YamlNode, entries: Mapping[str, YamlNode]
 ) -> tuple[str, ...]:
-    """Return the names of the agents that the value `node` of `agents` lists, or `agent_1` and so
-    on for a number; () if all have errors. `entries` are those of a mapping."""
+    """Return the names of the agents in the list `node`, or `agent_1` and so on if it is a number;
+    () if all have errors. `entries` are the other keys of `agents`, if it is a mapping."""
     if "number" in entries and "names" in entries:
         raise node.error("agents have either a `number` or `names`; both are given")
     names_node = entries.get("names", node if isinstance(node.value, list) else None)

@@ -133,8 +133,8 @@ def _import_packages(
 
 
 def iter_references(node: YamlNode) -> Iterator[tuple[str, str]]:
-    """Yield (file or module, whole text) for each text in the YAML tree `node` that looks like a
-    reference `file.py:name` or `module:name`."""
+    """Yield (file or module, the whole reference) for each text in the YAML tree `node` that looks
+    like a reference `file.py:name` or `module:name`."""
     for reference in _iter_texts(node):
         source, colon, name = reference.rpartition(":")
         if colon and name.isidentifier() and (is_file_reference(source) or is_module_name(source)):

@@ -140,7 +140,7 @@ def train_here(
         if code:
             break
     if not (num_steps or code or demonstrations):
-        _warn_of_reached_end(plan.stop_condition, results)
+        _warn_nothing_to_learn(plan.stop_condition, results)
     if is_only_run:
         if not (code or runs[0].settings.partner):
             report += _evaluate_run(plan, runs[0])
@@ -152,7 +152,7 @@ def train_here(
     return code
 
 
-def _warn_of_reached_end(end: StopCondition, results: Sequence[RunResult]) -> None:
+def _warn_nothing_to_learn(end: StopCondition, results: Sequence[RunResult]) -> None:
     """Print that all runs had reached the stop condition `end` before the training began."""
     num_steps = min(result.metrics.steps for result in results)
     until = f" or --until {end.until:g}" if end.until else ""
