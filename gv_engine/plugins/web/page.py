@@ -61,13 +61,13 @@ _WALL_COMMANDS = {
     *("batch_left", "batch_right", "batch_up", "batch_down"),
 }
 _LETTERS_END = (
-    '<text x="24" y="{}" font-family="sans-serif" font-size="{}" text-anchor="middle" '
-    'fill="{{{{ink}}}}">{}</text></svg>'
+    '<text x="24" y="{}" font-family="sans-serif" font-size="{}" font-weight="bold" '
+    'text-anchor="middle" fill="{{{{ink}}}}">{}</text></svg>'
 )
 """End of a sprite that shows letters, with their baseline and height; the page puts a colour in
 place of `{{ink}}`."""
 _DIM = (
-    '<filter id="dim" color-interpolation-filters="sRGB" x="0" y="0" width="1" height="1">'
+    '<filter id="dim" color-interpolation-filters="sRGB" x="-1" y="-1" width="3" height="3">'
     '<feColorMatrix values="{}"/></filter>'
 )
 """SVG filter that darkens a sprite as the window does."""
@@ -459,7 +459,7 @@ def _read_sprites(
         if file := sprite_paths.find_sprite_or_word(types, name, sources):
             yield name, sprite_paths.read_svg(file)
         elif letters := sprite_paths.tile_letters(types, name):
-            height = min(24, 52 // len(letters))
+            height = min(24, 48 // len(letters))
             text = _LETTERS_END.format(24 + height // 3, height, html.escape(letters))
             yield name, sprite_paths.TILE.replace("</svg>", text)
 
