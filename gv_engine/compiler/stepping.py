@@ -524,7 +524,7 @@ def write_observation(
     call_marked(plan.visibility.mark, run_visibility, w, p, plan.visibility, agent, view)
     write_seen(w, agent, view, grid, item)
     for call in plan.observations:
-        call_marked(call.mark, run_observation, w, p, call, agent, view, grid, item)
+        call_marked(call.mark, observe_view, w, p, call, agent, view, grid, item)
     if ground is not None:
         write_ground_seen(w, agent, view, grid, ground)
 
@@ -534,10 +534,8 @@ def run_visibility(w: Any, p: Params, call: Any, agent: int, view: Any) -> None:
     call.system.function(w, agent, view, *read_arguments(w, p, call, agent))
 
 
-def run_observation(
-    w: Any, p: Params, call: Any, agent: int, view: Any, grid: Any, item: Any
-) -> None:
-    """Run an observation system."""
+def observe_view(w: Any, p: Params, call: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
+    """Run an observation system, which fills in `grid` and `item`."""
     call.system.function(w, agent, view, (grid, item), *read_arguments(w, p, call, agent))
 
 

@@ -185,7 +185,7 @@ def _make_level_set(scenario: Scenario, backend: str, name: str) -> LevelSet:
     """
     levels = [*islice(_iter_distinct_levels(scenario, count(), backend), _MAX_LEVELS)]
     layouts = [*dict.fromkeys(layout for _, layout in levels)]
-    seeds = _split_levels(levels, layouts)[name]
+    seeds = _make_sets(levels, layouts)[name]
     noun, found = ("layouts", layouts) if name == "test-layout" else ("levels", levels)
     if len(found) < _TEST_INTERVAL or not seeds:
         raise LevelsError(
@@ -195,9 +195,7 @@ def _make_level_set(scenario: Scenario, backend: str, name: str) -> LevelSet:
     return LevelSet(scenario, tuple(seeds))
 
 
-def _split_levels(
-    levels: Sequence[tuple[int, int]], layouts: Sequence[int]
-) -> dict[str, list[int]]:
+def _make_sets(levels: Sequence[tuple[int, int]], layouts: Sequence[int]) -> dict[str, list[int]]:
     """Split levels, (seed, layout key) pairs, into the sets "train", "test" and so on by their
     layouts; return the seeds of each set by its name."""
     seeds = [seed for seed, _ in levels]
