@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 
 from gv_engine import Scenario
 from gv_engine.cli.new import write_starter_project
+from gv_engine.play.grid.board import Board
 from gv_engine.play.session.catalogue import Entry, load_playable
 from gv_engine.play.session.replay import SUFFIX
 from gv_engine.play.session.session import Session
 from gv_engine.play.ui.colors import DARK
 from gv_engine.play.ui.drawing.sprites import pygame
+from gv_engine.play.ui.drawing.widgets import Painter
 from gv_engine.play.ui.input.bindings import Bindings
 from gv_engine.play.ui.screens import game_screen
 from gv_engine.play.ui.screens import menu as menu_module
@@ -492,3 +494,23 @@ def test_the_start_screen_goes_on_with_what_is_next(desk: Desk):
     assert go_on()[0] == "Key and door 7×7"
     desk.press("Return")
     assert desk.top(PlayScreen).game.title == "keydoor-7x7"
+
+
+@pytest.mark.parametrize("size", [(800, 600), (1280, 800), (2560, 1440)])
+def test_the_card_of_a_win_leaves_the_agent_in_the_exit_to_be_seen(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
+):
+    cards: list[pygame.Rect] = []
+    monkeypatch.setattr(Painter, "draw_outline", lambda _, rect, color: cards.append(rect))
+    desk.surface = pygame.Surface(size, 0, 32)
+    screen = playing(desk, "tutorial#1")
+    desk.press(*["Up"] * 3)
+    assert not cards
+    sizes: list[float] = []
+    monkeypatch.setattr(Board, "_draw_agent", lambda *arguments: sizes.append(arguments[5]))
+    desk.press("Up")
+    assert sizes[-1] == 0.5
+    assert screen.stage.agent_rect
+    assert not cards[-1].colliderect(screen.stage.agent_rect)
+    assert screen._layout
+    assert screen._layout.stage.contains(cards[-1])

@@ -34,6 +34,7 @@ class GridContent(NamedTuple):
         lit: (H, W) cells that are drawn bright; None for all.
         beneath: (H, W, 3) objects on the ground, if there is a ground layer.
         color: colour of the agent, if there are several.
+        agent_size: side of the agent in cells; what is under a smaller one is seen anyway.
     """
 
     grid: NDArray[np.uint8]
@@ -41,6 +42,7 @@ class GridContent(NamedTuple):
     lit: NDArray[np.bool_] | None = None
     beneath: NDArray[np.uint8] | None = None
     color: int = 0
+    agent_size: float = 1.0
 
     @property
     def codes(self) -> CellCodes:
@@ -231,8 +233,9 @@ class Board:
                 self._draw_moving_agent(surface, content, motion, progress)
                 return
             y, x, facing = content.agent
-            self._draw_agent(surface, content.agent, sprites.ANGLES[facing], content.color)
-            if content.has_agent:
+            angle, size = sprites.ANGLES[facing], content.agent_size
+            self._draw_agent(surface, content.agent, angle, content.color, size)
+            if content.has_agent and size == 1:
                 self._sheet.draw_under_agent(surface, self.cell_rect(y, x), content.grid[y, x])
 
     def _update_cells(
@@ -263,15 +266,20 @@ class Board:
         self._draw_agent(surface, (y, x, facing), angle, content.color)
 
     def _draw_agent(
-        self, surface: pygame.Surface, agent: tuple[float, float, int], angle: float, color: int
+        self,
+        surface: pygame.Surface,
+        agent: tuple[float, float, int],
+        angle: float,
+        color: int,
+        size: float = 1.0,
     ) -> None:
-        """Draw the agent at (y, x, facing), rotated by `angle` degrees; nothing if it is outside
-        the grid."""
+        """Draw the agent at (y, x, facing), rotated by `angle` degrees and `size` cells wide;
+        nothing if it is outside the grid."""
         height, width = self._shape
         if not (-1 < agent[0] < height and -1 < agent[1] < width):
             return
         rect = self.cell_rect(agent[0], agent[1])
-        side = max(rect.w, MIN_AGENT_SIZE)
+        side = max(round(rect.w * size), MIN_AGENT_SIZE)
         if angle == sprites.ANGLES[agent[2]]:
             sprite = self._sheet.agent(color, side, agent[2])
         else:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from gv_engine.play.grid.input_map import MOVE_DIRECTIONS, TURN_DIRECTIONS
-from gv_engine.play.ui.drawing.sprites import draw_text_line, font, pygame
+from gv_engine.play.ui.drawing.sprites import clipped, draw_text_line, font, pygame
 from gv_engine.rules.frame import PolicyMap
 from gv_engine.rules.geometry import rotate, step_x, step_y
 
@@ -16,6 +16,9 @@ LOW_COLOR, HIGH_COLOR = (38, 60, 160), (255, 222, 60)
 VALUE_ALPHA = 130
 """Opacity of the colours, from 0 to 255."""
 _WATCHED_ALPHA = 90
+_NIGHT_ALPHA = 110
+_GLOW = 0.55  # greatest brightness of a glow
+_GLOW_SIZE = 64  # pixels of the picture of a glow, before it is scaled
 _ARROW_COLOR, _ARROW_EDGE_COLOR = "#fffdf8", "#231f27"
 _MIN_TEXT_CELL = 36  # pixels; smaller cells have no numbers
 _FACING_NAMES = ("up", "down", "left", "right")
@@ -86,6 +89,28 @@ def draw_watched_cells(
     once."""
     for cell in {*cells}:
         _tint(surface, cell_rect(*cell), color, _WATCHED_ALPHA)
+
+
+def draw_spotlight(
+    surface: pygame.Surface, room: pygame.Rect, lit: pygame.Rect | None, color: str, progress: float
+) -> None:
+    """Darken `room`, and shed light in `color` around the rectangle `lit`, if it is not None.
+    `progress` is from 0 for nothing to 1 for the whole effect."""
+    _tint(surface, room, "#000000", round(_NIGHT_ALPHA * progress))
+    if lit is None:
+        return
+    glow = pygame.Surface((_GLOW_SIZE, _GLOW_SIZE), 0, 32)
+    for ring in range(_GLOW_SIZE // 2):
+        shade = pygame.Color("black").lerp(
+            color, _GLOW * progress * (ring / (_GLOW_SIZE // 2)) ** 2
+        )
+        middle = _GLOW_SIZE // 2, _GLOW_SIZE // 2
+        pygame.draw.circle(glow, shade, middle, _GLOW_SIZE // 2 - ring)
+    side = round(lit.w * (2 + 3 * progress))
+    light = pygame.transform.smoothscale(glow, (side, side))
+    with clipped(surface, room):
+        place = light.get_rect(center=lit.center)
+        surface.blit(light, place, special_flags=pygame.BLEND_RGB_ADD)
 
 
 def _tint(

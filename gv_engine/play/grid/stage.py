@@ -161,6 +161,9 @@ def _fit(shape: GridShape, width: int, height: int, readable: int) -> tuple[floa
 # ---- stage ---------------------------------------------------------------------------------------
 
 _TURNS = ("TURN_LEFT", "TURN_RIGHT")
+_STEP_SECONDS = 0.12  # duration of the animation of a step
+_END_SECONDS = 0.7  # duration of the animation of the last step of an episode
+_INSIDE = 0.5  # side, in cells, of an agent that has entered an exit
 REDUNDANT_MOVES = ("MOVE_BACKWARD", "MOVE_LEFT", "MOVE_RIGHT")  # not needed by agents that can turn
 
 
@@ -174,7 +177,6 @@ class GridStage(Stage):
     """
 
     holds = True
-    animation_seconds = 0.12
 
     def __init__(self, game: Any, theme: Theme) -> None:
         """Create the drawing of `game`, an episode or another source of frames, with its sprites in
@@ -206,6 +208,22 @@ class GridStage(Stage):
         self._differing_cells: Sequence[Cell] = ()
         self._policy_map: PolicyMap | None = None
         self._places: Mapping[str, ViewPlace] = {}
+
+    @property
+    def animation_seconds(self) -> float:  # type: ignore[override]  # it is longer for an end
+        """Return the duration of the animation of the last step, in seconds."""
+        return _END_SECONDS if self._shows_end else _STEP_SECONDS
+
+    @property
+    def _shows_end(self) -> bool:
+        return bool(self._frame.outcome) and not self.is_research
+
+    @property
+    def agent_rect(self) -> pygame.Rect | None:
+        """Return the rectangle of the agent's cell in the state; None if it is not shown."""
+        if "state" not in self._places:
+            return None
+        return self._state.cell_rect(*self._frame.agent[:2])
 
     @property
     def player_views(self) -> Sequence[str]:
@@ -306,7 +324,9 @@ class GridStage(Stage):
         with clipped(surface, rect):
             surface.fill(self._theme.background, rect)
             if "state" in self._places:
-                self._draw_state(surface, self._places["state"], progress * (2 - progress))
+                seconds = progress * self.animation_seconds
+                moved = min(1.0, seconds / _STEP_SECONDS)
+                self._draw_state(surface, self._places["state"], moved * (2 - moved), seconds)
             if "observation" in self._places:
                 self._draw_observation(surface, self._places["observation"])
             self._draw_marks(surface)
@@ -322,9 +342,15 @@ class GridStage(Stage):
             text, line = name.capitalize(), self.line * 7 // 8
             draw_text_line(surface, place.label, text, line, self._theme.muted)
 
-    def _draw_state(self, surface: pygame.Surface, place: ViewPlace, progress: float) -> None:
+    def _draw_state(
+        self, surface: pygame.Surface, place: ViewPlace, progress: float, seconds: float
+    ) -> None:
         """Draw the grid, or the part of it around the agent that fits, into `place`; if it is only
-        a part, also the minimap."""
+        a part, also the minimap. `progress` of the step's animation is from 0 to 1, `seconds` after
+        its beginning; at the end of an episode, the light changes after the step."""
+        ended = 0.0
+        if self._shows_end:
+            ended = max(0.0, (seconds - _STEP_SECONDS) / (_END_SECONDS - _STEP_SECONDS))
         title = "explored" if self.view == "explored" else "state"
         shown_map = self._policy_map
         self._draw_label(surface, overlay.describe_values(shown_map) if shown_map else title, place)
@@ -336,6 +362,9 @@ class GridStage(Stage):
         content = whole_grid_of(frame)
         if self.view == "state" and not self.is_research and not self._game.scenario.dim:
             content = content._replace(lit=None)
+        has_entered = frame.success and frame.grid[frame.agent[:2]][0] > FLOOR
+        if has_entered and ended:
+            content = content._replace(agent_size=1 - (1 - _INSIDE) * ended)
         if self.steering:
             content = content._replace(agent=(*frame.agent[:2], self._steering.facing))
         if self.side_panel is self._inspector and (lit := self._inspector.lit) is not None:
@@ -346,6 +375,9 @@ class GridStage(Stage):
             overlay.draw_watched_cells(surface, watched, self._state.cell_rect, self._theme.loss)
             if shown_map and shown_map.visits.shape == (height, width):
                 overlay.draw_policy_map(surface, shown_map, self._state.cell_rect)
+        if ended:
+            spot = self._state.cell_rect(*frame.agent[:2]) if frame.success else None
+            overlay.draw_spotlight(surface, rect, spot, self._theme.accent, ended)
         self._draw_agent_marks(surface, progress)
         if self._has_minimap and (height * cell > rect.h or width * cell > rect.w):
             shown = start[0] / cell, start[1] / cell, rect.h / cell, rect.w / cell

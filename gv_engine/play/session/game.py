@@ -208,8 +208,9 @@ class Game(NotebookView):
 
     @property
     def is_lost(self) -> bool:
-        """True if the current level of a pack has ended without success."""
-        return bool(self.pack_level and self.outcome and not self.frame().success)
+        """True if a level that can be won has ended without success."""
+        can_be_won = self.pack_level or getattr(self.scenario, "tells_success", False)
+        return bool(can_be_won and self.outcome and not self.frame().success)
 
     @property
     def heading(self) -> tuple[str, str]:

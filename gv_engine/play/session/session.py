@@ -88,8 +88,8 @@ class Session(Game):
     # ---- levels --------------------------------------------------------------------------
 
     def continue_play(self) -> None:
-        """Start the next level if the episode has ended; start the same level again if it is one of
-        a pack (file of levels) and was lost. Do nothing before the end.
+        """Start the next level if the episode has ended; start the same level again if it can be
+        won and was lost. Do nothing before the end.
 
         Raises:
             GVEngineError: a rule failed, or the next level cannot be read; the session is

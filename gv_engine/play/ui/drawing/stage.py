@@ -164,6 +164,11 @@ class Stage(Protocol):
         return None
 
     @property
+    def agent_rect(self) -> Rect | None:
+        """Rectangle of the agent in the last drawing; None if it has none."""
+        return None
+
+    @property
     def steering(self) -> Sequence[KeyCommand]:
         """Commands that replace the domain's commands while arrow keys move the agent in the
         direction of the arrow on the screen (`steers` is True)."""

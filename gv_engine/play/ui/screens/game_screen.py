@@ -316,7 +316,7 @@ class GameScreen(Screen):
             copy,
             self.is_research,
             self.panel_text,
-            "Score" if self._has_score else "",
+            "Score" if self.has_score else "",
         )
         message_fits = status.draw(layout.panel)
         if panel is not None:
@@ -339,7 +339,7 @@ class GameScreen(Screen):
         return lay_out_screen(painter.area, line, has_panel, control_lines, hint_lines, shape)
 
     @property
-    def _has_score(self) -> bool:
+    def has_score(self) -> bool:
         """True if the return matters to a player: there is no goal to reach, or it is gained."""
         has_goal = getattr(self.game.scenario, "tells_success", True)
         is_scored = not has_goal or self.frame.total > 0

@@ -38,7 +38,7 @@ from gv_engine.play.ui.settings import (
     save_replay,
     save_unfinished,
 )
-from gv_engine.rules.errors import complain, error_text
+from gv_engine.rules.errors import complain, error_text, format_count
 from gv_engine.rules.geometry import ACTIONS
 from gv_engine.scenario.domains import KeyCommand, get_plugin
 from gv_engine.scenario.readers.map import format_reward
@@ -51,6 +51,7 @@ _SIMILAR_ACTIONS = {
     "PICK_N_DROP": ("PICK_UP", "DROP"),
     **dict.fromkeys(("PICK_UP", "DROP"), ("PICK_N_DROP",)),
 }
+_END_WIDTH = 34  # greatest width, in lines, of the card at the end of an episode
 _FIRST_MOVES = 5  # hints on moves before those on undo; hints at the end are left out first
 
 
@@ -423,8 +424,11 @@ class PlayScreen(GameScreen):
         """Draw the game with `painter`; at the end of the episode also the result and buttons for
         what to do next."""
         super().draw(painter, now)
-        if self.frame.outcome and self._layout:
-            self._draw_end(painter, self._layout.panel)
+        if self.frame.outcome and self._layout and not self._is_animating:
+            if self.is_research:
+                self._draw_end(painter, self._layout.panel)
+            else:
+                self._draw_end(painter, self._layout.stage.inflate(-painter.line_height, 0))
 
     @property
     def panel_text(self) -> str:
@@ -464,14 +468,20 @@ class PlayScreen(GameScreen):
 
     @property
     def _result_text(self) -> str:
-        steps, prefix = self.frame.steps, f"Return {format_reward(self.frame.total)} in"
-        return self.app.progress.format_result(self.game, steps) or f"{prefix} {steps} steps"
+        steps = format_count(self.frame.steps, "step")
+        if self.is_research:
+            steps = f"Return {format_reward(self.frame.total)} in {steps}"
+        elif self.has_score:
+            steps = f"Score {format_reward(self.frame.total)} · {steps}"
+        return self.app.progress.format_result(self.game, self.frame.steps) or steps
 
     def _draw_end(self, painter: Painter, area: Rect) -> None:
-        """Draw a card at the bottom of `area` with the result of the episode, its medals and the
-        buttons for what to do next; parts that do not fit are left out. Success and failure differ
-        in colour."""
+        """Draw a card at the bottom of `area`, or at its top if the agent is below, with the result
+        of the episode, its medals and the buttons for what to do next; parts that do not fit are
+        left out. Success and failure differ in colour."""
         line, level = painter.line_height, self.game.pack_level
+        width = min(area.w, _END_WIDTH * line)
+        area = Rect(area.centerx - width // 2, area.y, width, area.h)
         has_medals = self.frame.success and level is not None
         title = "Solved!" if has_medals else self.frame.ending
         text_width = painter.text_width(title, 1.4) + painter.text_width(self._result_text)
@@ -480,12 +490,15 @@ class PlayScreen(GameScreen):
         columns = self._count_button_columns(painter, area.w - line)
         buttons_height = -(-len(self._list_end_choices()) // columns) * 2 * line
         if header_height + buttons_height > area.h:  # then the hints tell what to press
-            buttons_height, is_one_line, header_height = 0, True, area.h
-        medals_height = 5 * line // 2 if has_medals else 0
-        if header_height + medals_height + buttons_height > area.h:
+            buttons_height, is_one_line, header_height = 0, True, min(area.h, 3 * line)
+        medals_height = 3 * line if has_medals else 0
+        if header_height + medals_height + buttons_height > area.h * 3 // 4:
             medals_height = 0
         card = Rect(0, 0, area.w, header_height + medals_height + buttons_height)
         card.midbottom = area.midbottom
+        agent = None if self.is_research else self.stage.agent_rect
+        if agent and card.colliderect(agent):
+            card.midtop = area.midtop
         color = "loss" if self.frame.success is False or self.game.is_lost else "gain"
         painter.draw_card(card)
         painter.draw_outline(card, color)
@@ -541,7 +554,7 @@ class PlayScreen(GameScreen):
         line, width = painter.line_height, rect.w // len(MEDALS)
         for index, (medal, name) in enumerate(MEDALS.items()):
             slot = Rect(rect.x + index * width, rect.y, width, rect.h)
-            disc = cut(slot, "left", line * 5 // 4, line // 4)
+            disc = cut(slot, "left", 2 * line if width > 8 * line else line * 5 // 4, line // 4)
             disc.h, disc.centery = disc.w, rect.centery
             draw_medal(painter, disc, medal, medal in won)
             painter.draw_text(slot, name, "text" if medal in won else "muted", size=0.9)

@@ -558,6 +558,8 @@ class TerminalGame(TerminalScreen):
             return "Any key: go on"
         if self.game.frame().outcome:
             texts = {"go_on": "next level", "again": "same level again", "undo": "undo"}
+            if self.game.is_lost:
+                texts = {"go_on": "try again", "undo": "undo", "next_level": "next level"}
         else:
             texts = {"help": "keys", "undo": "undo"}
             if self.game.pack_level:
