@@ -139,7 +139,7 @@ def test_coins_have_to_be_taken_before_the_exit_counts(work: EditorDocument):
 
 def test_what_cannot_be_added_is_refused_and_leaves_no_file(work: EditorDocument, tmp_path: Path):
     text = work.buffer.text
-    with pytest.raises(EditError, match=r"cannot be added: .*names of agents need several agents"):
+    with pytest.raises(EditError, match=r"cannot be added: .*only several agents have names"):
         add(work, "ball")
     with pytest.raises(EditError, match=r"Food cannot be added: .*Space stands for"):
         add(work, "foraging-8x8-2p-3f")

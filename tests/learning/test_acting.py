@@ -238,8 +238,8 @@ def with_view(*shape: int) -> Callable[[bytes], bytes]:
 
 
 DAMAGES = {
-    "empty": (lambda data: b"", "no NumPy archive"),
-    "cut": (lambda data: data[: len(data) // 2], "no NumPy archive"),
+    "empty": (lambda data: b"", "not a NumPy archive"),
+    "cut": (lambda data: data[: len(data) // 2], "not a NumPy archive"),
     "renamed": (lambda data: data.replace(b"net.first_bias", b"net.first_wave"), "first_bias"),
     "objects": (replaced(about=np.array([len], object)), "objects"),
     "without a bias": (changed(lambda arrays: arrays.pop("net.second.bias")), "second.bias"),

@@ -191,8 +191,8 @@ def test_policies_that_come_along_are_exported():
             ["--policy", "random", "--net", "x.pt"],
             "--net writes the network of a run: found random",
         ),
-        (["--net", "x.pt"], "found --policy nowhere"),
-        (["keydoor-5x5", "--net", "x.pt"], "found --policy nowhere"),
+        (["--net", "x.pt"], "found no --policy"),
+        (["keydoor-5x5", "--net", "x.pt"], "found no --policy"),
         (["--policy", "run", "--net", "x.bin"], "expected a name that ends in .onnx or .pt"),
         (
             ["keydoor-5x5", "--policy", "run", "--net", "x.pt"],

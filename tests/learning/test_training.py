@@ -176,7 +176,7 @@ def test_nothing_is_told_of_episodes_while_only_short_ones_can_have_ended(capsys
     unknown = trained("b", "--max-steps", limit, updates=2)
     said = capsys.readouterr()
     assert "b acts with its last weights, not its best" in said.err
-    assert f"after {3 * UPDATE:,} steps at the latest" in said.err
+    assert f"which takes up to {3 * UPDATE:,} steps" in said.err
     assert "\nsuccess\t" not in said.out
     assert not Run(unknown).load_checkpoint()["best"]
 
@@ -191,9 +191,9 @@ def test_a_run_goes_on_to_its_own_aim(capsys):
     capsys.readouterr()
     assert main(["train", "--resume", "part", "--until", "0.5"]) == 0
     aim = f"--steps {UPDATE * 4:,} or --until 0.5 is reached"
-    assert f"{UPDATE * 4:,} steps are made, and {aim}" in capsys.readouterr().err
+    assert f"after {UPDATE * 4:,} steps, {aim}" in capsys.readouterr().err
     assert main(["train", "--resume", "part"]) == 0  # where it was asked for last
-    assert f"{UPDATE * 4:,} steps are made, and {aim}" in capsys.readouterr().err
+    assert f"after {UPDATE * 4:,} steps, {aim}" in capsys.readouterr().err
 
 
 def test_runs_with_other_aims_do_not_go_on_together(capsys):
@@ -273,7 +273,10 @@ def test_it_learns_key_door_and_what_it_learned_is_a_policy(capsys):
         (("--resume", "full", "--seed", "3"), "--resume full keeps the run's own --seed"),
         (("--resume", "nowhere"), "nowhere holds no run: there is no run.json"),
         (("mathy-poly-simplify-easy",), "train takes only grids"),
-        (("keydoor-5x5", "--set", "gamma=0.9"), "no parameter of keydoor-5x5: --set-hp gamma=0.9"),
+        (
+            ("keydoor-5x5", "--set", "gamma=0.9"),
+            "not a parameter of keydoor-5x5; use --set-hp gamma=0.9",
+        ),
     ],
 )
 def test_bad_input_is_told(words, says, capsys):
@@ -373,7 +376,7 @@ def test_a_run_is_learned_by_one_process_at_a_time_and_once(capsys):
     assert "steps per second" in capsys.readouterr().out
     assert resume("a", steps=2 * UPDATE) == 0
     said = capsys.readouterr()
-    assert "nothing to learn: 1,024 steps are made, and --steps 1,024 is reached" in said.err
+    assert "nothing left to learn: after 1,024 steps, --steps 1,024 is reached" in said.err
     assert "per second" not in said.out
     assert "share of" not in said.out
 
