@@ -165,7 +165,7 @@ class CommandParser(argparse.ArgumentParser):
         self.add_option("--set NAME=VALUE", parse_pair, text, [], dest="settings", action="append")
         text = "A scenario that you name may run the Python files inside its folder, and no others."
         group = self.add_argument_group("Python", text)
-        text = "also allow it to scenarios that a snapshot, a replay or a mixture refers to"
+        text = "allow this also to scenarios that a snapshot, a replay or a mixture names"
         self.add_flag("--trust", text, group)
         text = "allow scenarios to use this module and its submodules (repeatable)"
         more: dict[str, Any] = {"dest": "allow_modules", "action": "append"}
