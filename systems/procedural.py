@@ -198,8 +198,8 @@ def from_level_files(
     transform_code: int,
     shapes: NDArray[np.int16],
     cells: NDArray[np.uint8],
-    numbers: Table,
-    below: Table,
+    object_indices: Table,
+    ground_indices: Table,
     appearances: Table,
     weights: Table,
     facings: Table,
@@ -209,20 +209,18 @@ def from_level_files(
     """Build one of many levels from text files: number `level_code`, rotated or mirrored by the
     transform `transform_code`.
 
-    Args:
-        level_code, transform_code: table values: index of the level, and its `transform`.
-        shapes: (levels or 1, 2, 2) height and width of each level, and both after a quarter turn.
-        cells: (levels, at least height, at least width) ASCII code of each cell.
-        numbers, below: (128,) random object of each ASCII code, and the one on the ground below;
-            -1 for none.
-        appearances, weights, facings, contents, oriented: as for `from_maps`.
+    Args: level_code, transform_code: table values: index of the level, and its `transform`. shapes:
+        (levels or 1, 2, 2) height and width of each level, and both after a quarter turn. cells:
+        (levels, at least height, at least width) ASCII code of each cell. object_indices,
+        ground_indices: (128,) random object of each ASCII code, and the one on the ground below; -1
+        for none. appearances, weights, facings, contents, oriented: as for `from_maps`.
     """
     number, transform = resolve_value(w, level_code), resolve_value(w, transform_code)
     sides = shapes[min(number, len(shapes) - 1), transform % 2]
     w.set_shape(int(sides[0]), int(sides[1]))
     things = appearances, weights, facings, contents, oriented
-    build_map(w, transform, np.take(numbers, cells[number]), things)
-    build_map(w, transform, np.take(below, cells[number]), things)
+    build_map(w, transform, np.take(object_indices, cells[number]), things)
+    build_map(w, transform, np.take(ground_indices, cells[number]), things)
 
 
 @system(RESET)

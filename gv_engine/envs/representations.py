@@ -240,7 +240,7 @@ class Representation:
 
     def codes(self, cells: NDArray[np.uint8], out: NDArray[Any] | None = None) -> NDArray[Any]:
         """Return the code numbers of `cells`, an array of (type, state, colour) of grid cells or
-        held objects.
+        held objects, in `out` if it is given.
 
         Args:
             cells: (…, 3) uint8 type, state and colour indices.

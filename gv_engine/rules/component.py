@@ -160,8 +160,8 @@ def component(*, often: bool) -> Callable[[type[_C]], type[_C]]: ...
 @dataclass_transform()
 def component(cls: type[_C] | None = None, *, often: bool = False) -> Any:
     """Class decorator that makes a component: a dataclass with slots, all of whose fields are
-    numbers, or an `Array` of numbers, with defaults. With `often`, rules read the component often,
-    and its columns are faster to read.
+    numbers, or an `Array` of numbers, with defaults. `often` places its columns where rules read
+    them fastest.
 
     >>> @component
     ... class Battery:

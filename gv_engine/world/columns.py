@@ -483,7 +483,7 @@ class RowWorld:
         return self._layout.world_entity
 
     def agents(self) -> range:
-        """Return the range of the agents that take part in the scenario: the entities from 1 on."""
+        """Return the numbers of the agents, which are entities from 1 on, as a range."""
         agents = self._layout.agent_entities
         if self._layout.has_smaller_members:  # a member of a mixture may have fewer agents
             return agents[: self.present]

@@ -44,7 +44,8 @@ def load_value(
 
 
 def _load(body: Body, pointer: str, dtype: np.dtype[Any], is_constant: bool) -> Scalar:
-    """Emit a load of a number of `dtype`; return it."""
+    """Emit a load of a number of `dtype` from the address `pointer`, from constant memory if
+    `is_constant`; return the number."""
     kind, stored = kind_of_dtype(dtype), storage_type(dtype)
     metadata = f", !invariant.load {EMPTY_METADATA}" if is_constant else ""
     number = body.emit.value(f"load {stored}, ptr {pointer}{metadata}")

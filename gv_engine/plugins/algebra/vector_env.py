@@ -113,8 +113,8 @@ class EnvWorker:
         return self._reply
 
     def step(self, actions: NDArray[np.int64], seeds: Sequence[int | None]) -> WorkerReply:
-        """Step, reset or skip each of this worker's environments, and write the results into the
-        environments' records.
+        """Step or reset each of this worker's environments, or skip it, by its action, and write
+        its results into its record of the shared memory.
 
         Args:
             actions: (n,) action, or RESTART to reset, or KEEP to skip.
@@ -143,9 +143,9 @@ class EnvWorker:
         return WorkerReply(self._texts, final_steps)
 
     def _write_state(self, i: int, decision: tuple[bool, str, float] | None = None) -> None:
-        """Write observation and info of environment `i` into its record. `decision` has the
-        success, the deciding rule and the reward of the last step, if a reset may have followed
-        it."""
+        """Write observation and info of environment `i` into its record of the shared memory.
+        `decision` has success, deciding rule and reward of the last step, for an environment that
+        may have been reset since."""
         columns, env = self._columns, self._envs[i]
         for name, array in env.observation().items():
             columns[name][i] = array

@@ -247,8 +247,8 @@ class EditedLevels(PrioritisedLevelReplay):
             self._update_cumulative()
 
     def _add_child(self) -> None:
-        """Sample a level as for a replay, edit it, and add the result as a new level (a child),
-        unless it is a held-out level."""
+        """Sample a level as for a replay, edit it, and add the result to the levels, unless it is a
+        held-out level."""
         row, layout = self._edit_level()[None], self._env.scenario.layout
         keys = (compute_content_keys(row, layout, each) for each in (self._is_read, None))
         if not self._held_out.isdisjoint(int(key) for (key,) in keys):

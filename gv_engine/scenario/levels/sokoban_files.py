@@ -200,9 +200,9 @@ def _find_lean(kinds: str, start: int, stop: int, first: int, last: int) -> int:
 
 
 def _stands_above_board(gaps: Sequence[_Gap], part: str) -> bool:
-    """Return True if texts of the kind `part`, such as titles, stand above their boards in this
-    file, and False if they stand below. Most of them touch their board; or else one stands above
-    the first board and none below the last."""
+    """Return True if texts of the kind `part`, such as remarks, stand above the boards that they
+    describe, and False if below. `gaps` are the texts between the boards of a file; it decides by
+    the blank lines around most of them."""
     leans = [gap.leans.get(part) for gap in gaps]
     num_texts = sum(lean is not None for lean in leans)
     balance = sum(lean or 0 for lean in leans)

@@ -424,8 +424,8 @@ class ProceduralReader:
                 **self._map_codes,
                 "shapes": self._files.make_shapes(can_turn=1 in symmetries),
                 "cells": levels.characters,
-                "numbers": self._files.numbers,
-                "below": self._files.below,
+                "object_indices": self._files.numbers,
+                "ground_indices": self._files.below,
                 **make_symbol_tables(self._files.symbols, self._names.types),
             },
         )

@@ -250,8 +250,8 @@ class MathyEnvState(own.MathyEnvState):
         normalize: bool = True,
         max_seq_len: int | None = None,
     ) -> NDArray[np.float32]:
-        """Return the observation as one array: the hash of the environment (4), the tenths of the
-        moves that are used (1), type ids and values of L nodes in preorder, and the action mask
+        """Return the observation as one array: the hash of the environment (4), the used share of
+        the moves in tenths (1), type ids and values of L nodes in preorder, and the action mask
         (rules * L)."""
         features = self._features(list(_walk(self.root)), max_seq_len, normalize)
         mask = self._pad_mask(move_mask, len(features))
