@@ -26,13 +26,13 @@ from gv_engine.play.session.sprite_paths import (
     sprite_sources,
     with_builtin_folders,
 )
-from gv_engine.play.ui.colors import THEMES as THEMES_OF_WINDOW
+from gv_engine.play.ui.colors import THEMES
 from gv_engine.play.ui.drawing.sprites import SpriteSheet
 from gv_engine.plugins.web.page import _read_sprites
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.scenario.documents.document import read_mapping
 from gv_engine.scenario.documents.trust import Trust
-from gv_engine.scenario.readers.appearance import THEMES
+from gv_engine.scenario.readers.appearance import LEVEL_THEMES
 from tests.boards import RULES
 
 PLAIN = '<svg viewBox="0 0 1 1"><rect width="1" height="1" fill="#123456"/></svg>'
@@ -69,7 +69,7 @@ def plain_cells(level: Scenario) -> list[tuple[int, ...]]:
     return [tuple(cell) for cell in np.argwhere(is_plain).tolist()]
 
 
-@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("theme", LEVEL_THEMES)
 def test_a_theme_changes_walls_and_floor_and_nothing_else(tmp_path: Path, theme: str):
     usual = Scenario.load(write_level(tmp_path))
     themed = Scenario.load(write_level(tmp_path, theme=theme))
@@ -199,8 +199,8 @@ def test_words_are_on_tiles_in_the_window_on_the_page_and_in_the_terminal():
         "<mapping>: objects.Rule: no rule_is.svg beside the scenario, so it is a tile with Ri"
     ]
     index = level.types["Push"].index
-    assert _cell_text(level.types, "P", (index, 0, 0), True, THEMES_OF_WINDOW["dark"])[0] == "PU"
-    assert _cell_text(level.types, "P", (index, 0, 1), True, THEMES_OF_WINDOW["dark"])[0] == "Pr"
+    assert _cell_text(level.types, "P", (index, 0, 0), True, THEMES["dark"])[0] == "PU"
+    assert _cell_text(level.types, "P", (index, 0, 1), True, THEMES["dark"])[0] == "Pr"
 
 
 def test_a_word_wins_over_a_common_drawing_and_an_own_file_over_a_word(tmp_path: Path):

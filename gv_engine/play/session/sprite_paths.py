@@ -15,7 +15,7 @@ from gv_engine.rules.errors import GVEngineError, describe_allowed, suggest_simi
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import INLINE_TYPES_PREFIX, ObjectType, is_engine_module
 from gv_engine.scenario.library import FOLDER_FILE
-from gv_engine.scenario.readers.appearance import SPRITES, THEMES
+from gv_engine.scenario.readers.appearance import LEVEL_THEMES, SPRITES
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.storage.files import parse_xml, read_bytes
 from gv_engine.scenario.storage.resources import ASSETS
@@ -43,7 +43,7 @@ _TRANSFORM = re.compile(r"[\s,]*(.*?)\s*\(([^()]*)\)")
 
 OTHER_AGENTS = {f"agent_{way.lower()}": turn for turn, way in enumerate(ORIENTATIONS)}
 """Quarter turn by sprite name of other agents; one sprite is rotated for all four."""
-THEME_FOLDERS = {theme: ASSETS / "themes" / theme for theme in THEMES}
+THEME_FOLDERS = {theme: ASSETS / "themes" / theme for theme in LEVEL_THEMES}
 """Folder with the walls and the floor of each theme."""
 DIM_LIGHT, DIM_SATURATION = 0.66, 1.35
 """Brightness and saturation of cells out of sight, as a share of those in sight."""
@@ -61,7 +61,7 @@ TILE = """\
 SpriteSource = Path | Mapping[str, Path]
 """Folder with sprites, or files by name of the sprite."""
 
-EDGE = re.compile(
+EDGE_PART = re.compile(
     r'<(\w+)\b[^>]*?\bid="((?:up|down)-(?:left|right)|up|down|left|right)"[^>]*?(?:/>|>.*?</\1>)',
     re.DOTALL,
 )
@@ -128,7 +128,7 @@ def _distinct_letters(names: Sequence[str]) -> list[str]:
 def cut_edges(text: str, joins: int) -> str:
     """Return the SVG `text` of a sprite without its parts for edges at which it joins a neighbour.
     Bit k of `joins` is 1 if `EDGES[k]` is left out."""
-    return EDGE.sub(lambda part: "" if joins >> EDGES.index(part[2]) & 1 else part[0], text)
+    return EDGE_PART.sub(lambda part: "" if joins >> EDGES.index(part[2]) & 1 else part[0], text)
 
 
 def sprite_sources(scenario: Playable) -> tuple[SpriteSource, ...]:

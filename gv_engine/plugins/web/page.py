@@ -229,7 +229,7 @@ def _describe_page(
         ],
         "errors": _pack(json.dumps([*map(_describe_failures, failures)]).encode()),
         "sprites": sprites,
-        "joining": [name for name, text in sprites.items() if sprite_paths.EDGE.search(text)],
+        "joining": [name for name, text in sprites.items() if sprite_paths.EDGE_PART.search(text)],
         "dim": _DIM.format(" ".join(f"{number:.4f}" for number in sprite_paths.dim_matrix())),
         "otherAgents": sprite_paths.OTHER_AGENTS,
         "covered": {

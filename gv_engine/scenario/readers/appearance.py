@@ -14,13 +14,14 @@ from gv_engine.scenario.syntax import json_schema as schema
 from gv_engine.scenario.syntax.fields import ErrorCollector, YamlNode
 from gv_engine.scenario.syntax.json_schema import Key, KeyTable
 
-THEMES = "cave", "garden", "ice", "machine", "night"
+LEVEL_THEMES = "cave", "garden", "ice", "machine", "night"
 """Sets of drawings of walls and floor."""
 SPRITES = "agent", "own_agent", "other_agent", "floor", "hidden", "mark", "unknown"
 """Names of sprites that every level can show, besides those of its object types."""
 APPEARANCE_KEYS: KeyTable = {
     "theme": Key(
-        "Drawings of walls and floor. By default, plain ones.", schema.enum_schema(THEMES, "theme")
+        "Drawings of walls and floor. By default, plain ones.",
+        schema.enum_schema(LEVEL_THEMES, "theme"),
     ),
     "sprites": Key(
         "SVG files beside the scenario, by what they show: `{Wall: wall.svg, Door LOCKED: "

@@ -42,7 +42,7 @@ os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # pygame greets on imp
 
 
 ANGLES = (0, 180, 90, -90)  # counterclockwise: FORWARD, BACKWARD, LEFT, RIGHT
-WORDS = 24  # pixels: smaller cells show two letters of a word
+MIN_WORD_SIZE = 24  # pixels: smaller cells show two letters of a word
 SMALL = 16  # pixels: smaller cells show the small sprites
 MAX_CACHED_SIZES = 8  # resizing a window asks for a new size at every step
 
@@ -86,7 +86,7 @@ class SpriteSheet:
         is_joining = np.zeros(256, np.bool_)
         for kind in self._types:
             text = self._load_source(kind.sprite_of(0), False)[1] if kind.in_grid else ""
-            is_joining[kind.index] = sprite_paths.EDGE.search(text) is not None
+            is_joining[kind.index] = sprite_paths.EDGE_PART.search(text) is not None
         return is_joining
 
     def add_joins(self, codes: CellCodes) -> CellCodes:
@@ -271,7 +271,7 @@ def _draw_letters(tile: pygame.Surface, letters: str, color: str) -> None:
     first two of a longer word, if the picture is small."""
     pygame.font.init()  # does nothing if already initialised
     size = tile.get_width()
-    shown = letters[0] if size < SMALL else letters[:2] if size < WORDS else letters
+    shown = letters[0] if size < SMALL else letters[:2] if size < MIN_WORD_SIZE else letters
     height = max(8, size * (4 if len(shown) == 1 else 3) // 4)
     if (width := pygame.font.Font(None, height).size(shown)[0]) > (room := size * 4 // 5):
         height = max(8, height * room // width)
