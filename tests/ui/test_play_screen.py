@@ -17,6 +17,7 @@ from gv_engine.cli.new import write_starter_project
 from gv_engine.envs.rollout.policy import POLICIES, RandomPolicy
 from gv_engine.envs.rollout.policy_file import CheckpointPolicy
 from gv_engine.play.grid import hooks
+from gv_engine.play.grid.motion import is_failure
 from gv_engine.play.session import tones
 from gv_engine.play.session.autoplay import Opponent, SolutionPath
 from gv_engine.play.session.replay import Replay
@@ -33,6 +34,7 @@ from gv_engine.play.ui.screens.screen import Screen
 from gv_engine.play.ui.screens.settings import PauseMenu, SettingsScreen
 from gv_engine.play.ui.settings import unfinished_files
 from gv_engine.play.ui.window.app import App
+from gv_engine.rules.frame import ShownNumber
 from tests.desk import Desk, key_event, labels, pause_labels, playing, watching
 
 pytestmark = pytest.mark.window
@@ -799,3 +801,16 @@ def test_hints_name_the_shortest_key_of_a_step_aside(desk: Desk):
     assert {"Left step left", "Right step right"} <= {*hints}
     hints = playing(desk, "keydoor-5x5").hints()
     assert {"Left turn left", "Shift+Left step left"} <= {*hints}
+
+
+def test_an_action_without_effect_is_told(desk: Desk):
+    screen = playing(desk, "crafter")
+    desk.press("K")  # it has no wood
+    assert desk.app._note == "Place a table of 2 wood: nothing happens"
+    desk.app._note = ""
+    desk.press("Up")
+    before = screen.frame
+    wood = replace(before, steps=9, action="MAKE_WOOD_PICKAXE", numbers=before.numbers[:4])
+    made = (*before.numbers[:3], ShownNumber("wood pickaxe", "1"))
+    assert is_failure(before, wood)
+    assert not is_failure(before, replace(wood, numbers=made))

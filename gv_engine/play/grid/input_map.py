@@ -135,9 +135,7 @@ class Steering:
         if state == self._followed:
             return
         self._followed = state
-        parts = (part.rpartition(" ") for part in frame.action.split(ACTION_SEPARATOR))
-        names = ("", *(mark.name for mark in frame.marks[:1]))
-        action = next((action for name, _, action in parts if name in names), "")
+        action = own_action(frame)
         if self._is_drawn_as_moved and action in MOVE_DIRECTIONS:
             ahead = frame.agent[2] if self._is_relative else geometry.FORWARD
             self.facing = rotate(ahead, MOVE_DIRECTIONS[action])
@@ -208,6 +206,13 @@ class Steering:
         """Return (y, x, facing) of the steered agent."""
         poses = (((*mark.cell, mark.facing)) for mark in frame.marks if mark.name == self._agent)
         return next(poses, frame.agent)
+
+
+def own_action(frame: Frame) -> str:
+    """Return the last action of the agent that `frame` is about; "" if it did nothing."""
+    parts = (part.rpartition(" ") for part in frame.action.split(ACTION_SEPARATOR))
+    names = ("", *(mark.name for mark in frame.marks[:1]))
+    return next((action for name, _, action in parts if name in names), "")
 
 
 def list_steerings(game: Any, actions: Sequence[str]) -> list[Steering]:

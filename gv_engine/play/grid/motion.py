@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.core import FLOOR
-from gv_engine.rules.frame import Frame
+from gv_engine.rules.frame import Frame, ShownNumber
 from gv_engine.rules.geometry import DONE, NOOP, WAIT, action_name
 
 Cell = tuple[int, int]
@@ -145,15 +145,24 @@ def step_sound(before: Frame, after: Frame) -> str:
 
 def is_failure(before: Frame, after: Frame) -> bool:
     """Return whether the step from `before` to `after` has failed: nothing in or beside the agent's
-    cell has changed, or the episode has been lost."""
+    cell has changed, nor has the agent gained anything; or the episode has been lost."""
     if after.outcome and not before.outcome:
         return not after.success
     is_same = (before.agent, before.item) == (after.agent, after.item)
     if not is_same or after.steps <= before.steps or after.action in _IDLE_ACTIONS:
         return False
+    if any(_is_gain(*numbers) for numbers in zip(before.numbers, after.numbers, strict=False)):
+        return False
     # the whole grid if the agent is outside of it
     near = tuple(slice(max(0, k - 1), max(0, k + 2) or None) for k in after.agent[:2])
     return not (before.grid[near] != after.grid[near]).any()
+
+
+def _is_gain(before: ShownNumber, after: ShownNumber) -> bool:
+    """Return whether a number that players see has changed, or its bar has become longer."""
+    if before.share is not None and after.share is not None:
+        return after.share > before.share
+    return after.text != before.text and (before.is_for_players or after.is_for_players)
 
 
 def _grid_without_ground(frame: Frame) -> NDArray[np.uint8]:

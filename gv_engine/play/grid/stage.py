@@ -15,7 +15,7 @@ from gv_engine.play.grid.board import Board, Minimap, observation_of, whole_grid
 from gv_engine.play.grid.episode import GridHint, describe_action
 from gv_engine.play.grid.input_map import Walk
 from gv_engine.play.grid.inspector import GridInspector
-from gv_engine.play.grid.motion import Cell, Motion, find_motion, lerp, step_sound
+from gv_engine.play.grid.motion import Cell, Motion, find_motion, is_failure, lerp, step_sound
 from gv_engine.play.ui.colors import Theme
 from gv_engine.play.ui.drawing import sprites, stage
 from gv_engine.play.ui.drawing.sprites import SpriteSheet, clipped, draw_text_line, font, pygame
@@ -654,6 +654,15 @@ class GridStage(Stage):
     def sound(self, before: Frame, after: Frame) -> str:
         """Return the name of the sound of a step; empty if there is none."""
         return step_sound(before, after)
+
+    def failure_text(self, before: Frame, after: Frame) -> str:
+        """Return a sentence on an action without effect; empty for moves and turns, which shake the
+        agent."""
+        action = input_map.own_action(after)
+        is_move = action in (*input_map.MOVE_DIRECTIONS, *input_map.TURN_DIRECTIONS)
+        if is_move or not action or after.outcome or not is_failure(before, after):
+            return ""
+        return f"{self.action_text(action).capitalize()}: nothing happens"
 
     def next_walk_action(self) -> str:
         """Return the next action of the walk to a clicked cell; an empty text if the walk is

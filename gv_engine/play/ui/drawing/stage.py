@@ -278,6 +278,11 @@ class Stage(Protocol):
         "" for the default sound."""
         return ""
 
+    def failure_text(self, before: Any, after: Any) -> str:
+        """Return a sentence for the player if the action between the frames `before` and `after`
+        had no effect; "" if it had one, or if it is seen anyway."""
+        return ""
+
     def next_walk_action(self) -> str:
         """Return the next action on the way to the cell that was clicked; "" if there is none."""
         return ""

@@ -200,6 +200,8 @@ class PlayScreen(GameScreen):
         if has_stepped and (settings.sound or settings.captions):
             stage_sound = self.stage.sound(previous_frame, self.frame)
             self.app.play_sound(choose_sound(self.frame, stage_sound))
+        if has_stepped and (text := self.stage.failure_text(previous_frame, self.frame)):
+            self.app.show_note(text, stays=2)
         self._controller.schedule_next_step(time.monotonic(), self.app.settings.time_speed)
 
     def _rebuild_stage(self) -> None:
