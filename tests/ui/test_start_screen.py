@@ -12,6 +12,7 @@ from gv_engine.play.session.catalogue import built_in_entries, load_playable
 from gv_engine.play.session.session import Session
 from gv_engine.play.ui import settings
 from gv_engine.play.ui.colors import DARK
+from gv_engine.play.ui.drawing.sprites import pygame
 from gv_engine.play.ui.screens import sounds
 from gv_engine.play.ui.screens import start as start_module
 from gv_engine.play.ui.screens.cards import Card, ReplayCard
@@ -253,6 +254,17 @@ def test_sound_is_asked_for_once(
     if is_on:
         desk.press("Ctrl+M")
         assert not Settings.load()[0].sound
+
+
+@pytest.mark.parametrize("size", [(160, 90), (320, 240), (640, 900)], ids=str)
+def test_the_chosen_category_is_seen_in_every_window(desk: Desk, size: tuple[int, int]):
+    desk.surface = pygame.Surface(size, 0, 32)
+    start = desk.start()
+    for category in (*start.categories, *reversed(start.categories)):
+        start.choose_category(category)
+        row = desk.look()[: 5 * start._line]
+        accent = [*pygame.Color(DARK.accent)[:3]]
+        assert (row == accent).all(2).any(), category
 
 
 def test_levels_are_opened_by_solving_and_by_asking_twice(desk: Desk):

@@ -226,7 +226,7 @@ class CardsScreen(SearchField):
                 text = f"Nothing fits {self.query!r}. Type a name, a word or the path of a file."
             painter.draw_lines(inner.inflate(-2 * line, -2 * line), text, "muted")
         groove = Rect(painter.area.right - line // 3, inner.y, line // 4, inner.h)
-        painter.draw_scrollbar(groove, self._scroll, inner.h, height)
+        painter.draw_scrollbar(groove, self._scroll, max(0, inner.h), height)
         self.draw_footer(painter, footer)
 
     def draw_footer(self, painter: Painter, rect: Rect) -> None:
@@ -274,8 +274,9 @@ class CardsScreen(SearchField):
         gap = line // 3
         widths = {name: painter.text_width(name) + line for name in self.categories}
         names = [*self.categories]
-        while sum(widths[name] + gap for name in names) - gap > row.w:
-            names.remove(names[0] if names.index(self.category) > len(names) // 2 else names[-1])
+        while len(names) > 1 and sum(widths[name] + gap for name in names) - gap > row.w:
+            is_in_second_half = 2 * names.index(self.category) >= len(names)
+            names.remove(names[0] if is_in_second_half else names[-1])
         for name in names:
             press = partial(self.choose_category, name)
             slot = cut(row, "left", widths[name], gap)

@@ -265,7 +265,7 @@ class PackScreen(CardsScreen):
         """Return the number of columns and the size of the largest tiles with which `count` tiles
         fit without scrolling, else of the smallest ones."""
         line, viewport = self._line, self._viewport
-        for columns in range(1, max(2, viewport.w // (10 * line)) + 1):
+        for columns in range(1, max(2, viewport.w // (9 * line)) + 1):
             size = self.make_tile_size(min((viewport.w - line // 2) // columns, 30 * line))
             if -(-count // columns) * (size[1] + line) + 2 * line <= viewport.h:
                 break
