@@ -433,13 +433,19 @@ def _describe_missions(missions: Missions) -> dict[str, Any]:
 
 
 def _describe_state(level: Scenario) -> list[dict[str, Any]]:
-    """Return the numbers of the state vector, for JSON."""
+    """Return the numbers of the state vector, for JSON. Players see those that are not hidden, of
+    an array only those other than 0."""
     state = level.observed_state
     if state is None:
         return []
     bounds = zip(state.low.tolist(), state.high.tolist(), strict=True)
     return [
-        {"label": number.label, "bar": bar if number.has_bar else None}
+        {
+            "label": number.label,
+            "bar": bar if number.shown == "bar" else None,
+            "isHidden": number.shown == "hidden",
+            "isItem": number.item is not None,
+        }
         for number, bar in zip(state.numbers, bounds, strict=True)
     ]
 
