@@ -204,7 +204,11 @@ def test_words_are_on_tiles_in_the_window_on_the_page_and_in_the_terminal():
 
 
 def test_a_word_wins_over_a_common_drawing_and_an_own_file_over_a_word(tmp_path: Path):
-    changes = {"objects": {"Crate": {"glyph": "BOX"}}, "legend": {"*": "Crate"}, "map": "#>*#"}
+    changes: dict[str, Any] = {
+        "objects": {"Crate": {"glyph": "BOX"}},
+        "legend": {"*": "Crate"},
+        "map": "#>*#",
+    }
     file = write_level(tmp_path, **changes)
     level = Scenario.load(file)
     own = [*sprite_sources(level)]
