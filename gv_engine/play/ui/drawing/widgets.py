@@ -265,7 +265,7 @@ class Painter:
         """Draw the caption `text` of a sound above the timeline and the hints."""
         line = self.line_height
         rect = Rect(0, 0, self.text_width(f"[{text}]") + 2 * line, line * 3 // 2)
-        rect.midbottom = self.area.centerx, self.area.bottom - 7 * line // 2
+        rect.midbottom = self.area.centerx, self.area.bottom - 5 * line
         self.draw_card(rect, "well")
         self.draw_text(rect, f"[{text}]", align="center")
 
