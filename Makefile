@@ -17,7 +17,7 @@ PYTHONS ?= python3.14 python3.13 python3.12 python3.11 python3
 # and pyproject.toml up to its tool tables. An incomplete, outdated or copied .venv lacks this stamp.
 KEY := $(shell { pwd -P; echo '$(PLAYED)'; sed '/^\[tool\./q' pyproject.toml; } | cksum | cut -d ' ' -f 1)
 
-.PHONY: help play test tests quick thorough check bench learn benchmark adapters ray fuzz minigrid parity peers web mutants screens reference docs clean anew
+.PHONY: help play test tests quick thorough check bench learn benchmark adapters ray fuzz minigrid parity peers web mutants screens reference docs gallery clean anew
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
@@ -54,6 +54,9 @@ reference: .venv/play-$(KEY)  ## write docs/reference.md from the sources
 
 docs: .venv/docs-$(KEY)  ## build the site: site/index.html
 	$(PYTHON) -m sphinx --quiet --fail-on-warning --keep-going --conf-dir docs . site
+
+gallery: .venv/play-$(KEY)  ## write a moving picture and a web page of every level into site/levels/
+	$(PYTHON) -m tests.gallery
 
 learn: .venv/rl-$(KEY)  ## run the tests of learning, which need torch
 	$(PYTHON) -m pytest -q tests/learning

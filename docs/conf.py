@@ -16,6 +16,7 @@ from typing import Any
 project = "GV Engine"
 html_title = project
 extensions = ["myst_parser", "sphinx_copybutton", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+default_role = "code"  # a name in a docstring, between single backticks
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 # libraries of the extras, none of which the site needs
@@ -47,7 +48,6 @@ CONTENTS = {
         "docs/objects",
         "docs/missions",
         "docs/agents",
-        "docs/gallery",
         "docs/rules",
         "docs/checking",
         "docs/environments",
@@ -65,6 +65,7 @@ CONTENTS = {
         "CONTRIBUTING",
     ],
     "Reference": [
+        "docs/gallery",
         "docs/reference",
         "docs/phases",
         "docs/level-files",
@@ -95,6 +96,27 @@ _FRAME = (
     '<iframe src="../play/{0}.html" title="{0}" loading="lazy" '
     'style="width: 100%; height: 28rem; border: 0"></iframe>'
 )
+_PLAY_NOW = """
+<a class="play" href="levels/tutorial.html">Play a level now</a> in your browser, or choose one of
+the [gallery](docs/gallery.md).
+"""
+_EVERY_LEVEL = re.compile("<!-- every level -->.*<!-- end of every level -->", re.DOTALL)
+_STYLE = """<style>
+.levels { display: grid; grid-template-columns: repeat(auto-fill, minmax(10.5rem, 1fr));
+  gap: 1rem; }
+.levels figure { margin: 0; padding: 0.5rem; border: 1px solid var(--color-background-border);
+  border-radius: 0.5rem; overflow-wrap: anywhere; font-size: 0.85rem; }
+.levels img { display: block; width: 100%; height: auto; aspect-ratio: 1; border-radius: 0.3rem; }
+.levels figcaption { margin: 0.4rem 0 0; text-align: left; }
+.levels p { margin: 0.2rem 0 0.5rem; }
+.levels code { font-size: 0.8rem; }
+.levels summary { cursor: pointer; }
+a.play { display: inline-block; padding: 0.2rem 0.8rem; margin: 0 0.5rem 0.4rem 0;
+  border-radius: 0.4rem;
+  background: var(--color-brand-primary); color: var(--color-background-primary) !important;
+  text-decoration: none; font-weight: bold; }
+</style>
+"""
 _INDEX = '<!doctype html><meta http-equiv="refresh" content="0; url=README.html">\n'
 
 _FENCED = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
@@ -124,7 +146,13 @@ def _read(app: Any, page: str, source: list[str]) -> None:
     source[0] = _TITLED.sub(r"```{code-block} \1\n:caption: \2", source[0])
     if page in PLAYABLE:
         source[0] = source[0].replace("\n## ", f"\n{_FRAME.format(PLAYABLE[page])}\n\n## ", 1)
+    if page == "docs/gallery":
+        from tests.gallery import make_cards
+
+        cards = make_cards()
+        source[0] = _EVERY_LEVEL.sub(lambda _: _STYLE + cards, source[0])
     if page == root_doc:
+        source[0] = source[0].replace("\n![", f"\n{_STYLE}{_PLAY_NOW}\n![", 1)
         for caption, pages in CONTENTS.items():
             lines = "\n".join(pages)
             source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{lines}\n```\n"
@@ -157,3 +185,6 @@ def _finish(app: Any, error: Exception | None) -> None:
             page = f"--html={folder / level}.html"
             command = [sys.executable, "-P", "-m", "gv_engine", "export", level, page, "--embed"]
             subprocess.run(command, check=True)
+        # those that an earlier build has made stay; `make gallery` makes all anew
+        levels = [sys.executable, "-m", "tests.gallery", str(Path(app.outdir) / "levels")]
+        subprocess.run([*levels, "--missing"], check=True)

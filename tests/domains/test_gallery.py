@@ -17,7 +17,7 @@ from gv_engine.play.session.catalogue import built_in_entries
 from gv_engine.scenario.documents.rule_files import load_rule_file
 from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_grids
 from tests import DATA, ROOT
-from tests.levels import NOT_OF_GALLERY, OF_GALLERY
+from tests.levels import KEYS, NOT_OF_GALLERY, OF_GALLERY, WINS
 from tests.parity import WORLDS, Level, get_world
 from tests.parity.__main__ import find_difference
 
@@ -51,69 +51,6 @@ def test_the_catalogue_and_the_page_show_all_levels_of_the_gallery():
 
 # ---- several agents ----------------------------------------------------------------------------
 
-KEYS = {
-    **{"f": "MOVE_FORWARD", "b": "MOVE_BACKWARD", "l": "MOVE_LEFT", "r": "MOVE_RIGHT"},
-    **{"L": "TURN_LEFT", "R": "TURN_RIGHT"},
-    **{"a": "ACTUATE", ".": "ACTUATE", "p": "PICK_N_DROP", "g": "LOAD", "i": "INTERACT"},
-}
-"""What agents do, a character a step; a dot where they wait, and there is nothing to actuate."""
-WINS = {
-    "hold-plates": ("fff....fffff", "ff.ffff...ff"),
-    "hand-over": ("fpfrp........", ".....fplLaffl"),
-    "hunt": (".....", "fffff", "....."),
-    "commons": ("fffrrrr...", "..rfffrrrr"),
-    "tag": (
-        "fffrrffllfffrr..........",
-        "bbbbll........fffrrf....",
-        "llrrfff.............ffff",
-    ),
-    "race": ("..........", "fffffflffr", ".........."),
-    "ball": ("rffffffff", ".........", ".........", "........."),
-    "foraging-8x8-2p-3f": ("rrgffflll...gbbbr......g", ".........frrg....bbbbbrg"),
-    "foraging-8x8-2p-2f-coop": ("ffr....gr...g", "...rrrrg.bbrg"),
-    "foraging-10x10-4p-3f-2s": (
-        "....................frrrr........g",
-        ".........bbbb......g.....fffrr...g",
-        "ffll....g....blllllg..............",
-        "....ffffg.....................fflg",
-    ),
-    "pogema-8x8-4a": ("rbbrbbblbbr", "l..........", "..llfffrffl", ".rrbbrb...."),
-    "pogema-8x8-4a-nothing": ("rbbrbbblbbr", "l..........", "frfrfffllll", ".rrbbrb...."),
-    "pogema-8x8-4a-restart": ("rbbrbbblbbr", "l..........", "frfrfffllll", ".rrbbrb...."),
-    "pogema-16x16-8a-soft": (
-        "fflfffrfrffffffllllll",
-        "lffrr................",
-        "lf...................",
-        "lb...................",
-        "brrrbrr..............",
-        "bbbl.................",
-        "rffr.................",
-        "rrbbbbrbbbbbrb.......",
-    ),
-    "kitchen-alcove": (
-        "rrillfirrillfiiblb.................flfir",
-        "lflirfbfrfillifibifrrfiiiiiiiiiiiiibrrbi",
-    ),
-    "kitchen-hatch": (
-        "firifibrifirifibrifbbliriffirifibri........",
-        "....flifiblifilifiiblifribbliffiiiiiiiibbri",
-    ),
-    "kitchen-island": (
-        "lllblifrfilblifrfilblifrfiirrrlrrrfibblllbiiiiiiiiirbrrfri",
-        "rrrbilllbirrrbilllbirrrbilllbiiffrrlrrfibblllbrlrlfrrfflll",
-    ),
-    "kitchen-garden": ("llirrfirrfillfiilrrrrilllfibbrrri", "rbifflrbrifrfilllbblbilirbilirbii"),
-    "kitchen-brigade": (
-        "lirrfilllrlfllllllllllllrbrbfbfbbfbbfirrrrrrrrrrbbbbrib",
-        "rilllbflfbflfirllrbrfffrrrfbfl.frbrbbbbrrrrrrrlrillllrl",
-        "fffbflflibfbfffffffffffffrbfrfiilbbliffrrrrrr.lrrfiirbi",
-        "fffb.ffrrrilllllllllllfirlfi.flfibbriffllllllllf..llbir",
-    ),
-    "warehouse-tiny-2ag": ("RRffffffffpRfRfffffffffLf", "........................."),
-    "warehouse-tiny-4ag": ("...............", "RffpRRfLfffffRf", *["..............."] * 2),
-    "warehouse-small-4ag": ("............", "............", "LfpLfLffffRf", "............"),
-}
-"""By name, what each does until all have won; of warehouses, with a quota of 1."""
 WON, CUT_OFF = (0.99, True, True), (-0.01, False, False)
 
 
