@@ -109,7 +109,7 @@ _STYLE = """<style>
 .levels img { display: block; width: 100%; height: auto; aspect-ratio: 1; border-radius: 0.3rem; }
 .levels figcaption { margin: 0.4rem 0 0; text-align: left; }
 .levels p { margin: 0.2rem 0 0.5rem; }
-.levels code { font-size: 0.8rem; }
+.levels code { display: block; font-size: 0.8rem; margin-bottom: 0.3rem; }
 .levels summary { cursor: pointer; }
 a.play { display: inline-block; padding: 0.2rem 0.8rem; margin: 0 0.5rem 0.4rem 0;
   border-radius: 0.4rem;
