@@ -24,6 +24,7 @@ from gv_engine.play.ui.input.bindings import Bindings
 from gv_engine.play.ui.screens import game_screen
 from gv_engine.play.ui.screens import menu as menu_module
 from gv_engine.play.ui.screens.cards import ReplayCard, UnfinishedCard
+from gv_engine.play.ui.screens.edit_lists import StarterMenu
 from gv_engine.play.ui.screens.packs import PackCard, PackEnd, PackScreen
 from gv_engine.play.ui.screens.play import PlayScreen
 from gv_engine.play.ui.screens.replay import ReplayScreen
@@ -411,6 +412,8 @@ def test_the_last_level_of_a_pack_leads_back_to_its_levels(desk: Desk, tmp_path:
     assert end.title == "Two: complete"
     assert end.text_above == "You have solved all 2 levels in 5 steps."
     assert labels(end) == ["Make a level of your own", "Back to the levels"]
+    desk.press("Return")
+    assert isinstance(desk.app.top, StarterMenu)
     desk.press("Escape")
     assert isinstance(desk.app.top, StartScreen)
 

@@ -327,20 +327,21 @@ class PackEnd(Menu):
         """Return rows for the next pack, for a level to try, for an own level, and for leaving."""
         rows, pack = [], self._pack
         if self._following:
-            entry = Entry(self._following, pack.entry.group)
-            label = f"Go on: {format_title(entry.title)}"
-            rows.append(self.closing_row(label, partial(self._open, make_card(entry))))
+            label = f"Go on: {format_title(self._following)}"
+            rows.append(self.closing_row(label, self._open_following))
         slow = (card for card in pack.levels if card.par and "par" not in card.medals)
         if card := pack.next_level or next(slow, None):
             verb = "Solve" if card is pack.next_level else "Reach par in"
-            rows.append(self.closing_row(f"{verb} {card.title}", partial(self._open, card)))
+            rows.append(self.closing_row(f"{verb} {card.title}", partial(card.open, self.app)))
         if not self._following:
-            new_level = partial(self.app.push, StarterMenu(self.app))
-            rows.append(self.closing_row("Make a level of your own", new_level))
+            rows.append(self.closing_row("Make a level of your own", self._open_starters))
         return [*rows, self.close_row("Back to the levels")]
 
-    def _open(self, card: Card) -> None:
-        card.open(self.app)
+    def _open_following(self) -> None:
+        make_card(Entry(self._following, self._pack.entry.group)).open(self.app)
+
+    def _open_starters(self) -> None:
+        self.app.push(StarterMenu(self.app))
 
     def draw_picture(self, painter: Painter, rect: Rect) -> None:
         """Draw each medal into `rect`, with the number of levels that have it."""
