@@ -162,7 +162,7 @@ def test_a_race_goes_step_by_step(desk: Desk, name: str):
         desk.look()
         assert screen._opponent_stage.view == screen.stage.view  # boards of equal size
     while not screen.frame.outcome:
-        screen.take_action(PolicyAutoplayer(screen.game, "valid").choose(screen.game).action)
+        screen.take_action(valid.choose(screen.game).action)
     desk.wait(1.0, times=700)
     assert screen.opponent.is_over
     assert screen.facts()[-1] == "As good as valid"
