@@ -41,9 +41,10 @@ html_show_copyright = False
 myst_heading_anchors = 4
 
 CONTENTS = {
-    "Tutorials": ["docs/authors", "docs/researchers"],
+    "Tutorials": ["docs/players", "docs/authors", "docs/researchers"],
     "How-tos": [
-        "docs/players",
+        "docs/window",
+        "docs/editor",
         "docs/scenarios",
         "docs/objects",
         "docs/missions",
@@ -66,6 +67,7 @@ CONTENTS = {
     ],
     "Reference": [
         "docs/gallery",
+        "docs/keys",
         "docs/reference",
         "docs/phases",
         "docs/level-files",

@@ -1,21 +1,24 @@
 """Pictures of the first level of every MiniGrid id and of the gallery, on one sheet for each
-family; and of the start screen.
+family; and of the window, for docs/players.md.
 
     python -m tests.id_pictures [FOLDER] [NAME …]
 
-writes `minigrid-ids.png`, `babyai-ids.png`, `gallery.png` and `start.png`, or those named, by
-default into docs/images/.
+writes `minigrid-ids.png`, `babyai-ids.png`, `gallery.png`, `start.png` and `players-….png`, or
+those named, by default into docs/images/.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
 import pygame
+from PIL import Image
 
 from gv_engine import Scenario
 from gv_engine.play.session.catalogue import built_in_entries
@@ -23,12 +26,16 @@ from gv_engine.play.session.session import Session
 from gv_engine.play.ui.colors import LIGHT
 from gv_engine.play.ui.drawing.sprites import LineFont, cached_font
 from gv_engine.play.ui.drawing.stage import make_stage
+from gv_engine.play.ui.screens.edit import EditScreen
 from gv_engine.plugins.minigrid.ids import list_babyai_grids, list_minigrid_grids
 from tests import ROOT
+from tests.desk import Desk, playing
+from tests.newcomer import Newcomer
 from tests.screens import SCENES, Window, draw
 
 COLUMNS, SIDE, LINE, GAP = 8, 120, 11, 10
-START_WINDOW = Window((1000, 640), 1, "dark")
+WINDOW = Window((1000, 640), 1, "dark")
+WIDTH = 720  # of pictures of the window
 save = pygame.image.save
 
 
@@ -69,6 +76,42 @@ def split(name: str) -> list[str]:
     return [name[: middle + 1], name[middle + 1 :]]
 
 
+def get_stuck(desk: Desk) -> None:
+    """Push the crate of the tutorial before the exit and ask for a hint."""
+    screen = playing(desk, "tutorial#4")
+    desk.press(*["Right"] * 4, "F4")
+    while screen.stage.is_busy:
+        time.sleep(0.1)
+        desk.draw()
+
+
+def make_puzzle(desk: Desk) -> None:
+    """Make the puzzle of docs/players.md in the editor, and wait until it has been solved."""
+    desk.start()
+    Newcomer(desk).paint_puzzle()
+    while not desk.top(EditScreen).verdict[0].startswith("Can"):
+        time.sleep(0.1)
+        desk.wait(0.1)
+
+
+WINDOW_PICTURES = {
+    "start": SCENES["start"],
+    "players-solved": SCENES["won-puzzle"],
+    "players-stuck": get_stuck,
+    "players-map": SCENES["pack"],
+    "players-editor": make_puzzle,
+}
+
+
+def draw_window(scene: Callable[[Desk], None], file: Path) -> None:
+    """Write what a scene shows, smaller and in 200 colours, so that the file is small."""
+    picture = draw(scene, WINDOW)
+    height = WINDOW.size[1] * WIDTH // WINDOW.size[0]
+    smaller = picture.resize((WIDTH, height), Image.Resampling.LANCZOS)
+    few_colours = smaller.quantize(200, Image.Quantize.MAXCOVERAGE, 3, dither=Image.Dither.NONE)
+    few_colours.save(file, optimize=True)
+
+
 def main(arguments: list[str]) -> None:
     """Write all pictures, or those named."""
     folder = Path(arguments[0]) if arguments else ROOT / "docs" / "images"
@@ -77,7 +120,7 @@ def main(arguments: list[str]) -> None:
         "minigrid-ids": lambda file: save(draw_sheet(list_minigrid_grids()), file),
         "babyai-ids": lambda file: save(draw_sheet(list_babyai_grids()), file),
         "gallery": lambda file: save(draw_sheet(gallery, 8, 120), file),
-        "start": lambda file: draw(SCENES["start"], START_WINDOW).save(file),
+        **{name: partial(draw_window, scene) for name, scene in WINDOW_PICTURES.items()},
     }
     pygame.init()
     for name in arguments[1:] or drawings:

@@ -75,8 +75,19 @@ class Newcomer:
             until(self._player.sees_the_same, "the same picture")
 
     def make_puzzle(self) -> None:
-        """Make a puzzle of one's own, win it, and go back to the editor: a crate blocks the way to
-        a lever, which opens the gate to a key, which opens the door to the exit."""
+        """Make a puzzle of one's own, win it, and go back to the editor."""
+        self.paint_puzzle()
+        self.press("Tab")
+        self._see_the_same()
+        for cell in SOLUTION:
+            self.walk_to(cell)
+        assert self._desk.top(PlaytestScreen).frame.success
+        self.press("Return")
+        self._desk.top(EditScreen)
+
+    def paint_puzzle(self) -> None:
+        """Make the puzzle of docs/players.md in the editor: a crate blocks the way to a lever,
+        which opens the gate to a key, which opens the door to the exit."""
         self.press("Ctrl+N", "End")
         assert list(STARTERS)[-1] == "puzzle"
         self.press("Return")
@@ -89,10 +100,3 @@ class Newcomer:
         self.choose("Lever")
         self.press("C", "C")  # red, as the gate
         self.paint((5, 1))
-        self.press("Tab")
-        self._see_the_same()
-        for cell in SOLUTION:
-            self.walk_to(cell)
-        assert self._desk.top(PlaytestScreen).frame.success
-        self.press("Return")
-        self._desk.top(EditScreen)

@@ -30,7 +30,7 @@ import gv_engine
 from gv_engine import Action, Scenario
 from gv_engine.cli import create_parser, main
 from gv_engine.envs.backends import backend
-from gv_engine.play.ui.input.bindings import Bindings
+from gv_engine.play.ui.input.bindings import GROUPS, Bindings
 from gv_engine.plugins.minigrid.ids import list_babyai_grids, list_minigrid_grids
 from gv_engine.rules import geometry
 from gv_engine.rules.errors import MissingExtraError
@@ -248,16 +248,17 @@ def test_minigrids_ids_are_those_of_its_files(mark, grids):
 
 
 def test_keys_are_those_of_the_bindings():
-    row = re.compile(r"^\| (.+?) \| (.+?) \|$", re.MULTILINE)
-    _, _, table = (ROOT / "docs" / "players.md").read_text("utf-8").partition("\n---|---\n")
-    rows = [tuple(line.split(" | ")) for line in table.splitlines() if " | " in line]
+    row = re.compile(r"^\| (?!key )(.+?) \| (.+?) \|$", re.MULTILINE)
+    rows, algebra = (
+        row.findall((ROOT / "docs" / name).read_text("utf-8")) for name in ("keys.md", "mathy.md")
+    )
     keys = Bindings()
-    algebra = row.findall((ROOT / "docs" / "mathy.md").read_text("utf-8"))
     for pair in keys.describe_keys(("algebra",)):
         assert pair in algebra or re.fullmatch(r"apply rule \d", pair[1])
-    groups = "grid", "play", "agent", "batch", "view", "replay", "start", "edit", "trial"
-    told = [keys.describe_keys((group,)) for group in (*groups, "list", "text", "window")]
-    assert rows == [pair for pairs in told for pair in pairs]
+    games = "grid", "play", "view", "inspector", "agent", "replay", "batch", "start"
+    groups = (*games, "edit", "trial", "list", "menu", "text", "window")
+    assert {*groups} == {*GROUPS} - {"algebra"}
+    assert rows == [pair for group in groups for pair in keys.describe_keys((group,))]
 
 
 def test_what_the_engine_sets_is_told():

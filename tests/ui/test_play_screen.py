@@ -706,9 +706,9 @@ def test_the_solver_plays_opponents_and_nobody_waits_for_it(
     desk.press("N")  # the next level has another way
     screen.tick(0)
     assert note in screen.facts()
-    guide.path = SolutionPath((), "From here: cannot be won")
+    guide.path = SolutionPath((), "It cannot be won from here")
     screen.tick(0)
-    assert "cat acts at random. From here: cannot be won" in screen.facts()
+    assert "cat acts at random. It cannot be won from here" in screen.facts()
     screen.take_action("cat MOVE_FORWARD")
     assert guide.is_closed
     assert not any("random" in fact for fact in screen.facts())

@@ -47,6 +47,12 @@ class Verdict(Enum):
     UNKNOWN = "no way found within the limits"
 
 
+_MESSAGES = {
+    Verdict.LOST: "It cannot be won from here",
+    Verdict.UNKNOWN: "No way to win was found within the limits",
+}
+
+
 class Solution(NamedTuple):
     """Result of a search: verdict, shortest path, and numbers of states and steps.
 
@@ -579,7 +585,7 @@ def _serve(connection: Connection, scenario: Scenario, agent: int) -> None:
                     solution = solver.solve_from(rows)
                     result = solution.actions
                     if solution.verdict is not Verdict.WON:
-                        message = f"From here: {solution.verdict.value}"
+                        message = _MESSAGES[solution.verdict]
             except SearchLimitError as error:
                 message = str(error)
             except Exception as error:  # any error of a custom rule
