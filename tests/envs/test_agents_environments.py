@@ -355,9 +355,9 @@ def test_what_is_refused():
         with pytest.raises(ValueError, match=says):
             envs.step(actions)
     for alone in (GridEnv, GridVectorEnv):
-        with pytest.raises(ValueError, match=r"has 3 agents, and this environment one"):
+        with pytest.raises(ValueError, match=r"has 3 agents, and this environment takes one"):
             alone(level(), world="object")
-    with pytest.raises(ValueError, match=r"has 3 agents, and a state one"):
+    with pytest.raises(ValueError, match=r"has 3 agents, and a state takes one"):
         GridWorld.from_scenario(gv_engine.Scenario.load(level()))
 
 

@@ -48,10 +48,10 @@ def snapshot_of(level: str) -> Any:
 
 CALLS: dict[str, Any] = {
     "scenario=5: allowed are a Scenario, a name": lambda env, envs: GridEnv(5),  # type: ignore[arg-type]
-    "scenario=5: allowed are a name": lambda env, envs: Scenario.load(5),  # type: ignore[arg-type]
-    "scenario=None: allowed": lambda env, envs: load_scenario(None),  # type: ignore[arg-type]
-    "scenario=6: allowed": lambda env, envs: gymnasium.make("GV-Scenario-v0", scenario=6),
-    "read by Scenario.load..cave.yaml": lambda env, envs: Scenario("cave.yaml"),  # type: ignore[call-arg]
+    "scenario=5: expected a name": lambda env, envs: Scenario.load(5),  # type: ignore[arg-type]
+    "scenario=None: expected": lambda env, envs: load_scenario(None),  # type: ignore[arg-type]
+    "scenario=6: expected": lambda env, envs: gymnasium.make("GV-Scenario-v0", scenario=6),
+    "read a scenario with Scenario.load..cave.yaml": lambda env, envs: Scenario("cave.yaml"),  # type: ignore[call-arg]
     "no scenario: give a name, a file": lambda env, envs: gymnasium.make("GV-Scenario-v0"),
     "scenario='x': expected a Scenario": lambda env, envs: Simulation("x"),  # type: ignore[arg-type]
     "found 3, expected rows from snapshot": lambda env, envs: env.restore(3),

@@ -106,7 +106,7 @@ def test_people_see_them():
     life = {"of": "agent.vitals.health", "label": "life", "show": "bar"}
     session = Session(load(life, "Pot.soups"), 0)
     session.step("MOVE_FORWARD")
-    assert session.frame().numbers == (("life", "8", 8 / 9), ("soups", "5", None))
+    assert session.frame().numbers == (("life", "8", 8 / 9, True), ("soups", "5", None, True))
     assert frame_to_text(session.frame()).endswith("\nlife 8, soups 5")
 
 

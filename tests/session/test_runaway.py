@@ -455,7 +455,7 @@ def test_a_rule_is_stopped_in_the_terminal(tmp_path: Path, way: str):
     cave = write(tmp_path, code.replace(RUNS, LOOPS["catching"]))
     with in_terminal(tmp_path, str(cave)) as (process, keyboard):
         shown(keyboard, b"leave")
-        os.write(keyboard, b"\x1b[D")
+        os.write(keyboard, b"\x1b[1;2D")  # Shift+Left turns on the spot
         shown(keyboard, b"s, crawl (")
         if way == "ctrl-c":
             os.killpg(process.pid, signal.SIGINT)

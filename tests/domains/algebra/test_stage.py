@@ -535,6 +535,7 @@ def test_the_terminal_lists_the_keys_of_rules_that_there_are():
 def test_no_right_move_is_red(desk: Desk, name: str, monkeypatch: pytest.MonkeyPatch):
     """Neither in the window nor in a terminal, though some of them cost."""
     desk.surface = pygame.Surface((1280, 800), 0, 32)
+    desk.app.settings.research = True  # rewards are shown
     desk.app.play(name, 1)
     assert isinstance(desk.app.top, PlayScreen)
     game, screen = desk.app.top.game, TerminalGame(game_of(name), Settings(), Bindings())
