@@ -36,7 +36,8 @@ class Agent(Value):
         orientation: Orientation | int,
         grid_object: GridObject | None = None,
     ) -> None:
-        """Make an agent that is in no world yet; it may hold a grid object."""
+        """Make an agent that belongs to no world yet. It holds `grid_object`, or nothing if that is
+        None."""
         self._store: ObjectStore | None = None
         self._agent_component = components.Agent()
         self._position_component = components.Position()
@@ -54,8 +55,8 @@ class Agent(Value):
         return agent
 
     def bind_to_world(self, world: ObjectWorld) -> Agent:
-        """Make this agent read and write the agent of `world`, and return it. An agent that is in a
-        world already is copied first."""
+        """Attach this agent to `world`, so that its attributes read and write the world's agent.
+        Return this agent, or a bound copy if it already belongs to a world."""
         if self._store is not None:
             return self.copy().bind_to_world(world)
         store = get_store(world)
@@ -74,7 +75,8 @@ class Agent(Value):
 
     @position.setter
     def position(self, position: tuple[int, int]) -> None:
-        """Move the agent to (y, x); raise ValueError outside the grid of its world."""
+        """Move the agent to (y, x). Raise ValueError if the cell is outside the grid of its
+        world."""
         y, x = position
         store = self._store
         if store is not None and not store.world.inside(y, x):
@@ -95,8 +97,8 @@ class Agent(Value):
         self._components()[0].facing = int(Orientation(orientation))
 
     def _components(self) -> tuple[components.Agent, components.Position]:
-        """Return the components Agent and Position: those in the world, or of this object if it is
-        in no world."""
+        """Return the components Agent and Position, which hold the agent's data. An agent in a
+        world uses the world's components, any other agent its own."""
         if self._store is None:
             return self._agent_component, self._position_component
         world = self._store.world
@@ -148,8 +150,8 @@ class Agent(Value):
         return Agent(self.position, self.orientation, self.grid_object.copy())
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the agent as two arrays by name: `agent`, (3,) int64 with y, x and orientation,
-        and `item`, (3,) uint8 with the held object."""
+        """Return the agent as two arrays by name. `agent` is (3,) int64: y, x and orientation.
+        `item` is (3,) uint8: type, state and colour of the held object."""
         return {
             "agent": np.array([*self.position, self.orientation], np.int64),
             "item": np.array(self.grid_object.appearance, np.uint8),

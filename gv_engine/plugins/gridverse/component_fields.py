@@ -19,7 +19,8 @@ class ComponentNumber:
         self.kind = kind
 
     def __get__(self, obj: Any, owner: type) -> Any:
-        """Return the number in the component of `obj`."""
+        """Return the number that this attribute reads from a component of the grid object `obj`.
+        Return the descriptor itself if it is accessed on the class."""
         if obj is None:
             return self
         value = getattr(obj.part(self.part), self.name)
@@ -39,7 +40,8 @@ class ComponentArray(ComponentNumber):
     """Descriptor that reads and writes an array of one of an object's components."""
 
     def __set__(self, obj: Any, value: Any) -> None:
-        """Replace all numbers of the array, by a list of the same length or by one number for all.
+        """Set all elements of the array. The value is a list of the same length, or one number for
+        all elements.
 
         Raises:
             ValueError: there are too few numbers, or too many.
@@ -55,8 +57,8 @@ class ComponentState(ComponentNumber):
     the components that depend on the state."""
 
     def __set__(self, obj: Any, value: Any) -> None:
-        """Set the state index of `obj`, and add and remove the components that depend on the
-        state."""
+        """Set the state of the grid object `obj` to this index, and add and remove components
+        accordingly: a closed door has the component Solid, an open door has not."""
         super().__set__(obj, value)
         for part, values in obj.kind.component_changes(int(self.to_number(value))).items():
             if values is None:
@@ -85,7 +87,7 @@ class Flag:
         return bool(obj.has(self.part))
 
     def __set__(self, obj: Any, value: bool) -> None:
-        """Add the component to `obj`, or remove it."""
+        """Add the flag's component to the grid object `obj` if `value` is True, else remove it."""
         if value:
             obj.add(self.part)
         else:
@@ -93,8 +95,8 @@ class Flag:
 
 
 def state_field(kind: ObjectType) -> ComponentState | None:
-    """Return the descriptor that reads and writes the state of objects of type `kind`; None for
-    types with one state."""
+    """Return the descriptor through which objects of type `kind` read and write their state. None
+    for a type with only one state."""
     for part, _ in kind.components:
         if kind.state and column_name(part) == kind.state[0]:
             return ComponentState(part, kind.state[1])

@@ -26,8 +26,8 @@ def draw_room(grid: Grid, area: Area, factory: GridObjectFactory) -> list[Positi
 def draw_room_grid(
     grid: Grid, ys: Iterable[int], xs: Iterable[int], factory: GridObjectFactory
 ) -> list[Position]:
-    """Draw objects on the rows `ys` and the columns `xs`, from the first row to the last and from
-    the first column to the last."""
+    """Draw the walls of a grid of rooms: a horizontal line in each row of `ys` and a vertical line
+    in each column of `xs`. `factory` makes the objects, such as `Wall`. Return the cells."""
     rows, columns = set(ys), set(xs)
     corners = [(y, x) for y in (min(rows), max(rows)) for x in (min(columns), max(columns))]
     every = Area.from_positions(corners).positions()
@@ -62,7 +62,8 @@ def draw_cartesian_product(
 
 
 def _draw(grid: Grid, positions: Iterable[Position], factory: GridObjectFactory) -> list[Position]:
-    """Put a new object from `factory` into each cell, and return the cells."""
+    """Put a new object made by `factory` into each cell of `positions`, and return the cells as a
+    list."""
     drawn = list(positions)
     for position in drawn:
         grid[position] = factory()

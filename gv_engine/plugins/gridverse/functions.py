@@ -101,9 +101,9 @@ _ALL_POSITIONAL = {name for phase in PROTOCOLS for name in list_positional(phase
 """Names of positional arguments, which scenario parameters must not have."""
 
 
-def read_parameters(function: Any, phase: Phase) -> tuple[Parameter, ...]:
-    """Return the parameters of a user-defined function that scenarios can set: those after the
-    arguments that the engine passes in this phase.
+def read_parameters(function: Callable[..., Any], phase: Phase) -> tuple[Parameter, ...]:
+    """Return the parameters of a user-defined function that a scenario can set. The arguments that
+    the engine passes, such as `state` and `rng`, are not included.
 
     Raises:
         TypeError: the function does not fit; the message says why, and the expected signature.
@@ -125,8 +125,8 @@ def read_parameters(function: Any, phase: Phase) -> tuple[Parameter, ...]:
 
 
 def _find_signature_fault(function: Any, phase: Phase) -> str:
-    """Return a sentence on why a function of this phase cannot have this signature; "" if it
-    can."""
+    """Return a sentence on what is wrong with the signature of a user-defined function of this
+    phase; "" if nothing is."""
     if isinstance(function, type):
         return "it is a class"
     if not callable(function):
@@ -151,8 +151,8 @@ def _find_signature_fault(function: Any, phase: Phase) -> str:
 def _find_positional_fault(
     signature: str, parameters: Sequence[inspect.Parameter], phase: Phase
 ) -> str:
-    """Return a sentence on why a function cannot be called with the positional arguments of a
-    phase; "" if it can."""
+    """Return a sentence on why `function(*positional)` fails for the positional arguments that the
+    engine passes in this phase; "" if it works."""
     expected = list_positional(phase)
     positional = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
     if len(positional) < len(expected):
@@ -168,8 +168,8 @@ def _find_positional_fault(
 
 
 def _find_further_fault(parameters: Iterable[inspect.Parameter]) -> str:
-    """Return a sentence on why a function cannot have these parameters, which are not passed by
-    position; "" if it can."""
+    """Return a sentence on what is wrong with the keyword parameters of a user-defined function; ""
+    if nothing is."""
     for parameter in parameters:
         if parameter.name in _ALL_POSITIONAL:
             return f"it takes {parameter.name!r} too, which no caller passes"
@@ -178,32 +178,33 @@ def _find_further_fault(parameters: Iterable[inspect.Parameter]) -> str:
     return ""
 
 
-def _find_return_fault(function: Any, phase: Phase) -> str:
-    """Return a sentence on why the annotated return type does not suit a function of this phase; ""
-    if it does."""
+def _find_return_fault(function: Callable[..., Any], phase: Phase) -> str:
+    """Return a sentence on a wrong return annotation, such as `-> str` for a reward function; "" if
+    it is right or missing."""
     returned = _read_hints(function).get("return", Any)
     if phase is Phase.TRANSITION and returned not in (Any, None, type(None)):
         return "it says that it returns something, and transitions edit the state instead"
     return ""
 
 
-def _read_hints(function: Any) -> dict[str, Any]:
-    """Return the type hints of a function; {} for a callable that is no plain function."""
+def _read_hints(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the type hints of a function by parameter name; {} for a callable object that is no
+    function."""
     try:
         return system.read_type_hints(system.unwrap_partials(function))
     except TypeError:
         return {}
 
 
-def function_name(function: Any) -> str:
+def function_name(function: Callable[..., Any]) -> str:
     """Return the name of a function, or of its class for a callable object."""
     plain = system.unwrap_partials(function)
     return getattr(plain, "__name__", type(plain).__name__)
 
 
 def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], rng: Any) -> Any:
-    """Call a user-defined function with these arguments, and with the generator `rng` if the
-    function has a parameter `rng`."""
+    """Call a user-defined function with these arguments. `rng`, a random generator, is passed as
+    well if the function has a parameter `rng`."""
     try:
         takes_rng = has_parameter(function, "rng")
     except TypeError:  # a partial of unhashable arguments, which the cache cannot look up
@@ -223,8 +224,8 @@ def transition_with_copy(
 def dijkstra(
     layout: Sequence[Sequence[bool]], source_position: tuple[int, int]
 ) -> NDArray[np.float64]:
-    """Return (H, W) the length of the shortest path from a cell to every cell; infinity where there
-    is none.
+    """Return the length of the shortest path from one cell to every cell as an (H, W) float array.
+    It is infinite for a cell without a path.
 
     Args:
         layout: (H, W) True for the cells that can be entered.
@@ -255,7 +256,8 @@ def _to_pair(value: Any) -> tuple[int, int]:
 
 
 def _to_metric(value: Any) -> Any:
-    """Return the distance function with this name; a function is returned unchanged."""
+    """Return the distance function with this name, such as "manhattan". A function is returned
+    unchanged."""
     metric = _METRICS.get(value, value)
     if not callable(metric):
         raise TypeError(f"no distance function {value!r}{describe_allowed(value, DISTANCES)}")
@@ -285,8 +287,8 @@ _CONVERTERS = {
 
 
 def to_system_arg(name: str, value: Any, make_call: Callable[[Any, Phase], Call]) -> Any:
-    """Return an argument of a GridVerse function, converted to an argument of a system: a class of
-    objects becomes a type index, for example.
+    """Convert an argument of a GridVerse function to the form that the engine's systems use. For
+    example, the class `Door` becomes its type index, and a function becomes a `Call`.
 
     Args:
         name: name of the parameter.
@@ -304,8 +306,8 @@ def to_system_arg(name: str, value: Any, make_call: Callable[[Any, Phase], Call]
 
 
 def to_function_arg(name: str, value: Any, types: ObjectTypes) -> Any:
-    """Return an argument of a system, converted to an argument of a GridVerse function: a type
-    index becomes a class of objects, for example. The inverse of `to_system_arg`.
+    """Convert an argument of a system to the form that GridVerse functions use. For example, a type
+    index becomes the class `Door`. This is the inverse of `to_system_arg`.
 
     Args:
         name: name of the parameter.
@@ -340,7 +342,8 @@ class BuiltInFunction:
     """
 
     def __init__(self, system: System) -> None:
-        """Make a function with the signature of GridVerse's functions of the system's phase."""
+        """Wrap a system of the engine in a function with GridVerse's signature for its phase, such
+        as `(state, action, next_state)` for a reward."""
         self.system = system
         self.__name__ = system.name
         self.__doc__ = system.function.__doc__
@@ -356,7 +359,8 @@ class BuiltInFunction:
         self.__signature__ = inspect.Signature([*positional, *further, rng])
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the system on the states or grids that are given."""
+        """Run the system. The arguments are those of the GridVerse function, such as state, action
+        and next state for a reward."""
         try:
             bound = self.__signature__.bind(*args, **kwargs).arguments
         except TypeError as error:
@@ -379,8 +383,8 @@ def _load_function(phase: Phase, name: str) -> Any:
 
 
 def _make_call(system: System, values: dict[str, Any]) -> Call:
-    """Return a call of a system with `values`, arguments as users of GridVerse functions write
-    them, by name.
+    """Return `system` with the arguments `values`, by name, as a `Call`. The arguments are written
+    as for GridVerse functions, with classes such as `Door` instead of type indices.
 
     Raises:
         TypeError: an argument has no meaning; the message names it.
@@ -396,8 +400,8 @@ def _make_call(system: System, values: dict[str, Any]) -> Call:
 
 
 def to_call(function: Callable[..., Any], phase: Phase) -> Call:
-    """Return a call of a system that is equivalent to `function`, a GridVerse function of this
-    phase. The inverse of `to_function`."""
+    """Convert a GridVerse function of this phase to a `Call`: a system of the engine with its
+    arguments. This is the inverse of `to_function`."""
     plain, values = function, {}
     if isinstance(function, functools.partial) and not function.args:
         plain, values = function.func, function.keywords
@@ -406,8 +410,8 @@ def to_call(function: Callable[..., Any], phase: Phase) -> Call:
 
 
 def to_function(call: Call, layout: Layout | None = None) -> Callable[..., Any]:
-    """Return a GridVerse-style function (of states or grids) that does the same as `call`, a system
-    with the arguments of a scenario.
+    """Convert `call`, a system of the engine with its arguments, to a function with GridVerse's
+    signature, which works on states or grids. This is the inverse of `to_call`.
 
     Args:
         layout: layout of the worlds that a reset creates; None for one with all types.
@@ -454,8 +458,8 @@ def run_call(call: Call, *positional: Any, rng: Rng = None, layout: Layout | Non
 
 @contextmanager
 def _use_rng_and_action(world: ObjectWorld, rng: Rng, action: int | None = None) -> Iterator[None]:
-    """Context manager: within the `with` block, the world uses the generator `rng`, and `action` as
-    the agent's action; with None the world keeps its own."""
+    """Within a `with` block, make the world use the random generator `rng` and the agent's action
+    `action`. If `action` is None, the world keeps its own."""
     previous_rng, previous_action = world.rng, world.action[AGENT]
     if rng is not None:
         world.rng = rng
@@ -469,7 +473,7 @@ def _use_rng_and_action(world: ObjectWorld, rng: Rng, action: int | None = None)
 
 
 def _run_transition(call: Call, state: State, action: int, rng: Rng) -> None:
-    """Change a state by running the transition `call` with an action."""
+    """Change `state` as the transition function `call` does when the agent takes `action`."""
     bound = BoundCall(call)
     with _use_rng_and_action(state.world, rng, action):
         bound.measure(state.world, AGENT)
@@ -479,9 +483,8 @@ def _run_transition(call: Call, state: State, action: int, rng: Rng) -> None:
 def _run_reward(
     call: Call, state: State | None, action: int, next_state: State | None, rng: Rng
 ) -> float | bool:
-    """Return the value of the reward or terminating function `call` for the step
-    from `state` by `action` to `next_state`; a state that the function does not read may be
-    None."""
+    """Return the result of `call`, a reward or terminating function, for a step from `state` to
+    `next_state`. A state may be None if the function does not read it."""
     bound = BoundCall(call)
     if isinstance(state, State):
         store = get_store(state.world)
@@ -497,8 +500,8 @@ def _run_reward(
 
 
 def _run_reset(call: Call, rng: Rng, layout: Layout | None) -> State:
-    """Return a new state, created by the reset function `call` in a world with this
-    layout, or with all object types if `layout` is None."""
+    """Return a new state made by the reset function `call`. `layout` has size and object types of
+    its world; None allows all registered types."""
     _check_arguments(call)
     if layout is None:
         world = new_world(*call.arguments.get("shape", _MAX_SHAPE))
@@ -513,8 +516,8 @@ def _run_reset(call: Call, rng: Rng, layout: Layout | None) -> State:
 def _run_visibility(
     call: Call, grid: Grid, position: tuple[int, int], rng: Rng
 ) -> NDArray[np.bool_]:
-    """Return an (h, w) bool mask of the cells of the grid that an agent at `position`, (y, x), sees
-    by the visibility function `call`."""
+    """Return which cells of `grid` an agent at `position`, (y, x), sees according to the visibility
+    function `call`, as an (h, w) bool mask."""
     height, width = grid.shape
     y, x = position
     whole_grid = Area(-y, height - 1 - y, -x, width - 1 - x)  # relative to the agent
@@ -529,8 +532,8 @@ def _run_visibility(
 
 
 def run_on_view(call: Call, world: ObjectWorld, view: ObjectView, rng: Rng) -> None:
-    """Run the visibility function `call` on a view (the cells around an agent); it
-    marks the cells that are seen in `view.seen`.
+    """Run the visibility function `call` on `view`, the cells around an agent. It sets `view.seen`,
+    (h, w) bool, to True for the cells that the agent sees.
 
     Raises:
         RuleError: the function returned something else than (h, w) bool.
@@ -576,8 +579,8 @@ def _as_system(
     parameters: tuple[Parameter, ...] = (),
     name: str = "",
 ) -> System:
-    """Return a system that calls a GridVerse-style function in its phase, without checking the
-    function's signature; scenarios can set only the given `parameters`."""
+    """Wrap a function with GridVerse's signature in a system of the engine, without checking the
+    signature. Scenarios can set the given `parameters`."""
 
     def run_function(w: Any, agent: int, *further: Any) -> Any:
         def call(positional: tuple[Any, ...], arguments: tuple[Any, ...], rng: Any) -> Any:
@@ -599,9 +602,9 @@ def _as_system(
     return system
 
 
-def _copy_state(w: Any, agent: int) -> Any:
-    """Return a copy of the state, which is made before a step, once for all functions that need
-    it."""
+def _copy_state(w: ObjectWorld, agent: int) -> Any:
+    """Return a copy of the state before the step. The copy is made once per step and shared by all
+    reward and terminating functions."""
     store = get_store(w)
     if store.before is None:
         store.before = state_of(w).copy()
@@ -614,19 +617,20 @@ parameters in order, and a generator."""
 
 
 def _call_transition(
-    system: System, function: _UserFunction, w: Any, agent: int, *args: Any
+    system: System, function: _UserFunction, w: ObjectWorld, agent: int, *args: Any
 ) -> Any:
     return function((state_of(w), Action(w.action[agent])), args, w.rng)
 
 
 def _call_reward(
-    system: System, function: _UserFunction, w: Any, agent: int, before: State, *args: Any
+    system: System, function: _UserFunction, w: ObjectWorld, agent: int, before: State, *args: Any
 ) -> Any:
     return function((before, Action(w.action[agent]), state_of(w)), args, w.rng)
 
 
 def _call_reset(system: System, function: _UserFunction, w: Any, agent: int, *args: Any) -> None:
-    """Call the user's reset function and copy the state that it returns into the world `w`."""
+    """Call the user's reset function with the arguments `args`, and copy the state that it returns
+    into the world `w`."""
     state = function((), args, w.rng)
     if not isinstance(state, State):
         raise RuleError(
@@ -636,9 +640,10 @@ def _call_reset(system: System, function: _UserFunction, w: Any, agent: int, *ar
 
 
 def _call_visibility(
-    system: System, function: _UserFunction, w: Any, agent: int, view: Any, *args: Any
+    system: System, function: _UserFunction, w: Any, agent: int, view: ObjectView, *args: Any
 ) -> None:
-    """Call the user's visibility function and mark in `view` which cells are seen."""
+    """Call the user's visibility function with the arguments `args`, and write its mask of seen
+    cells into `view.seen`, (h, w) bool."""
     seen = np.asarray(function((_copy_view(w, view), Position(view.y, view.x)), args, w.rng))
     if seen.shape != view.seen.shape or seen.dtype.kind not in "biu":
         raise RuleError(
@@ -649,8 +654,8 @@ def _call_visibility(
 
 
 def _copy_view(world: ObjectWorld, view: ObjectView) -> Grid:
-    """Return the cells of a view (the area around an agent) as a separate grid, with copies of the
-    objects."""
+    """Return the cells around an agent as a separate grid, with copies of the objects. Cells
+    outside the world's grid are Hidden."""
 
     def copy_object(e: int) -> GridObject:
         return Hidden() if e == OUTSIDE else get_store(world).get_object(e).copy()
@@ -661,8 +666,8 @@ def _copy_view(world: ObjectWorld, view: ObjectView) -> Grid:
 def _call_observation(
     system: System, function: _UserFunction, w: Any, agent: int, view: Any, out: Any, *args: Any
 ) -> None:
-    """Call the user's observation function and write its arrays into `out`, a pair (grid,
-    item)."""
+    """Call the user's observation function with the arguments `args`, and copy its arrays into
+    `out`: grid (h, w, 3) and held object (3,), both uint8."""
     observation = function((state_of(w),), args, w.rng)
     if not isinstance(observation, Observation):
         raise RuleError(

@@ -22,9 +22,9 @@ _OPERATORS = "add sub mul matmul truediv floordiv mod pow and or xor lshift rshi
 
 
 def _limit_operators(cls: type[_C]) -> type[_C]:
-    """Class decorator: make the operators that `cls` inherits from numbers or tuples, such as `+`
-    for two shapes, raise a TypeError for two operands of this module, and objects of different
-    classes unequal."""
+    """Class decorator for subclasses of int or tuple. Operators that the class inherits, such as
+    `+`, raise TypeError between two objects of this module, so `Shape + Shape` is an error. Objects
+    of different classes are never equal."""
     for name in _OPERATORS.split():
         for method in (f"__{name}__", f"__r{name}__"):
             if method not in vars(cls):
@@ -45,8 +45,8 @@ def _is_comparable(one: tuple[int, int], other: object) -> bool:
 
 
 def _guard_operator(name: str, inherited: Any) -> Any:
-    """Return the method `inherited` for the operator `name`, changed so that it raises a TypeError
-    for two operands of this module."""
+    """Return a method for the operator `name` that raises TypeError if the other operand is an
+    object of this module. For other operands it calls `inherited`."""
 
     def guarded_operator(self: Any, other: Any) -> Any:
         if isinstance(other, _GEOMETRY_TYPES):
@@ -136,7 +136,7 @@ class Position(NamedTuple):
     @overload
     def __add__(self, other: tuple[int, int]) -> Position: ...
     def __add__(self, other: Any) -> Any:
-        """Return the sum of two positions, component by component."""
+        """Add two positions component by component: (1, 2) + (3, 4) gives (4, 6)."""
         if isinstance(other, geometry.Area):
             return _move_area(other, self)
         y, x = _read_offset(other)
@@ -161,7 +161,8 @@ class Position(NamedTuple):
     @overload
     def __mul__(self, other: SupportsIndex) -> Position: ...
     def __mul__(self, other: Any) -> Any:
-        """Return the position rotated around (0, 0), transformed, or times a number."""
+        """Multiply the position by a number, rotate it around (0, 0) by an orientation, or apply a
+        transform to it."""
         if isinstance(other, Orientation | Transform):
             return other * self
         if isinstance(other, _GEOMETRY_TYPES):
@@ -180,7 +181,7 @@ class Position(NamedTuple):
 
 
 def _read_offset(other: Any) -> tuple[int, int]:
-    """Return the two numbers of a position or pair; raise TypeError for anything else."""
+    """Return y and x of a position or a pair of numbers. Raise TypeError for anything else."""
     if isinstance(other, Position) or not isinstance(other, _GEOMETRY_TYPES):
         y, x = other
         return y, x
@@ -204,7 +205,8 @@ def distance_function_factory(name: str) -> DistanceFunction:
 
 
 def get_manhattan_boundary(position: Position, distance: int) -> list[Position]:
-    """Return the positions at this Manhattan distance, clockwise from the upper one.
+    """Return all positions at this Manhattan distance from `position`, clockwise, starting above
+    it.
 
     Raises:
         ValueError: the distance is not positive.
@@ -234,7 +236,8 @@ class Area(geometry.Area):
     """
 
     def __init__(self, ys: tuple[int, int], xs: tuple[int, int]) -> None:
-        """Make the area with the rows `ys` and the columns `xs`, (first, last) each."""
+        """Make an area from its first and last row, `ys`, and its first and last column, `xs`. All
+        are included."""
         for name, (first, last) in (("ys", ys), ("xs", xs)):
             if first > last:
                 raise ValueError(f"Area: {name}={(first, last)}, expected the smaller number first")
@@ -283,8 +286,8 @@ class Area(geometry.Area):
         return self.ymin <= y <= self.ymax and self.xmin <= x <= self.xmax
 
     def positions(self, selection: str = "all") -> Iterator[Position]:
-        """Yield the positions of the area row by row: "all", only those on its "border", or only
-        those "inside" the border.
+        """Yield the positions of the area row by row. `selection` is "all", "border", or "inside"
+        for those not on the border.
 
         Raises:
             ValueError: the selection is unknown.
@@ -307,7 +310,7 @@ def _move_area(area: geometry.Area, offset: tuple[int, int]) -> Area:
 
 
 def as_area(value: Any) -> Area:
-    """Return an `Area` for an area of the engine or for `[[ymin, ymax], [xmin, xmax]]`.
+    """Convert `[[ymin, ymax], [xmin, xmax]]` or an area of the engine's own class to an `Area`.
 
     Raises:
         TypeError: the value is neither.
@@ -340,8 +343,8 @@ class Transform:
     orientation: Orientation
 
     def __mul__(self, other: _T) -> _T:
-        """Convert a position, orientation, area or transform relative to the viewer to one on the
-        grid."""
+        """Convert a position, orientation, area or transform from the agent's frame of reference to
+        the grid's."""
         if isinstance(other, Transform):
             return Transform(self * other.position, self * other.orientation)
         if isinstance(other, Orientation):

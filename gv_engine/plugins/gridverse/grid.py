@@ -36,7 +36,8 @@ class Grid(Value):
     def __init__(
         self, rows: Sequence[Sequence[GridObject]], ground: Sequence[Sequence[GridObject]] = ()
     ) -> None:
-        """Make a grid of objects, given row by row, and of those on the ground beneath."""
+        """Make a grid from rows of objects. `ground` has the objects that lie beneath, such as a
+        floor tile, also as rows; empty for none."""
         widths = {len(row) for row in rows}
         if len(widths) != 1 or 0 in widths:
             raise ValueError(
@@ -82,7 +83,7 @@ class Grid(Value):
     # ---- cells -------------------------------------------------------------------------------
 
     def _check_position(self, position: tuple[int, int]) -> tuple[int, int]:
-        """Return a position as two ints (y, x); raise an error if it is outside the grid."""
+        """Return `position` as two ints (y, x). Raise an error if it is outside the grid."""
         try:
             y, x = position
         except TypeError:
@@ -112,8 +113,8 @@ class Grid(Value):
         return Ground(self)
 
     def __setitem__(self, position: tuple[int, int], obj: GridObject) -> None:
-        """Put an object into a cell, in place of the one on the same layer (upper or ground). The
-        replaced object remains usable.
+        """Put an object into a cell. It replaces the object on its layer: ground objects replace
+        the ground object, all others the upper object. The replaced object remains usable.
 
         Raises:
             IndexError: the position is outside the grid.
@@ -142,7 +143,7 @@ class Grid(Value):
             self.world.place(e, *cell)
 
     def _check_object(self, cell: tuple[int, int], obj: object) -> None:
-        """Raise an error unless `obj` is a grid object that a cell may contain."""
+        """Raise an error if `obj` is not a grid object or cannot lie in a cell."""
         if not isinstance(obj, GridObject):
             raise TypeError(f"grid[{cell}] = {obj!r}: expected a grid object")
         if isinstance(obj, NoneGridObject) or (self._in_state and isinstance(obj, Hidden)):
@@ -153,7 +154,7 @@ class Grid(Value):
         return self[position] if position in self else factory()
 
     def swap(self, first: tuple[int, int], second: tuple[int, int]) -> None:
-        """Exchange the objects of two cells, except for objects on the ground.
+        """Exchange the upper objects of two cells. Objects on the ground stay.
 
         Raises:
             IndexError: a cell is outside the grid.
@@ -208,8 +209,8 @@ class Grid(Value):
         return bool(self.world.ground.any())
 
     def subgrid(self, area: Any) -> Grid:
-        """Return the cells of an area as a new grid, with copies of the objects; Hidden for cells
-        outside this grid.
+        """Return the cells of `area` as a new grid with copies of the objects. Cells of the area
+        outside this grid become Hidden.
 
         Args:
             area: `Area`, or `[[ymin, ymax], [xmin, xmax]]`.
@@ -277,8 +278,8 @@ class Ground:
         return get_store(world).get_object(world.ground[self._grid._check_position(position)])
 
     def __setitem__(self, position: tuple[int, int], obj: GridObject) -> None:
-        """Put an object on the ground layer of a cell, in place of the one there; a Floor empties
-        the layer.
+        """Put an object on the ground of a cell. It replaces the ground object there; a Floor
+        removes it.
 
         Raises:
             IndexError: the position is outside the grid.

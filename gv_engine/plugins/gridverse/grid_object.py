@@ -130,7 +130,7 @@ class Box(GridObject, kind=BOX):
 
     @content.setter
     def content(self, content: GridObject) -> None:
-        """Replace the object in the box; raise ValueError if no cell can hold the object."""
+        """Put another object into the box. Raise ValueError if the object cannot lie in a cell."""
         if not content.kind.in_grid:
             raise ValueError(f"a Box holds an object that can stand in a cell, found {content!r}")
         floor = isinstance(content, Floor)
@@ -186,7 +186,7 @@ class GridObjectRegistry(Sequence[type[GridObject]]):
         return [kind.name for kind in OBJECT_TYPES]
 
     def from_name(self, name: str) -> type[GridObject]:
-        """Return the class of the type with this name.
+        """Return the registered class of grid objects with this name.
 
         Raises:
             ValueError: the name is unknown.

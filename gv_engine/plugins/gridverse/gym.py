@@ -45,7 +45,8 @@ env_ids = list(STRING_TO_YAML_FILE)
 
 
 def outer_space_to_gym_space(space: dict[str, Space]) -> spaces.Dict:
-    """Return the Gymnasium space for spaces of arrays by name."""
+    """Convert a dict of spaces, one for each array of an observation or state, to a Gymnasium Dict
+    space."""
     return spaces.Dict(
         {
             name: spaces.Box(
@@ -64,8 +65,8 @@ def from_factory(factory: OuterEnvFactory) -> GymEnvironment:
 
 
 def outer_env_factory(source: str | Path) -> OuterEnv:
-    """Return the environment in a YAML file, or with a built-in name, with observations as arrays
-    in the representation "default".
+    """Return the environment described by a YAML file, or the built-in one with this name. Its
+    observations are arrays in the representation "default".
 
     Args:
         source: YAML file, or the name of a built-in scenario.
@@ -109,7 +110,8 @@ class GymEnvironment:
     render_mode: str | None = None
 
     def __init__(self, outer_env: OuterEnv) -> None:
-        """Make the Gym interface of an outer environment."""
+        """Give `outer_env`, an environment with array observations, the interface of the package
+        `gym`."""
         self.outer_env = outer_env
         self.action_space = spaces.Discrete(outer_env.action_space.num_actions)
         self.state_space = _make_gym_space(outer_env.state_representation)
@@ -161,7 +163,8 @@ class GymEnvironment:
         return self.observation, reward, done, {}
 
     def render(self, mode: str = "human") -> Any:
-        """Show the state and the observation in windows, or return pictures of them.
+        """Render state and observation: show both in windows, or return both as images, depending
+        on `mode`.
 
         Args:
             mode: "human" for two windows; "rgb_array" for two (H, W, 3) uint8 pictures; with
@@ -210,7 +213,8 @@ class GymStateWrapper:
     """
 
     def __init__(self, env: GymEnvironment) -> None:
-        """Wrap an environment, so that it returns its states."""
+        """Wrap `env` so that `reset` and `step` return the full state instead of the
+        observation."""
         if env.unwrapped.state_space is None:
             raise ValueError("the environment represents no states: set_state_representation(…)")
         self.env = env

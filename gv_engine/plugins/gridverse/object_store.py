@@ -58,7 +58,7 @@ class Value:
         return self.copy()
 
     def __eq__(self, other: object) -> bool:
-        """Return True for a value of the same class with equal content."""
+        """Return True if the other value has the same class and equal content."""
         return (
             self._content_key() == other._content_key()
             if isinstance(other, Value)
@@ -74,8 +74,8 @@ CLASSES: dict[ObjectType, Any] = {}
 
 
 def adopt_type(cls: Any, kind: ObjectType) -> None:
-    """Make `cls` the class of the objects of type `kind`, with an attribute for each field of its
-    components."""
+    """Make `cls` the Python class of the object type `kind`. Add an attribute to the class for each
+    field of the type's components."""
     cls.kind = kind
     status = getattr(cls, "Status", None)
     fields: dict[str, ComponentNumber] = {}
@@ -102,8 +102,8 @@ _DERIVABLE = "state_index", "color", *_FLAGS
 
 
 def register_class(cls: Any) -> None:
-    """Declare an object type for a user-defined class, with the fields, states, flags and colour
-    that the class declares."""
+    """Register a user-defined class as a new object type. The class body declares its fields,
+    states, flags and colour."""
     base: ObjectType | None = getattr(cls, "kind", None)
     parents = [parent for parent in cls.__mro__ if "kind" not in vars(parent)]
     parents = parents[: parents.index(GridObject)]  # the class, and bases without a type
@@ -141,8 +141,9 @@ def register_class(cls: Any) -> None:
 def _declare_flag(
     cls: Any, name: str, flag: Flag, value: object, parts: dict[type, tuple[float, ...]]
 ) -> None:
-    """Replace the attribute `name` of a class, which is `value`, by the descriptor `flag`, and add
-    the flag's component to `parts` or remove it; raise TypeError unless `value` is a bool."""
+    """Read the flag `name`, such as `blocks_movement = True`, of a user-defined class. Replace the
+    attribute by a descriptor, and add or remove the flag's component in `parts`, the components of
+    new objects. Raise TypeError if `value` is not a bool."""
     if not isinstance(value, bool):
         raise TypeError(
             f"{cls.__name__}.{name} must be True, False or a property; an object that changes "
@@ -160,9 +161,9 @@ def _declare_states(
     declared: Mapping[str, Any],
     parts: dict[type, tuple[float, ...]],
 ) -> tuple[Any, ComponentNumber | None]:
-    """Return the states of a user-defined class, from its `Status`, its method `num_states` or the
-    type `base`, and the field that holds an object's state (None if there is one state only). The
-    components in `parts` are adapted to the states."""
+    """Return the states of a user-defined class and the descriptor of the field that holds the
+    current state (None if there is only one). The states come from its `Status` enum, its method
+    `num_states`, or its base type. `parts`, the components of new objects, is updated."""
     states: Any = base.states if base else ()
     state: ComponentNumber | None = state_field(base) if base else None
     if base and base.state_components:
@@ -185,8 +186,8 @@ def _declare_states(
 
 
 def _count_states(cls: Any, declared: Mapping[str, Any]) -> int:
-    """Return the number of states that the method `num_states` of a class gives; 1 if the class has
-    no such method."""
+    """Return the number of states according to the class's method `num_states`. 1 if it has no such
+    method."""
     function: Any = getattr(declared.get("num_states"), "__func__", None)
     if function is None:
         return 1
@@ -196,8 +197,8 @@ def _count_states(cls: Any, declared: Mapping[str, Any]) -> int:
 
 
 def _make_component(cls: type, declared: Mapping[str, Any]) -> type:
-    """Make a component class from the annotated numbers in `declared`, which a user-defined class
-    and its bases declare; remove them from the class, and return the component class."""
+    """Make a component class from the annotated number fields of a user-defined class and its
+    bases. The fields are removed from the class."""
     annotations, defaults = {}, {}
     for parent in reversed(cls.__mro__):
         if "kind" in vars(parent) or not issubclass(parent, GridObject):
@@ -241,7 +242,7 @@ class ObjectStore:
     """
 
     def __init__(self, world: ObjectWorld) -> None:
-        """Make the store of the objects in `world`."""
+        """Make the store that maps each entity of `world` to one Python object."""
         self.world = world
         self.state: Any = None
         self.before: Any = None
@@ -250,8 +251,8 @@ class ObjectStore:
         self._classes: dict[int, type[GridObject]] = {}
 
     def get_object(self, e: int) -> GridObject:
-        """Return the object for the entity `e`, the same one on each call; a new Floor if `e` is
-        NOTHING."""
+        """Return the grid object of entity `e`, the same Python object on each call. NOTHING, the
+        entity of an empty cell, gives a new Floor."""
         if e == NOTHING:
             return self._class_of_index(FLOOR)()
         obj = self._objects.get(e)
@@ -267,7 +268,7 @@ class ObjectStore:
         self._objects[e] = obj
 
     def get_visible(self, cell: tuple[int, int]) -> GridObject:
-        """Return the object that is visible in a cell, the same one on each call."""
+        """Return the grid object that is visible in a cell, the same Python object on each call."""
         e = self.world.at[cell] or self.world.ground[cell]
         if e == NOTHING and cell not in self.floors:
             self.floors[cell] = self.get_object(NOTHING)
@@ -279,7 +280,7 @@ class ObjectStore:
         return self._classes[index]
 
     def components_of(self, e: int) -> dict[type, Any]:
-        """Return the components of an entity, by component class."""
+        """Return the components of entity `e` as a dict from component class to component."""
         parts = {}
         for cls in self.world.layout.components:
             columns = self.world[column_name(cls)]
@@ -288,7 +289,8 @@ class ObjectStore:
         return parts
 
     def add(self, obj: GridObject) -> int:
-        """Create an entity for an object, not in any cell yet, and return it; NOTHING for a Floor.
+        """Create an entity for a grid object and return it. The entity is not yet in a cell. A
+        Floor needs no entity: NOTHING is returned.
 
         From then on the world's columns read the object's own components. An object that is in a
         world already is copied.
@@ -313,8 +315,8 @@ class ObjectStore:
         return e
 
     def remove(self, e: int) -> None:
-        """Remove an entity, and the entities that it holds, from the world. The object remains
-        usable."""
+        """Remove an entity and everything that it holds from the world. Its Python object keeps its
+        data and remains usable."""
         if e == NOTHING:
             return
         obj = self.get_object(e)
@@ -330,7 +332,7 @@ class ObjectStore:
         del self._objects[e]
 
     def check(self, kind: ObjectType) -> None:
-        """Raise RuleError if the world cannot contain objects of type `kind`."""
+        """Raise RuleError if the world was created without the object type `kind`."""
         layout = self.world.layout
         has_components = set(layout.components).issuperset(kind.component_classes)
         if (kind.in_grid and kind not in layout.types) or not has_components:
@@ -350,8 +352,7 @@ def get_store(world: ObjectWorld) -> ObjectStore:
 
 @contextmanager
 def use_object_types(layout: Layout) -> Iterator[None]:
-    """Context manager: worlds that are created within the `with` block also have the object types
-    of this layout."""
+    """Within a `with` block, create all worlds with the object types of this layout too."""
     token = _SCENARIO_TYPES.set(layout.types)
     try:
         yield
@@ -360,8 +361,8 @@ def use_object_types(layout: Layout) -> Iterator[None]:
 
 
 def new_world(height: int, width: int, extra_types: Iterable[ObjectType] = ()) -> ObjectWorld:
-    """Return an empty world of `height` × `width` cells for all registered object types and
-    `extra_types`, with room for two objects per cell.
+    """Return an empty world of `height` × `width` cells that can contain all registered object
+    types and `extra_types`. It has room for two objects per cell.
 
     Inside `use_object_types`, the types of that layout take precedence over other types with the
     same index.
@@ -379,8 +380,8 @@ def new_world(height: int, width: int, extra_types: Iterable[ObjectType] = ()) -
 
 
 def _list_compatible_types(extra_types: Iterable[ObjectType]) -> tuple[ObjectType, ...]:
-    """Return `extra_types` and all registered types that can be in one world with them, in order of
-    their indices.
+    """Return `extra_types` and all registered object types that do not conflict with them, sorted
+    by type index.
 
     Types conflict if they share an index, or have different components of the same name. Among
     registered types, the first one that `OBJECT_TYPES.iterate_all` yields wins.
@@ -405,7 +406,8 @@ def _list_compatible_types(extra_types: Iterable[ObjectType]) -> tuple[ObjectTyp
 
 @cache
 def _make_layout(height: int, width: int, types: tuple[ObjectType, ...]) -> Layout:
-    """Return the cached memory layout of a world of this size and these object types."""
+    """Return the memory layout of a world with this size and these object types. Layouts are
+    cached."""
     added = {column_name(cls): cls for kind in types for cls in kind.component_classes}
     for cls in (Kind, *built_in_components()):
         added.pop(column_name(cls), None)
@@ -462,7 +464,7 @@ class GridObject(Value):
     def __init_subclass__(
         cls, *, kind: ObjectType | int | None = None, register: bool = True, **rest: Any
     ) -> None:
-        """Register a new subclass as an object type, or as the class of the existing type
+        """Register a new subclass as a new object type, or as the class of the existing type
         `kind`."""
         super().__init_subclass__(**rest)
         if kind is not None:
@@ -471,8 +473,8 @@ class GridObject(Value):
             register_class(cls)
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
-        """Return a new object with the components of its type and their defaults; raise TypeError
-        for a base class without a type."""
+        """Return a new object with the default components of its type. Raise TypeError for an
+        abstract class, which has no type."""
         if "kind" not in vars(cls):
             raise TypeError(f"{cls.__name__} is no type of its own; make an object of a subclass")
         obj = super().__new__(cls)
@@ -481,7 +483,8 @@ class GridObject(Value):
         return obj
 
     def __init__(self, *values: Any, color: int | None = None, **fields: Any) -> None:
-        """Set the components of a new object, with these values of fields and this colour."""
+        """Set the fields of a new object: `values` in the order of declaration, `fields` by
+        name."""
         if len(values) > len(self._fields):
             raise TypeError(
                 f"{type(self).__name__} has {len(self._fields)} fields, found {len(values)} values"
@@ -495,15 +498,15 @@ class GridObject(Value):
             self.color = Color(color)
 
     def _init_components(self, parts: dict[type, Any]) -> None:
-        """Set `parts` (components by class) as the components of a new object, which is in no world
-        and holds nothing."""
+        """Give a new object the components `parts`, a dict by component class. The object belongs
+        to no world and holds nothing."""
         self._components = parts
         self._held_objects: dict[tuple[type, str], GridObject] = {}
         self._store: ObjectStore | None = None
         self._entity = NOTHING
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute; raise AttributeError for a name that the class does not declare."""
+        """Set an attribute. Raise AttributeError if the class does not declare it."""
         if not (name.startswith("_") or hasattr(type(self), name)):
             raise AttributeError(
                 f"{type(self).__name__} has no {name!r}; declare a number in its class, with "
@@ -549,7 +552,7 @@ class GridObject(Value):
 
     @property
     def _active_store(self) -> ObjectStore | None:
-        """Store of the world that the object is in; None if it is in no world."""
+        """Return the store of the world that contains the object. None if no world does."""
         store = self._store
         return (
             store
@@ -571,8 +574,8 @@ class GridObject(Value):
         return cls in self._components
 
     def add(self, cls: type, *values: float) -> None:
-        """Add a component of class `cls` with these field values, unless the object already has
-        one."""
+        """Add a component of class `cls` with these field values. Do nothing if the object already
+        has that component."""
         if not self.has(cls):
             self._components[cls] = cls(*values)
             if store := self._active_store:
@@ -595,7 +598,7 @@ class GridObject(Value):
 
     @color.setter
     def color(self, color: Color) -> None:
-        """Set the colour; raise ValueError for a type without colours."""
+        """Set the colour. Raise ValueError if objects of this type have no colour."""
         if not self.kind.colored:
             name = type(self).__name__
             raise ValueError(
@@ -612,7 +615,7 @@ class GridObject(Value):
 
     @state_index.setter
     def state_index(self, state: int) -> None:
-        """Set the index of the state; raise ValueError if the type has no such state."""
+        """Set the state by its index. Raise ValueError if the type has no such state."""
         field = state_field(self.kind)
         if not 0 <= state < self.kind.num_states:
             raise ValueError(
@@ -629,7 +632,8 @@ class GridObject(Value):
     # ---- copies and content ------------------------------------------------------------------
 
     def copy(self) -> Self:
-        """Return a copy of the object that is in no world; objects that it holds are copied too."""
+        """Return a copy that belongs to no world. Held objects, such as the content of a box, are
+        copied too."""
         if store := self._active_store:
             self._components = store.components_of(self._entity)
         other = object.__new__(type(self))
@@ -646,16 +650,16 @@ class GridObject(Value):
         return other
 
     def _get_held(self, cls: type, name: str) -> GridObject | None:
-        """Return the object that is held in field `name` of component class `cls`; None if the
-        field is empty."""
+        """Return the object held in field `name` of the component `cls`, such as the content of a
+        box. None if it holds nothing."""
         if store := self._active_store:
             e = getattr(self.part(cls), name)
             return None if e == NOTHING else store.get_object(e)
         return self._held_objects.get((cls, name))
 
     def _set_held(self, cls: type, name: str, obj: GridObject | None) -> None:
-        """Put `obj` into field `name` of component class `cls`, in place of the object that is held
-        there; None empties the field."""
+        """Put `obj` into field `name` of the component `cls`, such as the content of a box. It
+        replaces the held object; None empties the field."""
         if store := self._active_store:
             part = self.part(cls)
             replaced = getattr(part, name)
@@ -668,7 +672,8 @@ class GridObject(Value):
             self._held_objects[cls, name] = obj.copy() if obj.is_in_world else obj
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return class, components and content for pickling."""
+        """Support pickling: return `_unpickle` with the object's class, components and held
+        objects."""
         copy = self.copy()  # in no world
         # classes that `class_of` has made cannot be imported
         cls = type(self) if hasattr(self, "Part") else self.kind
@@ -678,7 +683,8 @@ class GridObject(Value):
         return GridObject, self.appearance
 
     def __repr__(self) -> str:
-        """Return the call that makes an equal object: class, values of fields, and colour."""
+        """Return the constructor call for an equal object, such as `Door(Door.Status.OPEN,
+        Color.RED)`."""
         values = [_format_value(getattr(self, name)) for name in self._fields]
         if self.kind.colored:
             values.append(f"Color.{self.color.name}")
@@ -694,8 +700,8 @@ def _unpickle(
     parts: dict[type, Any],
     content: dict[tuple[type, str], Any],
 ) -> GridObject:
-    """Return the object that a pickle describes by its class or type, its components and the
-    objects that it holds."""
+    """Return the object stored in a pickle. `kind` is its class or type, `parts` its components,
+    `content` the held objects by (component class, field name)."""
     cls = class_of(kind) if isinstance(kind, ObjectType) else kind
     obj: GridObject = object.__new__(cls)
     obj._init_components(parts)
@@ -705,8 +711,8 @@ def _unpickle(
 
 
 def entity_fields(component_classes: Iterable[type]) -> Iterator[tuple[type, str]]:
-    """Yield (component class, field name) of each field that refers to another entity in the
-    component classes `component_classes`."""
+    """Yield (component class, field name) of each field that refers to another entity, such as the
+    content of a box."""
     for cls in component_classes:
         for field in fields_of(cls):
             if field.is_entity:
@@ -714,7 +720,7 @@ def entity_fields(component_classes: Iterable[type]) -> Iterator[tuple[type, str
 
 
 def class_of(kind: ObjectType | int) -> type[GridObject]:
-    """Return the class of the objects of a type; if the type was declared without one, a class is
+    """Return the Python class of an object type. If the type was declared without a class, one is
     created.
 
     Args:
@@ -730,7 +736,8 @@ def class_of(kind: ObjectType | int) -> type[GridObject]:
 
 
 def index_of(obj: Any, types: ObjectTypes = OBJECT_TYPES) -> int:
-    """Return the type index of `obj`, which is a class of objects, the name of a type, or an index.
+    """Return the type index of `obj`: a class of grid objects, the name of a type, or an index
+    already.
 
     Args:
         obj: class, name or index.

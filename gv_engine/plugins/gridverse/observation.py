@@ -32,7 +32,8 @@ def objects_from_array(
     *,
     can_be_hidden: bool = False,
 ) -> list[list[GridObject]]:
-    """Return the objects that a grid array describes, as a list of rows.
+    """Return the objects encoded in a grid array, (H, W, 3) of type, state and colour, as a list of
+    rows.
 
     Args:
         grid: (H, W, 3) type, state and colour index of every cell.
@@ -61,8 +62,8 @@ def objects_from_array(
 
 
 def item_from_array(item: ArrayLike, types: ObjectTypes) -> GridObject:
-    """Return the held object that a (3,) array of type, state and colour describes; a
-    NoneGridObject for an empty hand.
+    """Return the held object encoded in a (3,) array of type, state and colour. An empty hand gives
+    a NoneGridObject.
 
     Raises:
         ValueError: see `State.from_arrays`.
@@ -77,8 +78,7 @@ def item_from_array(item: ArrayLike, types: ObjectTypes) -> GridObject:
 
 
 def agent_from_array(agent: ArrayLike, item: GridObject) -> Agent:
-    """Return the agent that a (3,) array of y, x and orientation describes, holding the object
-    `item`.
+    """Return the agent encoded in a (3,) array of y, x and orientation. It holds `item`.
 
     Raises:
         ValueError: see `State.from_arrays`.
@@ -94,8 +94,8 @@ def agent_from_array(agent: ArrayLike, item: GridObject) -> Agent:
 def _make_object(
     types: ObjectTypes, location: str, cell: list[int], can_be_hidden: bool = False
 ) -> GridObject:
-    """Return a new object for the (type, state, colour) indices in `cell`; raise a ValueError that
-    begins with `location` for a wrong index."""
+    """Return a new object for `cell`, its type, state and colour indices. For an invalid index,
+    raise a ValueError that begins with `location`."""
     index, state, color = cell
     if index not in types:
         indices = [known.index for known in types]
@@ -117,8 +117,8 @@ def _make_object(
 
 
 def _check_integers(name: str, array: ArrayLike, shape: tuple[int | None, ...]) -> NDArray[Any]:
-    """Return `array` as a NumPy array; raise ValueError unless it has integers and this shape, in
-    which None stands for any size."""
+    """Return `array` as a NumPy array. Raise ValueError unless it contains integers and has this
+    shape; a dimension of None may have any size."""
     values = np.asarray(array)
     fits = values.ndim == len(shape) and all(
         size in (None, actual) for size, actual in zip(shape, values.shape, strict=True)
@@ -142,7 +142,7 @@ class Observation(Value):
     """
 
     def __init__(self, grid: Grid, agent: Agent) -> None:
-        """Make an observation of a grid and an agent in it."""
+        """Make an observation of the visible part of a world, `grid`, and the agent in it."""
         self.agent = agent
         # one of `_grid` and `_cells`, indices of `_types`, may be None until it is needed
         self._grid: Grid | None = grid
@@ -181,8 +181,8 @@ class Observation(Value):
         item: NDArray[np.uint8],
         types: ObjectTypes,
     ) -> Observation:
-        """Return the observation that arrays describe, without checking them. The arrays must not
-        change afterwards, as objects are created on demand."""
+        """Make an observation from arrays without checking them. Objects are created on demand, so
+        the arrays must not change afterwards."""
         observation = object.__new__(cls)
         observation._grid = None
         observation._cells, observation._types = cells, types
@@ -191,7 +191,7 @@ class Observation(Value):
 
     @property
     def grid(self) -> Grid:
-        """Return the cells of the observation as a grid of objects."""
+        """Return the visible cells as a grid of objects, which is created on first access."""
         if self._grid is None:
             assert self._cells is not None  # set if `_grid` is None
             self._grid = Grid(objects_from_array(self._cells, self._types, can_be_hidden=True))

@@ -79,7 +79,8 @@ class DataBuilder(Generic[FrameType]):
         self.frames.append(frame)
 
     def append(self, frame: FrameType, action: Action, reward: float) -> None:
-        """Add a step and the frame after it; raise RuntimeError if there is no first frame."""
+        """Record a step: the action, its reward, and the state or observation after it. Raise
+        RuntimeError if the first frame has not been recorded."""
         if not self.frames:
             raise RuntimeError("there is no first frame yet; call append0")
         self.frames.append(frame)
@@ -101,7 +102,7 @@ class HUD_Info(TypedDict):
 
 
 def generate_images(data: Data[Any]) -> Iterator[Image]:
-    """Yield a picture for each state or observation of the episode in `data`."""
+    """Render each state or observation of a recorded episode, and yield the images."""
     if data.is_image_data:
         yield from data.frames
         return
@@ -120,7 +121,7 @@ def record(
     filenames: Iterable[str] | None = None,
     **kwargs: Any,
 ) -> None:
-    """Write pictures in the format `mode`: as image files, or as one GIF or MP4 file.
+    """Write images to files in the format `mode`: one image file each, or a single GIF or MP4.
 
     Args:
         mode: "images" for `filenames`, "gif" or "mp4" for `filename`.

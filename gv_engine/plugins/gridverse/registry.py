@@ -44,7 +44,8 @@ from gv_engine.world.view import ObjectView
 def from_visibility(
     state: State, *, area: Any, visibility_function: VisibilityFunction, rng: Rng = None
 ) -> Observation:
-    """Return the agent's observation of an area around it.
+    """Return an observation of the area around the agent. `visibility_function` decides which cells
+    are visible; the others are Hidden.
 
     Args:
         area: area relative to an agent that looks up.
@@ -128,8 +129,8 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
     @overload
     def register(self, function: None = None, *, name: str | None = None) -> Callable[[_F], _F]: ...
     def register(self, function: Any = None, *, name: str | None = None) -> Any:
-        """Register a function of states or grids, or a system, under a name that scenarios can use.
-        This method can be a decorator.
+        """Register a GridVerse function or a system of the engine under a name that scenarios can
+        use. Works as a decorator too.
 
             @registry.register
             @registry.register(name="…")
@@ -176,8 +177,8 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
         return {parameter.name: parameter for parameter in parameters}
 
     def factory(self, name: str, **parameters: Any) -> Callable[..., Any]:
-        """Return the registered function with this name, with the given values of its parameters
-        fixed.
+        """Return the registered function `name` with some parameters fixed, like
+        `functools.partial`.
 
         Raises:
             KeyError: the name is unknown.
@@ -194,8 +195,8 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
         return functools.partial(self[name], **parameters)
 
     def bind(self, name: str, **parameters: Any) -> Callable[..., Any]:
-        """Return what `factory` returns, but leave out parameters that the function does not take,
-        with a warning. This is `factory` in the modules of GridVerse.
+        """Like `factory`, but ignore parameters that the function does not have, with a warning, as
+        the `factory` functions of GridVerse do.
 
         Args:
             name: name of the function; for `module:name` the module is imported first.
@@ -232,7 +233,8 @@ class _FunctionModule(ModuleType):
     `gv_engine.plugins.gridverse.envs.reset_functions`."""
 
     def __init__(self, registry: FunctionRegistry) -> None:
-        """Make the module for the functions in `registry`."""
+        """Make a module, such as `reward_functions`, that offers the functions in `registry` as
+        attributes."""
         kind, protocol = registry.phase.name.lower(), PROTOCOLS[registry.phase]
         super().__init__(
             f"gv_engine.plugins.gridverse.envs.{kind}_functions",

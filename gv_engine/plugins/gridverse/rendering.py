@@ -68,8 +68,8 @@ class ViewerWindow:
             self._window.hide()
 
     def show(self, picture: NDArray[np.uint8]) -> None:
-        """Draw an (H, W, 3) picture of the window's size, and call the event handlers for key
-        presses and other new events."""
+        """Show an (H, W, 3) uint8 image of the window's size, then process keyboard and window
+        events."""
         size = self.width, self.height
         surface = pygame.image.frombuffer(picture.tobytes(), size, "RGB")
         self._make_texture(self._renderer, surface).draw()
@@ -80,7 +80,7 @@ class ViewerWindow:
                 window._handle_event(event)
 
     def _handle_event(self, event: Any) -> None:
-        """Call the handlers of an event."""
+        """Call the handlers registered for a pygame event, such as a key press."""
         if event.type == pygame.WINDOWCLOSE:
             self.set_visible(False)
         for handler in self._handlers:
@@ -106,7 +106,8 @@ class GridVerseViewer:
     """
 
     def __init__(self, shape: tuple[int, int], *, caption: str | None = None) -> None:
-        """Prepare to draw grids of this shape; the window opens when it is needed."""
+        """Prepare to draw grids of this shape. The window opens only when something is shown in
+        it."""
         self._shape = shape
         self._caption = caption or "GV Engine"
         self._window: ViewerWindow | None = None
@@ -114,7 +115,7 @@ class GridVerseViewer:
 
     @property
     def window(self) -> ViewerWindow:
-        """Return the window, which opens at the first call."""
+        """Return the window. It opens on first access."""
         if self._window is None:
             height, width = self._shape
             self._window = ViewerWindow(_CELL * width, _CELL * height, self._caption)
@@ -138,7 +139,8 @@ class GridVerseViewer:
         done: bool | None = None,
         return_rgb_array: bool = False,
     ) -> NDArray[np.uint8] | bool:
-        """Draw a state or observation, in the window if it is open or no array is wanted.
+        """Draw a state or observation and return the picture as an array if `return_rgb_array`.
+        Else, or if a window is open, draw it in the window.
 
         Args:
             action, reward, ret, done: last action and reward, return and end of the episode, which

@@ -79,7 +79,8 @@ class Transform(Attr):
         self.translation, self.rotation, self.scale = translation, rotation, scale
 
     def enable(self) -> None:
-        """Apply the transform to all that is drawn from now on."""
+        """Apply this translation, rotation and scale to everything drawn until `disable` is
+        called."""
         (x, y), (scale_x, scale_y) = self.translation, self.scale
         cos, sin = math.cos(self.rotation), math.sin(self.rotation)
         matrix = np.array(
@@ -145,7 +146,7 @@ class Geom:
         self.attrs: list[Attr] = [self._color]
 
     def render(self) -> None:
-        """Draw the shape with its attributes."""
+        """Draw the shape with its colour, line width and transforms."""
         for attr in reversed(self.attrs):
             attr.enable()
         self.render1()
@@ -189,7 +190,7 @@ class PolyLine(Geom):
     """Lines between points."""
 
     def __init__(self, v: Sequence[Point2D], close: bool) -> None:
-        """Make lines between the points `v`, back to the first one if `close`."""
+        """Make a line through the points `v`. If `close`, it ends at the first point again."""
         super().__init__()
         self.v, self.close = v, close
         self.linewidth = LineWidth(1)
@@ -216,7 +217,7 @@ class Compound(Geom):
     """Several shapes, drawn in one colour."""
 
     def __init__(self, gs: Sequence[Geom]) -> None:
-        """Make a shape of the shapes `gs`, without colours of their own."""
+        """Combine the shapes `gs` into one shape, and remove their own colours."""
         super().__init__()
         self.gs = gs
         for shape in gs:
@@ -261,7 +262,7 @@ def make_polyline(v: Sequence[Point2D]) -> PolyLine:
 
 
 def make_capsule(length: float, width: float) -> Geom:
-    """Return a rectangle from (0, 0) to the right with round ends."""
+    """Return a rectangle of this size with round ends, which extends to the right from (0, 0)."""
     half = width / 2
     box = make_polygon([(0, -half), (0, half), (length, half), (length, -half)])
     ends = make_circle(half), make_circle(half)
@@ -362,7 +363,8 @@ class Viewer:
         return self._draw(Line(start, end), attrs)
 
     def _draw(self, geom: Any, attrs: dict[str, Any]) -> Geom:
-        """Draw a shape in the next picture, with `color` and `linewidth` from `attrs`."""
+        """Add a shape with the given `color` and `linewidth` to the next picture only, and return
+        the shape."""
         if "color" in attrs:
             geom.set_color(*attrs["color"])
         if "linewidth" in attrs:

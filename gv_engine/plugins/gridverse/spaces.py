@@ -80,7 +80,8 @@ class _GridSpace:
         colors: Iterable[int],
         registry: ObjectTypes = OBJECT_TYPES,
     ) -> None:
-        """Make the space of `object_types`, classes or indices of types in `registry`."""
+        """Make a space of grids of this shape; None allows any. `object_types` are classes of grid
+        objects, or indices of types in `registry`."""
         self.grid_shape = None if grid_shape is None else Shape(*grid_shape)
         allowed = [*object_types]
         # the types of classes need not be in `registry`, and win against others of their index
@@ -95,8 +96,7 @@ class _GridSpace:
         return not self.find_fault(shown)
 
     def find_fault(self, shown: State | Observation) -> str:
-        """Return a sentence on why a state or observation is not in this space; an empty text if it
-        is."""
+        """Return a sentence on why `shown` is not in this space; "" if it is."""
         arrays = shown.to_arrays()
         grid, item = arrays["grid"], arrays["item"]
         if self.grid_shape is not None and grid.shape[:2] != self.grid_shape:
@@ -114,8 +114,8 @@ class _GridSpace:
     def _find_unlisted(
         self, indices: NDArray[Any], allowed: Iterable[int], noun: str, location: str
     ) -> str:
-        """Return a sentence on the first of `indices` that is not `allowed`, with the `noun` "type"
-        or "colour" for it and its `location`; "" if all are allowed."""
+        """Return a sentence about the first of `indices` that is not `allowed`; "" if all are.
+        `noun` ("type" or "colour") and `location` are words for the sentence."""
         unlisted = np.setdiff1d(indices, [int(index) for index in allowed]).tolist()
         if not unlisted:
             return ""
@@ -203,8 +203,8 @@ class ObservationSpace(_GridSpace):
         registry: ObjectTypes = OBJECT_TYPES,
         area: Any = None,
     ) -> None:
-        """Make the space of observations of `area`, by default of an area of `grid_shape` in front
-        of the agent."""
+        """Make a space of observations of `area`, relative to the agent. By default, it is an area
+        of `grid_shape` in front of the agent."""
         super().__init__(grid_shape, object_types, colors, registry)
         height, width = grid_shape
         if area is None and width % 2 == 0:

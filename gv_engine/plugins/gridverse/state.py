@@ -37,8 +37,8 @@ class State(Value):
     """
 
     def __init__(self, grid: Grid, agent: Agent) -> None:
-        """Make the state of this grid, which is copied if another state has it, and this agent;
-        raise ValueError for hidden cells, or an agent outside the grid."""
+        """Make a state from a grid and an agent. A grid that belongs to another state is copied.
+        Raise ValueError if a cell is Hidden or the agent is outside the grid."""
         hidden = next(grid.positions(Hidden), None)
         if hidden is not None:
             raise ValueError(f"the cell {tuple(hidden)} is Hidden, no cell of a state can be")
@@ -54,7 +54,7 @@ class State(Value):
 
     @classmethod
     def of(cls, world: ObjectWorld) -> State:
-        """Return a state that reads and writes `world`."""
+        """Return a state that reads and writes `world` directly."""
         state = object.__new__(cls)
         state.grid = Grid.of(world)
         state.grid._in_state = True
@@ -105,8 +105,8 @@ class State(Value):
         return cls(Grid(objects, below), agent_from_array(agent, item_from_array(item, types)))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the state as arrays by name, as `from_arrays` takes them. `ground` is included
-        only if an object lies there.
+        """Return the state as a dict of arrays, the input of `from_arrays`. The key `ground` exists
+        only if an object lies on the ground.
 
         The content of a box inside a box is left out.
         """
@@ -133,8 +133,7 @@ def _unpickle(grid: Grid, agent: Agent, rng: np.random.Generator, steps: int) ->
 
 
 def state_of(world: ObjectWorld) -> State:
-    """Return the state that reads and writes `world`; for one world it is always the same
-    object."""
+    """Return the state that reads and writes `world`. Each world has one state, which is cached."""
     store = get_store(world)
     if store.state is None:
         store.state = State.of(world)
@@ -142,7 +141,8 @@ def state_of(world: ObjectWorld) -> State:
 
 
 def load_state(world: ObjectWorld, state: State) -> None:
-    """Copy grid and agent of `state` into `world`. The world keeps its own random generator.
+    """Copy grid and agent of `state` into `world`. The random generator of the world does not
+    change.
 
     Raises:
         RuleError: the grid is larger than that of the world, or has types that the world lacks.

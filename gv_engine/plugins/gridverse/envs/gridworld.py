@@ -44,7 +44,8 @@ class GridWorld(InnerEnv):
         reward_function: Callable[..., float],
         termination_function: Callable[..., bool],
     ) -> None:
-        """Make an environment of these functions; the class says what each argument means."""
+        """Make an environment of spaces and functions. The class docstring explains the
+        arguments."""
         super().__init__(state_space, action_space, observation_space)
         self._reset_function = reset_function
         self._transition_function = transition_function
@@ -101,8 +102,8 @@ class GridWorld(InnerEnv):
         return call_function(self._reset_function, (), {}, self._rng)  # type: ignore[no-any-return]
 
     def functional_step(self, state: State, action: Action) -> tuple[State, float, bool]:
-        """Return the state that an action leads to, the reward, and True if the episode is over;
-        `state` is unchanged."""
+        """Return the next state, the reward, and True if the episode is over. `state` itself does
+        not change."""
         if not self.action_space.contains(action):
             raise ValueError(f"action {action!r} is not in {self.action_space}")
         action = Action(action)
@@ -120,7 +121,8 @@ class GridWorld(InnerEnv):
 
 
 def _make_transition(scenario: Scenario) -> Callable[..., None]:
-    """Return a function that runs the transitions of a scenario in their order."""
+    """Return one function `(state, action)` that runs all transition functions of the scenario in
+    order."""
     functions = [to_function(call) for call in scenario.calls(TRANSITION)]
 
     def transition(state: State, action: Action, *, rng: Any) -> None:
@@ -131,7 +133,7 @@ def _make_transition(scenario: Scenario) -> Callable[..., None]:
 
 
 def _make_reward(scenario: Scenario) -> Callable[..., float]:
-    """Return a function that adds up the rewards of a scenario."""
+    """Return one function that returns the sum of all rewards of the scenario."""
     functions = [to_function(call) for call in scenario.calls(REWARD)]
 
     def sum_rewards(state: State, action: Action, next_state: State, *, rng: Any) -> float:
@@ -144,7 +146,8 @@ def _make_reward(scenario: Scenario) -> Callable[..., float]:
 
 
 def _make_terminating(scenario: Scenario) -> Callable[..., bool]:
-    """Return a function that returns True if a terminating function of a scenario does."""
+    """Return one function that returns True if any terminating function of the scenario returns
+    True."""
     functions = [to_function(call) for call in scenario.calls(TERMINATING)]
 
     def terminating(state: State, action: Action, next_state: State, *, rng: Any) -> bool:
@@ -154,8 +157,8 @@ def _make_terminating(scenario: Scenario) -> Callable[..., bool]:
 
 
 def _make_observation(scenario: Scenario) -> Callable[..., Observation]:
-    """Return the observation function of a scenario, or if it has none, one that shows what its
-    visibility function lets the agent see."""
+    """Return the observation function of the scenario. If the scenario has none, return a function
+    that shows the cells that its visibility function lets the agent see."""
     for call in scenario.calls(OBSERVATION):
         return to_function(call)
     visibility = to_function(scenario.calls(VISIBILITY)[0])

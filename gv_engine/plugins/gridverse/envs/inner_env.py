@@ -90,7 +90,8 @@ class InnerEnv(ABC):
 
     @property
     def observation(self) -> Observation:
-        """Return the observation of the current state, which is computed on first access.
+        """Return the observation of the current state. It is computed on first access and then
+        cached.
 
         Raises:
             RuntimeError: `reset` was not called yet.

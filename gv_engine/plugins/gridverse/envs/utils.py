@@ -5,8 +5,8 @@ from gv_engine.plugins.gridverse.geometry import Orientation, Position
 
 
 def get_next_position(position: Position, orientation: Orientation, action: Action) -> Position:
-    """Return the cell that an agent at `position` comes to by an action if nothing is in its way;
-    `position` unchanged for an action that is no move."""
+    """Return the cell to which `action` moves an agent at `position`, without a check for
+    obstacles. An action that is no move returns `position`."""
     if not action.is_move():
         return position
     # moves have the numbers of the orientations

@@ -61,7 +61,7 @@ class StateRepresentation(_DictRepresentation):
     """
 
     def __init__(self, state_space: StateSpace) -> None:
-        """Make the converter for states in this space."""
+        """Make a converter from states to arrays, for states in this space."""
         if not state_space.can_be_represented:
             kinds = state_space.object_types
             names = [kind.__name__ for kind in kinds if not kind.can_be_represented_in_state()]
@@ -104,7 +104,8 @@ class _EncodedObject(GridObjectRepresentation):
     name: ClassVar[str]
 
     def __init__(self, space: AnySpace) -> None:
-        """Make the converter for objects of this space."""
+        """Make a converter from single objects to arrays, for the object types and colours in
+        `space`."""
         self._codes = codes.Representation(
             self.name,
             [kind.type_index() for kind in space.object_types],
@@ -175,7 +176,7 @@ class GridArray(ShownArray):
 
     @property
     def space(self) -> Space:
-        """Return the space of the objects, repeated for every cell."""
+        """Return the space of the grid array: the space of one object, repeated for every cell."""
         object_space = self.grid_object_representation.space
         repeats = *self._shape, 1
         lower = np.tile(object_space.lower_bound, repeats)
@@ -230,8 +231,8 @@ class AgentArray(ShownArray):
 
 
 def make_arrays(name: str, space: AnySpace) -> dict[str, ArrayRepresentation[Any]]:
-    """Return the converters of the representation `name`, one for each of its arrays, by the
-    array's name.
+    """Return the converters for the representation `name`, such as "compact". The keys are the
+    names of the arrays that they make.
 
     Raises:
         ValueError: the name is unknown.

@@ -47,8 +47,8 @@ class Space:
     def __init__(
         self, space_type: SpaceType, lower_bound: NDArray[Any], upper_bound: NDArray[Any]
     ) -> None:
-        """Make the space of arrays between two bounds of equal shape; raise ValueError for other
-        bounds."""
+        """Make a space of arrays between two bounds, both included. Raise ValueError if the bounds
+        have different shapes or a lower bound exceeds an upper one."""
         for bound in (lower_bound, upper_bound):
             if not is_dtype_compatible(bound, space_type):
                 raise ValueError(f"a bound has dtype {bound.dtype}, not that of {space_type.name}")

@@ -22,7 +22,8 @@ _STEP = 0.01
 def compute_ray(
     position: Position, area: Area, *, radians: float, step_size: float, unique: bool = True
 ) -> Ray:
-    """Return the positions from the centre of a cell in one direction, until the area ends.
+    """Return the cells that a ray from the centre of `position` crosses in the direction `radians`,
+    until it leaves `area`.
 
     Args:
         position: first cell.

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 
 def make_return_computer(discount: float) -> Callable[[float], float]:
-    """Return a function that takes the rewards of an episode one by one, and returns the discounted
-    sum so far."""
+    """Return a function that is called with each reward of an episode in turn, and returns the
+    discounted return so far."""
     total, weight = 0.0, 1.0
 
     def add_reward(reward: float) -> float:

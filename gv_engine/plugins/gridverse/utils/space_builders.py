@@ -38,7 +38,7 @@ class _Builder(Generic[T]):
         self.colors = colors
 
     def build(self) -> T:
-        """Return the space.
+        """Return the finished space.
 
         Raises:
             RuntimeError: a property was not set.

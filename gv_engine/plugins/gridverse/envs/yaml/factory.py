@@ -99,7 +99,8 @@ def _fill_builder(builder: B, data: Data) -> B:
 
 
 def _make_function(phase: Phase, data: Data) -> Callable[..., Any]:
-    """Return the function that `data`, `{name: …, parameter: …}`, describes.
+    """Return the function of this phase that `data` describes: `{name: reach_exit, reward_on: 5.0}`
+    gives `reach_exit` with `reward_on` fixed to 5.0.
 
     Raises:
         SchemaError: the data does not fit.
@@ -130,8 +131,8 @@ _READERS: dict[str, Callable[[Data], Any]] = {
 
 
 def process_reserved_keys(data: dict[str, Any]) -> None:
-    """Replace the values of reserved keys such as `shape` in `data` by the objects that they
-    describe."""
+    """Replace the values of reserved keys in `data`, such as `shape`, by objects, in place: the
+    list `[7, 7]` becomes `Shape(7, 7)`."""
     for name, value in data.items():
         if reader := _READERS.get(name):
             data[name] = reader(value)
@@ -140,7 +141,7 @@ def process_reserved_keys(data: dict[str, Any]) -> None:
 
 
 def factory_env_from_data(data: Data) -> GridWorld:
-    """Return the environment that the data of a YAML file describe.
+    """Return the environment that `data`, the parsed content of a YAML file, describes.
 
     Raises:
         SchemaError: the data does not fit.

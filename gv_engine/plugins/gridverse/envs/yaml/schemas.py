@@ -40,7 +40,7 @@ class Schema:
         return _copy_valid(self.definition, data, "it")
 
     def is_valid(self, data: Any) -> bool:
-        """Return True if `data` fits."""
+        """Return True if `data` conforms to the schema."""
         try:
             self.validate(data)
         except SchemaError:
@@ -48,7 +48,7 @@ class Schema:
         return True
 
     def json_schema(self, schema_id: str) -> Definition:
-        """Return the JSON schema with this `$id`."""
+        """Return this schema as a JSON schema with the given `$id`."""
         return {
             "$schema": "http://json-schema.org/draft-07/schema#",
             "$id": schema_id,
@@ -60,8 +60,8 @@ _TYPES: dict[str, type] = {"object": dict, "array": list, "string": str, "intege
 
 
 def _copy_valid(definition: Definition, data: Any, location: str) -> Any:
-    """Return a copy of `data`; raise a SchemaError that begins with `location` if it does not fit
-    the JSON schema `definition`."""
+    """Return a copy of `data` if it conforms to the JSON schema `definition`, else raise
+    SchemaError. The message begins with `location`, the place of `data` in the file."""
 
     def make_error(expected: str) -> SchemaError:
         return SchemaError(f"{location} is {shorten(repr(data), 60)}: expected {expected}")
@@ -100,8 +100,8 @@ def _list_of(items: Definition, **keys: Any) -> Definition:
 
 
 def _mapping(properties: dict[str, Definition], *optional: str) -> Definition:
-    """Return the JSON schema of a mapping with these properties, all required but the `optional`
-    ones."""
+    """Return the JSON schema of a mapping with the given properties. All are required except those
+    named in `optional`."""
     return {
         "type": "object",
         "properties": properties,
