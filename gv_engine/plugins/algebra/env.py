@@ -66,8 +66,8 @@ class Move(Rewriting):
         self.begin(state, action, valid)
 
     def begin(self, state: MathyEnvState, action: tuple[int, int], valid: bool = True) -> None:
-        """Reset this object to a new move from `state`; `action` is a pair (rule, node), and
-        `valid` is False if the rule does not apply to the node."""
+        """Reuse this object for a new move from `state`. `action` is a pair (rule, node). `valid`
+        is False if the rule does not apply to the node."""
         self.state = state
         self.action = action
         self.valid = valid
@@ -150,8 +150,8 @@ class Move(Rewriting):
         self.lose()
 
     def finish(self) -> TimeStep:
-        """Return the timestep (reward and end of episode) that the systems have decided; reward 0
-        if none has decided. Store its reward and end in the state."""
+        """Return the timestep with the reward and end of episode that the systems have decided; the
+        reward is 0 if none has. Store both in the state too."""
         if self.verdict is None:
             self.score(0.0)
         else:
@@ -223,8 +223,8 @@ class MathyEnv:
         rewards: EnvRewards | None = None,
         seed: int | None = None,
     ) -> None:
-        """Make an environment with these rewrite rules and rewards; the class says what each
-        argument means."""
+        """Make an environment with these rewrite rules and rewards. The class docstring explains
+        the arguments."""
         if invalid_action_response not in state.INVALID_ACTION_RESPONSES:
             raise ValueError(
                 f"invalid_action_response={invalid_action_response!r}: allowed are "
@@ -331,8 +331,8 @@ class MathyEnv:
         return self.rewards.lose
 
     def goal(self, state: MathyEnvState) -> TimeStep | None:
-        """Return the timestep that `transition_fn` returns for a state; None if it decides nothing,
-        or if mathy_core fails to read the expression's terms.
+        """Return the result of `transition_fn` for a state. None if that function leaves the state
+        undecided, or if mathy_core cannot read the expression's terms.
 
         Raises:
             GoalError: `transition_fn` returned something else than a timestep or None.
@@ -370,8 +370,8 @@ class MathyEnv:
         return len(self.rules) * env_state.root.size
 
     def get_action_indices(self, action: MathyAction) -> tuple[int, int]:
-        """Return the pair (rule, node) of an action, which may be such a pair or the number `node *
-        number_of_rules + rule`.
+        """Return the action as a pair (rule, node). An action is such a pair already, or the number
+        `node * number_of_rules + rule`.
 
         Raises:
             ValueError: the value is no action, or negative.
@@ -382,8 +382,8 @@ class MathyEnv:
         return pair
 
     def to_action(self, action: MathyAction) -> tuple[int, int]:
-        """Return the pair (rule, node) of an action given as a number or as a pair, without
-        checking its range.
+        """Convert an action, which is a number or a pair, to a pair (rule, node). The range is not
+        checked.
 
         Raises:
             ValueError: the action is neither a number nor a pair of numbers.
@@ -400,8 +400,8 @@ class MathyEnv:
             ) from None
 
     def check(self, state: MathyEnvState, action: MathyAction) -> tuple[tuple[int, int], bool]:
-        """Convert an action to a pair (rule, node); return the pair, and True if the rule applies
-        to the node in `state`.
+        """Convert an action to a pair (rule, node). Return the pair, and True if the rule applies
+        to that node in `state`.
 
         Raises:
             ValueError: the value is no action; or the action is invalid and the environment's
@@ -452,8 +452,8 @@ class MathyEnv:
     def _subtree_mask(
         self, expression: lib.MathExpression, rule_types: tuple[RuleType, ...] | None
     ) -> NDArray[np.int8]:
-        """Return the action mask of the subtree `expression` as (nodes, rules) int8; if
-        `rule_types` is not None, rules of other classes get 0."""
+        """Return the action mask of the subtree `expression` as (nodes, rules) int8. If
+        `rule_types` is given, all other rules have 0."""
         root, nodes = expression.get_root(), expression.to_list("inorder")
         first = root.to_list("inorder").index(nodes[0])
         mask = self.rules.mask(from_library(root))[first : first + len(nodes)]
@@ -464,8 +464,8 @@ class MathyEnv:
     def random_action(
         self, expression: lib.MathExpression, rule: RuleType | tuple[RuleType, ...] | None = None
     ) -> int:
-        """Sample one of the valid actions on the nodes of a subtree with equal probability; return
-        its number, counted from the subtree's first node.
+        """Sample uniformly from the valid actions on the nodes of a subtree. Return the action's
+        number, where node 0 is the subtree's first node.
 
         Args:
             expression: root of the subtree.
@@ -492,8 +492,8 @@ class MathyEnv:
     def _explain_invalid(
         self, state: MathyEnvState, action: MathyAction, pair: tuple[int, int]
     ) -> str:
-        """Return the error message for an invalid `action`, which means `pair` (rule, node): the
-        reason, and the allowed values."""
+        """Return the error message for an invalid action: why it is invalid, and which values are
+        allowed. `pair` is the same action as (rule, node)."""
         rule, node = pair
         start = f"action {action!r} is invalid in {state.agent.problem!r}: "
         if not 0 <= rule < len(self.rules):
@@ -509,8 +509,8 @@ class MathyEnv:
     def get_initial_state(
         self, params: MathyEnvProblemArgs | str | None = None, print_problem: bool = True
     ) -> tuple[MathyEnvState, MathyEnvProblem]:
-        """Sample a problem that is not solved yet; return the first state of its episode, and the
-        problem.
+        """Sample a problem whose initial expression is not solved yet. Return the first state of an
+        episode with it, and the problem.
 
         Args:
             params: arguments of `problem_fn`, or a difficulty alone; easy if None.
@@ -544,7 +544,7 @@ class MathyEnv:
         return state, problem
 
     def begin(self, problem: MathyEnvProblem, max_moves: int) -> MathyEnvState:
-        """Return the first state of an episode in which `problem` has to be solved in at most
+        """Return the first state of an episode with `problem`, which must be solved in at most
         `max_moves` moves.
 
         Raises:
@@ -561,8 +561,8 @@ class MathyEnv:
         return state
 
     def _first_state(self, problem: MathyEnvProblem, max_moves: int) -> MathyEnvState:
-        """Return the state at the start of an episode with this problem; raise ProblemError if it
-        is an equation and the environment allows none."""
+        """Return the first state of an episode with `problem`. Raise ProblemError if the problem is
+        an equation and the environment does not accept equations."""
         state = MathyEnvState(problem.text, max_moves, problem.type)
         if state.root.kind is lib.EqualExpression and not self.takes_equations:
             raise ProblemError(
@@ -574,8 +574,8 @@ class MathyEnv:
     def get_next_state(
         self, env_state: MathyEnvState, action: MathyAction, searching: bool = False
     ) -> tuple[MathyEnvState, TimeStep, ExpressionChangeRule]:
-        """Apply the rule and node of `action` to a state; return the next state, the timestep with
-        the reward, and mathy_core's record of the change.
+        """Apply an action to a state. Return the next state, the timestep with the reward, and
+        mathy_core's description of the change.
 
         Args:
             env_state: state to move from; unchanged.
@@ -609,9 +609,9 @@ class MathyEnv:
         return self.decide(move, TERMINATING, REWARD)
 
     def decide(self, move: Move, *phases: Phase) -> TimeStep:
-        """Run the systems of the given phases in order, stop after the first that sets the verdict
-        of the move (reward and end of episode), and return the timestep. Without a verdict the
-        reward is 0."""
+        """Run the systems of the given phases in order until one sets the result of the move:
+        reward and end of the episode. Return that result as a timestep, or one with reward 0 if no
+        system sets it."""
         for phase in phases:
             for call in self.order[phase]:
                 call.run(move, NOTHING)
@@ -630,8 +630,8 @@ class MathyEnv:
         return state._over
 
     def finalize_state(self, state: MathyEnvState) -> None:
-        """Check that the current expression of an episode is equivalent to the first one: the same
-        variables, and equal values at random points. Raise ValueError if not.
+        """Check that the last expression of an episode is equivalent to the first: it has the same
+        variables, and equal values at random points. Raise ValueError if it is not.
 
         Raises:
             ValueError: variables or values differ.
@@ -663,8 +663,8 @@ class MathyEnv:
         change_reward: float = 0.0,
         pretty: bool = False,
     ) -> str:
-        """Return a state as one line of text: valid actions | rules that apply | moves left |
-        reward | move | expression.
+        """Return a state as one line of text, with the columns valid actions, applicable rules,
+        moves left, reward, move and expression.
 
         Args:
             env_state: state to render.
@@ -703,7 +703,7 @@ class MathyEnv:
         print(line, flush=True)
 
     def print_history(self, env_state: MathyEnvState, pretty: bool = True) -> None:
-        """Print the episode that led to a state, one line for each expression; with `pretty`, only
+        """Print the expressions of the episode up to a state, one a line. With `pretty`, print only
         moves and expressions."""
         first, *steps = env_state.agent.history
         state = MathyEnvState(first.raw, env_state.max_moves, env_state.agent.problem_type)
@@ -715,8 +715,8 @@ class MathyEnv:
 
 
 def _color_changed_nodes(state: MathyEnvState, result: lib.MathExpression) -> str:
-    """Return the text of a state with terminal colours for the nodes that a rule has marked as
-    changed in `result`, its tree in mathy_core; mathy_core's own text lacks parentheses."""
+    """Return the text of a state's expression with ANSI colours for the nodes that the last rule
+    changed. `result` is the expression as a mathy_core tree, whose nodes have the change flags."""
     text, nodes = state.agent.problem, result.to_list("inorder")
     if len(nodes) != state.root.size:  # the text parses to another tree
         return text

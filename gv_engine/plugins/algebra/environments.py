@@ -62,8 +62,8 @@ class Sampler:
         return float(self.rng.uniform(low, high))
 
     def argument(self, value: Any) -> Any:
-        """Return a random bool for a `Chance`, a random number for a pair of bounds (an int if the
-        bounds are ints), and any other value itself."""
+        """Sample a value for an argument of a problem function. A `Chance` gives a random bool, a
+        pair of bounds a random number between them, and any other value is returned unchanged."""
         if isinstance(value, Chance):
             return self.chance(value.probability)
         if not isinstance(value, tuple):
@@ -88,8 +88,8 @@ class Sampler:
         return self.number() if self.chance(_HAS_NUMBER) else ""
 
     def power(self, probability: float = 1.0, exclude: str = "") -> str:
-        """Return, with this probability, a random exponent as text, "^2", "^3" or "^4" but not
-        `exclude`; else an empty text."""
+        """Return a random exponent "^2", "^3" or "^4" (but not `exclude`) with this probability,
+        else ""."""
         if not self.chance(probability):
             return ""
         powers = [f"^{k}" for k in range(2, _LARGEST_POWER + 1) if f"^{k}" != exclude]
@@ -117,8 +117,9 @@ def sample_like_terms(
     shuffle: float = 0.66,
     optional_variables: bool = False,
 ) -> tuple[str, int]:
-    """Return a random sum (or product) with groups of like terms and some unlike terms, such as `4x
-    + 3y + (2x + 7y^2) + 5x`, and its complexity, which determines the number of allowed moves.
+    """Sample a sum or product with groups of like terms and some unlike terms, such as `4x + 3y +
+    (2x + 7y^2) + 5x`. Return its text and its complexity, from which the number of allowed moves
+    follows.
 
     Args:
         sampler: source of all randomness.
@@ -196,8 +197,8 @@ def sample_binomial_and_monomial(sampler: Sampler, variables: int) -> tuple[str,
 def _sample_factors(
     sampler: Sampler, count: int, variables: int, powers: float, like: float, coefficients: bool
 ) -> list[str]:
-    """Return `count` random terms for a product of sums, `variables` of them with a variable and
-    the others numbers. `powers` and `like` are the probabilities of exponents and of a common
+    """Sample `count` terms for a product of sums, `variables` of them with a variable and the
+    others plain numbers. `powers` is the probability of an exponent, `like` that of one common
     variable."""
     power = min(1.0, 2 * powers) if sampler.chance(powers) else 0.0
     if sampler.chance(like):
@@ -222,8 +223,8 @@ def sample_adjacent_pair(
 def sample_separated_pair(
     sampler: Sampler, terms: int, blockers: int, *, powers: bool = False, parentheses: float = 0.1
 ) -> str:
-    """Return a random sum with two like terms, with `blockers` unlike terms between them and others
-    around them: `4y + 24x + 56l + 12x + 43n`.
+    """Sample a sum with two like terms that are separated by `blockers` unlike terms, with further
+    unlike terms around them: `4y + 24x + 56l + 12x + 43n`.
 
     Args:
         sampler: source of all randomness.
@@ -240,8 +241,8 @@ def sample_separated_pair(
 
 
 def _sample_pair(sampler: Sampler, others: int, powers: bool) -> tuple[list[str], list[str], float]:
-    """Return two random like terms as texts, as many letters for unlike terms as `others` says, and
-    the probability that an unlike term has an exponent."""
+    """Sample two like terms as texts. Return them with `others` further letters for unlike terms,
+    and the probability that an unlike term has an exponent."""
     letter, *rest = sampler.letters(others + 1)
     chance = 0.8 if powers else 0.0
     like = letter + sampler.power(chance)
@@ -256,8 +257,8 @@ def _surround(sampler: Sampler, text: str, others: list[str]) -> str:
 def sample_blocked_pair(
     sampler: Sampler, blockers: int, *, powers: float, ends: bool = False
 ) -> tuple[str, int]:
-    """Return a random sum with two like terms and `blockers` terms between them, such as `4x + y +
-    2f + x`, and its complexity; with `ends`, there are also unlike terms around them.
+    """Sample a sum with two like terms that are separated by `blockers` unlike terms, such as `4x +
+    y + 2f + x`. If `ends`, unlike terms surround them too. Return the text and its complexity.
 
     Args:
         sampler: source of all randomness.
@@ -274,7 +275,8 @@ def sample_blocked_pair(
 
 
 def sample_scattered_pair(sampler: Sampler, terms: int, *, exponents: float) -> str:
-    """Return a random sum with two like terms anywhere among unlike ones: `2x + 8y^3 + 13z + 5x`.
+    """Sample a sum of `terms` terms, two of which are like terms, in random order: `2x + 8y^3 + 13z
+    + 5x`.
 
     Args:
         sampler: source of all randomness.
@@ -390,7 +392,8 @@ class ComplexSimplify(PolySimplify):
     }
 
     def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
-        """Sample a product with groups of like terms; return its text and complexity."""
+        """Sample a product with groups of like terms. Return its text and its complexity, from
+        which the number of allowed moves follows."""
         if difficulty is not HARD:
             return super().sample_text(sampler, difficulty)
         return sample_like_terms(
@@ -409,8 +412,8 @@ class PolySimplifyBlockers(PolySimplify):
     namespace = "mathy.polynomials.commute_then_simplify"
 
     def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
-        """Sample a sum with two like terms and unlike terms between them; return its text and
-        complexity."""
+        """Sample a sum with two like terms separated by unlike ones. Return its text and its
+        complexity, from which the number of allowed moves follows."""
         few, many = {EASY: ((1, 1), (1, 2)), NORMAL: ((2, 2), (2, 4)), HARD: ((2, 3), (3, 6))}[
             difficulty
         ]
@@ -505,8 +508,8 @@ class PolyGroupLikeTerms(PolySimplify):
         return len(set(runs)) == len(runs) < len(keys) - keys.count(None)
 
     def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:
-        """Sample a sum with two like terms and one term between them; return its text and a
-        complexity that depends on the difficulty."""
+        """Sample a sum with two like terms separated by one other term. Return its text and its
+        complexity, from which the number of allowed moves follows."""
         blockers, terms = {
             EASY: ((1, 2), (5, 7)),
             NORMAL: ((2, 3), (5, 10)),
@@ -536,7 +539,7 @@ class PolyHaystackLikeTerms(PolySimplify):
         return problem.complexity
 
     def get_penalizing_actions(self, state: MathyEnvState) -> list[RuleType]:
-        """Return the classes of rules whose moves are penalised: all core rules but
+        """Return the rule classes whose moves are penalised: all core rules except
         RestateSubtractionRule."""
         return [
             lib_rules.CommutativeSwapRule,
@@ -554,8 +557,8 @@ class PolyHaystackLikeTerms(PolySimplify):
     def transition_fn(
         self, env_state: MathyEnvState, expression: lib.MathExpression, features: MathyObservation
     ) -> TimeStep | None:
-        """Return a win if the move acted on a term that has a like term; without moves left, a loss
-        that is larger the farther away the nearest such term is; else None."""
+        """Return a win if the move acted on a term that has a like term. Return a loss if no moves
+        are left, larger the farther the move was from such a term. Else return None."""
         before, after = env_state.agent.history[-2:]
         _, node = after.action
         terms = _term_keys(to_library(parse(before.raw)).root)
@@ -577,7 +580,7 @@ class PolyHaystackLikeTerms(PolySimplify):
 
 
 def _term_keys(expression: lib.MathExpression) -> list[tuple[int, Any]]:
-    """Return (node index, key) of every term of an expression; like terms have equal keys. The key
+    """Return (node index, key) of every term. Like terms such as 2x and 5x have equal keys. The key
     is None if mathy_core cannot read the term."""
     BaseRule().find_nodes(expression)  # numbers the nodes
     keys: list[tuple[int, Any]] = []

@@ -62,8 +62,8 @@ class TreeCursor:
         self.rule = rule if rule in rules else rules[0] if rules else -1
 
     def follow(self, frame: ExpressionFrame) -> None:
-        """Set the new frame and select the uppermost node that the last move changed; if it changed
-        none, keep the selected node if it remains."""
+        """Continue on a new frame. Select the topmost node that the last move changed. If it
+        changed no node, keep the selected node if it still exists."""
         selected, previous, self.frame = self.chosen, self.frame, frame
         if (previous.steps, previous.nodes) == (frame.steps, frame.nodes):
             return
@@ -72,8 +72,8 @@ class TreeCursor:
         self.choose(kept[0] if kept and not is_changed else _changed_or_usable_node(frame))
 
     def command(self, name: str) -> str:
-        """Run the key command `name` of the group `algebra`: move the cursor, or return the action
-        of a rule; an empty text for no action.
+        """Run the key command `name`, such as "node_below" or "apply". Return the action to take,
+        or "" if the command only moves the cursor.
 
         Returns:
             The action to take; empty if the command only moves the cursor, or the rule does not
@@ -105,8 +105,8 @@ class TreeCursor:
 
 
 def _changed_or_usable_node(frame: ExpressionFrame) -> int:
-    """Return the index of the uppermost node that the last move changed; if it changed none, of the
-    first node with an applicable rule."""
+    """Return the index of the topmost node that the last move changed. If it changed none, return
+    that of the first node with an applicable rule."""
     changed = [node for node in frame.nodes if node.changed]
     if changed:
         return min(changed, key=lambda node: (node.y, node.x)).x
@@ -162,8 +162,8 @@ class AlgebraEpisode(Episode):
         return f"{self._names[rule]} {node}"
 
     def action_indices(self, action: str) -> int:
-        """Return the index of `action` in the environment's action space; the inverse of
-        `action_name`. Raise ValueError if it is no action."""
+        """Return the number of an action in the environment's action space, given its name, such as
+        "commutative_swap 3". Raise ValueError for an unknown name."""
         pair = self._parse_action(action)
         if pair is None:
             raise ValueError(self.refusal_reason(action))
@@ -171,9 +171,9 @@ class AlgebraEpisode(Episode):
         return node * len(self._names) + rule
 
     def refusal_reason(self, action: str) -> str:
-        """Return the reason, as a sentence, why `step` cannot take `action`, an action's name; an
-        empty text if it can. An action whose rule does not apply is accepted unless
-        `invalid_action_response` is "raise"."""
+        """Return a sentence on why `step` cannot take the action with this name; "" if it can.
+        Unless `invalid_action_response` is "raise", actions whose rule does not apply are accepted
+        too."""
         pair, env = self._parse_action(action), self.world.env
         if pair is None:
             return f"{action}: no rule of this level"
@@ -185,8 +185,8 @@ class AlgebraEpisode(Episode):
         return f"{env.rules[rule].name} does not apply to node {node}"
 
     def _parse_action(self, action: str) -> tuple[int, int] | None:
-        """Return (rule, node) for the name of an action, such as "commutative_swap 3"; None if the
-        text is no such name."""
+        """Return (rule, node) for an action's name: "commutative_swap 3" gives (0, 3). None if the
+        text is not the name of an action."""
         name, _, node = action.rpartition(" ")
         if name not in self._names or not (node.isascii() and node.isdigit()):
             return None
@@ -220,8 +220,8 @@ class AlgebraEpisode(Episode):
         return frames[-1]
 
     def differences(self, other: AlgebraEpisode) -> list[str]:
-        """Return sentences on how expression, moves left and RNG state differ from the episode
-        `other`; [] if they are equal."""
+        """Return one sentence for each difference from the episode `other` in expression, moves
+        left and RNG state; [] if there is none."""
         sentences = []
         for field, name in (("problem", "expression"), ("moves_remaining", "moves left")):
             before, after = (getattr(e.world.state.agent, field) for e in (other, self))
@@ -247,7 +247,8 @@ class AlgebraEpisode(Episode):
         self.restore(row)
 
     def state_digest(self) -> str:
-        """Return a hash of the whole state as 16 hexadecimal digits, the same in every process."""
+        """Return a hash of the whole state as 16 hexadecimal digits. Equal states have equal hashes
+        in every process."""
         world = self.world
         agent = world.state.agent
         content = (
@@ -287,8 +288,8 @@ def find_hint(env: MathyEnv, state: MathyEnvState, budget: int = SEARCH_BUDGET) 
 
 
 def _search(env: MathyEnv, state: MathyEnvState, greed: int, budget: int) -> Hint | None:
-    """Return the first move of a winning sequence that best-first search finds; None after `budget`
-    expressions. `greed` is the weight of the estimated number of moves left.
+    """Search best-first for a winning sequence of moves, and return its first move. None if none is
+    found within `budget` expressions. The estimated number of moves left is weighted with `greed`.
 
     The more `greed`, the sooner a solution is found, and the longer it may be.
     """
@@ -322,7 +323,7 @@ def _search(env: MathyEnv, state: MathyEnvState, greed: int, budget: int) -> Hin
 
 
 def _estimate_moves(node: Node) -> int:
-    """Return a heuristic estimate of the number of moves that simplify an expression."""
+    """Return a heuristic estimate of the number of moves needed to simplify an expression."""
     if node.kind not in (ADD, MULTIPLY):
         return bool(node.rule_bits & CA) + sum(map(_estimate_moves, node.children()))
     parts = list(_flatten_operands(node))
@@ -331,8 +332,8 @@ def _estimate_moves(node: Node) -> int:
 
 
 def _estimate_sum_moves(terms: list[Node]) -> int:
-    """Return a heuristic estimate of the number of moves that combine the like terms and numbers
-    among the operands of a sum."""
+    """Return a heuristic estimate of the number of moves needed to combine the like terms and
+    numbers among `terms`, the operands of a sum."""
     num_moves = 0
     last_index: dict[tuple[str | None, Any], int] = {}
     for index, term in enumerate(terms):
@@ -348,8 +349,8 @@ def _estimate_sum_moves(terms: list[Node]) -> int:
 
 
 def _term_key(node: Node) -> tuple[str | None, Any] | None:
-    """Return the key (variable, exponent) of a term, which like terms share; None if the node is no
-    term.
+    """Return (variable, exponent) of a term, which is the same for like terms: 2x^3 gives ("x", 3).
+    None if the node is no term.
 
     The coefficient may still be an unevaluated expression.
     """
@@ -364,8 +365,8 @@ def _term_key(node: Node) -> tuple[str | None, Any] | None:
 
 
 def _estimate_product_moves(factors: list[Node]) -> int:
-    """Return a heuristic estimate of the number of moves that simplify a product: multiply numbers,
-    combine powers, expand sums."""
+    """Return a heuristic estimate of the number of moves needed to simplify a product: multiply its
+    numbers, combine powers, expand sums."""
     bases = [factor.left if factor.kind is POWER else factor for factor in factors]
     names = [base.text for base in bases if base is not None and base.kind is VARIABLE]
     numbers = sum(factor.kind is CONSTANT for factor in factors)
@@ -374,8 +375,7 @@ def _estimate_product_moves(factors: list[Node]) -> int:
 
 
 def _flatten_operands(node: Node) -> Iterator[Node]:
-    """Yield the operands of nested nodes with the same operator, such as a, b and c of a + b + c,
-    from left to right."""
+    """Yield the operands of a nested operator from left to right: a + (b + c) gives a, b and c."""
     for child in node.children():
         if child.kind is node.kind:
             yield from _flatten_operands(child)
@@ -402,7 +402,8 @@ class HintSearch(Thread):
     """
 
     def __init__(self, game: Any) -> None:
-        """Start a search from the current state of a session."""
+        """Start to search for a hint in the background, from the current state of `game`, a play
+        session."""
         super().__init__(daemon=True)
         self.hint: Hint | None = None
         self._env, self._state = game.scenario.make_env(), game.row().attributes["state"]
@@ -412,15 +413,15 @@ class HintSearch(Thread):
 
     @property
     def answer(self) -> str:
-        """Return a sentence with the hint, or with the reason for having none."""
+        """Return the hint as a sentence for the player, or the reason why there is none."""
         if self.hint is None:
             return self._error or "No way to the goal was found in time"
         moves = format_count(self.hint.length, "move")
         return f"Hint: {self.frame.rules[self.hint.rule]} here; the goal is {moves} away"
 
     def run(self) -> None:
-        """Search for the hint in this thread and store it, or the error message of a failing
-        rule."""
+        """Search for a hint in this thread and store the result. If a rule raises an error, store
+        the message instead."""
         try:
             self.hint = find_hint(self._env, self._state)
         except Exception as error:  # a user-defined rule may raise anything
@@ -439,8 +440,8 @@ class HintFinder:
         self._thread = HintSearch(game)
 
     def answer(self) -> SolutionPath | None:
-        """Return the next move of a winning sequence, or no move if the search found none, with a
-        sentence for the player; None while the search runs."""
+        """Return the hint with a sentence for the player, or only a sentence if the search found no
+        solution. None while the search is running."""
         if self._thread is None or self._thread.is_alive():
             return None
         hint = self._thread.hint

@@ -107,8 +107,8 @@ class Node:
         right: Node | None = None,
         value: Number | str | None = None,
     ) -> None:
-        """Create a node of mathy_core's class `kind` with its operands; a number, variable or
-        function has a `value`."""
+        """Create a node. `kind` is a class of mathy_core, such as AddExpression; `left` and `right`
+        are its operands. A number, variable or function has a `value`."""
         self.kind = kind
         self.left = left
         self.right = right
@@ -127,7 +127,7 @@ class Node:
             self._init_binary(left, right)
 
     def _init_leaf(self) -> None:
-        """Set the attributes of a number or variable that depend on its value: size, text, term and
+        """Set the cached attributes of a number or variable from its value: size, text, term and
         flags."""
         self.size = 1
         value = self.value
@@ -144,8 +144,8 @@ class Node:
             self.term = Term(None, self.text, None) if self.kind is VARIABLE else None
 
     def _init_unary(self, child: Node) -> None:
-        """Set the attributes of a node with one operand that depend on the operand: size, text,
-        term, and the bits of applicable rules."""
+        """Set the cached attributes of a node with one operand, `child`: size, text, term, and a
+        bit mask of the applicable rules."""
         self.size = child.size + 1
         self.is_plain = False
         self.is_exact = child.is_exact and child.kind is not EQUAL and child is self.right
@@ -171,8 +171,8 @@ class Node:
             self._after = child.rule_bytes()
 
     def _init_binary(self, left: Node, right: Node) -> None:
-        """Set the attributes of a node with two operands that depend on the operands: size, text,
-        precedence, term, and the bits of applicable rules."""
+        """Set the cached attributes of a node with two operands: size, text, precedence, term, and
+        a bit mask of the applicable rules."""
         kind = self.kind
         self.size = left.size + right.size + 1
         self.is_plain = plain = left.is_plain and right.is_plain
@@ -236,8 +236,8 @@ class Node:
         return self.kind is CONSTANT or self.kind is VARIABLE
 
     def rule_bytes(self, parent: NodeKind | None = None, sibling: Node | None = None) -> bytes:
-        """Return one byte per node of this subtree, from left to right as written; each byte is a
-        bit mask of the core rewrite rules that apply to the node.
+        """Return one byte for each node of this subtree, from left to right as written. The byte is
+        a bit mask of the core rewrite rules that apply to the node.
 
         Args:
             parent: kind of the operator above this node; None for the root.
@@ -258,7 +258,7 @@ class Node:
         return tuple(child for child in (self.left, self.right) if child is not None)
 
     def in_order(self) -> Iterator[Node]:
-        """Yield every node of the tree in order: left operand, node, right operand."""
+        """Yield all nodes of the tree in order: left operand, node, right operand."""
         if self.left is not None:
             yield from self.left.in_order()
         yield self
@@ -293,8 +293,8 @@ def _has_left_number(node: Node | None, kind: NodeKind) -> bool:
 
 
 def _operator_rules(kind: NodeKind, left: Node, right: Node) -> int:
-    """Return a bit mask of the core rewrite rules that apply to an operator of this kind with the
-    operands `left` and `right`."""
+    """Return a bit mask of the core rewrite rules that apply to an operator node of this kind with
+    these operands."""
     rule_bits = 0
     if kind is ADD:
         rule_bits = CS | CS_ANY
@@ -319,8 +319,9 @@ def _operator_rules(kind: NodeKind, left: Node, right: Node) -> int:
 
 
 def _can_calculate(kind: NodeKind, left: Node, right: Node) -> bool:
-    """Return True if mathy_core can calculate with two numbers at an operator: they are its
-    operands `left` and `right`, or neighbours in nested nodes of the same operator."""
+    """Return True if an operator node combines two numbers, so that mathy_core can calculate. The
+    numbers are its operands, as in 2 * 3, or neighbours in a nested operator of the same kind, as
+    in 2 + (3 + x)."""
     if left.kind is CONSTANT:
         if right.kind is CONSTANT:
             return kind is not POWER or not _is_huge_power(left.value, right.value)
@@ -341,8 +342,8 @@ def _can_calculate(kind: NodeKind, left: Node, right: Node) -> bool:
 
 
 def _can_factor_out(left: Node, right: Node) -> bool:
-    """Return True if a common factor can be taken out of `left` and `right`, the operands of a sum.
-    For an operand that is itself a sum, its term next to the other operand is used."""
+    """Return True if the operands of a sum have a common factor that can be factored out, as in 4x
+    + 2x. If an operand is itself a sum, only its term next to the other operand counts."""
     a, b = left.term, right.term
     if a is None and b is None:
         a, b = _side_term(left, ADD, "right"), _side_term(right, ADD, "left")
@@ -366,8 +367,8 @@ def _side_term(node: Node, kind: NodeKind, side: str) -> Term | None:
 
 
 def _adjacent_term(node: Node, side: str) -> Term | None:
-    """Return the first or last term of the sum `node`, as `side` ("left" or "right") says, also
-    inside nested sums; None if there is none."""
+    """Return the first term ("left") or the last term ("right") of the sum `node`, also if it is in
+    a nested sum. None if `node` is no sum or has no such term."""
     if node.kind is not ADD:
         return None
     inner: Node = getattr(node, side)
@@ -375,7 +376,8 @@ def _adjacent_term(node: Node, side: str) -> Term | None:
 
 
 def _have_common_factor(a: Term, b: Term) -> bool:
-    """Return True if mathy_core would take a common factor out of the terms `a` and `b`."""
+    """Return True if mathy_core can factor out a common factor of the terms `a` and `b`, such as x
+    of 4x and 2x."""
     if a.variable is None and b.variable is None:
         return False
     a_coefficient = 1 if a.coefficient is None else a.coefficient
@@ -388,8 +390,8 @@ def _have_common_factor(a: Term, b: Term) -> bool:
 
 
 def _can_add_exponents(left: Node, right: Node) -> bool:
-    """Return True if two powers of one variable can be multiplied here: they are the operands
-    `left` and `right`, or neighbours in nested products."""
+    """Return True if a product has two powers of the same variable that can be multiplied, as in
+    x^2 * x^3. They are its operands, or neighbours in nested products."""
     a, b = left.term, right.term
     if left.kind is MULTIPLY and right.kind is MULTIPLY:
         near = _side_term(left, MULTIPLY, "right")
@@ -404,7 +406,7 @@ def _can_add_exponents(left: Node, right: Node) -> bool:
 
 def _is_negative(right: Node) -> bool:
     """Return True if `right`, the right operand of a sum, is a negative number or a product that
-    begins with one."""
+    begins with one, such as -3x."""
     if right.kind is CONSTANT:
         return right.value < 0  # type: ignore[operator]  # a number
     return (
@@ -447,9 +449,9 @@ class TooLargeError(NoValueError):
 
 
 def evaluate(node: Node, point: Mapping[str, Any]) -> Any:
-    """Return the value of an expression, given the values of its variables in `point`: int or
-    Fraction if exact, else float or complex. The value of an equation is its left side minus its
-    right side.
+    """Return the value of an expression, with the variables' values in `point`, such as {"x": 2}.
+    It is an int or Fraction if exact, else float or complex. An equation's value is its left side
+    minus its right side.
 
     Args:
         point: value of every variable.
@@ -471,7 +473,8 @@ def evaluate(node: Node, point: Mapping[str, Any]) -> Any:
 
 
 def _evaluate(node: Node, point: Mapping[str, Any]) -> Any:
-    """Return the value of an expression for the variables' values in `point`.
+    """Return the value of an expression, with the variables' values in `point`, such as {"x": 2}.
+    Errors are those of Python's arithmetic, such as ZeroDivisionError.
 
     Raises:
         ArithmeticError, ValueError, TypeError: there is no value.
@@ -487,8 +490,8 @@ def _evaluate(node: Node, point: Mapping[str, Any]) -> Any:
 
 
 def _evaluate_node(node: Node, left: Any, right: Any, point: Mapping[str, Any]) -> Any:
-    """Return the value of a node whose operands have the values `left` and `right`; None for an
-    operand that it lacks."""
+    """Return the value of one node. `left` and `right` are the values of its operands, or None for
+    an operand that does not exist. `point` has the values of the variables."""
     kind = node.kind
     if kind is CONSTANT:
         return to_exact(node.value)  # type: ignore[arg-type]  # a constant's is a number
@@ -508,7 +511,8 @@ def _evaluate_node(node: Node, left: Any, right: Any, point: Mapping[str, Any]) 
 
 
 def _evaluate_unary(kind: NodeKind, operand: Any) -> Any:
-    """Return the value of a node with one operand, such as a negation or a function."""
+    """Return the value of a node with one operand, such as a negation, a factorial or a function.
+    `operand` is the operand's value."""
     if kind is NEGATE:
         return -operand
     if kind is FACTORIAL:
@@ -529,7 +533,8 @@ _OPERATORS: dict[NodeKind, Callable[[Any, Any], Any]] = {
 
 
 def _is_huge_power(base: Any, exponent: Any) -> bool:
-    """Return True if a power of an exact number has more than about `_MAX_BITS` bits."""
+    """Return True if `base ** exponent` would have more than about `_MAX_BITS` bits. False for an
+    inexact base."""
     if not isinstance(base, int | Fraction):
         return False
     largest = max(abs(base.numerator), base.denominator)
@@ -550,8 +555,9 @@ def is_equivalent(a: Node, b: Node) -> bool:
 
 
 def compare_values(a: Node, b: Node, points: Sequence[Mapping[str, Any]] = POINTS) -> bool | None:
-    """Return True if two expressions have equal values at the first three of `points`, which are
-    values by variable name, at which they have values; None if there is no such point.
+    """Return True if two expressions have equal values at three points, else False. `points` has
+    candidates such as {"x": 2}; those where the values cannot be compared are skipped. None if all
+    are.
 
     A point does not count if a value is too large there, or if neither has one. Two equations count
     as equal if the differences of their sides are proportional: sides may be swapped, and both
@@ -587,8 +593,8 @@ _COMPARED = 3
 
 
 def _value_at(node: Node, point: Mapping[str, Any]) -> Any:
-    """Return the value of an expression for the variables' values in `point`, or the class of the
-    NoValueError if there is none."""
+    """Return the value of an expression, with the variables' values in `point`. If it has none,
+    return the error's class: `NoValueError` or `TooLargeError`."""
     try:
         return evaluate(node, point)
     except NoValueError as error:

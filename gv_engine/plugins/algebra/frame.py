@@ -62,7 +62,7 @@ class ExpressionFrame(Scene):
 
 
 def expression_to_text(frame: ExpressionFrame) -> str:
-    """Return the expression tree of `frame` as text, followed by the written expression and a line
+    """Return the expression tree as text art, followed by the expression as written and a line
     about the last step."""
     starts, width = [], 0
     for node in frame.nodes:

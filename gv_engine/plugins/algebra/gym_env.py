@@ -26,8 +26,8 @@ EXPRESSION_REPRESENTATIONS = ("dict", "graph")
 
 
 def expression_space(env: MathyEnv, representation: str = "dict") -> spaces.Dict:
-    """Return the Gymnasium observation space of an environment; the representation "graph" adds the
-    edges of the tree.
+    """Return the observation space of an algebra environment. The representation "graph" adds the
+    edges of the expression tree.
 
     The space has room for L nodes, the environment's `max_seq_len`:
 
@@ -105,7 +105,7 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
         observation_representation: str = "dict",
         **options: Any,
     ) -> None:
-        """Make the environment and its spaces; the class says what each argument means."""
+        """Make the environment and its spaces. The class docstring explains the arguments."""
         super().__init__(render_mode)
         self.scenario: AlgebraScenario = algebra_scenario(scenario, max_steps, **options)
         self.simulation = self.scenario.make_world()
@@ -148,7 +148,8 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
         self.simulation.reset(self.scenario.first_state(self.env, **options))
 
     def step(self, action: np.int64 | int) -> tuple[Arrays, float, bool, bool, dict[str, Any]]:
-        """Take a move; return observation, reward, terminated, truncated and info.
+        """Apply a rewrite rule to a node, both encoded in the action's number. Return observation,
+        reward, terminated, truncated and info.
 
         Raises:
             ValueError: the action is not in the action space, the episode is over, or `reset` was
@@ -164,7 +165,7 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
             self.render()
 
     def observation(self) -> Arrays:
-        """Return the observation of the current state, in new arrays."""
+        """Return the observation of the current state. The arrays are new at every call."""
         state = self.simulation.state
         observation: Arrays = self.env.state_to_observation(state)._asdict()
         if self.simulation.terminated or self.simulation.truncated:
@@ -179,8 +180,8 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
         return observation
 
     def info(self) -> dict[str, Any]:
-        """Return the info of the current state; it uses the mask of the last `observation()`, which
-        must be called first."""
+        """Return the info dict of the current state. Call `observation()` first: the info contains
+        the action mask that it computed."""
         world = self.simulation
         terms = dict.fromkeys(self.scenario.reward_names, 0.0)
         if world.decided_by in terms:
@@ -233,8 +234,8 @@ def algebra_scenario(
     max_steps: int | None = None,
     **options: Any,
 ) -> AlgebraScenario:
-    """Return an algebra scenario, given as a scenario, name, path or mapping. `max_steps` replaces
-    its step limit.
+    """Load an algebra scenario by name or path, or build it from a mapping. A scenario object is
+    accepted too. `max_steps` replaces its step limit.
 
     Raises:
         ScenarioError: the scenario has errors.

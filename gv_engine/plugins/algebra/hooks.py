@@ -25,8 +25,8 @@ class _CheckError(Exception):
 
 
 def check_random_episodes(scenario: AlgebraScenario, episodes: int, seed: int) -> CheckReport:
-    """Play the same random episodes in two environments of a scenario, and report the first error
-    or difference. Every second episode uses valid actions only.
+    """Play random episodes in two environments of a scenario and compare every step. Return a
+    report with the first error or difference. Every second episode uses valid actions only.
 
     Checked are: observations lie in their space; valid actions are accepted and keep the value of
     the expression; invalid ones change nothing; at least one action is valid at first; no
@@ -60,9 +60,9 @@ def _play(
     rng: np.random.Generator,
     only_valid: bool,
 ) -> int:
-    """Play one random episode in both environments with the same actions; return its number of
-    steps. Raise _CheckError for an error or a difference. With `only_valid`, only valid actions are
-    chosen."""
+    """Play one random episode with the same actions in both environments, and return its number of
+    steps. Raise _CheckError at an error or difference. If `only_valid`, choose only valid
+    actions."""
     env, other_env = envs
     try:
         _, info = env.reset(seed=seed)
@@ -147,8 +147,8 @@ def list_schedules(scenario: AlgebraScenario) -> Schedules:
 
 
 def check_scenario(scenario: AlgebraScenario, plan: CheckPlan) -> CheckReport:
-    """Check a scenario for errors by playing the same random episodes in two environments.
-    `plan.limit` and `plan.quick` have no effect."""
+    """Check a scenario for errors and nondeterminism by playing random episodes in two
+    environments. Of `plan`, `limit` and `quick` have no effect here."""
     if plan.policy:
         raise PolicyError(
             f"{scenario.name}: only random actions check scenarios of {scenario.domain}"

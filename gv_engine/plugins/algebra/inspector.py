@@ -42,8 +42,8 @@ class FormulaFont(LineFont):
         self._small = sprites.load_font(None, round(line * 11 / 12 * OVERSAMPLING * _SMALLER))
 
     def _split_by_font(self, text: str) -> Iterator[tuple[str, freetype.Font, int]]:
-        """Yield (piece, font, y) for the pieces of an expression's text from left to right: a
-        smaller font for exponents, which stand at the top."""
+        """Split an expression's text at its exponents, and yield (piece, font, y) from left to
+        right. Exponents have a smaller font and a smaller y."""
         end = 0
         for exponent in _EXPONENT.finditer(text):
             yield from super()._split_by_font(text[end : exponent.start()])
@@ -87,7 +87,8 @@ class TreeInspector:
     title = "Inspector"
 
     def __init__(self, game: Any, theme: Theme, cursor: TreeCursor) -> None:
-        """Make the panel for a session, which shows the node selected by `cursor`."""
+        """Make the inspector panel of `game`, a play session. It shows the node that `cursor`
+        selects."""
         self._game, self._theme, self._cursor = game, theme, cursor
         self._scenario: Any = None
         self._world: Any = None
@@ -106,8 +107,8 @@ class TreeInspector:
         return self._results[rule, node]
 
     def _apply_to_copy(self, rule: int, node: int) -> RuleResult:
-        """Apply a rule to a node, both given by index, on a copy of the world, and return the
-        result."""
+        """Apply rule number `rule` to node number `node` on a copy of the world. Return the new
+        expression with its reward, or the reason why the rule failed."""
         if self._scenario is not self._game.scenario:
             self._scenario = self._game.scenario
             self._world = self._scenario.make_world()
@@ -121,8 +122,8 @@ class TreeInspector:
             return RuleResult(str(make_rule_error(error)), 0.0, "")
 
     def rows(self, line: int, width: int) -> list[tuple[str, str, int]]:
-        """Return (theme colour name, text, indent) of each line of the panel, wrapped to `width`
-        pixels; `line` is the height of a line in pixels."""
+        """Return the lines of the panel as (theme colour name, text, indent), wrapped to `width`
+        pixels. `line` is the height of a line in pixels."""
         frame, chosen = self._cursor.frame, self._cursor.chosen
         subtree_text = frame.text[slice(*chosen.whole)]
         rows = [("text", f"{chosen.kind} {chosen.text}", 0)]

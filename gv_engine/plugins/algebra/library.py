@@ -41,8 +41,8 @@ except ModuleNotFoundError as error:
 
 
 def code_location(function: Any) -> str:
-    """Return `file:line` of the definition of a function or class, for messages; its name if there
-    is no source file."""
+    """Return `file:line` where a function or class is defined, for messages. Without a source file,
+    return its name."""
     try:
         return f"{inspect.getsourcefile(function)}:{inspect.getsourcelines(function)[1]}"
     except (OSError, TypeError):  # typed in, or built in

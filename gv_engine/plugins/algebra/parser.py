@@ -68,7 +68,8 @@ class _Parser:
         self._move_to(0)
 
     def parse(self) -> Node:
-        """Return the tree of the whole text; raise ExpressionError if it is no expression."""
+        """Parse the whole text and return its expression tree. Raise ExpressionError if the text is
+        not an expression."""
         root = self._parse_sum()
         if self._skip("="):
             root = Node(expression.EQUAL, root, self._parse_sum())
@@ -81,15 +82,15 @@ class _Parser:
         self._next = self._text[self._position : self._position + 1]
 
     def _skip(self, character: str) -> bool:
-        """Move behind the next character and return True if it is `character`."""
+        """If the next character is `character`, move past it and return True. Else return False."""
         if self._next != character:
             return False
         self._move_to(self._position + 1)
         return True
 
     def _match(self, pattern: re.Pattern[str]) -> str:
-        """Move behind a match of `pattern` at the current position and return its last group, or
-        the whole match if it has none; "" if it does not match."""
+        """If `pattern` matches at the current position, move past the match and return its last
+        group (or all of it without groups). Else return ""."""
         found = pattern.match(self._text, self._position)
         if found is None:
             return ""
@@ -97,7 +98,7 @@ class _Parser:
         return found[pattern.groups]
 
     def _parse_sum(self) -> Node:
-        """Parse operands with +, -, * and / between them."""
+        """Parse operands joined by +, -, * and /, such as 2x + 3y, and return their tree."""
         total = operator = None
         while True:
             product = self._parse_operand()
@@ -111,8 +112,8 @@ class _Parser:
             self._skip(self._next)
 
     def _parse_operand(self, is_exponent: bool = False) -> Node:
-        """Parse an operand of an operator, with its minus: factors without a sign between them, or,
-        as an exponent, a single factor."""
+        """Parse one operand with its minus sign: factors without a sign between them, such as -4xy.
+        As an exponent, it is a single factor."""
         term = None if is_exponent else _TERM.match(self._text, self._position)
         if term and term[0] != self._text:
             self._move_to(term.end())
@@ -138,7 +139,8 @@ class _Parser:
         return _negate(node) if is_negative else node
 
     def _parse_factor(self) -> Node:
-        """Parse a number, letter, function or parenthesis, with its factorial and exponent."""
+        """Parse a number, variable, function call or expression in parentheses, with its factorial
+        and exponent, such as (x + 1)^2."""
         if number := self._match(_NUMBER):
             node = _read_number(number)
         else:
@@ -167,7 +169,7 @@ class _Parser:
         return node
 
     def _error(self, expected: str, hint: str = "") -> ExpressionError:
-        """Return the error that the current position has something else than `expected`."""
+        """Return an error that names what is at the current position and what was expected."""
         found = f"{self._next!r} at character {self._position + 1}" if self._next else "the end"
         if self._next.isdigit():
             hint = "write numbers before letters, as in 2x, and powers as x^2"
@@ -182,8 +184,8 @@ class _Parser:
 
 
 def _read_number(text: str) -> Node:
-    """Return the node of a number, whole numbers as int; raise ExpressionError if it is too large
-    for a float."""
+    """Return the node of a number such as 4 or 2.5; 4.0 gives the int 4. Raise ExpressionError if
+    it is too large for a float."""
     if "." not in text:
         return Node(CONSTANT, value=int(text))
     value = float(text)
@@ -193,8 +195,8 @@ def _read_number(text: str) -> Node:
 
 
 def _negate(node: Node) -> Node:
-    """Return the negation of a node; of a number such as (3), or a product such as (3x), with a
-    negative number."""
+    """Return the node for minus `node`. For a number or a product that starts with one, flip the
+    number's sign: 3 gives -3, 3x gives (-3)x. Else wrap `node` in a minus."""
     if not node.begins_with_number():
         return Node(expression.NEGATE, right=node)
     if node.right is not None:
@@ -235,7 +237,7 @@ class _SpanFinder:
     """Matches the tokens of a text with the nodes of its tree, in order."""
 
     def __init__(self, text: str) -> None:
-        """Split a text into tokens, each with its position."""
+        """Split a text into tokens with their positions, except parentheses."""
         self._text = text
         tokens = ((found[0], *found.span()) for found in _TOKEN.finditer(text))
         # (token, start, end), and an empty one behind the last
@@ -250,8 +252,8 @@ class _SpanFinder:
         return Spans(self._node_spans, self._subtree_spans)
 
     def _find_subtree(self, node: Node) -> Span:
-        """Store the character ranges of `node` and of all nodes below it; return the range of the
-        subtree."""
+        """Find the character ranges of `node` and all nodes below it, and store them. Return the
+        (start, end) of the whole subtree."""
         spans = [self._find_subtree(node.left)] if node.left is not None else []
         index = len(self._node_spans)
         self._node_spans.append((0, 0))
@@ -268,15 +270,16 @@ class _SpanFinder:
         return self._subtree_spans[index]
 
     def _with_parentheses(self, start: int, end: int) -> Span:
-        """Return the character range from `start` to `end`, extended by all parentheses that
-        enclose it."""
+        """Extend the range `start` to `end` of the text by all parentheses directly around it: the
+        range of x in ((x)) becomes the whole text."""
         ahead, behind = self._text[:start].rstrip(), self._text[end:].lstrip()
         if ahead[-1:] in _OPEN and behind[:1] in _CLOSE and ahead and behind:
             return self._with_parentheses(len(ahead) - 1, len(self._text) - len(behind) + 1)
         return start, end
 
     def _match_node(self, node: Node) -> Span:
-        """Advance past the token of a node in the text and return its character range."""
+        """Return the character range (start, end) of the token of `node`, and move on to the next
+        token. The range is empty for a product without a sign."""
         token, start, _ = self._tokens[self._next]
         if node.kind is MULTIPLY and token != "*":
             end = self._tokens[self._next - 1][2] if self._next else 0

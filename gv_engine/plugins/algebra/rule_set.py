@@ -26,8 +26,8 @@ from gv_engine.rules.errors import GVEngineError
 def from_library(
     expression: lib.MathExpression, sources: Mapping[str, Node] = MappingProxyType({})
 ) -> Node:
-    """Convert a mathy_core expression to a tree of `Node`. Nodes in `sources`, by the id of the
-    mathy_core node made from them, are reused if nothing below them has changed.
+    """Convert a mathy_core expression to a tree of `Node`. `sources` maps ids of mathy_core nodes
+    to the nodes they were made from, which are reused where nothing has changed.
 
     Args:
         sources: known nodes by the id of their mathy_core node, reused if nothing below has
@@ -58,8 +58,8 @@ def from_library(
 
 
 def _value_of(expression: lib.MathExpression) -> int | float | str | None:
-    """Return the value of a mathy_core node: a constant's number, the name of a variable or
-    function, else None."""
+    """Return the value of a mathy_core node: the number of a constant, or the name of a variable or
+    function. None for an operator."""
     if isinstance(expression, lib.ConstantExpression):
         return _python_number(expression.value)
     if isinstance(expression, lib.VariableExpression):
@@ -68,7 +68,7 @@ def _value_of(expression: lib.MathExpression) -> int | float | str | None:
 
 
 def _python_number(value: object) -> int | float:
-    """Return a number of mathy_core or NumPy as a Python number; whole numbers become int."""
+    """Convert a number of mathy_core or NumPy to an int or float. Whole numbers become int."""
     if isinstance(value, int):
         return value
     number = float(value)  # type: ignore[arg-type]  # a number of NumPy
@@ -97,8 +97,8 @@ class Stub(lib.MathExpression):
 
 
 def to_library(node: Node, depth: int | None = None) -> LibraryTree:
-    """Convert an expression to a tree of new mathy_core nodes, down to `depth` levels (None for
-    all).
+    """Convert an expression to a tree of new mathy_core nodes. Subtrees below `depth` levels are
+    replaced by placeholders; None converts all.
 
     Args:
         depth: levels to convert; a `Stub` replaces what lies deeper. None converts all.
@@ -153,8 +153,8 @@ Template = int | tuple[NodeKind, "Template | None", "Template | None"] | None
 
 
 def split_expression(node: Node, depth: int) -> tuple[TreeShape, list[Node]]:
-    """Return the shape of an expression (the kinds of its nodes) down to `depth` levels below its
-    root, and the nodes themselves in the same order."""
+    """Return the kinds of an expression's nodes in preorder, and the nodes themselves. Nodes more
+    than `depth` levels below the root are left out: the kind of their parent becomes `Stub`."""
     shape: list[NodeKind | None] = []
     parts: list[Node] = []
     stack: list[tuple[Node | None, int]] = [(node, depth)]
@@ -172,8 +172,8 @@ def split_expression(node: Node, depth: int) -> tuple[TreeShape, list[Node]]:
 
 
 def copy_nodes(node: Node, depth: int) -> Node:
-    """Return an equal expression in which the nodes down to `depth` levels below the root are new
-    and distinct objects."""
+    """Return an equal expression in which the nodes of the first `depth` levels below the root are
+    new objects."""
     left, right = (
         operand if operand is None or not depth else copy_nodes(operand, depth - 1)
         for operand in (node.left, node.right)
@@ -182,8 +182,8 @@ def copy_nodes(node: Node, depth: int) -> Node:
 
 
 def make_template(result: Node | None, parts: Sequence[Node]) -> Template:
-    """Return a template that builds the tree `result` from the distinct subtrees `parts`, for
-    `apply_template`."""
+    """Return a template of the tree `result`: subtrees that occur in `parts` are replaced by their
+    index there. `apply_template` builds a tree from the template and other parts."""
     if result is None:
         return None
     if result in parts:
@@ -193,8 +193,8 @@ def make_template(result: Node | None, parts: Sequence[Node]) -> Template:
 
 
 def apply_template(template: Template, parts: Sequence[Node]) -> Node | None:
-    """Build a tree from the subtrees `parts` by a template from `make_template`; None for an empty
-    template."""
+    """Build a tree from a template of `make_template`. Each index in the template is replaced by
+    that item of `parts`. None for an empty template."""
     if type(template) is tuple:
         kind, left, right = template
         return Node(kind, apply_template(left, parts), apply_template(right, parts))
@@ -252,8 +252,8 @@ _CORE = {
 
 
 def core_rule_properties(rule: library.BaseRule) -> RuleProperties | None:
-    """Return the properties of a core rule, such as its bit in masks and the tree levels that it
-    reads; None for any other rule."""
+    """Return the properties of a core rewrite rule, such as its bit in bit masks. None for a
+    user-defined rule."""
     properties = _CORE.get(type(rule))
     if isinstance(rule, mathy_rules.CommutativeSwapRule) and rule.preferred and properties:
         return properties._replace(bit=expression.CS_ANY)
@@ -274,7 +274,8 @@ class RuleSet(Sequence[library.BaseRule]):
     """
 
     def __init__(self, rules: Sequence[library.BaseRule]) -> None:
-        """Make a set of `rules`, core rules and user-defined ones."""
+        """Make a set of core and user-defined rewrite rules. Raise ValueError if it is empty or an
+        item is not a rule."""
         self._rules = tuple(rules)
         if not self._rules:
             raise ValueError("rules=[]: expected at least one rule")
@@ -304,8 +305,8 @@ class RuleSet(Sequence[library.BaseRule]):
         return self._rules[number]
 
     def mask(self, root: Node) -> NDArray[np.int8]:
-        """Return the action mask of the expression `root` as (nodes, rules) int8: 1 where the rule
-        applies to the node and does not change the expression's value."""
+        """Return the action mask of an expression as (nodes, rules) int8. It is 1 where the rule
+        applies to the node and preserves the expression's value."""
         allowed = self._table.take(np.frombuffer(root.rule_bytes(), np.uint8), 0)
         if self._user_rules:
             self._mask_user_rules(root, allowed)
@@ -315,8 +316,8 @@ class RuleSet(Sequence[library.BaseRule]):
         return allowed
 
     def _mask_user_rules(self, root: Node, allowed: NDArray[np.int8]) -> None:
-        """Fill the columns of `allowed`, (nodes, rules), that belong to user-defined rules: 1 for
-        each node to which the rule applies, else 0."""
+        """Fill the columns of user-defined rules in `allowed`, the (nodes, rules) action mask of
+        the expression `root`: 1 where the rule applies to the node, else 0."""
         tree = to_library(root)
         for number in self._user_rules:
             for node, target in enumerate(tree.nodes):
@@ -327,8 +328,8 @@ class RuleSet(Sequence[library.BaseRule]):
                     self._record_failure(number, root, node, error)
 
     def _keeps_value(self, root: Node, node: int, number: int) -> bool:
-        """Return True if rule `number` can be applied to node `node` without changing the value of
-        the expression."""
+        """Return True if applying rule `number` to node `node`, both indices, preserves the value
+        of the expression `root`."""
         rule, properties = self._rules[number], self._properties[number]
         before = root
         try:
@@ -346,8 +347,8 @@ class RuleSet(Sequence[library.BaseRule]):
         return False
 
     def _record_failure(self, number: int, root: Node, node: int, error: Exception | str) -> None:
-        """Store in `failures` the first failure of rule `number`, a user-defined one; `error` is an
-        exception or a description."""
+        """Store the first failure of the user-defined rule `number` in `failures`. `error` is the
+        exception, or a description of what went wrong."""
         rule_type = type(self._rules[number])
         if number in self.failures or rule_type.__module__.partition(".")[0] == "mathy_core":
             return
@@ -364,8 +365,8 @@ class RuleSet(Sequence[library.BaseRule]):
         )
 
     def apply(self, root: Node, node: int, number: int) -> tuple[str, Node]:
-        """Apply rule `number` to a node; return the text of the new expression and its tree, as
-        parsed from the text.
+        """Apply rule `number` to node `node` of an expression, both indices. Return the new
+        expression as text, and the tree that the text parses to.
 
         The caller must know that the rule applies.
 
@@ -411,7 +412,8 @@ class LazyChange(library.ExpressionChangeRule):
         self._save_parent = None
 
     def __getattr__(self, name: str) -> Any:
-        """Compute `node` or `result` on first access."""
+        """Compute the attribute `node` or `result` on first access, by applying the rule in
+        mathy_core."""
         if name not in ("node", "result"):
             raise AttributeError(f"a change has no {name}")
         rules, root, node, number = self._arguments
@@ -421,7 +423,8 @@ class LazyChange(library.ExpressionChangeRule):
 
 
 def parse_again(root: Node) -> Node:
-    """Print a tree and parse the text; the resulting tree may differ from the original.
+    """Convert a tree to text and parse the text again. The result can differ from the original
+    tree.
 
     Raises:
         RewriteError: the text cannot be parsed.
@@ -435,8 +438,8 @@ def parse_again(root: Node) -> Node:
 
 
 def _find_node(root: Node, index: int) -> tuple[list[tuple[Node, bool]], Node]:
-    """Return `(ancestors, node)` for the node with in-order index `index`: each ancestor comes with
-    True if the path continues in its right operand."""
+    """Return `(ancestors, node)` for the node with this in-order index. Each ancestor is a pair:
+    the node, and True if the path continues to its right operand."""
     ancestors: list[tuple[Node, bool]] = []
     node = root
     while True:
@@ -456,8 +459,9 @@ def _find_node(root: Node, index: int) -> tuple[list[tuple[Node, bool]], Node]:
 def _find_part(
     root: Node, node: int, properties: RuleProperties
 ) -> tuple[list[tuple[Node, bool]], Node, str, int]:
-    """Find the part of an expression that a core rule reads and rewrites at node number `node`;
-    return `(ancestors, part, side, depth)`, see `_find_node` and `_apply_to_part`.
+    """Find the subtree that a core rule reads when it is applied to node number `node`. Return the
+    subtree's ancestors, the subtree, which of its nodes the rule applies to ("root", "left" or
+    "right"), and how many levels the rule reads.
 
     Args:
         root: the whole expression.
@@ -476,8 +480,9 @@ _TEMPLATES: dict[tuple[type[library.BaseRule], str, TreeShape], Template] = {}
 
 
 def _apply_cached(rule: library.BaseRule, part: Node, side: str, depth: int) -> Node:
-    """Apply a rule that only moves subtrees to `part`, using a cached template of the result. For
-    the arguments see `_apply_to_part`."""
+    """Apply a rule that only rearranges subtrees to `part`, by a cached template of the result. The
+    rule applies to the node `side` ("root", "left" or "right") of `part`, and reads `depth`
+    levels."""
     shape, parts = split_expression(part, depth)
     key = type(rule), side, shape
     if key not in _TEMPLATES:
@@ -490,15 +495,15 @@ def _apply_cached(rule: library.BaseRule, part: Node, side: str, depth: int) -> 
 
 
 def _apply_to_part(rule: library.BaseRule, part: Node, side: str, depth: int) -> Node:
-    """Apply a rule to the "root" of `part`, or to its operand on the `side` "left" or "right";
-    return the new part. The rule reads `depth` levels of it."""
+    """Apply a rule to a node of the subtree `part` and return the new subtree. `side` is "root", or
+    "left" or "right" for the root's operand. The rule reads `depth` levels."""
     tree = to_library(part, depth)
     return _apply_in_tree(rule, tree, tree.root if side == "root" else getattr(tree.root, side))
 
 
 def _apply_in_tree(rule: library.BaseRule, tree: LibraryTree, node: LibraryNode | None) -> Node:
-    """Apply a rule to a node of a mathy_core tree; return the new tree as `Node` objects, in which
-    unchanged subtrees are reused."""
+    """Apply a rule to `node` of a mathy_core tree. Return the new tree as `Node` objects; unchanged
+    subtrees are reused."""
     result = _get_change(rule, node).result
     assert result is not None, "_get_change raises otherwise"
     try:
@@ -508,7 +513,7 @@ def _apply_in_tree(rule: library.BaseRule, tree: LibraryTree, node: LibraryNode 
 
 
 def _get_change(rule: library.BaseRule, node: LibraryNode | None) -> library.ExpressionChangeRule:
-    """Apply a rule to a mathy_core node; return mathy_core's record of the change, or raise
+    """Apply a rule to a mathy_core node and return mathy_core's description of the change. Raise
     RewriteError if the rule fails."""
     try:
         assert node is not None, "`_find_node` raises if there is none"
@@ -531,7 +536,7 @@ def _begins_with_number(node: LibraryNode | None) -> bool:
 
 
 def _subtract_whole(rule: library.BaseRule, node: LibraryNode) -> library.ExpressionChangeRule:
-    """Restate x - (3 + y) as x + -(3 + y); mathy_core negates the 3 alone."""
+    """Rewrite x - (3 + y) as x + -(3 + y). mathy_core's own rule wrongly negates only the 3."""
     change = library.ExpressionChangeRule(rule, node).save_parent()
     result = lib.AddExpression(node.left, lib.NegateExpression(node.right))
     result.set_changed()
@@ -539,8 +544,8 @@ def _subtract_whole(rule: library.BaseRule, node: LibraryNode) -> library.Expres
 
 
 def _calculate_exactly(rule: library.BaseRule, node: LibraryNode) -> library.ExpressionChangeRule:
-    """Apply the rule that calculates with two numbers as `_get_change` does. mathy_core calculates
-    with floats and integers of 64 bits, unless it finds fractions in the nodes.
+    """Apply the rule that calculates with two numbers, using exact fractions. mathy_core alone
+    would use floats and 64-bit integers.
 
     Raises:
         ArithmeticError: the result has no decimal number, such as 1 / 3.
@@ -559,7 +564,8 @@ def _calculate_exactly(rule: library.BaseRule, node: LibraryNode) -> library.Exp
 
 
 def _to_decimal(value: object) -> int | float:
-    """Return a fraction as an equal int or float; raise ArithmeticError if there is none."""
+    """Convert a fraction to an int or float of exactly the same decimal value. Raise
+    ArithmeticError if there is none, as for 1/3."""
     if not isinstance(value, Fraction):
         raise ArithmeticError(f"{value} is not exact")
     if value.denominator == 1:

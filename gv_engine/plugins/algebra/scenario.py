@@ -79,8 +79,8 @@ class _AlgebraNames(NameResolver):
     def resolve_system(
         self, node: YamlNode, phase: Phase, *, allows_processors: bool = False
     ) -> System:
-        """Return the system of `phase` that a YAML node names: a built-in name, or a reference such
-        as "file.py:name"."""
+        """Return the system of this phase that a YAML node names: a built-in one such as
+        "penalize", or a reference such as "file.py:name"."""
         systems, label = SYSTEMS.get(phase, {}), phase.label
         if self.resolves_success:
             systems, label = SUCCESS_SYSTEMS, "success function"
@@ -106,7 +106,8 @@ class AlgebraReader(TopLevelReader):
     """
 
     def __init__(self, document: Document, changes: Mapping[str, Any]) -> None:
-        """Make a reader of `document`; `changes` has values that replace values of the document."""
+        """Make a reader for the scenario file `document`. `changes` has values that override keys
+        of the file."""
         super().__init__(document)
         self.changes = changes
         self.names = _AlgebraNames(document, TypeIds.assign([document]), self.problems)
@@ -118,7 +119,8 @@ class AlgebraReader(TopLevelReader):
                 self.names.import_references(self.entries[key])
 
     def read_fields(self) -> dict[str, Any]:
-        """Read all keys of the scenario file; return the keyword arguments of `AlgebraScenario`.
+        """Read and check all keys of the scenario file. Return them as keyword arguments of
+        `AlgebraScenario`.
 
         Raises:
             ScenarioError: the document has errors; the error lists all of them.
@@ -165,8 +167,9 @@ class AlgebraReader(TopLevelReader):
         return arguments
 
     def read_name(self) -> str:
-        """Return the scenario's name. The suffix "-variant" is removed if `changes` replaces other
-        keys than the step limit or the description."""
+        """Return the scenario's name. The name of a variant ends with "-" and the variant's name.
+        That suffix is dropped if `changes` overrides more than the step limit and the
+        description."""
         name: str = self.read_key("name", fields.read_name, self.document.default_name)
         if "name" in self.changes or not self.document.variant:
             return name
@@ -179,8 +182,8 @@ class AlgebraReader(TopLevelReader):
         return name
 
     def check_problem_source(self, environment: type[MathyEnv] | None) -> None:
-        """Add an error if the scenario has two sources of problems, or if the class `environment`
-        does not override a method that the scenario needs."""
+        """Report an error if the scenario defines its problems twice, or if the class `environment`
+        must override a method for them but does not."""
         sources = [key for key in ("problem", "problem_function") if key in self.entries]
         if len(sources) == 2:
             self.problems.add(
@@ -200,8 +203,8 @@ class AlgebraReader(TopLevelReader):
             )
 
     def try_problem(self, begin: Callable[[], object]) -> None:
-        """Call `begin`, which starts an episode with the scenario's fixed problem, and report an
-        error as an error of the scenario file.
+        """Check the scenario's fixed problem by calling `begin`, which starts an episode with it.
+        An error is reported as an error of the scenario file.
 
         Raises:
             ScenarioError: no episode can begin with the problem.
@@ -220,7 +223,8 @@ class AlgebraReader(TopLevelReader):
         return CallReader(names).read_call(node, Phase.TERMINATING)
 
     def read_calls(self, node: YamlNode, phase: Phase) -> tuple[Call, ...]:
-        """Return the calls of the systems that a YAML node lists for `phase`, in order."""
+        """Return the systems of this phase that a YAML list names, in order, each with its
+        arguments."""
         calls = CallReader(self.names).read_calls(node, phase)
         for call in calls:
             if call.system.remember or any(map(is_nested_call, call.arguments.values())):
@@ -232,8 +236,8 @@ class AlgebraReader(TopLevelReader):
         return calls
 
     def read_problem_function(self, node: YamlNode) -> ProblemFunction:
-        """Return the user-defined function (params, rng) that samples problems, given the YAML node
-        that names it."""
+        """Return the user-defined function `(params, rng)` that samples problems. The YAML node is
+        a reference to it, such as "file.py:name"."""
         function = self.names.resolve_function(node)
         signature = inspect.signature(function)
         try:
@@ -263,8 +267,8 @@ class AlgebraReader(TopLevelReader):
         return self.problems.read_each(fields.items(node), self.read_rule)
 
     def read_rule(self, node: YamlNode) -> BaseRule:
-        """Return the rewrite rule of a YAML node, which is a name, or `{name: …}` with arguments of
-        the rule's class."""
+        """Return the rewrite rule that a YAML node describes: a name, or `{name: …}` with arguments
+        for the rule's class."""
         entries = fields.mapping(node) if isinstance(node.value, dict) else {"name": node}
         if "name" not in entries:
             raise FieldError(node, "a rule needs its name: {name: …}")
@@ -284,8 +288,8 @@ class AlgebraReader(TopLevelReader):
         return instance
 
     def read_rewards(self, node: YamlNode) -> EnvRewards:
-        """Return the rewards in a YAML node, a mapping by name; rewards that are missing get their
-        default."""
+        """Return the rewards in a YAML mapping from name to number. Missing ones have their
+        defaults."""
         names = [f.name for f in dataclasses.fields(EnvRewards)]
         entries = fields.read_fields(self.problems, node, names)
         rewards = {}
@@ -453,8 +457,8 @@ class AlgebraScenario(ImmutableScenario):
 
     @classmethod
     def read(cls, document: Document, changes: Mapping[str, Any]) -> AlgebraScenario:
-        """Return the scenario in `document`; `changes` has values that replace values of the
-        document.
+        """Build the scenario from the file `document`. `changes` has values that override keys of
+        the file.
 
         Args:
             document: content of a file or a mapping.
@@ -495,7 +499,7 @@ class AlgebraScenario(ImmutableScenario):
         return ExpressionWorld(self.make_env(), self.max_steps, self.success)
 
     def make_env(self) -> MathyEnv:
-        """Return a new environment of the scenario, with a randomly seeded generator."""
+        """Return a new environment for the scenario. Its random generator has a random seed."""
         options = dict(self.options)
         if self.rules is not None:
             options["rules"] = self.rules
@@ -511,8 +515,8 @@ class AlgebraScenario(ImmutableScenario):
     def first_state(
         self, env: MathyEnv, problem: str | None = None, max_moves: int | None = None
     ) -> MathyEnvState:
-        """Return the first state of a new episode in `env`. Its problem is `problem`, if given,
-        else the fixed problem of the scenario, else a sampled one.
+        """Return the first state of a new episode. The problem is `problem` if given, else the
+        scenario's fixed problem, else sampled by `env`.
 
         Args:
             env: environment from `make_env`; samples the problem.
@@ -586,8 +590,8 @@ def _make_problem(
 def _sample_problem(
     function: ProblemFunction, params: MathyEnvProblemArgs, env: MathyEnv
 ) -> MathyEnvProblem:
-    """Sample a problem by a user-defined function; raise ProblemError if the function fails or
-    returns something else."""
+    """Sample a problem by calling the user-defined `function`. Raise ProblemError if the function
+    raises or does not return a problem."""
     try:
         value = function(params, env.rng)
     except Exception as error:  # a user-defined function may raise anything

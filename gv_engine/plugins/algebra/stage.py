@@ -44,8 +44,8 @@ def measure_text(text: str, line: int) -> int:
 
 
 def fit_tree(nodes: Sequence[TreeNode], available: tuple[int, int], max_line: int) -> TreeLayout:
-    """Return a layout of a tree that fits into `available`, with text as large as possible; with
-    the smallest text if even that is too large.
+    """Lay out a tree to fit into `available`, (width, height) in pixels, with the largest possible
+    text up to `max_line` pixels high. If even the smallest text does not fit, use that.
 
     Args:
         nodes: nodes of the tree, in order.
@@ -63,7 +63,7 @@ def fit_tree(nodes: Sequence[TreeNode], available: tuple[int, int], max_line: in
 
 
 def lay_out_tree(nodes: Sequence[TreeNode], line: int) -> TreeLayout:
-    """Return the narrowest layout of a tree's nodes with text that is `line` pixels high.
+    """Return the narrowest layout of a tree whose text is `line` pixels high.
 
     Between two nodes of one row there is always a node of another row, so a node may be wider than
     a column.
@@ -89,8 +89,8 @@ def lay_out_tree(nodes: Sequence[TreeNode], line: int) -> TreeLayout:
 
 
 def _stretch(layout: TreeLayout, available: tuple[int, int]) -> TreeLayout:
-    """Return a copy of a tree layout with larger distances between nodes, to fill `available`, but
-    at most twice as wide and high."""
+    """Return a copy of a tree layout with more space between nodes, to fill `available`, (width,
+    height) in pixels. Width and height are at most doubled."""
     (width, height), line = layout.size, layout.line
     node_height = layout.rects[0].h
     stretch_x = max(1.0, (min(available[0], width * 2) - line * 2) / width)
@@ -133,7 +133,7 @@ class WrappedText:
 
     def __init__(self, text: str, available: pygame.Rect, max_line: int, selected: int) -> None:
         """Wrap `text` into lines that fit into `available`, with the largest font up to `max_line`
-        pixels. If not all lines fit, show those around the character with the index `selected`."""
+        pixels. If not all lines fit, show the lines around the character with index `selected`."""
         self._text = text
         self._line = max(MIN_TEXT_LINE, max_line)
         inner = self._without_margin(available)
@@ -150,15 +150,15 @@ class WrappedText:
         self.rect = pygame.Rect(*available.topleft, available.w, min(available.h, height))
 
     def _without_margin(self, rect: pygame.Rect) -> pygame.Rect:
-        """Return a rectangle without the margin around the text."""
+        """Return `rect` reduced by the margin around the text."""
         margin = ceil(self._line * TEXT_MARGIN)
         if min(rect.size) <= 4 * margin:
             return rect.copy()
         return rect.inflate(-2 * margin, -2 * margin)
 
     def _wrap(self, width: int) -> list[tuple[int, int]]:
-        """Wrap the text at spaces to `width` pixels; return (start, end) character indices of each
-        line."""
+        """Wrap the text at spaces to lines of at most `width` pixels. Return each line as (start,
+        end) indices of characters."""
         text_font, text = formula_font(self._line), self._text
         rows, start = [], 0
         while start < len(text):
@@ -172,8 +172,8 @@ class WrappedText:
         return rows or [(0, 0)]
 
     def rects_of(self, span: tuple[int, int]) -> Iterator[pygame.Rect]:
-        """Yield the rectangles on the screen of the characters in `span` (start, end), one for each
-        line of text."""
+        """Yield where the characters of `span`, (start, end), are on the screen: one rectangle for
+        each line of text."""
         text_font = formula_font(self._line)
         for number, (start, end) in enumerate(self._rows):
             first, last = max(start, span[0]), min(end, span[1])
@@ -195,8 +195,8 @@ class WrappedText:
     def draw(
         self, surface: pygame.Surface, theme: Theme, frame: ExpressionFrame, node: int
     ) -> None:
-        """Draw the expression's text on `surface`; the node with index `node` is highlighted, and
-        nodes changed by the last move are underlined."""
+        """Draw the expression's text. Highlight the node with index `node`, and underline the nodes
+        that the last move changed."""
         selected = frame.nodes[node]
         visible_span = self._visible_span(selected.span)
         thickness = max(1, self._line // 8)
@@ -219,7 +219,7 @@ class WrappedText:
         return span
 
     def _draw_span(self, surface: pygame.Surface, span: tuple[int, int], color: str) -> None:
-        """Draw the characters in `span` (start, end) in a colour."""
+        """Draw the characters of `span`, (start, end), in the theme colour named `color`."""
         for rect in self.rects_of(span):
             number = (rect.y - self._topleft[1]) // self._line
             row = self._text[slice(*self._rows[number])]
@@ -254,7 +254,7 @@ class TreeStage(Stage):
     animation_seconds = 0.35
 
     def __init__(self, game: Any, theme: Theme) -> None:
-        """Prepare to draw a session with the colours of `theme`."""
+        """Make the view that draws `game`, a play session, in the colours of `theme`."""
         self.view = "both"
         self.line = 16
         self._game, self._theme = game, theme
@@ -279,8 +279,8 @@ class TreeStage(Stage):
         self._differing_nodes: frozenset[int] = frozenset()  # of a comparison
 
     def begin(self, previous: ExpressionFrame | None, frame: ExpressionFrame) -> bool:
-        """Set the frame to draw; prepare an animation from the frame `previous`, and remove hint,
-        message and highlights. Return True if there is an animation."""
+        """Show a new frame. Clear hint, message and highlights, and prepare an animation from
+        `previous`, the frame before. Return True if something is animated."""
         self._old_centers, self._removed_nodes = {}, ()
         is_animated = bool(previous and previous.nodes != frame.nodes and self._centers)
         if previous and is_animated:
@@ -297,7 +297,8 @@ class TreeStage(Stage):
         return is_animated
 
     def mark_differences(self, other: ExpressionFrame | None) -> None:
-        """Highlight the nodes that do not occur in the expression of the frame `other`."""
+        """Highlight the nodes of the current expression that do not occur in the expression of
+        `other`. None removes the highlights."""
         if other:
             known = {(node.text, other.text[slice(*node.whole)]) for node in other.nodes}
             self._differing_nodes = frozenset(
@@ -312,8 +313,8 @@ class TreeStage(Stage):
         return self._hint_search is not None
 
     def _select_hint(self) -> None:
-        """If the search for a hint has ended, show its result as a message, and select the node
-        and rule of the hint."""
+        """If the search for a hint has finished, show its result as a message, and select the
+        suggested node and rule."""
         search = self._hint_search
         if search and not search.is_alive():
             self._hint_search = None
@@ -328,8 +329,8 @@ class TreeStage(Stage):
     # ---- drawing -------------------------------------------------------------------------
 
     def draw(self, surface: pygame.Surface, rect: pygame.Rect, progress: float) -> None:
-        """Draw the current expression's text, tree and rule buttons into `rect`; `progress` of the
-        animation is from 0 to 1."""
+        """Draw text, tree and rule buttons of the current expression into `rect`. `progress` is the
+        progress of the animation, from 0 to 1."""
         line = self.line
         self._select_hint()
         available = rect.copy()
@@ -364,8 +365,8 @@ class TreeStage(Stage):
             draw_text_line(surface, card, text, line, color, "center", get_font=formula_font)
 
     def _status_message(self) -> str:
-        """Return a message to the player on the search for a hint, the node under the mouse, or the
-        last move."""
+        """Return the message for the player: about the search for a hint, the node under the mouse,
+        or the last move."""
         if self._hint_search:
             return "Looking for a way to the goal ..."
         if self._mouse is not None and (node := self._node_at(self._mouse)) is not None:
@@ -402,8 +403,8 @@ class TreeStage(Stage):
             x += width + gap
 
     def _draw_text(self, surface: pygame.Surface, available: pygame.Rect) -> None:
-        """Draw the text of the expression at the top of the rectangle `available`, and shrink
-        `available` to the space below the text."""
+        """Draw the expression's text at the top of `available`, and shrink this rectangle in place
+        to the space left below."""
         text_rect, max_line = available.copy(), 3 * self.line
         if self.view == "both":
             text_rect.h, max_line = available.h // 3, self.line * 5 // 4
@@ -415,8 +416,8 @@ class TreeStage(Stage):
         available.y = text.rect.bottom + self.line // 2
 
     def _draw_tree(self, surface: pygame.Surface, rect: pygame.Rect, progress: float) -> None:
-        """Draw the tree into `rect`; if only a part of the tree is visible, also a minimap.
-        `progress` of the animation is from 0 to 1."""
+        """Draw the tree into `rect`, with a minimap if only part of the tree fits. `progress` is
+        the progress of the animation, from 0 to 1."""
         if min(rect.size) < MIN_TREE_SIZE:
             return
         layout = self._lay_out(rect.size)
@@ -429,8 +430,8 @@ class TreeStage(Stage):
             self._draw_minimap(surface, layout, rect)
 
     def _node_centers(self, layout: TreeLayout, corner: Pixel) -> dict[int, Pixel]:
-        """Return the center in pixels of each node, by `TreeNode.identity`, for a layout with its
-        top left corner at `corner`."""
+        """Return the centre of each node in pixels, by `TreeNode.identity`. The layout's top left
+        corner is at `corner`."""
         return {
             node.identity: (rect.centerx + corner[0], rect.centery + corner[1])
             for node, rect in zip(self._frame.nodes, layout.rects, strict=True)
@@ -443,8 +444,8 @@ class TreeStage(Stage):
         centers: Mapping[int, Pixel],
         progress: float,
     ) -> None:
-        """Draw edges and nodes at `centers`, which are by node identity. During an animation,
-        removed nodes are drawn as shrinking dots."""
+        """Draw edges and nodes. `centers` has the position of each node by `TreeNode.identity`.
+        During an animation, removed nodes are drawn as shrinking dots."""
         self._draw_edges(surface, layout, centers)
         for node in self._removed_nodes if progress < 1 else ():
             diameter = round(layout.line * (1 - progress))
@@ -461,8 +462,8 @@ class TreeStage(Stage):
         return position[0] + self._tree_rect.x, position[1] + self._tree_rect.y
 
     def _lay_out(self, available: tuple[int, int]) -> TreeLayout:
-        """Return the tree layout for the player's zoom; without zoom, as large as fits into
-        `available`, but at least readable."""
+        """Return the tree's layout, as large as fits into `available`, (width, height) in pixels.
+        It is larger than that if the player has zoomed in or the text would be unreadable."""
         fitted = fit_tree(self._frame.nodes, available, self.line * 3 // 2)
         line, readable = fitted.line, self._readable_line
         if self._zoomed_line is not None:
@@ -476,8 +477,8 @@ class TreeStage(Stage):
         return max(MIN_TEXT_LINE, self.line // 2)
 
     def _tree_corner(self, layout: TreeLayout, rect: pygame.Rect) -> Pixel:
-        """Return the position of the layout's top left corner in `rect`, such that the selected
-        node is visible."""
+        """Return where the layout's top left corner must be in `rect` for the selected node to be
+        visible."""
         selected = layout.rects[self._cursor.node]
 
         def corner(size: int, available: int, middle: int) -> int:
@@ -491,8 +492,9 @@ class TreeStage(Stage):
         )
 
     def _animate(self, ends: Mapping[int, Pixel], progress: float) -> Iterator[tuple[int, Pixel]]:
-        """Yield (identity, center) of each node at `progress` of the animation towards the centers
-        `ends`. New nodes start at their nearest ancestor that existed before."""
+        """Yield (identity, centre) of each node during an animation towards the centres `ends`.
+        `progress` runs from 0 to 1. New nodes start at their nearest ancestor that existed
+        before."""
         nodes = self._frame.nodes
         for node in nodes:
             ancestor = node
@@ -520,8 +522,8 @@ class TreeStage(Stage):
     def _draw_node(
         self, surface: pygame.Surface, node: TreeNode, rect: pygame.Rect, line_height: int
     ) -> None:
-        """Draw a node into `rect` as a box with its text: round for variables, square for numbers,
-        in between for operators."""
+        """Draw one node into `rect` as a box with its text. Variables have round boxes, numbers
+        square ones, operators slightly rounded ones."""
         if not rect.colliderect(surface.get_clip()):
             return
         radius = {"variable": rect.h // 2, "constant": rect.h // 8}.get(node.kind, rect.h // 3)
@@ -541,8 +543,8 @@ class TreeStage(Stage):
             surface.blit(text_surface, target, visible)
 
     def _node_colors(self, node: TreeNode, rect: pygame.Rect) -> tuple[str, str, str]:
-        """Return the colors of the border, the background and the text of a node drawn at
-        `rect`."""
+        """Return the colours of a node's border, background and text. `rect` is where the node is
+        drawn."""
         theme = self._theme
         if node.x == self._cursor.node:
             return theme.gain if node.changed else theme.accent, theme.accent, theme.on_accent
@@ -558,7 +560,7 @@ class TreeStage(Stage):
         return theme.muted if node.rules else theme.outline, background, color
 
     def _draw_minimap(self, surface: pygame.Surface, layout: TreeLayout, rect: pygame.Rect) -> None:
-        """Draw a minimap of the whole tree in the corner of `rect` where it covers the fewest
+        """Draw a minimap of the whole tree in that corner of `rect` where it covers the fewest
         nodes."""
         theme = self._theme
         (width, height), side = layout.size, min(rect.size) // MAP_SHARE
@@ -594,8 +596,8 @@ class TreeStage(Stage):
         return ""
 
     def draw_history(self, surface: pygame.Surface, rect: pygame.Rect) -> bool:
-        """Draw the moves of the episode as a list into `rect`, the last moves if not all fit;
-        return True."""
+        """Draw a list of the episode's moves into `rect`. If not all fit, draw the last ones.
+        Return True."""
         theme, line = self._theme, self.line
         codes = dict(zip(self._frame.rules, self._frame.codes, strict=True))
         code_width, num_rows = 5 * line // 2, max(0, rect.h // line - 1)
@@ -617,7 +619,7 @@ class TreeStage(Stage):
         return True
 
     def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
-        """Draw only the tree, in the center of `rect` and as large as fits."""
+        """Draw only the tree, centred in `rect` and as large as fits."""
         layout = fit_tree(self._frame.nodes, rect.size, rect.h // 5)
         self._tree_rect = rect
         corner = (rect.w - layout.size[0]) // 2, (rect.h - layout.size[1]) // 2
@@ -626,8 +628,8 @@ class TreeStage(Stage):
     # ---- input ---------------------------------------------------------------------------
 
     def command(self, name: str) -> str:
-        """Run the key command `name` of the groups `algebra` or `view`; return the action to take,
-        or an empty text."""
+        """Run the key command `name`, such as a cursor move or a change of zoom. Return the action
+        to take, or "" if there is none."""
         self._message = ""
         if name == "hint":
             if not (self._frame.outcome or self._hint_search):
@@ -647,8 +649,8 @@ class TreeStage(Stage):
         return action
 
     def click(self, position: Pixel, button: int) -> str:
-        """Handle a mouse click: select the clicked node, or return the action of the clicked rule
-        button, else an empty text."""
+        """Handle a mouse click. A click on a node selects it, a click on a rule button returns the
+        rule's action. Return "" if there is no action."""
         if button != 1:
             return ""
         self._message = ""
@@ -673,8 +675,8 @@ class TreeStage(Stage):
         return True
 
     def _zoom(self, notches: int) -> None:
-        """Make the text in the tree one step larger for positive `notches` of the mouse wheel,
-        smaller for negative ones."""
+        """Make the tree's text one size larger if `notches` of the mouse wheel is positive, one
+        smaller if negative."""
         if self._layout is not None:
             line = self._layout.line
             step = max(1, round(line * (ZOOM - 1)))
@@ -682,8 +684,8 @@ class TreeStage(Stage):
             self._zoomed_line = max(MIN_LINE, min(4 * self.line, zoomed))
 
     def _node_at(self, position: Pixel) -> int | None:
-        """Return the index of the node at a position in pixels, in the tree or in the text; None if
-        there is none."""
+        """Return the index of the node at a position in pixels, in the tree or in the expression's
+        text. None if there is no node."""
         if self._layout is not None and self._tree_rect.collidepoint(position):
             x = position[0] - self._tree_rect.x - self._corner[0]
             y = position[1] - self._tree_rect.y - self._corner[1]

@@ -48,7 +48,7 @@ class MathyEnvProblemArgs:
     difficulty: MathyEnvDifficulty | str = MathyEnvDifficulty.easy
 
     def __post_init__(self) -> None:
-        """Convert a difficulty given as text; raise ValueError for an unknown one."""
+        """Convert a difficulty given as text to the enum. Raise ValueError for an unknown one."""
         allowed = [difficulty.value for difficulty in MathyEnvDifficulty]
         if self.difficulty not in allowed:
             raise ValueError(f"difficulty={self.difficulty!r}: allowed are {', '.join(allowed)}")
@@ -228,7 +228,8 @@ class MathyEnvState:
     def __init__(
         self, problem: str, max_moves: int = 10, problem_type: str = "mathy.unknown"
     ) -> None:
-        """Parse the text `problem`, and make the first state of an episode."""
+        """Make the first state of an episode by parsing `problem`, an expression such as "4x +
+        2x"."""
         if not isinstance(problem, str):
             raise TypeError(f"problem={problem!r}: expected the text of an expression")
         check_max_moves(max_moves)
@@ -256,7 +257,8 @@ class MathyEnvState:
         return self._visits
 
     def after_move(self, action: tuple[int, int], text: str, root: Node) -> MathyEnvState:
-        """Return the state after a move; this state does not change.
+        """Return the state after a move. `action` is the pair (rule, node); `text` and `root` are
+        the new expression and its tree. This state does not change.
 
         Args:
             action: (rule, node) of the move.
@@ -278,8 +280,8 @@ class MathyEnvState:
     def _replaced(
         self, agent: MathyAgentState, root: Node | None, mask: Any = None, over: bool | None = None
     ) -> MathyEnvState:
-        """Return a new state with the episode's progress `agent`, the tree `root` and the cached
-        `mask` and `over` (end of episode)."""
+        """Return a new state with the given progress (`agent`) and expression tree. `mask` and
+        `over` are cached: the action mask, and True at the end of the episode."""
         state = object.__new__(type(self))
         state.agent, state.max_moves = agent, self.max_moves
         state._root, state._mask, state._over, state._visits = root, mask, over, None
@@ -287,7 +289,7 @@ class MathyEnvState:
 
     @property
     def time(self) -> float:
-        """Return the fraction of the allowed moves that are used, from 0 to 1."""
+        """Return the fraction of the allowed moves that has been used, from 0 to 1."""
         if self.max_moves <= 0:
             return 1.0
         used = 1.0 - self.agent.moves_remaining / self.max_moves
@@ -333,9 +335,8 @@ class MathyObservation(NamedTuple):
 
 
 def observe(state: MathyEnvState, mask: NDArray[np.int8], length: int) -> MathyObservation:
-    """Return the observation of a state with its action `mask` as arrays for `length` nodes.
-    Smaller expressions are padded; of larger expressions only the first `length` nodes are
-    included.
+    """Return the observation of a state with room for `length` nodes. Smaller expressions are
+    padded, larger ones are cut off. `mask` is the (nodes, rules) action mask.
 
     Args:
         mask: (nodes, rules) int8 valid actions.
@@ -351,8 +352,8 @@ def observe(state: MathyEnvState, mask: NDArray[np.int8], length: int) -> MathyO
 
 
 def _encode_tree(node: Node) -> tuple[bytes, bytes]:
-    """Return the type ids (int64) and the values (float32) of a node and all nodes below it as
-    bytes, from left to right. The result is cached in the node."""
+    """Return type ids (int64) and values (float32) of all nodes of a tree as bytes, from left to
+    right. The result is cached in the root node."""
     if node.encoding is None:
         types, numbers = _BYTES[type_id(node)], _NO_NUMBER
         if node.kind is CONSTANT:
@@ -376,8 +377,8 @@ def type_id(node: Node) -> int:
 
 
 def tree_edges(root: Node) -> NDArray[np.int64]:
-    """Return the edges of a tree as (2, size - 1) int64: row 0 is the index of the parent, row 1 of
-    the child, sorted by child."""
+    """Return the edges of a tree as (2, size - 1) int64. Row 0 has the index of the parent, row 1
+    that of the child. Edges are sorted by child."""
     pairs: list[tuple[int, int]] = []
 
     def write_edges(node: Node, first: int) -> int:

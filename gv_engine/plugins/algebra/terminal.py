@@ -30,8 +30,8 @@ class TreeTerminalView(TerminalPicture):
         self._answer = ""
 
     def draw(self, frame: ExpressionFrame, view: str, width: int, height: int) -> list[Text]:
-        """Return lines of text that show expression and tree, or one of them, according to `view`,
-        cut to `height` lines of `width` characters."""
+        """Return the screen as at most `height` lines of `width` characters. `view` selects the
+        expression, its tree, or both."""
         self._update_cursor(frame)
         lines = [] if view == "tree" else self._expression_lines(width)
         if view == "both":
@@ -65,7 +65,7 @@ class TreeTerminalView(TerminalPicture):
         return lines
 
     def _tree_lines(self, width: int, height: int) -> list[Text]:
-        """Return the tree as lines of text; if it does not fit, the part around the selected
+        """Return the tree as lines of text. If it does not fit, return the part around the selected
         node."""
         nodes, chosen = self._cursor.frame.nodes, self._cursor.chosen
         labels = [self._node_text(node) for node in nodes]
@@ -88,7 +88,7 @@ class TreeTerminalView(TerminalPicture):
         return f"{node.text}*" if node.changed else node.text
 
     def _node_style(self, node: TreeNode) -> str:
-        """Return the Rich style of a node, which shows whether it is selected, was changed by the
+        """Return the Rich style for a node. It shows if the node is selected, was changed by the
         last move, or has applicable rules."""
         theme = self._theme
         if node.x == self._cursor.node:
@@ -102,8 +102,8 @@ class TreeTerminalView(TerminalPicture):
         return [f"{frame.moves_remaining} of {frame.max_moves} moves left"]
 
     def legend(self, frame: ExpressionFrame) -> list[Text]:
-        """Return lines of text with the hint, the rules that apply to the selected node with their
-        numbers, and the previous expressions."""
+        """Return the lines beside the tree: the hint, the numbered rules that apply to the selected
+        node, and the previous expressions."""
         self._update_cursor(frame)
         theme, cursor = self._theme, self._cursor
         parts = filter(None, self._answer.split("; "))
@@ -117,8 +117,8 @@ class TreeTerminalView(TerminalPicture):
         return [*lines, Text(), *history]
 
     def command(self, name: str) -> str:
-        """Run the key command `name`; return the action of a rule, or an empty text if only the
-        cursor moves."""
+        """Run the key command `name`. Return the action to take, or "" if the command only moves
+        the cursor."""
         self._update_cursor(self._game.frame())  # several keys may come between two frames
         self._answer = ""
         if name == "hint":
@@ -131,8 +131,8 @@ class TreeTerminalView(TerminalPicture):
         return number == name or int(number) <= len(self._cursor.frame.rules)
 
     def _find_hint(self) -> None:
-        """Search for a hint and wait for the result; store its text, and select the node and rule
-        of the hint."""
+        """Search for a hint and wait until the search ends. Store the hint's text, and select the
+        suggested node and rule."""
         if self._cursor.frame.outcome:
             return
         search = HintSearch(self._game)

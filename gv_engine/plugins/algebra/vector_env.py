@@ -92,8 +92,8 @@ class EnvWorker:
     """
 
     def __init__(self, rows: Rows, mode: int, time_limit: int | None, *options: Any) -> None:
-        """Make one environment for each record in `rows`, into which its results are written;
-        `mode` is the autoreset mode."""
+        """Make one environment for each record of `rows`, a structured array that receives the
+        results. `mode` is the autoreset mode, `options` are arguments of `ExpressionEnv`."""
         self._envs = [ExpressionEnv(*options) for _ in rows]
         for env in self._envs:
             env.simulation.time_limit = time_limit
@@ -113,8 +113,8 @@ class EnvWorker:
         return self._reply
 
     def step(self, actions: NDArray[np.int64], seeds: Sequence[int | None]) -> WorkerReply:
-        """Step or reset each of this worker's environments, or skip it, by its action, and write
-        its results into its record of the shared memory.
+        """Take one action in each environment, and write the results into the shared array. An
+        environment is reset if its action is RESTART and skipped if it is KEEP.
 
         Args:
             actions: (n,) action, or RESTART to reset, or KEEP to skip.
@@ -143,9 +143,9 @@ class EnvWorker:
         return WorkerReply(self._texts, final_steps)
 
     def _write_state(self, i: int, decision: tuple[bool, str, float] | None = None) -> None:
-        """Write observation and info of environment `i` into its record of the shared memory.
-        `decision` has success, deciding rule and reward of the last step, for an environment that
-        may have been reset since."""
+        """Write observation and info of environment `i` into the shared array. If the environment
+        was reset in this step, `decision` has (success, deciding rule, reward) from before the
+        reset."""
         columns, env = self._columns, self._envs[i]
         for name, array in env.observation().items():
             columns[name][i] = array
@@ -195,8 +195,8 @@ class SubprocWorker:
             self._pipe.send((method, arguments))
 
     def result(self) -> Any:
-        """Wait until the worker process has finished the last `call`, and return the result of the
-        called method.
+        """Wait for the worker process to finish the last `call`. Return the result, or raise the
+        error, of the called method.
 
         Raises:
             Exception: the error that the method raised in the process.
@@ -217,8 +217,8 @@ class SubprocWorker:
 def _run_worker(
     pipe: Connection, memory: Any, dtype: np.dtype[np.void], part: slice, *arguments: Any
 ) -> None:
-    """Main function of a worker process: create an `EnvWorker` for the records `part` in the shared
-    `memory`, and call its methods as requested through `pipe`."""
+    """Main function of a worker process. Create an `EnvWorker` on the records `part` of the shared
+    `memory`, then run the method calls that arrive through `pipe` and send back their results."""
     worker = EnvWorker(np.frombuffer(memory, dtype)[part], *arguments)
     gc.freeze()  # full collections, of which many games need more, then skip imported modules
     while True:
@@ -234,8 +234,8 @@ def _run_worker(
 
 
 def _stop_process(pipe: Connection, process: Any) -> None:
-    """Close the pipe to a worker process, which ends it; terminate it if it does not end in
-    time."""
+    """Close the pipe to a worker process, so that it ends. Terminate it if it is still running
+    after a timeout."""
     pipe.close()
     process.join(_EXIT_TIMEOUT)
     if process.is_alive():
@@ -298,7 +298,8 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         reward_dtype: DTypeLike = "float64",
         **options: Any,
     ) -> None:
-        """Make the environments and their spaces; the class says what each argument means."""
+        """Make the environments, their spaces and worker processes. The class docstring explains
+        the arguments."""
         processes = arg_checks.check_at_least(1, processes=processes)
         super().__init__(num_envs, autoreset_mode, render_mode, reward_dtype)
         self.scenario: AlgebraScenario = algebra_scenario(scenario, max_steps, **options)
@@ -386,16 +387,17 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
 
     @cached_property
     def _output_specs(self) -> arg_checks.ArraySpecs:
-        """Return shape and dtype, by name, of the arrays that the argument `out` of `step` may
-        contain."""
+        """Return (shape, dtype) of each array that callers can pass in the argument `out` of
+        `step`, by name."""
         space: Any = self.single_observation_space
         return self._step_output_specs(
             {name: ((self.num_envs, *box.shape), box.dtype) for name, box in space.items()}
         )
 
     def _info(self, texts: list[InfoTexts]) -> dict[str, Any]:
-        """Return the infos of all environments as arrays, with the keys of `ExpressionEnv.info`.
-        `texts` are the texts of each environment in the workers' replies."""
+        """Return the infos of all environments as a dict of arrays, with the keys of
+        `ExpressionEnv.info`. `texts` has expression, outcome and deciding rule of each
+        environment."""
         rows = self._rows
         text, outcome, decided_by = np.array(texts, object).T.copy()
         info = {
@@ -414,8 +416,8 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         return info
 
     def _step_all(self, *arguments: Any) -> WorkerReply:
-        """Call `step` of all workers in parallel, each with its slice of every argument, and join
-        their replies."""
+        """Step all workers in parallel and join their replies. Each argument is a sequence with one
+        value per environment, which is split between the workers."""
         for worker, first, last in zip(self._workers, self._cuts, self._cuts[1:], strict=False):
             worker.call("step", *(part[first:last] for part in arguments))
         replies: list[WorkerReply] = []
@@ -435,8 +437,8 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         return WorkerReply(texts, final_steps)
 
     def _add_final(self, info: dict[str, Any], final_steps: list[FinalStep]) -> None:
-        """Add to `info` the final observations and infos of the episodes that ended with a reset in
-        the same step."""
+        """Add `final_obs` and `final_info` to `info`, for the episodes that ended and were reset in
+        this step."""
         if not final_steps:
             return
         ended = np.zeros(self.num_envs, np.bool_)
@@ -450,8 +452,8 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         info |= {"final_info": infos, "_final_info": ended}
 
     def _call_env(self, i: int, method: str, *arguments: Any) -> Any:
-        """Call `method` of the worker process that runs environment `i`, with `arguments`, and
-        return the result."""
+        """Call a method by name in the worker that runs environment `i`. Return the method's
+        result."""
         if not 0 <= i < self.num_envs:
             raise IndexError(f"game {i}: there are {self.num_envs}")
         number = int(np.searchsorted(self._cuts, i, side="right")) - 1

@@ -106,8 +106,8 @@ class ExpressionWorld(Move):
     def __init__(
         self, env: MathyEnv, max_steps: int | None = None, success: Call | None = None
     ) -> None:
-        """Make a world that plays episodes of `env`; `success` is the call that decides if an
-        episode was won."""
+        """Make a world that plays episodes of `env`. `success` is the function that decides if an
+        episode was won, with its arguments."""
         super().__init__(env, MathyEnvState("0", 0), START)
         self._max_steps = max_steps
         self._success = None if success is None else BoundCall(success)
@@ -125,7 +125,7 @@ class ExpressionWorld(Move):
         self._step_context: Any = self.context if uses_esper else ESPER_LOCK
 
     def _reset_counters(self) -> None:
-        """Set steps, total reward and end of the episode to their values at its start."""
+        """Reset step count, total reward and end of episode for a new episode."""
         self.steps = 0
         self.total = self.reward = 0.0
         self.discount = 1.0
@@ -138,8 +138,8 @@ class ExpressionWorld(Move):
         self._delete_entities()
 
     def step(self, action: state.MathyAction) -> None:
-        """Take a move, given as an action number or a pair (rule, node); set `reward`, `terminated`
-        and the other results.
+        """Take a move, given as an action number or a pair (rule, node). Set `reward`,
+        `terminated`, `truncated` and the other results.
 
         Raises:
             ValueError: the episode is over, or the move is invalid and the response is "raise".
@@ -174,8 +174,7 @@ class ExpressionWorld(Move):
 
     @property
     def ending(self) -> str:
-        """Return a sentence for the player on how the episode ended; an empty text while it goes
-        on."""
+        """Return a sentence for the player on how the episode ended; "" if it has not ended."""
         if not (self.terminated or self.truncated):
             return ""
         calls = (bound_call.call for bound_call in self.env.order[TERMINATING])
@@ -187,8 +186,8 @@ class ExpressionWorld(Move):
 
     @property
     def entities(self) -> list[int]:
-        """Return the entities of all nodes, in order (as written, from left to right); they are
-        created on first access."""
+        """Return the entities of all nodes of the expression, from left to right. They are created
+        on first access."""
         if not self._entities:
             with self.context:
                 self._entities = [self._create_entity() for _ in range(self.state.root.size)]
@@ -196,8 +195,8 @@ class ExpressionWorld(Move):
         return self._entities
 
     def _changed_nodes(self) -> frozenset[int]:
-        """Return the indices of the nodes that the last move changed, found by repeating the move
-        in mathy_core."""
+        """Return the indices of the nodes that the last move changed. They are found by repeating
+        the move in mathy_core."""
         history = self.state.agent.history
         if len(history) < 2:
             return frozenset()
@@ -206,8 +205,8 @@ class ExpressionWorld(Move):
         return _changed_indices(nodes) if len(nodes) == self.state.root.size else frozenset()
 
     def _new_nodes(self, before: Node, action: tuple[int, int]) -> list[expressions.MathExpression]:
-        """Apply the move `action` to the expression `before` in mathy_core; return the nodes of the
-        result in order, with their ids and change flags."""
+        """Apply the move `action`, (rule, node), to the expression `before` in mathy_core. Return
+        the nodes of the new expression in order, with ids and change flags."""
         number, node = action
         result = self.env.rules.change(before, node, number).result
         assert result is not None, "the move was made"
@@ -217,8 +216,8 @@ class ExpressionWorld(Move):
         return esper.create_entity(Identity(next(self._numbers)))
 
     def rewrite(self) -> None:
-        """Apply the rule of the move to its node: set `state` to the next state, and update the
-        entities if they have been created."""
+        """Apply the rule of the current move to its node. Set `state` to the next state, and update
+        the nodes' entities if they exist."""
         before = self.state
         super().rewrite()
         if self._entities:
@@ -226,8 +225,8 @@ class ExpressionWorld(Move):
                 self._update_entities(before.root)
 
     def _update_entities(self, before: Node) -> None:
-        """Update the entities after a move from the expression `before`: nodes that remain keep
-        their entity, new nodes get a new one, others are deleted."""
+        """Update the entities after a move; `before` is the expression before it. Nodes that remain
+        keep their entity, new nodes get one, and those of removed nodes are deleted."""
         nodes = self._new_nodes(before, self.action)
         if len(nodes) != self.state.root.size:  # the text parses to another tree
             self._delete_entities()
@@ -243,7 +242,7 @@ class ExpressionWorld(Move):
         self._set_components(_changed_indices(nodes))
 
     def _set_components(self, changed: frozenset[int]) -> None:
-        """Set the components of all entities from their nodes; `changed` are the indices of the
+        """Set the components of all entities from their nodes. `changed` has the indices of the
         nodes that the last move changed."""
         entities = self._entities
 
@@ -278,7 +277,7 @@ class ExpressionWorld(Move):
     def render(
         self, show: Callable[[ExpressionFrame], None], title: str = "", message: str = ""
     ) -> None:
-        """Run the rendering systems and pass the resulting frame to `show`; the world does not
+        """Run the rendering systems, and pass the resulting frame to `show`. The world does not
         change.
 
         Args:
@@ -294,8 +293,7 @@ class ExpressionWorld(Move):
     # ---- snapshots ----------------------------------------------------------------------------
 
     def snapshot(self) -> WorldSnapshot:
-        """Return a snapshot of the world and its random generator for `restore`, which can be
-        pickled."""
+        """Return a picklable snapshot of the world and its random generator, for `restore`."""
         with self.context:
             numbers = [esper.component_for_entity(e, Identity).number for e in self._entities]
             changed = [n for n, e in enumerate(self._entities) if esper.has_component(e, Changed)]
@@ -340,7 +338,8 @@ class WorldCanvas(ExpressionCanvas):
         title: str,
         message: str,
     ) -> None:
-        """Make a canvas for one drawing of `world`; `show_frame` gets the finished frame."""
+        """Make the canvas that rendering systems draw `world` on. The finished frame, with this
+        title and message, is passed to `show_frame`."""
         self._show_frame, self._world = show_frame, world
         self._title, self._message = title, message
         self._spans = parser.find_spans(world.state.agent.problem, world.state.root)
@@ -392,8 +391,8 @@ def _changed_indices(nodes: Sequence[expressions.MathExpression]) -> frozenset[i
 
 
 def action_names(rules: Sequence[BaseRule]) -> tuple[str, ...]:
-    """Return the name of each rule's actions, such as `commutative_swap`; an action's full name
-    also has the number of the node."""
+    """Return the name of each rule's actions, such as `commutative_swap`. The full name of an
+    action adds the node, as in `commutative_swap 3`."""
     names: list[str] = []
     for rule in rules:
         name = "_".join(rule.name.lower().split())

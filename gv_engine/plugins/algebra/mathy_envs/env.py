@@ -94,8 +94,8 @@ class MathyEnv(own.MathyEnv):
         return len(self.rules) * self.max_seq_len
 
     def to_action(self, action: Any) -> ActionType:
-        """Return the pair (rule, node) of an action, which may be such a pair or the number `rule *
-        max_seq_len + node`.
+        """Convert an action to a pair (rule, node). An action is such a pair already, or the number
+        `rule * max_seq_len + node`.
 
         Raises:
             ValueError: the value is no action.
@@ -155,7 +155,8 @@ class MathyEnv(own.MathyEnv):
         max_seq_len: int | None = None,
         obs_type: ObservationType = ObservationType.FLAT,
     ) -> MathyObservationUnion:
-        """Return an observation of a state with its action mask."""
+        """Return the observation of a state, including its action mask, in the format
+        `obs_type`."""
         if not isinstance(state, MathyEnvState):
             state = MathyEnvState(state, num_rules=len(self.rules))
         return state.to_observation(

@@ -87,7 +87,7 @@ class MathyGymEnv(gymnasium.Env[Any, np.int64]):
         obs_type: ObservationType = ObservationType.FLAT,
         **env_kwargs: Any,
     ) -> None:
-        """Make the environment and its spaces; the class says what each argument means."""
+        """Make the environment and its spaces. The class docstring explains the arguments."""
         self.mathy = env_class(**env_kwargs)
         self.env_problem_args, self.obs_type = env_problem_args, obs_type
         self.mask_as_probabilities, self.repeat_problem = mask_as_probabilities, repeat_problem
@@ -98,7 +98,8 @@ class MathyGymEnv(gymnasium.Env[Any, np.int64]):
         self.observation_space = _make_space(obs_type, self.mathy.max_seq_len, self.action_size)
 
     def step(self, action: np.int64 | int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Take a move; return observation, reward, terminated, truncated and info.
+        """Apply a rewrite rule to a node, both encoded in the action's number. Return observation,
+        reward, terminated, truncated and info.
 
         Raises:
             ValueError: the action is out of range, or the move is invalid and the environment's
@@ -126,7 +127,7 @@ class MathyGymEnv(gymnasium.Env[Any, np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Start an episode with a new problem, or with the same one if `repeat_problem`; return
+        """Start an episode with a new problem, or with the previous one if `repeat_problem`. Return
         observation and info."""
         super().reset(seed=seed)
         if seed is not None:
@@ -151,7 +152,8 @@ class MathyGymEnv(gymnasium.Env[Any, np.int64]):
         last_reward: float = 0.0,
         last_change: Any = None,
     ) -> None:
-        """Print the current state in a line."""
+        """Print the current state as one line of text, with the last action, its reward and the
+        changed nodes."""
         assert self.state is not None, "call reset() before rendering the env"
         rule, node = last_action
         name = "initial" if rule < 0 else self.mathy.rules[rule].name
@@ -163,7 +165,8 @@ class MathyGymEnv(gymnasium.Env[Any, np.int64]):
         return MathyEnvState(None, text, max_moves, len(self.mathy.rules))
 
     def _observe(self) -> NDArray[np.float32] | dict[str, Any]:
-        """Return the observation of the current state, and update the mask of the action space."""
+        """Return the observation of the current state, and set the action space's mask to the
+        state's valid actions."""
         assert self.state is not None
         observation = self.mathy.state_to_observation(
             self.state, self.mathy.max_seq_len, self.obs_type
@@ -179,7 +182,8 @@ class MathyGymEnv(gymnasium.Env[Any, np.int64]):
 
 
 def _make_space(kind: ObservationType, length: int, actions: int) -> spaces.Space[Any]:
-    """Return the observation space for a kind of observation with room for `length` nodes."""
+    """Return the observation space for `kind`, such as FLAT or GRAPH, with room for `length` nodes
+    and `actions` actions."""
     if kind == ObservationType.FLAT:
         high = np.ones(5 + 2 * length + actions, np.float32)
         low = np.zeros_like(high)

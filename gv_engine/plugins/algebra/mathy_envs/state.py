@@ -160,7 +160,8 @@ class MathyEnvState(own.MathyEnvState):
         num_rules: int = 0,
         problem_type: str = "mathy.unknown",
     ) -> None:
-        """Copy a state, or make the first state of an episode with the text `problem`."""
+        """Make a copy of `state`, or the first state of an episode with the expression
+        `problem`."""
         if problem is None and state is not None:
             super().__init__(state.agent.problem, state.max_moves, state.agent.problem_type)
             self.agent = copy.copy(state.agent)
@@ -181,7 +182,8 @@ class MathyEnvState(own.MathyEnvState):
     def get_out_state(
         self, problem: str, action: ActionType, moves_remaining: int
     ) -> MathyEnvState:
-        """Return the state after `action` led to the text `problem`; this state does not change."""
+        """Return the state after `action` has changed the expression to `problem`. This state does
+        not change."""
         state = self.clone()
         state.agent.history = (*self.agent.history, MathyEnvStateStep(problem, action))
         state.agent.problem = problem
@@ -193,7 +195,8 @@ class MathyEnvState(own.MathyEnvState):
         return list(_hash_namespace(self.agent.problem_type))
 
     def _replaced(self, *args: Any, **kwargs: Any) -> MathyEnvState:
-        """Return a copy of the state with some values replaced, as a state of this class."""
+        """Return a copy of this state with some attributes replaced. The arguments are those of the
+        base class's method, and the copy has this class."""
         state = super()._replaced(*args, **kwargs)
         assert isinstance(state, MathyEnvState)
         state.num_rules = self.num_rules
@@ -217,7 +220,8 @@ class MathyEnvState(own.MathyEnvState):
         max_seq_len: int | None = None,
         obs_type: ObservationType = ObservationType.FLAT,
     ) -> MathyObservationUnion:
-        """Return an observation of the state.
+        """Return the observation of this state in the format `obs_type`, such as FLAT or GRAPH,
+        with `move_mask` as its action mask.
 
         Args:
             move_mask: action mask, such as from `get_valid_moves`; zeros if None.
@@ -250,9 +254,8 @@ class MathyEnvState(own.MathyEnvState):
         normalize: bool = True,
         max_seq_len: int | None = None,
     ) -> NDArray[np.float32]:
-        """Return the observation as one array: the hash of the environment (4), the used share of
-        the moves in tenths (1), type ids and values of L nodes in preorder, and the action mask
-        (rules * L)."""
+        """Return the observation as one float array: environment hash (4), used moves (1), type ids
+        and values of L nodes in preorder (2 * L), action mask (rules * L)."""
         features = self._features(list(_walk(self.root)), max_seq_len, normalize)
         mask = self._pad_mask(move_mask, len(features))
         hashes = self.get_problem_hash() if hash_type is None else hash_type
@@ -268,7 +271,8 @@ class MathyEnvState(own.MathyEnvState):
         normalize: bool = True,
         max_seq_len: int | None = None,
     ) -> MathyGraphObservation:
-        """Return the observation as a graph; `hash_type` is ignored."""
+        """Return the observation as a graph: node features and an adjacency matrix. `hash_type` is
+        ignored."""
         positions = list(_walk(self.root))
         features = self._features(positions, max_seq_len, normalize)
         length = len(features)
@@ -285,7 +289,7 @@ class MathyEnvState(own.MathyEnvState):
         max_seq_len: int | None = None,
         normalize: bool = True,
     ) -> MathyHierarchicalObservation:
-        """Return the observation level by level."""
+        """Return the observation with the depth of each node in the tree."""
         positions = sorted(_walk(self.root), key=lambda position: position.depth)
         features = self._features(positions, max_seq_len, normalize)
         length = len(features)
@@ -302,7 +306,8 @@ class MathyEnvState(own.MathyEnvState):
         max_seq_len: int | None = None,
         normalize: bool = True,
     ) -> MathyMessagePassingObservation:
-        """Return the observation as a list of edges."""
+        """Return the observation as node features and a list of edges, for message passing
+        networks."""
         positions = list(_walk(self.root))
         features = self._features(positions, max_seq_len, normalize)
         length = len(features)
@@ -321,8 +326,8 @@ class MathyEnvState(own.MathyEnvState):
     def _features(
         self, positions: Sequence[_TreePosition], max_seq_len: int | None, normalize: bool
     ) -> NDArray[np.float32]:
-        """Return the features of nodes, (max_seq_len, 4), where None means 128; raise ValueError if
-        there are more nodes."""
+        """Return four features of each node as a (max_seq_len, 4) array; None means 128 rows. Raise
+        ValueError if there are more nodes than rows."""
         length = _MAX_SEQ_LEN if max_seq_len is None else max_seq_len
         if len(positions) > length:
             raise ValueError(
@@ -348,8 +353,8 @@ class MathyEnvState(own.MathyEnvState):
         return used / self.max_moves if self.max_moves else 0.0
 
     def _pad_mask(self, mask: Mask | None, length: int) -> NDArray[np.float32]:
-        """Return an action mask with room for `length` nodes and at least `num_rules` rules, as one
-        row."""
+        """Pad an action mask with zeros to `length` nodes and at least `num_rules` rules. Return it
+        flattened."""
         rows = () if mask is None else mask
         padded = np.zeros((max(self.num_rules, len(rows)), length), np.float32)
         for number, row in enumerate(rows):
@@ -359,7 +364,7 @@ class MathyEnvState(own.MathyEnvState):
     # ---- texts and arrays -----------------------------------------------------------------------
 
     def to_string(self) -> str:
-        """Return the state as text, for `from_string`."""
+        """Serialise the state to text, which `from_string` reads."""
         agent = self.agent
         numbers = self.max_moves, self.num_rules, agent.moves_remaining
         steps = [f"{raw},{action[0]},{action[1]}" for raw, action in agent.history]
@@ -369,7 +374,7 @@ class MathyEnvState(own.MathyEnvState):
 
     @classmethod
     def from_string(cls, input_string: str) -> MathyEnvState:
-        """Return the state that `to_string` made a text of; raise ValueError for another text."""
+        """Return the state that `to_string` has serialised. Raise ValueError for any other text."""
         try:
             moves, rules, left, problem, kind, reward, *steps = input_string.rstrip().split("@")
             state = cls(None, problem, int(moves), int(rules), kind)
@@ -383,8 +388,8 @@ class MathyEnvState(own.MathyEnvState):
         return state
 
     def to_np(self, pad_to: int | None = None) -> NDArray[np.uint8]:
-        """Return the text of `to_string` as an array of bytes, with spaces up to `pad_to`; raise
-        ValueError if it is longer."""
+        """Return the text of `to_string` as an array of bytes, padded with spaces to `pad_to`
+        bytes. Raise ValueError if the text is longer."""
         text = self.to_string().encode()
         if pad_to is not None and len(text) > pad_to:
             raise ValueError(f"the state has {len(text)} bytes, allowed are pad_to={pad_to}")
@@ -410,7 +415,8 @@ def _walk(root: Node) -> Iterator[_TreePosition]:
 
 
 def _scale(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return numbers scaled to 0 to 1; unchanged if their sum is 0, as in mathy_envs."""
+    """Scale numbers to the range 0 to 1. If their sum is 0 they are returned unchanged, as in
+    mathy_envs."""
     if values.sum() == 0:
         return values
     scaled: NDArray[np.float64] = (values - values.min()) / (values.max() - values.min() + 1e-32)
@@ -419,7 +425,7 @@ def _scale(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @cache
 def _hash_namespace(namespace: str) -> tuple[float, ...]:
-    """Return four hashes of a namespace, scaled to 0 to 1."""
+    """Return four hashes of an environment's name, scaled to the range 0 to 1."""
     texts = namespace, namespace[::-1], namespace.upper(), namespace.replace(".", "")
     hashes = np.array([adler32(text.encode()) for text in texts], np.float32)
     scaled = (hashes - hashes.min()) / (hashes.max() - hashes.min())
