@@ -20,7 +20,8 @@ NAMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Return the public object called `name`."""
+    """Import and return the public name `name` on first access, so that importing the package does
+    not import torch."""
     if name not in NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name == "export_policy":

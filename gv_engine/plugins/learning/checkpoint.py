@@ -30,8 +30,8 @@ class _FreeAxis(NamedTuple):
 
 
 def check_checkpoint(checkpoint: Mapping[str, Any], learner: Learner) -> None:
-    """Raise ArrayError unless the new `learner` can be restored from `checkpoint`, the content of
-    `checkpoint.pt`."""
+    """Raise ArrayError if `checkpoint`, the content of `checkpoint.pt`, cannot be loaded into the
+    new `learner`."""
     new = learner.state()
     best = {"score": [0.0] * 3, "steps": 0, "net": new["net"]} if checkpoint.get("best") else {}
     _match("", checkpoint, {"learner": _make_template(new), "best": best, "seconds": 0.0})
@@ -42,7 +42,8 @@ def check_checkpoint(checkpoint: Mapping[str, Any], learner: Learner) -> None:
 
 
 def _make_template(new: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the template of a learner's state, given the state of a new one."""
+    """Return a template for checking a saved state: the state of a new learner, where lists and
+    axes of variable length are marked as `_ListOf` and `_FreeAxis`."""
     template = dict(new)
     ages, counts = new["estimator"]
     template["estimator"] = [ages, _FreeAxis(counts, 1)]
@@ -59,8 +60,8 @@ def _make_template(new: Mapping[str, Any]) -> dict[str, Any]:
 def _list_bounds(
     state: Mapping[str, Any], new: Mapping[str, Any], learner: Learner
 ) -> Iterator[tuple[str, Any, float, float]]:
-    """Yield (path, value, minimum, maximum) of the entries of a learner's `state` that have bounds.
-    `new` is the state of a new `learner`."""
+    """Yield (path, value, minimum, maximum) for each entry of a saved state that must lie in a
+    range. `new` is the state of a new learner."""
     num_steps, num_episodes = state["counts"]
     yield "counts", num_steps, 0, math.inf
     yield "counts", num_episodes, 0, math.inf
@@ -85,8 +86,9 @@ def _list_bounds(
 
 
 def _match(path: str, saved: Any, template: Any) -> None:
-    """Raise ArrayError unless `saved`, the value at `path`, matches `template`: a `_ListOf`, a
-    `_FreeAxis`, or a value of the same type, with the same keys, length, or shape and dtype."""
+    """Raise ArrayError if `saved` differs from `template` in type, keys, length, shape or dtype. A
+    `_ListOf` in the template allows any length, a `_FreeAxis` any size of one axis. `path` names
+    the value in the error."""
     if isinstance(template, _ListOf) and isinstance(saved, list):
         template = [template.item] * len(saved)
     is_list = type(template) in (list, tuple) and isinstance(saved, list | tuple)
@@ -108,8 +110,8 @@ def _match(path: str, saved: Any, template: Any) -> None:
 
 
 def _array_type(value: Any, saved: Any = None) -> tuple[Any, ...] | None:
-    """Return dtype and shape of a tensor, with a free axis as long as that of `saved`; None for
-    another value."""
+    """Return (dtype, size, …) of a tensor; None for any other value. If `value` is a `_FreeAxis`,
+    the size of its free axis is taken from the tensor `saved`."""
     if isinstance(value, _FreeAxis):
         sizes = [*value.tensor.shape]
         if isinstance(saved, Tensor) and saved.dim() == len(sizes):
@@ -119,7 +121,8 @@ def _array_type(value: Any, saved: Any = None) -> tuple[Any, ...] | None:
 
 
 def _describe(value: Any) -> str:
-    """Return the type of a value as text, of a tensor its dtype and shape, of a list its length."""
+    """Describe the type of a value for error messages: a tensor by dtype and shape, a list by its
+    length."""
     if array_type := _array_type(value):
         return f"a tensor of {array_type[0]}, shape {array_type[1:]}"
     if isinstance(value, list | tuple):

@@ -28,8 +28,8 @@ _MAX_COLORS = 6
 
 
 def interchangeable_colors(scenario: Scenario) -> tuple[int, ...]:
-    """Return the colours that can be exchanged for each other without any rule noticing; () if
-    there are none.
+    """Return the colours that can be swapped without affecting any rule of the scenario, such as
+    those of random keys. () if there are none.
 
     These are the `colors` that reset functions sample from, provided that reset functions name no
     colour themselves and all other rules compare colours by `same_color` alone.
@@ -53,8 +53,8 @@ def interchangeable_colors(scenario: Scenario) -> tuple[int, ...]:
 
 
 def _reached_functions(call: Call) -> Iterator[tuple[Any, list[tuple[str, Any]]]]:
-    """Yield each function that a rule call may run, with the (name, value) pairs of globals and
-    constants that it uses."""
+    """Yield each Python function that a rule may call, with the globals and constants that it uses
+    as (name, value) pairs."""
     for part in call.walk():
         system = part.system
         roots = *system.functions, system.objects, *part.arguments.values()
@@ -78,8 +78,7 @@ class ColorAugmentation:
     def __init__(
         self, colors: tuple[int, ...], cells: NDArray[np.uint8], agents: int, rng: torch.Generator
     ) -> None:
-        """Prepare permutations of `colors`, sampled with `rng`; the class says what each argument
-        means."""
+        """Prepare all permutations of `colors`. The class docstring explains the arguments."""
         codes = {tuple(cell): code for code, cell in enumerate(cells.tolist())}
         code_lists = []
         for permuted_colors in itertools.permutations(colors):
@@ -104,8 +103,8 @@ class ColorAugmentation:
             self.permutation[starts] = torch.randint(len(self._codes), size, generator=self._rng)
 
     def apply(self, observation: Arrays, agents: Any = slice(None)) -> Arrays:
-        """Return observations in the representation `cells` with the colours of each agent
-        permuted. `agents` are the indices of the observing agents, by default all."""
+        """Permute the colours in observations of cell codes, by the current permutation of each
+        agent. `agents` are the indices of the observing agents, by default all."""
         if len(self._codes) < 2:
             return observation
         codes = self._codes[self.permutation.numpy()[agents]]

@@ -176,7 +176,7 @@ class Hyperparameters:
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
-        """Convert integers of float fields; raise ConfigError if a value is invalid."""
+        """Convert ints in float fields to float. Raise ConfigError if a value is invalid."""
         for each in fields(self):
             object.__setattr__(self, each.name, check_value(each, getattr(self, each.name)))
         steps = self.num_envs * self.num_steps
@@ -201,7 +201,8 @@ LEARNER_DEFAULTS: dict[str, dict[str, Any]] = {
 
 
 def check_value(each: Field[Any], value: Any) -> Any:
-    """Return `value`, the value of the setting `each`, converted to a float if the field is one.
+    """Check the value of one hyperparameter, described by the dataclass field `each`. Return it, as
+    a float if the field has that type.
 
     Raises:
         ConfigError: the type or the range of the value is wrong.
@@ -226,7 +227,7 @@ def check_value(each: Field[Any], value: Any) -> Any:
 
 
 def check_names(values: Any, names: Iterable[str]) -> None:
-    """Raise ConfigError if `values` is no mapping, or has a key that is not in `names`."""
+    """Raise ConfigError if `values` is not a mapping, or has a key that is not in `names`."""
     if not isinstance(values, Mapping):
         found = shorten(repr(values), 40)
         raise ConfigError(f"found {found}; expected settings by name, such as {{'gamma': 0.9}}")
@@ -265,8 +266,8 @@ class Config(Hyperparameters):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Config:
-        """Return the configuration with these values by name. Settings without a value get the
-        defaults of the learner, or, if `recurrent` is True, of a learner with a GRU.
+        """Return a configuration with these values by name. Missing hyperparameters get the
+        defaults; if `recurrent` is True, those for a network with a GRU.
 
         Raises:
             ConfigError: a name is unknown, or a value is invalid.
@@ -278,7 +279,7 @@ class Config(Hyperparameters):
 
     @classmethod
     def read(cls, path: str | Path) -> Config:
-        """Return the configuration in a YAML or TOML file.
+        """Read a configuration from a YAML or TOML file.
 
         Raises:
             ConfigError: see `read_config_file` and `from_values`.
@@ -305,7 +306,7 @@ _MAX_FILE = 2**16
 
 
 def read_config_file(path: Path) -> dict[str, Any]:
-    """Return the unchecked values in a configuration file by name: TOML if its name ends with
+    """Parse a configuration file without checking the values. It is TOML if the name ends in
     `.toml`, else YAML.
 
     Raises:

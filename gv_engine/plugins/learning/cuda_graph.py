@@ -11,8 +11,8 @@ from gv_engine.plugins.learning.torch_library import Tensor, torch
 def record_graphs(
     functions: Sequence[Callable[[], object]], device: torch.device
 ) -> list[torch.cuda.CUDAGraph]:
-    """Return a CUDA graph of each function; recording runs no GPU kernels. Call each function once
-    before. The graphs share memory: replay them in the same order."""
+    """Record each function as a CUDA graph, without running it. Call each function once before. The
+    graphs share memory, so they must be replayed in the order of `functions`."""
     pool, graphs = torch.cuda.graph_pool_handle(), []
     torch.cuda.synchronize(device)
     # `torch.cuda.graph` would also collect garbage before each function
@@ -46,7 +46,8 @@ class GraphedStep:
         batch: TrainingBatch,
         indices: Tensor,
     ) -> None:
-        """Prepare to capture `step`, called with `batch` and the minibatch `indices`."""
+        """Prepare to record `step(batch, indices)` as a CUDA graph. `indices` selects a minibatch
+        of `batch`."""
         self._batch = TrainingBatch._make(each.clone() for each in batch)
         self._indices = indices.clone()
         self._graph = torch.cuda.CUDAGraph()

@@ -104,7 +104,8 @@ class PrioritisedLevelReplay(RandomLevels):
     )
 
     def __init__(self, env: GridVectorEnv, settings: Hyperparameters, rng: torch.Generator) -> None:
-        """Begin without scores of the environment's levels; random choices are made with `rng`."""
+        """Start a curriculum over the levels of `env`, none of which has a score yet. `rng` makes
+        the random choices."""
         super().__init__(env, settings, rng)
         self._num_listed = count = len(env.batch.levels)
         worlds = np.arange(env.num_worlds)
@@ -123,8 +124,8 @@ class PrioritisedLevelReplay(RandomLevels):
         self._choose_levels(worlds)
 
     def _choose_levels(self, worlds: NDArray[np.int64]) -> None:
-        """Choose the levels of the next episodes of the worlds with these indices: random ones, or
-        replays drawn from `_cumulative`, which is empty while no level has a score."""
+        """Choose the level of the next episode in each of these worlds. It is a random level, or
+        one replayed with a probability that grows with its score."""
         draws = torch.rand((3, len(worlds)), generator=self._rng, dtype=torch.float64)
         for_level, for_kind, for_replay = draws.numpy()
         levels = (for_level * self._num_listed).astype(np.int64)
@@ -138,8 +139,8 @@ class PrioritisedLevelReplay(RandomLevels):
         self._env.batch.requested_levels[:] = self._next_levels % self._num_listed
 
     def end_step(self, done: NDArray[np.bool_]) -> tuple[Any, dict[str, Any]] | None:
-        """Note the levels that were played in the step, and choose the next levels of the worlds
-        whose next episodes have begun, where `done` (W,) is True; return None."""
+        """Record the levels played in this step. Where `done`, (W,), is True, the next episode has
+        begun: choose the level of the episode after it. Return None: no world is changed."""
         self._steps.append((self._levels.copy(), done))
         if done.any():
             self._levels[done] = self._next_levels[done]
@@ -148,8 +149,9 @@ class PrioritisedLevelReplay(RandomLevels):
         return None
 
     def end_update(self, advantages: Tensor, live: Tensor) -> None:
-        """Score the levels of the episodes that ended since the last update, and choose the next
-        levels of all worlds; arguments are those of `RandomLevels.end_update`."""
+        """Update the scores of the levels whose episodes have ended, by the positive part of
+        `advantages`, and choose the next levels of all worlds. Both tensors are (T, N); `live` is
+        False where an agent took no part."""
         by_world = (len(live), self._env.num_worlds, -1)
         gains = (advantages.clamp(min=0) * live).reshape(by_world).sum(2).double().numpy()
         counts = live.reshape(by_world).sum(2).numpy()
@@ -169,8 +171,8 @@ class PrioritisedLevelReplay(RandomLevels):
         """Do nothing; subclasses add new levels to those that can be replayed."""
 
     def _update_cumulative(self) -> None:
-        """Compute `_cumulative`, the cumulative replay probabilities of the levels; do nothing
-        while no level has a score."""
+        """Recompute the cumulative replay probabilities of the levels. Do nothing while no level
+        has a score."""
         if not np.isnan(self.scores).all():
             ages, settings = self._num_episodes - self._ended_at, self._settings
             self._cumulative = find_replay_probabilities(
@@ -184,7 +186,8 @@ class PrioritisedLevelReplay(RandomLevels):
         return {**arrays, "episodes": self._num_episodes}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a saved `state()` of a curriculum with the same settings and levels."""
+        """Continue from `state`, saved by `state()` of a curriculum with the same settings and
+        levels."""
         for name in self._saved:
             setattr(self, name, state[name].numpy().copy())
         self._num_episodes = state["episodes"]
@@ -206,7 +209,7 @@ class EditedLevels(PrioritisedLevelReplay):
     """
 
     def __init__(self, env: GridVectorEnv, settings: Hyperparameters, rng: torch.Generator) -> None:
-        """Begin without edited levels; random choices are made with `rng`."""
+        """Start a curriculum that has no edited levels yet. `rng` makes the random choices."""
         self._rows = np.zeros(0, env.scenario.layout.dtype)  # start states of the children
         self._editor = LevelEditor(env.scenario)
         self._held_out = find_held_out_keys(env.scenario)
@@ -214,7 +217,7 @@ class EditedLevels(PrioritisedLevelReplay):
         super().__init__(env, settings, rng)
 
     def _choose_levels(self, worlds: NDArray[np.int64]) -> None:
-        """Choose the levels of the next episodes of the worlds with these indices."""
+        """Choose the level of the next episode in each of these worlds, given by index."""
         super()._choose_levels(worlds)
         new = self._num_listed + np.flatnonzero(np.isnan(self.scores[self._num_listed :]))
         size = 2, len(worlds)
@@ -227,8 +230,9 @@ class EditedLevels(PrioritisedLevelReplay):
             self._request_levels()
 
     def end_step(self, done: NDArray[np.bool_]) -> tuple[Any, dict[str, Any]] | None:
-        """Note the levels that were played, and choose the next levels. Worlds whose episode begins
-        with a child (an edited level) are set to its start state; see `RandomLevels.end_step`."""
+        """Record the levels played in this step and choose the next ones. Worlds whose new episode
+        has an edited level are set to its start state; return their new observations and infos, or
+        None if there are none."""
         super().end_step(done)
         worlds = np.flatnonzero(done & (self._levels >= self._num_listed))
         if not len(worlds):
@@ -238,8 +242,8 @@ class EditedLevels(PrioritisedLevelReplay):
         return self._env.restore(rows, worlds, trusted=True)
 
     def _add_levels(self) -> None:
-        """Add edited levels, if there are levels to edit and few edited ones wait for their first
-        score."""
+        """Create edited levels, unless no level has been scored or enough edited levels still wait
+        for their first score."""
         is_waiting = np.isnan(self.scores[self._num_listed :])
         if len(self._cumulative) and is_waiting.sum() < self._env.num_worlds // 4:
             for _ in range(_CHILDREN):
@@ -247,8 +251,9 @@ class EditedLevels(PrioritisedLevelReplay):
             self._update_cumulative()
 
     def _add_child(self) -> None:
-        """Sample a level as for a replay, edit it, and add the result to the levels, unless it is a
-        held-out level."""
+        """Sample a level by replay probability, edit it, and add the result to the levels. Do
+        nothing if the result equals a held-out level. If there are too many edited levels, replace
+        the one with the lowest score."""
         row, layout = self._edit_level()[None], self._env.scenario.layout
         keys = (compute_content_keys(row, layout, each) for each in (self._is_read, None))
         if not self._held_out.isdisjoint(int(key) for (key,) in keys):
@@ -267,8 +272,8 @@ class EditedLevels(PrioritisedLevelReplay):
             self.scores[self._num_listed + replaced] = np.nan
 
     def _edit_level(self) -> NDArray[np.void]:
-        """Sample a level as for a replay, edit it at random, and return its start state, a record
-        of shape ()."""
+        """Sample a level by replay probability, edit it at random, and return its start state as a
+        record of shape ()."""
         sample = torch.rand(1, generator=self._rng, dtype=torch.float64).numpy()
         (parent,) = np.searchsorted(self._cumulative, sample, "right")
         rng = np.random.default_rng(int(torch.randint(2**62, (), generator=self._rng)))
@@ -293,9 +298,9 @@ class EditedLevels(PrioritisedLevelReplay):
 
 
 def find_held_out_keys(scenario: Scenario) -> set[int]:
-    """Return the content keys (hashes) of a scenario's held-out levels: of the levels in its set
-    `test`, and of the layouts in its sets `test-layout` and `validation`. A scenario with too few
-    levels for a set has no keys of that set."""
+    """Return hashes of the levels that are held out for evaluation: those of the set `test` and the
+    layouts of `test-layout` and `validation`. Sets for which the scenario has too few levels are
+    skipped."""
     keys: set[int] = set()
     for name, column in (("test", 1), ("test-layout", 2), ("validation", 2)):
         with suppress(LevelsError):
@@ -307,9 +312,8 @@ def find_held_out_keys(scenario: Scenario) -> set[int]:
 def find_replay_probabilities(
     scores: NDArray[np.float64], ages: NDArray[np.int64], temperature: float, staleness_coef: float
 ) -> NDArray[np.float64]:
-    """Return the (K,) probabilities to replay levels: `1 - staleness_coef` times a distribution
-    that is proportional to `(1 / rank) ** (1 / temperature)`, with rank 1 for the highest score,
-    plus `staleness_coef` times one that is proportional to the ages.
+    """Return the probability to replay each of K levels, (K,). It mixes two distributions: by rank
+    of the score, with `temperature`, and by age. `staleness_coef` is the weight of the second.
 
     Args:
         scores: (K,) scores of levels; NaN for levels that are not replayed; at least one is known.

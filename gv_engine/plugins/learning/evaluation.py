@@ -48,8 +48,8 @@ def evaluate_policy(
     seed: int = 0,
     num_envs: int = 64,
 ) -> Evaluation:
-    """Return the success rate, mean return and mean length of a policy's episodes in a scenario,
-    each with a 95 % confidence interval.
+    """Play episodes with a policy. Return success rate, mean return and mean length, each with a 95
+    % confidence interval.
 
     The interval of the success rate is Wilson's (1927), those of return and length are percentiles
     of a bootstrap over the episodes. They cover the variation between episodes, not between
@@ -101,8 +101,8 @@ def evaluate_policy(
 
 
 def _adapt_policy(policy: Any, env: Any) -> Policy:
-    """Return a policy for the environment from a function, a class, or an object with `act` and
-    `begin`; raise PolicyError if its worlds have several agents."""
+    """Make a policy from a function, a class, or an object with `act` and `begin`. Raise
+    PolicyError if the environment has several agents."""
     if env.agent_shape:
         raise PolicyError(
             f"{env.scenario.name} has several agents: give the policy by name, as the folder of "

@@ -93,8 +93,8 @@ class Demonstrations:
     """
 
     def __init__(self, path: Path, rollout: Rollout, learner: Learner) -> None:
-        """Check that a learner can imitate the rollout in the folder `path`, and group its episodes
-        by level."""
+        """Load the recorded episodes of `rollout`, grouped by level. Raise an error if `learner`
+        cannot imitate them."""
         self._arrays, about = rollout
         check_rollout(path, about, learner.env.scenario)
         if self._arrays["action"].max() >= learner.spec.actions:
@@ -108,8 +108,8 @@ class Demonstrations:
         self.groups = self._group_episodes()
 
     def _group_episodes(self) -> list[list[int]]:
-        """Return lists of the episodes whose first observations are equal; episodes of one level
-        are in the same list."""
+        """Group the episodes by level and return lists of episode indices. Episodes belong to the
+        same level if their first observations are equal."""
         names = [name for name in self._arrays if f"last_{name}" in self._arrays]
         shown = zip(*(self._arrays[name][self._starts] for name in names), strict=True)
         groups: dict[bytes, list[int]] = {}
@@ -118,8 +118,9 @@ class Demonstrations:
         return [*groups.values()]
 
     def split(self, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the indices of the training episodes, and of the held-out ones: random groups of
-        `groups` with a tenth of the episodes, or more; of a single group the last tenth."""
+        """Split the episodes into training and held-out episodes, and return the indices of both.
+        Held out are random whole groups (levels) with about a tenth of the episodes or more, or the
+        last tenth if there is only one group."""
         groups, num_held_out = self.groups, max(1, round(_HELD_OUT * self.num_episodes))
         if len(groups) == 1:
             return np.array(groups[0][:-num_held_out]), np.array(groups[0][-num_held_out:])
@@ -130,8 +131,8 @@ class Demonstrations:
         return np.concatenate(order[split:]), np.concatenate(order[:split])
 
     def iter_minibatches(self, episodes: NDArray[np.int64]) -> Iterator[Minibatch]:
-        """Yield the given episodes, in this order, as minibatches. A minibatch ends once its
-        episodes have `_BATCH_STEPS` steps in all."""
+        """Yield the given episodes in this order as minibatches. A minibatch is complete when its
+        episodes have `_BATCH_STEPS` steps in total."""
         batch: list[int] = []
         steps = 0
         for episode in episodes.tolist():
@@ -144,7 +145,7 @@ class Demonstrations:
             yield self._make_minibatch(np.array(batch))
 
     def _make_minibatch(self, episodes: NDArray[np.int64]) -> Minibatch:
-        """Return one minibatch with the given episodes."""
+        """Return a minibatch of the episodes with these indices."""
         lengths = self._lengths[episodes]
         times = np.arange(lengths.max())[:, None]
         valid = times < lengths
@@ -162,7 +163,8 @@ class Demonstrations:
         return Minibatch(*map(torch.from_numpy, (rows, actions, masks, valid)))
 
     def _encode(self, steps: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Return the observations of these steps as (M, slots) rows, see `NetworkSpec.encode`."""
+        """Return the observations of M steps, given by index, as (M, slots) indices of first-layer
+        weights. `NetworkSpec.encode` explains them."""
         observation = {}
         for name in ("grid", "item"):
             observation[name] = cells_to_codes(self._arrays[name][steps], self._codes)
@@ -176,8 +178,8 @@ class Demonstrations:
 
 
 def check_rollout(path: Path, about: Mapping[str, Any], scenario: Scenario) -> None:
-    """Raise a RunError unless the rollout in the folder `path`, with this `rollout.json`, can
-    be imitated in `scenario`."""
+    """Raise RunError if a rollout cannot be imitated in `scenario`. `path` is its folder, `about`
+    the content of its `rollout.json`."""
     if scenario.layout.agents > 1:
         raise RunError(f"{scenario.name} has several agents, and only one can imitate")
     if about["scenario"]["digest"] != scenario.identity.digest:
@@ -200,9 +202,9 @@ def imitate(
     rollout: Rollout,
     report: Callable[[int, float], None] = lambda passes, loss: None,
 ) -> ImitationResult:
-    """Train the network of a learner on the episodes of a rollout until the held-out loss has not
-    fallen for `_PATIENCE` passes; restore the weights of the best pass, and return the result.
-    `report` is called after each pass with its number and loss.
+    """Train the learner's network on recorded episodes until the held-out loss has not improved for
+    `_PATIENCE` passes. Restore the best weights and return the result. `report` gets number and
+    loss after each pass.
 
     Args:
         learner: learner, which may go on with its own experience afterwards.
@@ -242,8 +244,8 @@ def imitate(
 
 
 def _evaluate(learner: Learner, iter_minibatches: Iterable[Minibatch]) -> tuple[float, float]:
-    """Return the mean cross-entropy over the steps of all minibatches, and the share of actions
-    that the network finds most likely."""
+    """Return the mean cross-entropy over all steps of the minibatches, and the accuracy: how often
+    the network's most likely action was the recorded one."""
     num_steps, losses, accuracies = [], [], []
     with torch.no_grad():
         for batch in iter_minibatches:
@@ -256,8 +258,8 @@ def _evaluate(learner: Learner, iter_minibatches: Iterable[Minibatch]) -> tuple[
 
 
 def _cross_entropy(learner: Learner, batch: Minibatch) -> tuple[Tensor, Tensor]:
-    """Return the mean cross-entropy of the actions in a minibatch, and the share of them that the
-    network finds most likely, among the actions that the masks allow."""
+    """Return the mean cross-entropy of a minibatch's actions, and the accuracy: how often the
+    network's most likely valid action was the recorded one."""
     net, device = learner.net, learner.device
     rows, actions, masks, valid = (each.to(device) for each in batch)
     features = net.features(net.first_layer_table(), rows.flatten(0, 1))

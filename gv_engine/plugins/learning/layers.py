@@ -22,8 +22,8 @@ def is_exporting() -> bool:
 
 
 def unroll_gru(gru: nn.GRUCell, features: Tensor, starts: Tensor | None, memory: Tensor) -> Tensor:
-    """Return the (T, M, hidden) hidden states of `gru` (Cho et al., 2014) after each of T steps of
-    M sequences. Its input size equals its hidden size.
+    """Run a GRU (Cho et al., 2014) over T steps of M sequences, and return its hidden states, (T,
+    M, hidden). Its input size must equal its hidden size.
 
     Args:
         gru: layer with the weights.
@@ -55,8 +55,9 @@ class GRUSequence(torch.autograd.Function):
     def forward(
         ctx: Any, features: Tensor, kept: Tensor, memory: Tensor, *weights: Tensor
     ) -> Tensor:
-        """Return the (T, M, hidden) states. `kept` is 0 where an episode starts and 1 elsewhere,
-        `weights` are those of the layer, and the other arguments are as for `unroll_gru`."""
+        """Return the (T, M, hidden) states. `kept` is 0 where an episode starts and 1 elsewhere.
+        `weights` are the GRU's weights and biases. The other arguments are those of
+        `unroll_gru`."""
         input_weight, weight, input_bias, bias = weights
         # columns of the reset and update gates, and of the candidate
         sizes = 2 * memory.shape[1], memory.shape[1]
@@ -75,8 +76,8 @@ class GRUSequence(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        """Return the gradients with respect to the features and the weights, given the `gradient`
-        with respect to the states. The state before the first step gets no gradient."""
+        """Given the gradient of the loss by the states, return that by the features and the
+        weights. The state before the first step gets no gradient."""
         features, kept, gates, before, candidates, input_weight, weight = ctx.saved_tensors
         reset, update, new = gates.chunk(3, 2)
         # d tanh(x) / dx = 1 - tanh(x)^2; d sigmoid(x) / dx = sigmoid(x) (1 - sigmoid(x))
@@ -110,8 +111,8 @@ class GRUSequence(torch.autograd.Function):
 
 
 def sum_rows(table: Tensor, indices: Tensor) -> Tensor:
-    """Return (M, width) sums of rows of a table; `indices`, (M, slots) int32, selects the rows of
-    each sum."""
+    """For each of M observations, sum the rows of `table` with the given `indices`, (M, slots)
+    int32. Return the sums, (M, width)."""
     if is_exporting():
         return table[indices].sum(1)
     if torch.is_grad_enabled() and indices.is_cpu:
@@ -138,8 +139,7 @@ class EmbeddingBag(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        """Return the gradient with respect to the table, given the `gradient` with respect to the
-        sums."""
+        """Given the gradient of the loss by the sums, return that by the table."""
         (rows,) = ctx.saved_tensors
         table_gradient = gradient.new_zeros(ctx.size)
         add = get_compiled(add_to_rows)
@@ -148,8 +148,8 @@ class EmbeddingBag(torch.autograd.Function):
 
 
 def add_to_rows(rows: NDArray[np.int32], gradient: NDArray[Any], out: NDArray[Any]) -> None:
-    """Add row i of `gradient`, (M, hidden), to each row of `out` whose index is in `rows[i]`, for
-    all i."""
+    """For each i, add `gradient[i]` to the rows of `out` with the indices `rows[i]`. Shapes: `rows`
+    (M, slots), `gradient` (M, hidden), `out` (any, hidden)."""
     for i in range(len(rows)):
         for row in rows[i]:
             for k in range(out.shape[1]):
@@ -165,8 +165,7 @@ class OneHotBag(EmbeddingBag):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        """Return the gradient with respect to the table, given the `gradient` with respect to the
-        sums."""
+        """Given the gradient of the loss by the sums, return that by the table."""
         (rows,) = ctx.saved_tensors
         table_gradient, one = gradient.new_zeros(ctx.size), gradient.new_ones(1, 1)
         chunk_size = max(1, _MAX_NUMBERS // len(table_gradient))
@@ -202,8 +201,8 @@ class OneHotSelection(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        """Return the gradient with respect to the scores, given the `gradient` with respect to the
-        selected numbers. The codes have no gradient: None."""
+        """Given the gradient of the loss by the selected numbers, return that by the scores. Codes
+        are integers and get none."""
         (codes,) = ctx.saved_tensors
         score_gradients = []
         chunk_size = max(1, _MAX_NUMBERS // (codes.shape[1] * ctx.num_codes))

@@ -34,7 +34,7 @@ class LevelEditor:
     """
 
     def __init__(self, scenario: Scenario) -> None:
-        """Make a world of `scenario` in which levels are edited."""
+        """Make a world of `scenario` for editing levels in."""
         if scenario.missions or scenario.layout.is_bodiless:
             obstacle = "missions" if scenario.missions else "no agents on the grid"
             raise ConfigError(
@@ -86,8 +86,8 @@ class LevelEditor:
         return self._pick([*filter(self._is_free, self._inner_cells())], rng)
 
     def _move_agent(self, rng: np.random.Generator) -> bool:
-        """Move a random agent to a free cell, in a random direction; return True if that is
-        possible."""
+        """Move a random agent to a free cell and turn it in a random direction. Return False if no
+        cell is free."""
         agents, cell = self._world.agents(), self._pick_free(rng)
         agent = int(agents[rng.integers(len(agents))])
         if cell is None or self._world.position.y[agent] < 0:
@@ -97,7 +97,8 @@ class LevelEditor:
         return True
 
     def _move_object(self, rng: np.random.Generator) -> bool:
-        """Move a random object that is no wall to a free cell; return True if that is possible."""
+        """Move a random object, other than a wall, to a free cell. Return False if that is
+        impossible."""
         world, free = self._world, self._pick_free(rng)
         objects = [
             cell
@@ -111,7 +112,8 @@ class LevelEditor:
         return True
 
     def _toggle_wall(self, rng: np.random.Generator) -> bool:
-        """Remove the wall of a random cell, or add one there; return True if that is possible."""
+        """Pick a random inner cell, and remove its wall or add one. Return False if that is
+        impossible, or if the new wall would cut a region in two."""
         world, cell = self._world, self._pick(self._inner_cells(), rng)
         if self._wall < 0 or cell is None:
             return False
@@ -132,7 +134,7 @@ class LevelEditor:
         return False
 
     def _count_regions(self) -> int:
-        """Return the number of connected regions into which walls divide the inner cells."""
+        """Return the number of connected regions of cells that the walls leave."""
         unvisited = {cell for cell in self._inner_cells() if not self._is_wall(cell)}
         num_regions = 0
         while unvisited:

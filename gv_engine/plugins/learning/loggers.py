@@ -14,7 +14,8 @@ from gv_engine.rules.errors import MissingExtraError
 
 
 def import_wandb() -> Any:
-    """Return the module wandb.
+    """Import and return the module wandb. Raise an error that says how to install it if it is
+    missing.
 
     Raises:
         MissingExtraError: it is not installed.

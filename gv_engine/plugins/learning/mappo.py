@@ -31,7 +31,8 @@ class CentralCriticNet(ActorCritic):
     """
 
     def __init__(self, spec: NetworkSpec, settings: Hyperparameters) -> None:
-        """Make the layers of actor and critic for inputs of the sizes in `spec`."""
+        """Make the layers of the actor, which sees one agent's observation, and of the critic,
+        which sees those of all agents. `spec` has the input sizes."""
         super().__init__(spec, settings)
         del self.critic
         hidden, slots = settings.hidden_size, len(spec.sizes)
@@ -43,7 +44,8 @@ class CentralCriticNet(ActorCritic):
         self.central_value = make_linear(hidden, 1, 1.0)
 
     def features(self, table: Tensor, rows: Tensor) -> Tensor:
-        """Return the (M, 2 * hidden) features of observations given as (M, slots) rows."""
+        """Return the (M, 2 * hidden) features of M observations: those for the actor, then those
+        for the critic. `rows`, (M, slots), has indices into `table`, the first-layer weights."""
         slots = len(self.spec.sizes)
         first = sum_rows(self.central_first, rows[:, slots:].contiguous()) + self.central_bias
         second = self.central_second(functional.relu(self.normalise(first)))
@@ -67,8 +69,8 @@ class MAPPOLearner(Learner):
     net_class = CentralCriticNet
 
     def _append_world_rows(self, rows: Tensor) -> Tensor:
-        """Return the encoded observations `rows`, (…, N, slots), each followed by the observations
-        of all agents of the same world and the agent's index: (…, N, slots + agents * slots +
+        """Append to each agent's encoded observation those of all agents in the same world, and the
+        agent's index. The shape changes from (…, N, slots) to (…, N, slots + agents * slots +
         1)."""
         agents, codes = self.spec.agents, sum(self.spec.sizes)
         of_agent = torch.arange(agents, dtype=torch.int32, device=rows.device)
@@ -87,7 +89,8 @@ class MAPPOLearner(Learner):
         return self._append_world_rows(torch.from_numpy(last))[cut]
 
     def _rewards(self) -> NDArray[np.float32]:
-        """Return the (T, N) rewards of the collected steps, summed over each agent's team."""
+        """Return the (T, N) rewards of the collected steps, where each agent gets the sum over its
+        team."""
         rewards = super()._rewards()
         by_agent = rewards.reshape(len(rewards), -1, self.spec.agents)
         teams = [members for _, members in self.env.scenario.agent_group.teams]

@@ -35,7 +35,7 @@ class ActorCritic(nn.Module):
     """
 
     def __init__(self, spec: NetworkSpec, settings: Hyperparameters) -> None:
-        """Make the layers for inputs of the sizes in `spec`."""
+        """Make the layers of the network. `spec` has the sizes of inputs and outputs."""
         super().__init__()
         slots, (width, hidden) = len(spec.sizes), (settings.embedding_size, settings.hidden_size)
         self.spec, self.encoder = spec, settings.encoder
@@ -64,8 +64,8 @@ class ActorCritic(nn.Module):
             self.normalise = partial(functional.layer_norm, normalized_shape=(hidden,))
 
     def first_layer_table(self) -> Tensor:
-        """Return the contribution of each input code to the first layer, as (codes of all inputs,
-        hidden)."""
+        """Return the first layer's weights as a table, (input codes, hidden). Row k is what input
+        code k adds to the hidden units."""
         if self.encoder == MLP:
             return self.table
         spec, cells = self.spec, 1 if self.encoder == CNN else self.spec.cells + 1
@@ -75,7 +75,8 @@ class ActorCritic(nn.Module):
         return torch.cat(parts)
 
     def features(self, table: Tensor, rows: Tensor) -> Tensor:
-        """Return the (M, hidden) features of observations given as (M, slots) rows of the table."""
+        """Return the (M, hidden) features of M observations. `rows`, (M, slots), has indices into
+        `table`, the result of `first_layer_table`."""
         cells, table_rows = self.spec.cells, rows
         if self.encoder == CNN:  # the table has no cells
             table_rows = rows[:, cells:] - cells * self.spec.codes
@@ -88,7 +89,8 @@ class ActorCritic(nn.Module):
         return self.normalise(self.second(hidden)).relu_()
 
     def _convolve(self, codes: Tensor) -> Tensor:
-        """Return the (M, channels * cells) output of the convolutions for (M, cells) codes."""
+        """Run the convolutions on (M, cells) cell codes, and return their flattened output, (M,
+        channels * cells)."""
         height, width = self.spec.height, self.spec.cells // self.spec.height
         embedded = sum_rows(self.embedding, codes.reshape(-1, 1))
         picture = embedded.unflatten(0, (-1, height, width))
@@ -97,7 +99,7 @@ class ActorCritic(nn.Module):
 
     def _compute_mission_scores(self, rows: Tensor) -> Tensor:
         """Return how well each cell and the carried item match the mission, as (M, heads * (cells +
-        1)), for (M, slots) rows of the table. `NumpyNet` computes the same."""
+        1)). `rows`, (M, slots), are encoded observations. `NumpyNet` computes the same."""
         codes, mission = self.spec.split_rows(rows)
         # (M, heads, width), sums over the mission's integers
         queries = sum_rows(self.queries, mission).unflatten(1, (NUM_HEADS, -1))
@@ -108,7 +110,8 @@ class ActorCritic(nn.Module):
     def recur(
         self, features: Tensor, memory: Tensor, starts: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Return the features after the GRU, and its new state; without a GRU both are unchanged.
+        """Run the GRU on features, and return the new features and the GRU's new state. A network
+        without a GRU returns both unchanged.
 
         Args:
             features: (T * M, columns) features of T steps of M sequences; columns beyond `hidden`
@@ -154,7 +157,7 @@ def _unchanged(numbers: Tensor) -> Tensor:
 
 
 def make_linear(inputs: int, outputs: int, scale: float) -> nn.Linear:
-    """Return a linear layer with zero biases and an orthogonal weight matrix, multiplied by
+    """Return a linear layer with zero biases and an orthogonal weight matrix multiplied by
     `scale`."""
     layer = nn.Linear(inputs, outputs)
     nn.init.orthogonal_(layer.weight, scale)

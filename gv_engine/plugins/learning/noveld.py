@@ -38,9 +38,9 @@ class NovelDLearner(RNDLearner):
         return self._novelty_scaler.scale(gains, done, live)
 
     def _find_first_visits(self, hashes: NDArray[np.int64], done: Flags) -> Flags:
-        """Record the observations as seen, and return a (T, N) mask of the steps that led to an
-        observation for the first time in the agent's episode. A step that ends an episode is never
-        a first visit: the observation after it begins the next episode.
+        """Return a (T, N) mask of steps whose next observation is new in the agent's episode, and
+        remember the observations. `hashes` identify observations. A step that ends an episode is
+        never new.
 
         Args:
             hashes: (T + 1, N) hashes of the observations before the first and after each step.

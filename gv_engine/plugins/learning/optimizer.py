@@ -22,7 +22,8 @@ class Adam:
     """
 
     def __init__(self, net: nn.Module, learning_rate: float, max_grad_norm: float) -> None:
-        """Move all weights of `net` into one vector, and begin with moments of 0."""
+        """Make an Adam optimiser. All weights of `net` are moved into one vector; both moments
+        start at 0."""
         self._learning_rate, self._max_grad_norm = learning_rate, max_grad_norm
         parameters = list(net.parameters())
         self._weights = torch.cat([parameter.detach().flatten() for parameter in parameters])
@@ -32,7 +33,8 @@ class Adam:
             parameter.data = view.view_as(parameter)
 
     def step(self, gradient: Tensor) -> None:
-        """Update the weights by a gradient in the form of one vector, which is clipped in place."""
+        """Update the weights by `gradient`, one vector for all weights. It is clipped in place to
+        the maximum norm."""
         (first_moments, second_moments), steps = self.state
         gradient.mul_(torch.clamp(self._max_grad_norm / (gradient.norm() + 1e-6), max=1.0))
         steps += 1

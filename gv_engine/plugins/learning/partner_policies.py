@@ -34,8 +34,8 @@ class PartnerPolicies(NamedTuple):
 
 
 def load_partners(text: str, scenario: Scenario, num_envs: int) -> PartnerPolicies:
-    """Return the policies in `text`, the value of the option `--partner`, such as
-    `cat=random,hunters=./run`.
+    """Load the policies of the option `--partner`, such as `cat=random,hunters=./run`, for the
+    agents that do not learn.
 
     Args:
         text: names of agents or teams, and of their policies, see `load_policy`.
@@ -71,8 +71,8 @@ def load_partners(text: str, scenario: Scenario, num_envs: int) -> PartnerPolici
 
 
 def name_with_partners(run: Path, partner: str, group: AgentGroup) -> str:
-    """Return the value of the option `--policy` that plays the run in the folder `run` together
-    with the partners that it was trained with; `partner` is the value of the option `--partner`."""
+    """Return a value for the option `--policy` that plays a trained run together with its training
+    partners. `run` is the run's folder, `partner` the value of its option `--partner`."""
     if "=" not in partner:  # none, or past selves
         return str(run)
     named = policies_by_agent(partner, group, "--partner")

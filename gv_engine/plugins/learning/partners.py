@@ -108,7 +108,7 @@ class FrozenPartners(Partners):
     """
 
     def _prepare(self, scenario: Scenario) -> None:
-        """Load the policies of the partners for a scenario."""
+        """Load the partners' policies for a scenario."""
         loaded = load_partners(self._settings.partner, scenario, len(self.is_learning))
         self._policies: dict[int, Any] = loaded.by_agent
         self._digest = loaded.digest
@@ -120,8 +120,8 @@ class FrozenPartners(Partners):
         return {k: policy for k, policy in self._policies.items() if hasattr(policy, "memory")}
 
     def begin_update(self, steps: int, weights: dict[str, Tensor]) -> None:
-        """Seed the generators of all policies by `steps`; memories stay as they are, and `weights`
-        are not used."""
+        """Reseed the random generators of all policies with the number of training steps so far.
+        Their memories stay, and `weights` is not used."""
         num_worlds, num_agents = self.is_learning.shape
         memories = {k: policy.memory.copy() for k, policy in self._recurrent_policies.items()}
         for k, policy in self._policies.items():
@@ -137,8 +137,8 @@ class FrozenPartners(Partners):
             policy.memory[started] = 0
 
     def act(self, actions: NDArray[np.int64], inputs: PartnerInput) -> None:
-        """Write the actions of the partners into `actions` (N,). Their policies get observations in
-        the representation `default`."""
+        """Write the partners' actions into `actions`, (N,); actions of learning agents stay. The
+        policies see observations in the representation `default`."""
         for k, policy in self._policies.items():
             rows = slice(k, None, self._spec.agents)  # of this agent in all worlds
             observation = _select_rows(inputs.observation, rows)
@@ -147,7 +147,7 @@ class FrozenPartners(Partners):
             actions[rows] = policy.act(observation, _select_rows(inputs.info, rows))
 
     def state(self) -> dict[str, Any]:
-        """Return the memories of the policies, and a digest of their files."""
+        """Return the memories of the partners' policies, and a hash of their files."""
         memories = {
             k: torch.from_numpy(policy.memory.copy())
             for k, policy in self._recurrent_policies.items()
@@ -155,7 +155,7 @@ class FrozenPartners(Partners):
         return {"memories": memories, "digest": self._digest}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a saved `state()` of partners with the same settings.
+        """Continue from `state`, saved by `state()` of partners with the same settings.
 
         Raises:
             RunError: the file of a partner has changed since.
@@ -186,8 +186,8 @@ class PastSelves(Partners):
     _saved = "is_learning", "_slots", "_memory"
 
     def _prepare(self, scenario: Scenario) -> None:
-        """Make an empty pool of past weights, and the list of sides (teams or single agents) that
-        can learn."""
+        """Start with an empty pool of past weights. List the sides, teams or single agents, of
+        which one learns while past selves play the others."""
         num_worlds, num_agents = self.is_learning.shape
         sides = [members for _, members in scenario.agent_group.teams]
         in_teams = {agent for team in sides for agent in team}
@@ -202,7 +202,7 @@ class PastSelves(Partners):
         self.begin_episodes(np.ones(num_worlds, np.bool_))
 
     def begin_update(self, steps: int, weights: dict[str, Tensor]) -> None:
-        """Add `weights` to the pool every `past_interval` updates."""
+        """Add a copy of the current `weights` to the pool once every `past_interval` updates."""
         settings = self._settings
         update = steps // (settings.num_steps * self.is_learning.size)
         num_added, updates_since = divmod(update, settings.past_interval)
@@ -218,8 +218,8 @@ class PastSelves(Partners):
         return NumpyNet(self._spec, arrays, settings.layer_norm, epsilon)
 
     def begin_episodes(self, started: NDArray[np.bool_]) -> None:
-        """Sample the side that learns, and the past self that acts for all other sides, in the
-        worlds where `started` (W,) is True."""
+        """Where `started`, (W,), is True, an episode begins: sample which side learns, and which
+        past self plays all other sides."""
         if num_started := int(started.sum()):
             size = 2, num_started
             side, slot = torch.rand(size, generator=self._rng, dtype=torch.float64).numpy()
@@ -228,7 +228,8 @@ class PastSelves(Partners):
             self._memory[started.repeat(self._spec.agents)] = 0
 
     def act(self, actions: NDArray[np.int64], inputs: PartnerInput) -> None:
-        """Write the actions of the past selves into `actions` (N,)."""
+        """Write the actions of the sides that past selves play into `actions`, (N,). The learning
+        side's actions stay."""
         masks = inputs.info["action_mask"]
         masks = masks if self._settings.mask_actions else np.ones_like(masks)
         slots = np.where(self.is_learning, -1, self._slots[:, None]).ravel()
@@ -248,7 +249,7 @@ class PastSelves(Partners):
         return {**arrays, "pool": self._pool}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a saved `state()` of past selves with the same settings."""
+        """Continue from `state`, saved by `state()` of past selves with the same settings."""
         for name in self._saved:
             setattr(self, name, state[name].numpy().copy())
         self._pool = state["pool"]
@@ -261,8 +262,8 @@ def find_partners_class(partner: str) -> type[Partners]:
 
 
 def resolve_partner(partner: str, scenario: Scenario) -> str:
-    """Return the setting `partner`, which is not "", with absolute paths, after a check that the
-    scenario can be trained with it.
+    """Return the setting `partner` with absolute paths. Raise an error if the scenario cannot be
+    trained with these partners.
 
     Raises:
         ConfigError: the scenario has one agent.

@@ -59,7 +59,7 @@ class PolicyModule(nn.Module):
     """
 
     def __init__(self, file: PolicyFile) -> None:
-        """Make the module for the policy in `file`."""
+        """Make a torch module that computes the policy in `file`, for export."""
         super().__init__()
         self._spec, self._epsilon = file.network_spec, file.epsilon
         codes = codes_by_cell(file.cells)
@@ -75,8 +75,8 @@ class PolicyModule(nn.Module):
         self.outputs = [_PROBABILITIES, *[_VALUES] * is_valued, *[_NEW_MEMORY] * has_memory]
 
     def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
-        """Return the outputs of the policy, in the order of the attribute `outputs`, for `tensors`,
-        in the order of `inputs`."""
+        """Run the policy. `tensors` are in the order of the attribute `inputs`, the results in that
+        of `outputs`."""
         given = dict(zip(self.inputs, tensors, strict=True))
         codes, is_known = self._encode_cells(given)
         rows = torch.cat([codes, *self._encode_others(given)], 1) + self.first_rows
@@ -93,8 +93,8 @@ class PolicyModule(nn.Module):
         return tuple(results[name] for name in self.outputs)
 
     def _encode_cells(self, inputs: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """Return (N, cells + 1) codes of the cells and the carried item, and an (N, 1) flag that
-        all of them are known to the policy; unknown ones have the code 0."""
+        """Return integer codes of the cells and the carried item, (N, cells + 1), and a flag, (N,
+        1), that is False if the policy does not know one of them. Unknown ones have code 0."""
         cells = torch.cat([inputs["grid"].flatten(1, 2), inputs["item"][:, None]], 1).long()
         _, states, colors = self._code_sizes
         clipped = [cells[..., k].clamp(max=size - 1) for k, size in enumerate(self._code_sizes)]
@@ -102,7 +102,8 @@ class PolicyModule(nn.Module):
         return codes.clamp(min=0), (codes >= 0).all(1, keepdim=True)
 
     def _encode_others(self, inputs: dict[str, Tensor]) -> Iterator[Tensor]:
-        """Yield the (N, k) codes of the other slots: mission, state vector and agent's index."""
+        """Yield the integer codes of the inputs other than cells, each (N, k): mission, state
+        vector and agent index."""
         if self._spec.mission:
             yield inputs[MISSION].long().remainder(torch.tensor(self._spec.mission))
         for k, codes in enumerate(self._spec.state):
@@ -111,7 +112,7 @@ class PolicyModule(nn.Module):
             yield inputs[_AGENT][:, None]
 
     def make_example(self, num_worlds: int = 2) -> tuple[Tensor, ...]:
-        """Return zeros for all inputs of some worlds, and ones as the action mask."""
+        """Return example inputs for the export: zeros, except for the action mask, which is 1."""
         return tuple(
             torch.full((num_worlds, *shape), int(name == _MASK), dtype=dtype)
             for name, (shape, dtype) in self.inputs.items()
@@ -119,8 +120,8 @@ class PolicyModule(nn.Module):
 
 
 def load_network(file: PolicyFile) -> ActorCritic:
-    """Return the network of a policy with its weights, in float32. A critic that is not in the
-    file has weights of 0."""
+    """Return the network of a policy file with its weights as float32. If the file has no critic,
+    the critic's weights are 0."""
     weights = {name: torch.from_numpy(array) for name, array in file.weights.items()}
     hidden, encoder = len(weights["first_bias"]), MLP if "table" in weights else EMBEDDING
     settings = Hyperparameters(
@@ -140,7 +141,7 @@ def load_network(file: PolicyFile) -> ActorCritic:
 
 
 def _list_inputs(file: PolicyFile) -> list[tuple[str, InputSpec]]:
-    """Return the name and the specification of each input of a policy, in order."""
+    """Return (name, shape and dtype) of each input of a policy, in order."""
     spec, hidden = file.network_spec, len(file.weights["first_bias"])
     is_float = any(number.is_float for number in file.scenario_spec.state)
     state_dtype = torch.float32 if is_float else torch.int32
@@ -157,7 +158,8 @@ def _list_inputs(file: PolicyFile) -> list[tuple[str, InputSpec]]:
 
 
 def _encode_number(values: Tensor, codes: StateCodes) -> Tensor:
-    """Return the codes of values of a state vector's number, see `StateCodes.encode`."""
+    """Return the codes of one number of the state vector, for a batch of values.
+    `StateCodes.encode` explains the codes."""
     values = values.double().nan_to_num()
     if codes.low is None or codes.high is None:
         bins = values.sign() * values.abs().log1p() * BINS_PER_UNIT + codes.size // 2
@@ -167,7 +169,7 @@ def _encode_number(values: Tensor, codes: StateCodes) -> Tensor:
 
 
 def export_policy(run: str | Path, out: str | Path) -> dict[str, Any]:
-    """Write the policy of a run into a file, as ONNX or TorchScript.
+    """Export the policy of a training run to a file, as ONNX or TorchScript.
 
     Args:
         run: folder of the run.
@@ -212,7 +214,7 @@ def _write_torchscript(module: PolicyModule, out: Path, about: str) -> None:
 
 
 def _write_onnx(module: PolicyModule, out: Path, about: str) -> None:
-    """Export a policy to the ONNX file `out`, with `about` as metadata."""
+    """Export a policy to the ONNX file `out`. The text `about` is stored as metadata."""
     worlds = torch.export.Dim("N")
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)  # which name libraries that are not needed

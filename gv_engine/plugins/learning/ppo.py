@@ -50,8 +50,8 @@ _MAX_WEIGHTS = 2**25
 
 
 def find_device(name: str) -> str:
-    """Return the name of a torch device for the value of an option: "cpu", "cuda" and "cuda:N" are
-    returned unchanged; "auto" becomes "cuda" if there is such a device, else "cpu".
+    """Return the name of a torch device for an option's value. "auto" becomes "cuda" if a GPU is
+    available, else "cpu"; other names are returned unchanged.
 
     Raises:
         ValueError: there is no such device here.
@@ -111,8 +111,8 @@ class Learner:
     net_class = ActorCritic
 
     def __init__(self, env: GridVectorEnv, settings: Hyperparameters, device: str = "cpu") -> None:
-        """Make the network, the optimiser and the buffers, and reset the worlds; the class says
-        what each argument means."""
+        """Make network, optimiser and buffers, and reset the worlds. The class docstring explains
+        the arguments."""
         self.device = torch.device(device)
         torch.set_num_threads(1)  # threads share minibatches, and do not synchronise in each step
         torch.backends.cudnn.deterministic = True  # the same seed gives the same run
@@ -170,8 +170,8 @@ class Learner:
         self.seconds[activity] += time.perf_counter() - start
 
     def update(self) -> TrainingMetrics:
-        """Run one PPO update: step all worlds `num_steps` times, optimise the network on these
-        steps, and return the metrics."""
+        """Run one PPO update: step all worlds `num_steps` times and optimise the network on these
+        steps. Return the metrics."""
         torch.set_flush_denormal(True)  # calculating with numbers near 0 takes ten times as long
         try:
             batch = self._collect()
@@ -188,7 +188,7 @@ class Learner:
 
     @property
     def metrics(self) -> TrainingMetrics:
-        """Return steps, episode means and losses after the last update."""
+        """Return total steps, episode means and losses as of the last update."""
         means = self._estimator.means
         if not self.env.scenario.tells_success:
             means = means._replace(success_rate=math.nan)
@@ -197,8 +197,8 @@ class Learner:
     # ---- acting ----------------------------------------------------------------------------
 
     def _collect(self) -> TrainingBatch:
-        """Step all worlds `num_steps` times with the current policy; return these steps as a batch
-        to learn from."""
+        """Step all worlds `num_steps` times with the current policy, and return the steps as a
+        training batch."""
         buffer, num_steps = self._buffer, self.settings.num_steps
         live = torch.zeros(num_steps, self.env.num_envs, dtype=torch.bool)
         bootstrap_values = torch.zeros(live.shape, device=self.device)
@@ -254,8 +254,8 @@ class Learner:
         self._table.copy_(self.net.first_layer_table())
 
     def _start_acting(self, t: int) -> None:
-        """Encode the observations of step `t`, and run `_act`; on a GPU, return before `_act` is
-        done."""
+        """Encode the observations of step `t` and start to compute the actions. On a GPU, return
+        before the computation has finished."""
         buffer = self._buffer
         with self._timed("copies"):
             observation = {name: buffer.arrays[name][t] for name in buffer.first}
@@ -268,8 +268,8 @@ class Learner:
                 self._act(t)
 
     def _act(self, t: int) -> None:
-        """Write log-probabilities, values and actions of step `t` into the buffer, and advance the
-        state of the GRU; if `t` is the number of steps, write the values only."""
+        """Compute actions, log-probabilities and values of step `t`, write them into the buffer,
+        and advance the GRU's state. If `t` is the number of steps, write only the values."""
         buffer = self._buffer
         buffer.send(t)
         log_probs, buffer.values[t], memory = self._forward(*self._network_inputs(t))
@@ -306,9 +306,9 @@ class Learner:
         return log_probs, values
 
     def _process_ends(self, t: int, results: Any, bootstrap_values: Tensor) -> None:
-        """Handle the episodes that ended in step `t`, given its results: begin new ones, and where
-        the step limit cut an episode off, write the value of its last observation into
-        `bootstrap_values` (T, N)."""
+        """Handle the episodes that ended in step `t`; `results` is what the environment's `step`
+        returned. Where the step limit truncated an episode, write the value of its last observation
+        into `bootstrap_values`, (T, N)."""
         self._observed, _, terminated, truncated, self._info = results
         done = terminated | truncated
         self.partners.begin_episodes(done.reshape(-1, self.spec.agents).all(1))
@@ -323,8 +323,9 @@ class Learner:
         self.colors.sample(self._starts)
 
     def _write_final_values(self, t: int, cut: NDArray[np.int64], bootstrap_values: Tensor) -> None:
-        """Write the values of the last observations of the agents with the indices `cut`, whose
-        episodes ended with step `t`, into `bootstrap_values` (T, N)."""
+        """Write the value of the last observation of each truncated episode into
+        `bootstrap_values[t]`. `cut` has the indices of its agents, and `bootstrap_values` the shape
+        (T, N)."""
         final = self._info["final_obs"][cut]
         observation = {name: np.stack([each[name] for each in final]) for name in final[0]}
         rows = np.zeros((len(cut), len(self.spec.sizes)), np.int32)
@@ -336,8 +337,8 @@ class Learner:
         _, bootstrap_values[t, agents] = self._act_and_value(features, masks)
 
     def _change_levels(self, out: Arrays) -> None:
-        """Let the curriculum set other levels in worlds whose episodes begin, and write their
-        observations and masks over the results of the step in `out`."""
+        """Let the curriculum replace the levels of worlds whose episodes have just begun. New
+        observations and masks overwrite those of the step in `out`."""
         is_over = self._starts.view(-1, self.spec.agents).all(1).numpy()
         if new_results := self.curriculum.end_step(is_over):
             self._store_results(new_results, out)
@@ -358,7 +359,8 @@ class Learner:
     def _count_episodes(
         self, info: dict[str, Any], is_learning: NDArray[np.bool_], is_measured: NDArray[np.bool_]
     ) -> None:
-        """Update the estimates of return, length and success rate by the results of a step.
+        """Update the running estimates of return, length and success rate with the episodes that
+        ended in a step.
 
         Args:
             info: information that the step returned.
@@ -387,8 +389,9 @@ class Learner:
         return torch.from_numpy(self._reward_scaler.scale(self._rewards(), done, live))
 
     def _advantages(self, values: Tensor, bootstrap_values: Tensor, live: Tensor) -> Tensor:
-        """Return the (T, N) advantages of T steps of N agents by generalised advantage estimation
-        (Schulman et al., 2016), for (T + 1, N) values."""
+        """Return (T, N) advantages by generalised advantage estimation (Schulman et al., 2016).
+        `values` is (T + 1, N), `bootstrap_values` (T, N) is nonzero at truncated episodes, `live`
+        (T, N) marks agents that take part."""
         arrays, gamma = self._buffer.arrays, self.settings.gamma
         done = arrays["terminated"] | arrays["truncated"]
         rewards = self._scaled_rewards(done, live.numpy())
@@ -404,7 +407,7 @@ class Learner:
     # ---- learning --------------------------------------------------------------------------
 
     def _optimise(self, batch: TrainingBatch) -> None:
-        """Optimise the network by `update_epochs` passes over the batch in random minibatches."""
+        """Optimise the network in `update_epochs` passes over the batch, in random minibatches."""
         settings, losses = self.settings, []
         *per_step, memory = batch
         if not settings.recurrent:  # each step is a sequence by itself
@@ -433,8 +436,8 @@ class Learner:
         self._buffer.sample_noise(rng)
 
     def _optimise_minibatch(self, batch: TrainingBatch, indices: Tensor) -> Tensor:
-        """Take one optimiser step on the sequences of the batch at `indices`; return (3,) entropy,
-        approximate KL divergence and value loss before the step."""
+        """Take one optimiser step on the sequences `indices` of the batch. Return entropy,
+        approximate KL divergence and value loss from before the step, as (3,)."""
         *per_step, memory = batch
         advantages = batch.advantages.index_select(1, indices)
         if self.spec.agents > 1:
@@ -454,16 +457,17 @@ class Learner:
         return torch.stack(losses).sum(0)
 
     def _gradient(self, batch: TrainingBatch, num_live: int) -> tuple[Tensor, Tensor]:
-        """Return the gradient of the loss as one vector, and the (3,) losses to report; both are
-        sums over the batch divided by `num_live`."""
+        """Return the gradient of the loss as one vector, and entropy, approximate KL divergence and
+        value loss as (3,). Both are sums over the batch divided by `num_live`, the number of steps
+        with a live agent."""
         loss, losses = self._loss(batch, num_live)
         parameters = tuple(self.net.parameters())
         gradients = torch.autograd.grad(loss, parameters, allow_unused=True, materialize_grads=True)
         return torch.cat([each.flatten() for each in gradients]), losses.detach()
 
     def _read_batch(self, batch: TrainingBatch) -> list[Tensor]:
-        """Return the features of the L steps of the batch in which agents were live, and their
-        masks, actions, log-probabilities, advantages and returns; each has a first axis of L."""
+        """Flatten a batch to the L steps in which agents were live. Return features, masks,
+        actions, log-probabilities, advantages and returns, each with first axis L."""
         net = self.net
         rows, *per_step, live, starts, memory = batch
         features = net.features(net.first_layer_table(), rows.flatten(0, 1))
@@ -486,8 +490,8 @@ class Learner:
     # ---- state -----------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """Return everything that `restore` needs to continue the training bit for bit, as tensors
-        and plain values."""
+        """Return everything needed to continue the training bit for bit, as tensors and plain
+        values, for `restore`."""
         worlds = np.ascontiguousarray(self.env.snapshot())
         return {
             "net": self.net.state_dict(),
@@ -508,7 +512,8 @@ class Learner:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue the training from a saved `state()` of a learner with the same settings.
+        """Continue the training from `state`, saved by `state()` of a learner with the same
+        settings.
 
         Raises:
             Exception: of any kind, if the state is damaged or of other settings.
@@ -532,8 +537,8 @@ class Learner:
 
 
 def make_training_env(scenario: Any, settings: Hyperparameters, **options: Any) -> GridVectorEnv:
-    """Return a vector environment of a scenario in the form that `Learner` needs; `options` are
-    further arguments of its constructor."""
+    """Return a vector environment of a scenario with the observations and the autoreset mode that
+    `Learner` needs. `options` are passed to the constructor."""
     grid = resolve_grid_scenario(scenario, None)
     env_class = EachAgentVectorEnv if grid.layout.agents > 1 else GridVectorEnv
     return env_class(

@@ -18,8 +18,8 @@ from gv_engine.plugins.learning.torch_library import Tensor, torch
 def compute_ppo_loss(
     outputs: Tensor, steps: tuple[Tensor, ...], settings: Hyperparameters
 ) -> tuple[Tensor, Tensor]:
-    """Return the loss of PPO summed over L steps, and a (3,) tensor with the sums of entropy,
-    approximate KL divergence and squared value errors.
+    """Return the PPO loss summed over L steps, and the sums of entropy, approximate KL divergence
+    and squared value error as (3,).
 
     Args:
         outputs: (L, actions + 1) logits and values.
@@ -49,7 +49,8 @@ class PPOLoss(torch.autograd.Function):
     def forward(
         ctx: Any, outputs: Tensor, steps: tuple[Tensor, ...], settings: Hyperparameters
     ) -> tuple[Tensor, Tensor]:
-        """Return the loss and the (3,) sums of `compute_ppo_loss`."""
+        """Return the loss and the (3,) sums of `compute_ppo_loss`, and keep the gradient for
+        `backward`."""
         ctx.gradient = torch.empty_like(outputs)
         loss, *sums = get_compiled(write_ppo_gradient)(
             outputs.detach().numpy(),
@@ -74,9 +75,9 @@ def write_ppo_gradient(
     coefficients: tuple[float, float, float],
     gradient: NDArray[np.float32],
 ) -> tuple[float, float, float, float]:
-    """Write the gradient of `compute_ppo_loss` with respect to `outputs` into `gradient`; return
-    the sums of loss, entropy, approximate KL divergence and squared value errors. Arguments are
-    those of `compute_ppo_loss`; `coefficients` are `clip_coef`, `ent_coef` and `vf_coef`."""
+    """Write the gradient of `compute_ppo_loss` by `outputs`, logits and value of each step, into
+    `gradient`. Return the sums of loss, entropy, approximate KL divergence and squared value error.
+    `coefficients` are `clip_coef`, `ent_coef`, `vf_coef`."""
     masks, actions, old_log_probs, advantages, returns = steps
     clip_coef, ent_coef, vf_coef = coefficients
     loss = entropies = divergences = squared_errors = 0.0
@@ -111,9 +112,9 @@ def write_action_probs(
     probs: NDArray[np.float64],
     log_probs: NDArray[np.float64],
 ) -> float:
-    """Write the probabilities of the actions and their logarithms into `probs` and `log_probs`;
-    return their entropy. Actions whose mask is 0 get probability 0, unless all are 0. Further
-    `logits` than `probs` has are not read."""
+    """Write the softmax of `logits` into `probs`, and its logarithm into `log_probs`. Return the
+    entropy. Actions whose mask is 0 have probability 0, unless all masks are 0. Excess items of
+    `logits` are ignored."""
     allows_all = not mask.any()
     max_logit, total = -math.inf, 0.0
     for j in range(len(probs)):

@@ -23,8 +23,8 @@ class QNetwork(ActorCritic):
     def act(
         self, features: Tensor, masks: Tensor, epsilon: Tensor | float
     ) -> tuple[Tensor, Tensor]:
-        """Return (N, actions) log-probabilities of actions with the share `epsilon` of random ones,
-        and the (N,) greatest values of the actions that the masks allow."""
+        """Return the log-probabilities of an epsilon-greedy policy, (N, actions), and the greatest
+        value among the valid actions, (N,)."""
         excluded = find_excluded(masks)
         values, best = self.actor(features).masked_fill(excluded, -torch.inf).max(1)
         allowed = (~excluded).float()
@@ -58,8 +58,9 @@ class PQNLearner(Learner):
         return self.net.act(features, masks, self._epsilon)
 
     def _loss(self, batch: TrainingBatch, num_live: int) -> tuple[Tensor, Tensor]:
-        """Return half the squared error of the values of the actions that were taken, a sum divided
-        by `num_live`; entropy and KL divergence, which PQN does not have, are NaN."""
+        """Return half the squared error of the taken actions' values, summed and divided by
+        `num_live`, and three statistics. Of these, entropy and KL divergence are NaN, as PQN has
+        none."""
         features, _, actions, _, _, returns = self._read_batch(batch)
         values = self.net.actor(features).gather(1, actions[:, None])[:, 0]
         value_loss = (values - returns).square().sum() / num_live

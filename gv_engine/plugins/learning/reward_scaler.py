@@ -23,8 +23,8 @@ class RewardScaler:
     def scale(
         self, rewards: NDArray[np.float32], done: NDArray[np.bool_], live: NDArray[np.bool_]
     ) -> NDArray[np.float32]:
-        """Return (T, N) `rewards` of T steps of N agents, divided by the running standard
-        deviation of returns. Steps where `live` is False do not change the deviation."""
+        """Divide (T, N) rewards by the running standard deviation of discounted returns, and return
+        them. Steps where `live` is False are not counted."""
         returns = np.empty(rewards.shape)
         for t, (reward, ended) in enumerate(zip(rewards, done, strict=True)):
             self._returns = self._returns * self._gamma + reward
@@ -42,7 +42,7 @@ class RewardScaler:
         return (rewards / deviation).astype(np.float32)
 
     def state(self) -> dict[str, Any]:
-        """Return a copy of the running statistics, to be saved for `restore`."""
+        """Return a copy of the running statistics, for `restore`."""
         return {
             "returns": torch.from_numpy(self._returns.copy()),
             "moments": [self._count, float(self._mean), float(self._squares)],

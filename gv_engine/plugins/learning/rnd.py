@@ -35,7 +35,8 @@ class CuriousNet(ActorCritic):
     """Actor and critic, and a predictor of the outputs of a random network."""
 
     def __init__(self, spec: NetworkSpec, settings: Hyperparameters) -> None:
-        """Make the layers of actor, critic, predictor and random target network."""
+        """Make the layers of actor and critic, and those of RND: the predictor and the fixed random
+        target network."""
         super().__init__(spec, settings)
         hidden, slots = settings.hidden_size, len(spec.sizes)
         scale = math.sqrt(2 / slots)
@@ -45,8 +46,8 @@ class CuriousNet(ActorCritic):
         self.predictor_third = make_linear(hidden, hidden, 1.0)
 
     def prediction_errors(self, rows: Tensor) -> Tensor:
-        """Return the (M,) mean squared errors of the predictor against the random network `target`.
-        `rows`, (M, slots), encode M observations as indices of first-layer weights."""
+        """Return how badly the predictor predicts the random `target` network's output: the (M,)
+        mean squared errors. `rows`, (M, slots), are M encoded observations."""
         with torch.no_grad():
             target = functional.relu(sum_rows(self.get_buffer("target"), rows))
         first = functional.relu(sum_rows(self.predictor_first, rows))
@@ -66,8 +67,8 @@ class RNDLearner(Learner):
         self._novelty_scaler = RewardScaler(env.num_envs, settings.gamma)
 
     def _scaled_rewards(self, done: Flags, live: Flags) -> Tensor:
-        """Return the (T, N) sums of the scaled rewards and the rewards for new observations,
-        weighted by `rnd_coef`; `done` and `live` are as for `RewardScaler.scale`."""
+        """Return the (T, N) scaled rewards plus `rnd_coef` times the intrinsic rewards for new
+        observations. `done` and `live` are as for `RewardScaler.scale`."""
         rows, *_ = self._network_inputs(slice(None))
         with torch.no_grad():
             errors = self.net.prediction_errors(rows.flatten(0, 1))
@@ -80,7 +81,8 @@ class RNDLearner(Learner):
         return self._novelty_scaler.scale(errors[1:] * live, np.zeros_like(done), live)
 
     def _loss(self, batch: TrainingBatch, num_live: int) -> tuple[Tensor, Tensor]:
-        """Return the PPO loss plus the predictor's loss, and the statistics of `Learner._loss`."""
+        """Return the PPO loss plus the predictor's loss, and the same statistics as
+        `Learner._loss`."""
         loss, losses = super()._loss(batch, num_live)
         trained = math.ceil(_TRAINED_SHARE * batch.rows.shape[1])  # sequences are in random order
         rows, live = (each[:, :trained].flatten(0, 1) for each in (batch.rows, batch.live))

@@ -31,7 +31,7 @@ class RolloutBuffer:
     def __init__(
         self, env: GridVectorEnv, spec: NetworkSpec, num_steps: int, device: torch.device
     ) -> None:
-        """Allocate arrays for `num_steps` steps of the worlds of `env`, and their copies on
+        """Allocate arrays for `num_steps` steps of the worlds of `env`, and copies of them on
         `device`."""
         space: Any = env.single_observation_space
         kinds = {name: (space[name].dtype, space[name].shape) for name in env.recorded}
@@ -68,8 +68,8 @@ class RolloutBuffer:
             array[...] = self.arrays[name][-1]
 
     def sample_noise(self, rng: torch.Generator) -> None:
-        """Sample `noise`, negative Gumbel noise: the argmax of `log_probs - noise` is then a random
-        action with these log-probabilities."""
+        """Fill `noise` with random numbers for choosing actions by the Gumbel trick:
+        `argmax(log_probs - noise)` is a random action with these log-probabilities."""
         torch.rand(self._noise.shape, generator=rng, out=self._noise)
         if self.noise is not self._noise:
             self.noise.copy_(self._noise, non_blocking=True)

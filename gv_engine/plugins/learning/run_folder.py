@@ -91,7 +91,7 @@ class Run:
     """
 
     def __init__(self, path: Path) -> None:
-        """Open the run in the folder `path`; raise a RunError if there is none."""
+        """Open the training run in the folder `path`. Raise RunError if there is none."""
         self.path = path
         about = _read(path / RUN_FILE, _read_run_file)
         self.settings: Hyperparameters = about["settings"]
@@ -114,7 +114,7 @@ class Run:
         stop_condition: StopCondition | None = None,
         imitates: bool = False,
     ) -> Run:
-        """Create the folder of a new training run, with its description in `run.json`.
+        """Create a new training run: its folder, and `run.json` with its scenario and settings.
 
         Args:
             levels: name of the level set to train on; None for all levels.
@@ -143,8 +143,8 @@ class Run:
         return cls(path)
 
     def require_finished_imitation(self) -> None:
-        """Raise a RunError if the run begins with imitation, and was stopped before the imitation
-        was finished, or its checkpoint is gone."""
+        """Raise RunError if the run starts with imitation and that was interrupted, or if its
+        result, the checkpoint, is missing."""
         if self.imitates and not self._has_checkpoint():
             raise RunError(
                 f"{self.path} was stopped while it imitated, and has learned nothing: remove it, "
@@ -152,7 +152,7 @@ class Run:
             )
 
     def set_stop_condition(self, stop_condition: StopCondition) -> None:
-        """Set the stop condition of the training, here and in `run.json`.
+        """Replace the stop condition of the training, in this object and in `run.json`.
 
         Raises:
             OSError: the file cannot be written.
@@ -167,8 +167,7 @@ class Run:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Context manager: hold the lock of the run's folder, so that no other process writes to
-        it.
+        """Within a `with` block, lock the run's folder, so that no other process writes to it.
 
         Raises:
             OSError: the lock file cannot be written, or a file of the run is a link or no file.
@@ -198,7 +197,8 @@ class Run:
         return checkpoint
 
     def read_files(self) -> dict[str, bytes]:
-        """Return the contents of the files that are needed to resume the run, by file name.
+        """Read the files that are needed to resume the run elsewhere. Return their contents by file
+        name.
 
         Raises:
             OSError: a file of the run is a link or no file.
@@ -210,7 +210,7 @@ class Run:
         return {path.name: path.read_bytes() for path in paths if path.exists()}
 
     def restore_learner(self, learner: Learner) -> float:
-        """Load the checkpoint into a new learner; return the seconds that the run has taken so far.
+        """Load the checkpoint into a new learner. Return the training time so far in seconds.
 
         Without a checkpoint the learner stays at its start.
 
@@ -255,8 +255,8 @@ class Run:
         return exists
 
     def _truncate_progress(self, steps: int) -> None:
-        """Remove the lines of `progress.csv` after step number `steps`, as their updates will be
-        run again."""
+        """Remove the lines of `progress.csv` after step `steps`. Those updates are not in the
+        checkpoint and will be repeated."""
         lines = [
             line
             for line in _read(self.path / _PROGRESS, _read_progress)
@@ -271,8 +271,8 @@ class Run:
             writer.writerows(lines)
 
     def log_update(self, learner: Learner, seconds: float) -> None:
-        """Append the metrics of the last update to `progress.csv`, and keep a copy of the weights
-        if they are the best so far.
+        """Append the metrics of the last update to `progress.csv`. Keep a copy of the weights if
+        they are the best so far.
 
         Args:
             learner: learner of the update.
@@ -292,7 +292,7 @@ class Run:
         self._keep_best_weights(learner, metrics)
 
     def _keep_best_weights(self, learner: Learner, metrics: TrainingMetrics) -> None:
-        """Set `best` to a copy of the learner's weights if they are the best so far."""
+        """If the learner's weights are the best so far, keep a copy in the attribute `best`."""
         if metrics.episodes < _MIN_EPISODES or math.isnan(metrics.episode_return):
             return
         if self.settings.partner == "self":  # scores are no measure: opponents get better, too
@@ -304,8 +304,8 @@ class Run:
             self.best = {"score": score, "steps": metrics.steps, "net": weights}
 
     def _log_to_tensorboard(self, metrics: TrainingMetrics) -> None:
-        """Append the metrics that are not NaN to TensorBoard's event file, if TensorBoard is
-        installed."""
+        """Append all metrics other than NaN to the TensorBoard event file. Do nothing if
+        TensorBoard is not installed."""
         if not find_spec("tensorboard"):
             return
         if self._tensorboard is None:
@@ -316,8 +316,8 @@ class Run:
         self._tensorboard.add_scalars(known.pop("steps"), known)
 
     def save_checkpoint(self, learner: Learner, seconds: float) -> None:
-        """Write the state of the training into `checkpoint.pt` and the best weights into the policy
-        file.
+        """Save the training state to `checkpoint.pt` and the best weights to the policy file.
+        `seconds` is the training time so far.
 
         Raises:
             OSError: a file cannot be written; the previous ones are unchanged.
@@ -329,8 +329,8 @@ class Run:
         self.policy_file(learner, self.best["net"] if self.best else None).write(self.path)
 
     def policy_file(self, learner: Learner, weights: Mapping[str, Any] | None = None) -> PolicyFile:
-        """Return the policy with these `weights` of the learner's network, by default its present
-        ones."""
+        """Return a policy file with these weights, by default the current ones of the learner's
+        network."""
         net = weights or learner.net.state_dict()
         return PolicyFile(
             self.scenario["name"],
@@ -349,7 +349,8 @@ class Run:
 
 
 def _read_progress(path: Path) -> list[dict[str, str | None]]:
-    """Return the lines of `progress.csv`; raise ValueError if it has other columns."""
+    """Return the lines of `progress.csv` as dicts by column. Raise ValueError if the columns are
+    not the expected ones."""
     with path.open(newline="", encoding="utf-8") as file:
         reader = csv.DictReader(file)
         lines = [*reader]
@@ -367,8 +368,8 @@ def _steps_of_line(line: Mapping[str, str | None]) -> float:
 
 
 def check_new_run_folder(path: Path) -> None:
-    """Raise FileExistsError unless `path` is free for a new run: it does not exist, or is an empty
-    folder. Temporary files of processes that have ended are deleted from the folder first."""
+    """Raise FileExistsError if `path` exists and is not an empty folder. Leftover temporary files
+    of dead processes are deleted first."""
     remove_stale_drafts(path)
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         is_run = (path / RUN_FILE).exists() or any(path.glob(f"*/{RUN_FILE}"))
@@ -381,8 +382,8 @@ def check_new_run_folder(path: Path) -> None:
 
 @contextmanager
 def undo_runs_on_error(runs: Sequence[Run]) -> Iterator[None]:
-    """Context manager: if an error ends the block before any of these new runs has saved anything,
-    remove their folders, so that they can be created again."""
+    """Context manager for the creation of runs. If an error ends the block before any of the `runs`
+    has saved something, delete their folders."""
     try:
         yield
     except Exception:
@@ -411,8 +412,8 @@ def write_run_files(run: Path, files: Mapping[str, bytes]) -> None:
 
 
 def find_runs(path: Path) -> list[Run]:
-    """Return the training run in the folder `path`, or else the runs in its subfolders in the order
-    of their numbers.
+    """Return the training run in the folder `path`. If there is none, return the runs in its
+    subfolders, in numerical order.
 
     Raises:
         OSError: a subfolder is a link.
@@ -436,7 +437,7 @@ def _load_run_file(path: Path) -> dict[str, Any]:
 
 
 def _read_run_file(path: Path) -> dict[str, Any]:
-    """Return the contents of `run.json` as attributes of `Run`; raise ValueError if a value is
+    """Read `run.json` and return its values by attribute of `Run`. Raise ValueError if a value is
     invalid."""
     about = _load_run_file(path)
     if about["format"] != _FORMAT:
@@ -455,8 +456,8 @@ def _read_run_file(path: Path) -> dict[str, Any]:
 
 
 def _check_stop_condition(stop_condition: StopCondition) -> StopCondition:
-    """Return the stop condition unchanged; raise ValueError if a field has a wrong type or
-    range."""
+    """Return the stop condition unchanged. Raise ValueError if a field has the wrong type or is out
+    of range."""
     steps, until = stop_condition
     if type(steps) is not int or steps < 0:
         raise ValueError(f"steps is {shorten(repr(steps), 40)}; expected an integer from 0")
@@ -467,7 +468,7 @@ def _check_stop_condition(stop_condition: StopCondition) -> StopCondition:
 
 
 def _load_checkpoint(path: Path) -> dict[str, Any]:
-    """Return the contents of a checkpoint file, after checking its checksums."""
+    """Load a checkpoint file, verifying its checksums."""
     check_file_size(path, _MAX_CHECKPOINT, "checkpoints")
     with ZipFile(path) as archive:  # torch writes checksums, and does not check them
         for info in archive.infolist():
@@ -482,8 +483,8 @@ def _load_checkpoint(path: Path) -> dict[str, Any]:
 
 
 def _read(path: Path, read: Callable[[Path], Any]) -> Any:
-    """Return `read(path)`, the contents of a file of a run; raise a RunError with the reason if it
-    fails."""
+    """Return `read(path)`, the content of a file of a run. If reading fails, raise a RunError with
+    the reason."""
     try:
         return read(path)
     except FileNotFoundError:

@@ -82,7 +82,8 @@ class SurvivalEstimator:
         success: NDArray[np.bool_],
         counted: NDArray[np.bool_] | None = None,
     ) -> None:
-        """Count one step of all worlds, and the outcomes of the episodes that it has ended.
+        """Record one step of all worlds: which episodes ended (`done`), and their returns and
+        successes. All arrays are (W,).
 
         Args:
             done: (N,) True where an episode ended with the step.

@@ -103,8 +103,8 @@ class SweepConfig:
 
     @classmethod
     def read(cls, path: Path, trials: int | None = None) -> SweepConfig:
-        """Return the sweep that a YAML or TOML file describes, with another number of trials if it
-        is given.
+        """Read the description of a sweep from a YAML or TOML file. `trials`, if given, replaces
+        its number of trials.
 
         Raises:
             ConfigError: the file cannot be read, a name is unknown, or a value is invalid; the
@@ -118,7 +118,7 @@ class SweepConfig:
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> SweepConfig:
-        """Return the sweep with these values by name, as in a file.
+        """Return a sweep from the values of a configuration file, by name.
 
         Raises:
             ConfigError: see `read`.
@@ -148,8 +148,8 @@ class SweepConfig:
         return cls(**settings | {"trials": settings["trials"] or _RANDOM_TRIALS})
 
     def configs(self) -> list[Config]:
-        """Return configurations in which each searched setting takes each of its choices, or both
-        ends of its range, once; to check them all before the first trial."""
+        """Return configurations that together contain every choice, and both ends of every range,
+        of the searched settings. They serve to check all values before the first trial."""
         return [
             Config.from_values({**self.config, name: value})
             for name, space in self.search.items()
@@ -158,8 +158,8 @@ class SweepConfig:
 
 
 def _count_grid_trials(search: Mapping[str, Any], trials: int | None) -> int:
-    """Return the number of trials of a grid, by default all combinations of choices in `search`;
-    raise ConfigError if there are too few or too many of them."""
+    """Return the number of trials of a grid search: `trials`, or all combinations of `search` if it
+    is None. Raise ConfigError if `trials` is out of range."""
     num_combinations = prod(map(len, search.values()))
     if (trials or 0) > num_combinations:
         raise ConfigError(f"trials is {trials}; the grid has {num_combinations} combinations")
@@ -172,8 +172,8 @@ def _count_grid_trials(search: Mapping[str, Any], trials: int | None) -> int:
 
 
 def _check_settings(key: str, values: Any) -> dict[str, Any]:
-    """Return the settings below a key of the file; raise ConfigError if they are no mapping, or a
-    sweep cannot set one of them."""
+    """Return `values`, the settings below `key` of the file. Raise ConfigError if they are not a
+    mapping, or contain a setting that sweeps cannot change."""
     if not isinstance(values, dict | None):
         raise ConfigError(f"{key} is {shorten(repr(values), 40)}; expected settings and values")
     try:
@@ -191,8 +191,8 @@ def _list_values(space: Any) -> list[Any]:
 
 
 def _check_space(name: str, space: Any, fixed: Mapping[str, Any]) -> None:
-    """Raise ConfigError if a value in `space`, choices or a range, is invalid for the setting
-    `name`, together with the `fixed` settings."""
+    """Raise ConfigError if the search space of a setting, a list of choices or a range, has an
+    invalid value. The `fixed` settings are taken into account."""
     try:
         values = _list_values(space)
         for each in values:
@@ -208,8 +208,8 @@ def _check_space(name: str, space: Any, fixed: Mapping[str, Any]) -> None:
 
 
 def _suggest(trial: BaseTrial, name: str, space: Any) -> None:
-    """Let Optuna choose the value of the setting `name` in a trial from `space`, a list of choices
-    or a range."""
+    """Let Optuna choose the setting `name` for a trial. `space` is a list of choices, or a
+    range."""
     if isinstance(space, list):
         trial.suggest_categorical(name, space)
     elif type(getattr(Config, name)) is int:
@@ -238,7 +238,8 @@ class Sweep:
     def __init__(
         self, path: Path, config: SweepConfig, scenario_digest: str, has_success: bool
     ) -> None:
-        """Open the sweep in the folder `path`, or begin a new one."""
+        """Open the sweep in the folder `path`, or start a new one there. `has_success` is True if
+        the scenario defines success."""
         if config.objective == SUCCESS and not has_success:
             raise ConfigError(f"objective: {config.scenario} defines no success; choose return")
         self.path, self.config = path, config
@@ -251,8 +252,8 @@ class Sweep:
             self._enqueue_grid()
 
     def _store_identity(self, scenario_digest: str) -> None:
-        """Store the configuration and the scenario's digest in the study; raise ConfigError if it
-        was made with others. The number of trials may change."""
+        """Store configuration and scenario hash in the Optuna study. Raise ConfigError if the study
+        has different ones; only the number of trials may change."""
         identity = asdict(self.config) | {"version of the scenario": scenario_digest}
         identity["trials"] = None
         stored = self._study.user_attrs.get("about", identity)
@@ -264,16 +265,15 @@ class Sweep:
         self._study.set_user_attr("about", identity)
 
     def _enqueue_grid(self) -> None:
-        """Enqueue a trial for each combination of values that has none yet."""
+        """Add a trial to the queue for each combination of the grid's values that has none yet."""
         search = self.config.search
         combinations = product(*search.values())
         for values in islice(combinations, len(self._study.trials), self.config.trials):
             self._study.enqueue_trial(dict(zip(search, values, strict=True)))
 
     def next_trial(self) -> Trial | None:
-        """Return the unfinished trial, else a new one, with values for the searched settings; None
-        if all trials are finished. Trials run one after another, so that the count of finished
-        trials is the index, and Optuna's trial id, of the next."""
+        """Return the unfinished trial if there is one, else a new trial with values for the
+        searched settings. None if all trials are finished."""
         num_finished = len(self._find_trials(TrialState.COMPLETE, TrialState.PRUNED))
         if num_finished >= (self.config.trials or 0):
             return None
@@ -292,7 +292,7 @@ class Sweep:
         return f"{self.objective} in {self.config.levels or 'the levels of the training'}"
 
     def run_path(self, trial: Trial, seed: int) -> Path:
-        """Return the folder of the run of a trial with a seed.
+        """Return the folder of a trial's training run with this seed.
 
         Raises:
             OSError: a folder on the way is a link.
@@ -303,8 +303,9 @@ class Sweep:
         return path / str(seed)
 
     def report(self, trial: Trial, steps: int, training: Training) -> bool:
-        """Report the current success rate or return of a trial's first run, which trains for
-        `steps` steps, to Optuna; return True if the trial is to be stopped (pruned)."""
+        """Report the current success rate or return of a trial to Optuna. Return True if Optuna
+        stops (prunes) the trial. `training` is the trial's first run, `steps` its planned
+        length."""
         metrics = training.metrics
         value = metrics.success_rate if self.objective == SUCCESS else metrics.episode_return
         tenth = metrics.steps * _REPORTS // max(1, steps)
@@ -321,7 +322,7 @@ class Sweep:
         trial.set_user_attr(_RESULTS, [*list_results(trial), result])
 
     def finish(self, trial: Trial) -> str:
-        """Store that a trial is finished or pruned, and return a line of text about it."""
+        """Mark a trial as finished or pruned. Return a line of text about its result."""
         if trial.user_attrs.get(IS_POOR):
             outcome = "pruned"
             self._study.tell(trial, state=TrialState.PRUNED)
@@ -337,8 +338,8 @@ class Sweep:
         return list(self._study.get_trials(deepcopy=False, states=states))
 
     def ranked(self) -> list[FrozenTrial]:
-        """Return the trials whose runs are all finished, the best first: by the objective, then by
-        return, then by length."""
+        """Return the trials whose runs have all finished, best first. Ties in the objective are
+        broken by return, then by length."""
 
         def score(trial: FrozenTrial) -> tuple[float, ...]:
             names = self.objective, *RUN_RESULTS[1:3]
@@ -348,7 +349,7 @@ class Sweep:
         return sorted(self._find_trials(TrialState.COMPLETE), key=score, reverse=True)
 
     def table(self) -> tuple[list[str], list[list[str]]]:
-        """Return the column headers and the rows of a table of all trials, the best first."""
+        """Return header and rows of a table of all trials, best first."""
         rows = []
         for trial in [*self.ranked(), *self._find_trials(TrialState.PRUNED, TrialState.RUNNING)]:
             state = {TrialState.PRUNED: "pruned", TrialState.RUNNING: "unfinished"}.get(trial.state)
@@ -364,8 +365,8 @@ class Sweep:
         return ["trial", *self.config.search, *RUN_RESULTS, "success of seeds"], rows
 
     def write_pages(self) -> None:
-        """Write the table into `results.md`, and the settings of the best trial into `best.yaml`,
-        which `gv-engine train --config` reads.
+        """Write the table of trials to `results.md`, and the best settings to `best.yaml`, which
+        `gv-engine train --config` reads.
 
         Raises:
             OSError: a file cannot be written.
@@ -409,7 +410,8 @@ def _mean(trial: Trial | FrozenTrial, name: str) -> float | None:
 
 
 def _prepare_folder(path: Path) -> None:
-    """Make the folder of a sweep if it does not exist; raise ConfigError if it has other files."""
+    """Create the folder of a sweep if it does not exist. Raise ConfigError if it contains other
+    files."""
     if path.exists() and any(path.iterdir()) and not (path / _LOG).exists():
         raise ConfigError(f"{path} is there already, and no sweep: give another folder by --out")
     make_folder(path)
@@ -419,8 +421,8 @@ def _prepare_folder(path: Path) -> None:
 
 
 def _open_study(path: Path) -> optuna.Study:
-    """Return the study in the file `path`, a new one if there is no file; raise ConfigError if it
-    cannot be read."""
+    """Open the Optuna study in the file `path`, or create it. Raise ConfigError if the file cannot
+    be read."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     lock = JournalFileOpenLock(str(path), grace_period=_LOCK_SECONDS)
     try:
@@ -439,7 +441,7 @@ def _open_study(path: Path) -> optuna.Study:
 
 
 def _format(value: Any) -> str:
-    """Return a value, choices or a range as text, numbers with four digits."""
+    """Return a setting's value, list of choices or range as text. Numbers have four digits."""
     if isinstance(value, list):
         return ", ".join(map(_format, value))
     if isinstance(value, dict):

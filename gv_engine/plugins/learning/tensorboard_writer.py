@@ -43,8 +43,8 @@ class TensorBoardWriter:
         self._write(step=step, summary=Summary(value=values))
 
     def _write(self, **fields: Any) -> None:
-        """Append one event to TensorBoard's file, with these protobuf fields and the current
-        time."""
+        """Append an event with these protobuf fields and the current time to the TensorBoard
+        file."""
         record = BytesIO()
         event = Event(wall_time=time.time(), **fields)
         RecordWriter(record).write(event.SerializeToString())

@@ -54,7 +54,7 @@ _CHECKPOINT_SECONDS = 30.0
 
 @contextmanager
 def _raising_memory_errors() -> Iterator[None]:
-    """Raise MemoryError in place of torch's RuntimeError where memory is lacking."""
+    """Within a `with` block, turn torch's RuntimeError for lack of memory into MemoryError."""
     try:
         yield
     except RuntimeError as error:
@@ -86,7 +86,7 @@ class Training:
         device: str = "cpu",
         **options: Any,
     ) -> None:
-        """Make environment and learner of a run, and continue from its checkpoint if there is
+        """Make the environment and the learner of a run. Continue from its checkpoint if there is
         one."""
         # imported here, because torch takes seconds to import
         from gv_engine.plugins.learning.ppo import Learner, make_training_env
@@ -107,8 +107,8 @@ class Training:
         loggers: Iterable[Logger] = (),
         guard: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
-        """Run updates until the stop condition is met or a callback returns True; save a
-        checkpoint at the end. Each update runs in the context that `guard` returns."""
+        """Run updates until the stop condition is met or a callback returns True, then save a
+        checkpoint. `guard` returns a context manager, in which each update runs."""
         callbacks, loggers, is_stopped = [*callbacks], [*loggers], False
         while not (is_stopped or stop_condition.is_met(self.metrics)):
             with guard():
@@ -141,7 +141,8 @@ class Training:
         return self.steps / (time.perf_counter() - self._start)
 
     def update(self) -> TrainingMetrics:
-        """Run one update of the learner and log its metrics; save a checkpoint every 30 seconds."""
+        """Run one update of the learner and log its metrics. Save a checkpoint if the last one is
+        30 seconds old."""
         with _raising_memory_errors():
             metrics = self.learner.update()
         self.run.log_update(self.learner, self.seconds)
@@ -192,8 +193,8 @@ def train(
     loggers: Iterable[Logger] = (),
     **unknown: Any,
 ) -> RunResult:
-    """Train a policy on a scenario, and return the result; its `path` is the folder of the run,
-    which can be loaded as a policy.
+    """Train a policy on a scenario. Return the result, whose `path` is the run's folder; it can be
+    loaded as a policy.
 
     Args:
         scenario: name, file, mapping or `Scenario` of a grid with a step limit.
@@ -254,7 +255,7 @@ def resume_training(
     loggers: Iterable[Logger] = (),
     trust: bool = False,
 ) -> RunResult:
-    """Continue the training of the run in a folder exactly where it stopped, and return the result.
+    """Resume the training run in the folder `path` exactly where it stopped, and return the result.
 
     Args:
         path: folder of the run.
@@ -281,8 +282,8 @@ def resume_training(
 
 
 def prepare_settings(config: Config, scenario: Scenario) -> Hyperparameters:
-    """Return the hyperparameters of a configuration, with absolute paths of the partners' files,
-    after a check that they fit a scenario.
+    """Return the hyperparameters of a configuration, with absolute paths to partners. Raise an
+    error if they do not fit the scenario.
 
     Raises:
         ConfigError: the learner, the partner or the curriculum cannot train on the scenario.
@@ -303,8 +304,8 @@ def prepare_settings(config: Config, scenario: Scenario) -> Hyperparameters:
 
 
 def check_partner_code(partner: str, path: Path, trust: bool) -> None:
-    """Raise TrustError if the setting `partner` of the run in the folder `path` names a Python
-    file, unless `trust` is True."""
+    """Raise TrustError if a run's setting `partner` names a Python file. Do nothing if `trust` is
+    True. `path` is the run's folder."""
     if ".py:" in partner and not trust:
         raise TrustError(
             f"{path} trains with partners in Python, {partner}, which would run: resume it with "
@@ -313,7 +314,7 @@ def check_partner_code(partner: str, path: Path, trust: bool) -> None:
 
 
 def _to_config(config: Config | Mapping[str, Any] | str | Path | None) -> Config:
-    """Return the configuration that the argument `config` of `train` means."""
+    """Convert the argument `config` of `train`, such as a mapping or a path, to a `Config`."""
     if isinstance(config, Config):
         return config
     if isinstance(config, str | Path):
@@ -345,9 +346,9 @@ def train_slice(
     path: Path,
     files: dict[str, bytes],
 ) -> RunResult:
-    """Continue a training run in a temporary folder for a limited time; another process can
-    continue it from the files of the result. The end result is the same, bit for bit, as of
-    training without a break.
+    """Continue a training run for at most `max_seconds` in a temporary folder. `files` are the
+    run's files, and the result has their new contents for the next slice. Slices give bit for bit
+    the same result as one long training.
 
     Args:
         scenario: scenario of the run.

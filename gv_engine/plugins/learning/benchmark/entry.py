@@ -40,8 +40,8 @@ class BenchmarkError(GVEngineError):
 
 @cache
 def all_scenarios() -> dict[str, Scenario]:
-    """Return the scenarios of the benchmark by name, smallest grid first: all built-in grids that
-    have one agent with a position and define success, except BabyAI's levels."""
+    """Return the scenarios of the benchmark by name, smallest grid first. They are all built-in
+    grids with one agent and a definition of success, except BabyAI's levels."""
     refs = list_built_in_grids().items()
     names = (name for name, ref in refs if ref.file.parent.name != "babyai")
     grids = {name: Scenario.load(name) for name in names}
@@ -60,8 +60,8 @@ def unknown_scenario_error(name: object) -> BenchmarkError:
 
 
 def match_scenarios(patterns: Sequence[Any]) -> list[str]:
-    """Return the names of the benchmark's scenarios that match any of these patterns, such as
-    `memory-*`, smallest grid first.
+    """Return the names of the benchmark's scenarios that match any of the glob patterns, such as
+    `memory-*`. The smallest grid comes first.
 
     Raises:
         BenchmarkError: a pattern matches none.
@@ -125,7 +125,8 @@ def split_levels(name: str) -> SplitLevels:
 
 
 def _find_set(scenario: Scenario, name: str) -> LevelSet | None:
-    """Return the level set `name` of a scenario; None if it has too few levels."""
+    """Return the level set `name` of a scenario, such as "test". None if the scenario has too few
+    levels for it."""
     try:
         return level_set(scenario, name)
     except LevelsError:
@@ -205,7 +206,7 @@ class BenchmarkEntry:
 
     @classmethod
     def read(cls, path: Path) -> BenchmarkEntry:
-        """Return the benchmark entry that the folder `path` contains.
+        """Read the benchmark entry in the folder `path`: one policy with its results.
 
         Raises:
             BenchmarkError: the folder holds no entry, or an invalid one.
@@ -238,7 +239,7 @@ class BenchmarkEntry:
         return match_scenarios(self.scenarios)
 
     def create(self) -> BenchmarkEntry:
-        """Write this entry's `entry.json` into its folder, which must be new or empty, and return
+        """Write this entry's `entry.json` into its folder. The folder must be new or empty. Return
         the entry.
 
         Raises:
@@ -256,8 +257,8 @@ class BenchmarkEntry:
         return self
 
     def append(self, part: EntryPart) -> None:
-        """Append the results of one scenario and seed to the entry's file; safe while other
-        processes append, too.
+        """Append `part`, the results of one scenario and seed, to the entry's file. Several
+        processes may append at the same time.
 
         Raises:
             BenchmarkError: the part is invalid, or the benchmark does not have its scenario.
@@ -271,7 +272,8 @@ class BenchmarkEntry:
         files.append_line(self.path / PARTS_FILE, line)
 
     def read_parts(self) -> dict[tuple[str, int], EntryPart]:
-        """Return the entry's results by (scenario, seed), in the order of scenario size and seed.
+        """Return all saved results as a dict from (scenario, seed) to results, sorted by scenario
+        size and seed.
 
         Raises:
             BenchmarkError: a part is invalid, or the benchmark does not have its scenario.
@@ -294,7 +296,8 @@ class BenchmarkEntry:
 
 
 def _parse_mapping(data: bytes, location: object) -> dict[str, Any]:
-    """Return the mapping in JSON text `data`; `location` names it in error messages.
+    """Parse JSON text that must be an object, and return it as a dict. `location` is its place,
+    such as a path, for error messages.
 
     Raises:
         BenchmarkError: the data is no JSON mapping.
@@ -337,8 +340,8 @@ def _check_entry_values(values: dict[str, Any]) -> None:
 
 
 def _parse_part(values: dict[str, Any]) -> EntryPart:
-    """Return the results of one scenario and seed from JSON values; raise an error if they are
-    invalid.
+    """Check the JSON values of one result, and return it as an `EntryPart`: the results for one
+    scenario and seed.
 
     Raises:
         ValueError: the values are no part.
@@ -373,7 +376,8 @@ def _shorten_json(value: object, length: int = 40) -> str:
 
 
 def _check_number(value: Any, name: str, maximum: float = _MAX_VALUE, is_whole: bool = True) -> Any:
-    """Return `value` if it is a number from 0 to `maximum`; `name` is its name in error messages.
+    """Return `value` if it is a number from 0 to `maximum`, and an int if `is_whole`. Else raise an
+    error that calls it `name`.
 
     Raises:
         ValueError: the value is no number in this range, or no whole number where `is_whole`.
@@ -389,8 +393,8 @@ def _check_rate(value: Any, name: str) -> float:
 
 
 def _parse_lengths(values: dict[str, Any], name: str) -> tuple[int, ...]:
-    """Return `values[name]` as a tuple if it is a list with the number of steps for each test
-    level.
+    """Return the list `values[name]`, the number of steps in each test level, as a tuple. Raise an
+    error if it is not such a list.
 
     Raises:
         ValueError: the value is no such list.
@@ -409,7 +413,8 @@ def _parse_lengths(values: dict[str, Any], name: str) -> tuple[int, ...]:
 
 
 def _parse_curve(values: Any) -> tuple[tuple[int, float], ...]:
-    """Return the (steps, success rate) points of a learning curve from JSON values.
+    """Convert a learning curve from a JSON list to a tuple of (steps, success rate) points. Raise
+    an error if it is invalid.
 
     Raises:
         ValueError: the values are no curve.

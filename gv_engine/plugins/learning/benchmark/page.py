@@ -32,8 +32,8 @@ _PERCENTILES = (2.5, 97.5)  # percentiles around 95 %
 
 
 def middle_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the interquartile mean (the mean of the middle half) of the values along the last
-    axis."""
+    """Return the interquartile mean along the last axis: the mean of the middle half of the sorted
+    values."""
     cut = values.shape[-1] // 4
     ordered = np.sort(values, axis=-1)
     mean: NDArray[np.float64] = ordered[..., cut : values.shape[-1] - cut].mean(-1)
@@ -41,8 +41,8 @@ def middle_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def interquartile_mean(scores: Sequence[Sequence[float]]) -> Estimate:
-    """Return the mean of the middle half of all scores, with a 95 % confidence interval by
-    bootstrapping.
+    """Return the interquartile mean of all scores, with a bootstrapped 95 % confidence interval.
+    `scores` has one list per scenario, with one score per seed.
 
     Args:
         scores: scores of the seeds of each scenario.
@@ -80,8 +80,8 @@ class CurvePanel(NamedTuple):
 
 
 def draw_panels(panels: Sequence[CurvePanel], names: Sequence[str]) -> str:
-    """Return an SVG image of learning curves, one panel per scenario, with a legend of the entries'
-    `names`. Lines are means and bands span the seeds."""
+    """Draw learning curves as an SVG image with one panel per scenario, and a legend with the
+    `names` of the entries. A line is the mean over the seeds, a band their range."""
     height = _HEAD + math.ceil(len(panels) / _COLUMNS) * _HEIGHT
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_COLUMNS * _WIDTH} {height}" '
@@ -94,7 +94,7 @@ def draw_panels(panels: Sequence[CurvePanel], names: Sequence[str]) -> str:
 
 
 def _draw_legend(names: Sequence[str]) -> Iterator[str]:
-    """Yield the SVG elements of the legend for these names of entries."""
+    """Yield the SVG elements of a legend, one coloured line with text for each name."""
     x = _LEFT
     for name, color in zip(names, _COLORS, strict=False):
         yield f'<path d="M{x} 11h16" stroke="{color}" stroke-width="3"/>'
@@ -103,8 +103,8 @@ def _draw_legend(names: Sequence[str]) -> Iterator[str]:
 
 
 def _draw_panel(number: int, panel: CurvePanel) -> Iterator[str]:
-    """Yield the SVG elements of one panel; `number` is its position in the image, counted row by
-    row."""
+    """Yield the SVG elements of one panel. `number` is its position in the image, counted row by
+    row from 0."""
     row, column = divmod(number, _COLUMNS)
     x, y = column * _WIDTH + _LEFT, _HEAD + row * _HEIGHT + _TOP
     max_steps = max(steps for seeds in panel.lines for curve in seeds for steps, _ in curve)
@@ -121,8 +121,8 @@ def _draw_panel(number: int, panel: CurvePanel) -> Iterator[str]:
 
 
 def _draw_curves(seeds: Sequence[SeedCurve], color: str, max_steps: int) -> Iterator[str]:
-    """Yield the SVG elements for the learning curves of one entry: a line for the mean over the
-    `seeds`, and a band from the lowest to the highest. A curve that ends early keeps its last
+    """Yield the SVG elements of one benchmark entry's curve: a line for the mean over the seeds,
+    and a band from the lowest to the highest. A curve that ends early is extended with its last
     value."""
     begin, end = (max(curve[k][0] for curve in seeds) for k in (0, -1))
     grid = np.linspace(begin, end, _GRID_POINTS)
@@ -167,7 +167,7 @@ _GROUPS = {"rooms": "Rooms", "gallery": "The gallery", "minigrid": "MiniGrid's l
 
 @cache
 def _scenario_group(scenario: str) -> str:
-    """Return the group of a scenario in the tables, a key of `_GROUPS`."""
+    """Return the group under which the results page lists a scenario, a key of `_GROUPS`."""
     folder = list_built_in_grids()[scenario].file.parent
     if folder.name == "minigrid":
         return "minigrid"
@@ -213,8 +213,8 @@ class EntryResults:
         ]
 
     def success_rates(self, scenario: str, test: str = "") -> list[float]:
-        """Return the success rate in a scenario for each seed, by actions sampled from the policy,
-        or by another test, a key of `_MORE_TESTS`; seeds without that test are left out."""
+        """Return the success rate in a scenario for each seed. `test` is a key of `_MORE_TESTS`, or
+        "" for actions sampled from the policy. Seeds that lack the test are left out."""
         parts = self.parts.get(scenario, ())
         if not test:
             return [_success_rate(part.lengths) for part in parts]
@@ -269,7 +269,7 @@ class Comparison:
                 yield f"![Success over steps of training]({images}/benchmark-{group}.svg)"
 
     def _describe_missing_parts(self) -> Iterator[str]:
-        """Yield a sentence with the number of existing parts, if parts are missing."""
+        """If results are missing, yield a sentence that says how many exist."""
         covered = [(each, name) for each in self.results for name in each.entry.scenario_names]
         num_parts = sum(len(each.success_rates(name)) for each, name in covered)
         num_expected = SEEDS * len(covered)
@@ -280,9 +280,9 @@ class Comparison:
             )
 
     def _format_overview(self) -> Iterator[str]:
-        """Yield a table of interquartile mean success rates, if any can be computed: a row for each
-        entry, and a column for each set of scenarios that an entry covers. Scenarios for which an
-        entry has not all seeds are left out."""
+        """Yield the lines of a table of interquartile mean success rates, with a row for each entry
+        and a column for each set of scenarios. Scenarios without results for all seeds of an entry
+        are left out."""
         head = ["mean success, %"]
         labels = [
             (results, test)
@@ -307,8 +307,8 @@ class Comparison:
             yield _format_table(head, rows)
 
     def _group_by_entries(self, names: Sequence[str]) -> list[list[str]]:
-        """Return the scenarios `names` in groups, one for each table: the scenarios of a group are
-        covered by the same benchmark entries."""
+        """Group scenarios for tables, such that all scenarios of a group have results from the same
+        benchmark entries."""
         groups: dict[tuple[bool, ...], list[str]] = {}
         for name in names:
             is_covered = tuple(name in each.entry.scenario_names for each in self.results)
@@ -316,8 +316,8 @@ class Comparison:
         return [*groups.values()]
 
     def table(self, names: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-        """Return the header and the rows of the table of success rates, training costs and lengths
-        of solutions for these scenarios."""
+        """Return header and rows of the table for these scenarios: success rates, training costs
+        and solution lengths."""
         shown = [r for r in self.results if not {*names}.isdisjoint(r.entry.scenario_names)]
         head = ["", "levels", "shortest"]
         for results in shown:
@@ -326,7 +326,8 @@ class Comparison:
         return head, [self._make_row(name, shown) for name in names]
 
     def _make_row(self, name: str, shown: Sequence[EntryResults]) -> list[str]:
-        """Return the row of a scenario in a table of the entries `shown`."""
+        """Return the cells of one scenario's row. `shown` are the benchmark entries that the table
+        compares."""
         parts = [part for results in self.results for part in results.parts.get(name, ())]
         num_levels = str(parts[0].different) if parts else _NONE
         is_marked = bool(parts) and not any(part.held_out for part in parts)
@@ -344,7 +345,8 @@ class Comparison:
         return row
 
     def _format_shortest(self, name: str) -> str:
-        """Return the mean length of the shortest known solutions of a scenario, as text."""
+        """Return as text the mean length of the shortest known solutions over a scenario's test
+        levels."""
         lengths = [length for length in self.shortest.get(name, ()) if length]
         if not lengths:
             return _NONE
@@ -352,8 +354,8 @@ class Comparison:
         return f"{np.mean(lengths):.1f}{num_solved}"
 
     def _format_costs(self, name: str, results: EntryResults) -> tuple[str, str, str]:
-        """Return an entry's mean training steps, mean seconds and length ratio in the scenario
-        `name`, as texts."""
+        """Return as texts an entry's mean training steps, mean training time in seconds, and
+        solution length relative to the shortest, for one scenario."""
         if not (parts := results.parts.get(name, [])):
             return (_NONE,) * 3
         steps = np.mean([part.steps for part in parts])
@@ -361,8 +363,8 @@ class Comparison:
         return f"{steps:,.0f}", f"{seconds:.1f}", self._format_length_ratio(name, parts)
 
     def _format_length_ratio(self, name: str, parts: Sequence[EntryPart]) -> str:
-        """Return as text how many times longer than the shortest solutions those in `parts` are, on
-        levels that both solve."""
+        """Return as text the length of the solutions in `parts` divided by that of the shortest
+        ones, such as "1.20". Only levels that both solve count."""
         shortest = np.array(self.shortest.get(name, np.zeros_like(parts[0].lengths)))
         ratios = []
         for part in parts:
@@ -373,7 +375,7 @@ class Comparison:
         return f"{np.mean(ratios):.2f}" if ratios else _NONE
 
     def panels(self, group: str) -> list[CurvePanel]:
-        """Return the learning curves of all scenarios of a group, a key of `_GROUPS`."""
+        """Return one panel of learning curves for each scenario in a group, a key of `_GROUPS`."""
         panels = []
         for name in all_scenarios():
             lines = [
@@ -389,8 +391,8 @@ class Comparison:
 def _format_set_title(
     num_finished: int, names: Sequence[str], covering: Sequence[EntryResults]
 ) -> str:
-    """Return the title of a column for the scenarios `names`, such as "40 of all 50 scenarios".
-    `num_finished` counts those that all of the entries `covering` them have finished."""
+    """Return the title of the overview's column for the scenarios `names`, such as "40 of all 50
+    scenarios". The first number counts those that all entries in `covering` have finished."""
     finished = f"{num_finished} of " if num_finished < len(names) else ""
     if len(names) == len(all_scenarios()):
         return f"{finished}all {len(names)} scenarios"
@@ -403,8 +405,8 @@ def _format_label(results: EntryResults, test: str) -> str:
 
 
 def _format_title(name: str, entries: Sequence[EntryResults]) -> str:
-    """Return the name of a scenario in Markdown, bold if no learning algorithm among `entries`
-    solves half of its levels."""
+    """Return a scenario's name in Markdown. It is bold if no learning algorithm among `entries`
+    solves half of the levels."""
     means = [
         interquartile_mean([rates]).mean
         for results in entries
@@ -414,8 +416,8 @@ def _format_title(name: str, entries: Sequence[EntryResults]) -> str:
 
 
 def _format_mean(rates: Sequence[Sequence[float]]) -> str:
-    """Return the interquartile mean of the success rates of scenarios, with its confidence
-    interval, as text in percent; a dash if there are none."""
+    """Return the interquartile mean of success rates in percent with its confidence interval, as
+    text. `rates` has one list per scenario, with one rate per seed. A dash if it is empty."""
     if not any(rates):
         return _NONE
     mean, low, high = (f"{100 * value:.1f}" for value in interquartile_mean(rates))
@@ -437,8 +439,8 @@ def escape_markdown(text: str) -> str:
 
 
 def write_page(page: Path, entries: Sequence[BenchmarkEntry]) -> None:
-    """Write tables of the entries' results between the marker lines of a Markdown page, and
-    learning curves as SVG files into `images` beside the page. A missing page is created.
+    """Write tables that compare the entries into a Markdown page, between its marker lines, and
+    learning curves as SVG files into the folder `images` beside it. A missing page is created.
 
     Raises:
         BenchmarkError: an entry is invalid, or the page has no marks.

@@ -52,7 +52,7 @@ class PartRunner:
     settings: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Raise a BenchmarkError unless the settings are those that the policy takes."""
+        """Raise BenchmarkError if the policy does not take these settings: only PPO has any."""
         expected = _SETTINGS if self.policy == PPO else {}
         types = {name: type(value) for name, value in self.settings.items()}
         if types != expected:
@@ -74,8 +74,8 @@ class PartRunner:
         return replace(self, policy=with_absolute_paths(self.policy)) if is_file else self
 
     def run(self, scenario: str, seed: int) -> entry.EntryPart:
-        """Test the policy on one scenario with one seed, after training it if it is PPO; return the
-        results as a part of an entry.
+        """Test the policy on one scenario with one seed, and return the results. If the policy is
+        PPO, train it first.
 
         Raises:
             BenchmarkError: the benchmark does not have the scenario.
@@ -88,9 +88,9 @@ class PartRunner:
         return entry.EntryPart(scenario, seed, digest, **results)
 
     def _is_held_out(self, scenario: str, digest: str) -> bool:
-        """Return False if the policy is a training run that may have seen test levels of
-        `scenario`: it was trained on other levels than the training and validation levels, on a
-        scenario whose hash is not `digest`, or on unknown levels.
+        """Return False if the policy is a training run that may have seen the scenario's test
+        levels. This is so if it used other levels than "train" and "validation", unknown levels, or
+        a scenario with another hash than `digest`.
 
         The `run.json` of a run folder has the training levels; custom files count as held-out.
         """
@@ -111,8 +111,8 @@ class PartRunner:
 def measure_lengths(
     scenario: str, policy: str, seed: int, test: LevelSet | None = None
 ) -> tuple[int, ...]:
-    """Play a policy on `TESTED` levels of a scenario; return for each level the number of steps to
-    success, or 0.
+    """Play a policy on `TESTED` levels of a scenario. Return the number of steps to success for
+    each level, or 0 where it does not succeed.
 
     Args:
         scenario: name of the scenario.
@@ -132,8 +132,8 @@ def measure_lengths(
 
 
 def _run_policy(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
-    """Test the runner's policy on a scenario's test levels, and on its levels with new layouts;
-    return the values `lengths` and `layout_success` of an `EntryPart`."""
+    """Test a policy on the test levels of a scenario, and on levels with new layouts. Return the
+    results as the fields `lengths` and `layout_success` of `EntryPart`."""
     levels = entry.split_levels(scenario)
     tested = lengths = measure_lengths(scenario, runner.policy, seed)
     if levels.test_layout and levels.test_layout != levels.test:
@@ -143,8 +143,8 @@ def _run_policy(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
 
 
 def _run_solver(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
-    """Search shortest solutions of a scenario's test levels; return the value `lengths` of an
-    `EntryPart`."""
+    """Search for the shortest solution of each test level of a scenario. Return their lengths as
+    the field `lengths` of `EntryPart`."""
     from gv_engine.play.validation.solver import Survey  # compiles
 
     test = entry.split_levels(scenario).test
@@ -154,8 +154,8 @@ def _run_solver(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
 
 
 def _run_ppo(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
-    """Train a network with PPO on a scenario and test it; return the values of an `EntryPart` for
-    the results."""
+    """Train a network with PPO on a scenario and test it. Return the results as fields of
+    `EntryPart`, by name."""
     # here, as torch takes its time
     from gv_engine.plugins.learning.config import Config
     from gv_engine.plugins.learning.run_folder import Run
@@ -197,7 +197,8 @@ def _has_converged(lengths: list[tuple[int, float]]) -> bool:
 
 
 def _thin_out(curve: list[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
-    """Return at most 32 evenly spaced points of a learning curve, including its ends."""
+    """Reduce a learning curve to at most 32 evenly spaced points, including the first and the
+    last."""
     last = len(curve) - 1
     if last < _MAX_POINTS:
         return tuple(curve)

@@ -72,8 +72,8 @@ def add_options(parser: cli.CommandParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command `benchmark`: compute the missing results of the named benchmark entries, or
-    print their results, or write a page that compares them; return the exit code."""
+    """Run the command `benchmark`: compute missing results of benchmark entries, print results, or
+    write a page that compares entries. Return the exit code."""
     if options.page or options.show:
         entries = [BenchmarkEntry.read(path) for path in options.entries]
         if options.page:
@@ -96,8 +96,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _load_or_create_entry(path: Path, options: argparse.Namespace) -> BenchmarkEntry:
-    """Return the benchmark entry saved in the folder `path`, after a check that the options fit the
-    entry; if there is none, return a new entry for the options, not saved yet.
+    """Load the benchmark entry in the folder `path`, and check that the options agree with it. If
+    the folder has none, return a new, unsaved entry made from the options.
 
     Raises:
         UsageError: the options differ from those of the entry, or another program made the entry.
@@ -114,8 +114,8 @@ def _load_or_create_entry(path: Path, options: argparse.Namespace) -> BenchmarkE
 
 
 def _make_entry(path: Path, policy: str, given: Mapping[str, Any]) -> BenchmarkEntry:
-    """Return a new entry of a policy, not saved yet. `given` are the settings of `ppo` that the
-    options name."""
+    """Return a new, unsaved benchmark entry for a policy. `given` has the PPO settings that the
+    command line sets, by name."""
     if given and policy != PPO:
         raise cli.UsageError(f"--{next(iter(given))} is only for --policy {PPO}")
     if run := find_run(policy):
@@ -131,8 +131,8 @@ def _make_entry(path: Path, policy: str, given: Mapping[str, Any]) -> BenchmarkE
 
 
 def _check_entry(entry: BenchmarkEntry, policy: str | None, given: Mapping[str, Any]) -> None:
-    """Raise a UsageError if the options name another policy than that of the entry, or `given`
-    settings that differ from its own."""
+    """Raise UsageError if the command line contradicts a saved entry: another policy, or a setting
+    in `given` with another value. A `policy` of None is not compared."""
     if not entry.policy:
         raise cli.UsageError(
             f"{entry.path} was written by another program; read it with --show or --page"
@@ -163,9 +163,8 @@ def _digest_policy(policy: str) -> str:
 def _make_parts(
     entry: BenchmarkEntry, selected_parts: Sequence[tuple[str, int]], address: str | None
 ) -> int:
-    """Compute and save the results for those of `selected_parts`, (scenario, seed) pairs, that the
-    benchmark entry lacks, on the Ray cluster at `address`, or on this machine if it is None. Return
-    the exit code."""
+    """Compute and save the missing results of an entry. `selected_parts` are (scenario, seed)
+    pairs. They run on the Ray cluster at `address`, or here if it is None. Return the exit code."""
     runner = PartRunner(entry.policy, entry.settings)
     missing = _missing_parts(entry, selected_parts)
     try:
@@ -184,8 +183,7 @@ def _make_parts(
 
 
 def _select_parts(entry: BenchmarkEntry, options: argparse.Namespace) -> Iterator[tuple[str, int]]:
-    """Yield the (scenario, seed) pairs, called parts, that the options select for a benchmark
-    entry.
+    """Yield the (scenario, seed) pairs of an entry that the command line selects.
 
     Raises:
         UsageError: the seeds are out of range.
@@ -217,9 +215,9 @@ def _iterate_parts(
     missing: Sequence[tuple[str, int]],
     address: str | None,
 ) -> Iterator[EntryPart]:
-    """Yield the results that `runner` computes for the (scenario, seed) pairs in `missing`: on this
-    machine if `address` is None, else on the Ray cluster at `address`. On this machine, pairs are
-    skipped if another process has saved their results in `entry` meanwhile."""
+    """Compute and yield the results for the `missing` (scenario, seed) pairs, on the Ray cluster at
+    `address` or here if it is None. Here, a pair is skipped if another process has saved its
+    results to `entry` in the meantime."""
     if address is None:
         for part in missing:
             if _missing_parts(entry, [part]):  # another process may have made it
@@ -233,7 +231,7 @@ def _iterate_parts(
 
 
 def _print_results(entries: Sequence[BenchmarkEntry]) -> None:
-    """Print a table with the results of the benchmark entries, one line for each scenario."""
+    """Print a table of the results of benchmark entries, one line for each scenario."""
     head, rows = page.Comparison(entries).table(list(all_scenarios()))
     plain = [
         [cell.replace("`", "").replace("**", "") for cell in row]
@@ -244,8 +242,8 @@ def _print_results(entries: Sequence[BenchmarkEntry]) -> None:
 
 
 def _warn_of_outdated_parts(entry: BenchmarkEntry) -> None:
-    """Print a warning with the scenarios that have changed since the benchmark entry's results for
-    them were computed."""
+    """Print a warning that lists the scenarios that have changed since the entry's results were
+    computed."""
     if outdated := _missing_parts(entry, [*entry.read_parts()]):
         names = shorten(", ".join(dict.fromkeys(name for name, _ in outdated)), 100)
         cli.complain(

@@ -12,8 +12,8 @@ from gv_engine.rules.errors import TrustError, shorten
 
 
 def parse_seeds(text: str) -> range:
-    """Return the range of seeds that `text`, such as `0:3`, stands for; the end is not included.
-    Raise an argparse error for another text."""
+    """Convert an option's value to a range of seeds: `0:3` gives 0, 1 and 2. Raise an argparse
+    error for invalid text."""
     ends = text.split(":")
     if len(ends) == 2 and all(end.isdecimal() for end in ends):
         seeds = range(*map(int, ends))
@@ -25,8 +25,8 @@ def parse_seeds(text: str) -> range:
 
 
 def scenario_words(reference: Mapping[str, Any]) -> list[str]:
-    """Return the command-line words that name a scenario, with its --set and --max-steps;
-    `reference` is a result of `make_reference`."""
+    """Return the command-line words for a scenario: its name or path, --set and --max-steps.
+    `reference` describes the scenario, as `make_reference` returns it."""
     words = [reference["source"]]
     for name, value in reference["settings"].items():
         words += ["--set", f"{name}={json.dumps(value)}"]
@@ -35,9 +35,8 @@ def scenario_words(reference: Mapping[str, Any]) -> list[str]:
 
 
 def consent_words(options: argparse.Namespace, load: Callable[..., object]) -> list[str]:
-    """Return the options --allow-module, --no-code and --trust as command-line words, to repeat a
-    command. --trust is included only if the function `load`, which loads the scenario, raises
-    TrustError without it.
+    """Return the options --allow-module, --no-code and --trust as words for a repeated command.
+    --trust is added only if `load()`, which loads the scenario, raises TrustError without it.
 
     Args:
         options: options of the command.

@@ -57,7 +57,7 @@ def add_options(parser: cli.CommandParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command `sweep`: train the missing runs, write the table of results, and return the
+    """Run the command `sweep`: train all missing runs and write the table of results. Return the
     exit code."""
     RL.require()
     SWEEP.require()
@@ -106,8 +106,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run_trial(sweep: Sweep, trial: Trial, scenario: Scenario, device: str, command: str) -> int:
-    """Train and evaluate the missing runs of a trial, save their results, and return the exit code
-    of the training. `command` is the shell command that resumes the sweep, for messages."""
+    """Train and evaluate the missing runs of a trial, one for each seed, and save the results.
+    Return the exit code. Messages suggest the shell command `command` to resume the sweep."""
     from gv_engine.plugins.learning.run_folder import RUN_FILE, Run
     from gv_engine.plugins.learning.sweep import IS_POOR, RUN_RESULTS, list_results
 

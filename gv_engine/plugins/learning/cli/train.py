@@ -109,8 +109,8 @@ def train_here(
     device: str = "cpu",
     wandb: str | None = None,
 ) -> int:
-    """Train the policies of `runs` one after the other on this machine, in the scenario of `plan`;
-    print a report, and return the exit code. With `watch` a window shows the training worlds.
+    """Train all `runs` one after another on this machine and print a report. Return the exit code.
+    If `watch`, a window shows the worlds during training.
 
     Args:
         plan: scenario and end of the runs.
@@ -170,9 +170,9 @@ def train_run(
     callbacks: Sequence[Callback] = (),
     watch: bool = False,
 ) -> int:
-    """Train one run, `training`, until the stop condition of `plan` is met, a callback returns True
-    or a signal interrupts; save a checkpoint, and return the exit code. `label` names the progress
-    bar, `watch` opens a window with the worlds, and `loggers` get the metrics."""
+    """Train one run until the stop condition of `plan` is met, a callback returns True, or a signal
+    interrupts. Save a checkpoint and return the exit code. `label` is the text of the progress
+    bar."""
     stop_condition, code = plan.stop_condition, 0
     viewer = _open_viewer(training) if watch else None
     try:
@@ -206,8 +206,8 @@ def train_run(
 
 
 def _imitate(training: Training, path: Path, rollout: Any) -> list[tuple[str, str]]:
-    """Train the learner of `training` on the episodes of the `rollout` in the folder `path`, save a
-    checkpoint, and return (label, value) rows for the report."""
+    """Train the learner of `training` to imitate `rollout`, the recorded episodes in the folder
+    `path`, and save a checkpoint. Return (label, value) rows for the report."""
     from gv_engine.plugins.learning.imitation import MAX_PASSES, imitate
 
     with cli.progress("passes over demonstrations", MAX_PASSES) as advance:
@@ -241,8 +241,8 @@ def _interrupted_message(training: Training, plan: TrainingPlan) -> str:
 
 
 def train_on_ray(plan: TrainingPlan, runs: Sequence[Run], address: str) -> int:
-    """Train the policies of `runs` all at once on the Ray cluster at `address`, in the scenario of
-    `plan`; print a report, and return the exit code.
+    """Train all `runs` in parallel on the Ray cluster at `address`, and print a report. Return the
+    exit code.
 
     Runs are trained in slices. A slice that is lost with its machine is trained again, with the
     same result. After Ctrl-C or SIGTERM a run keeps only its finished slices.
@@ -289,7 +289,8 @@ def train_on_ray(plan: TrainingPlan, runs: Sequence[Run], address: str) -> int:
 
 
 def _open_viewer(training: Training) -> BatchProcess:
-    """Open a window that shows the worlds of `training` at every step, and return its process."""
+    """Open a window in another process that shows the worlds of `training` at every step, and
+    return that process."""
     from gv_engine.envs.backends.compiled_backend import CompiledBatch
     from gv_engine.play.ui.window.viewer import BatchProcess
 
@@ -301,9 +302,8 @@ def _open_viewer(training: Training) -> BatchProcess:
 
 
 def _send_metrics(viewer: BatchProcess, training: Training) -> None:
-    """Send success rate, return, length and speed of the last training update to the viewer window,
-    and, if the window requests them, the values that the policy estimates for each cell of a
-    world."""
+    """Send success rate, return, episode length and speed to the viewer window. If the window
+    requests it, send the policy's value estimate for each cell of a world too."""
     from gv_engine.play.session.batch_viewer import CurvePoint
 
     metrics = training.metrics
@@ -330,8 +330,8 @@ def _format_means(metrics: TrainingMetrics) -> list[str]:
 def _warn_of_unknown_means(
     plan: TrainingPlan, runs: Sequence[Run], results: Sequence[RunResult]
 ) -> None:
-    """Print a warning if one of `results` has no estimate of success rate and return, and the
-    number of training steps after which there is an estimate."""
+    """If a run is too short to estimate success rate and return, print a warning with the number of
+    steps that an estimate needs."""
     for path, metrics, *_ in results:
         has_learned = metrics.steps > 0  # other runs only imitated
         if has_learned and math.isnan(metrics.episode_return):
@@ -345,8 +345,8 @@ def _warn_of_unknown_means(
 
 
 def _report_rows(training: Training) -> list[tuple[str, str]]:
-    """Return the (label, value) rows of the final report on one training run, without unknown
-    values."""
+    """Return the final report on one training run as (label, value) rows. Unknown values are left
+    out."""
     seconds, level_seeds = training.learner.seconds, training.run.level_seeds
     steps, episodes, duration = _format_counts(training.metrics, training.seconds)
     success, mean_return, mean_length = _format_means(training.metrics)
@@ -370,9 +370,9 @@ def _report_rows(training: Training) -> list[tuple[str, str]]:
 
 
 def _evaluate_run(plan: TrainingPlan, run: Run) -> list[tuple[str, str]]:
-    """Play episodes with the policy of `run`, with its best weights if they are known, in the
-    levels it was trained on; return (label, value) rows for the final report: success rate and mean
-    return with 95 % intervals."""
+    """Play episodes with the policy of a finished run, with its best weights if known, in its
+    training levels. Return (label, value) rows with success rate and mean return, each with a 95 %
+    interval."""
     policy = run.path.absolute()  # as a name it could be that of a built-in policy
     result = evaluate_policy(policy, plan.scenario, plan.levels, _EVALUATION_EPISODES)
     rows, mean_return = [("evaluated episodes", f"{result.episodes:,}")], result.episode_return
@@ -382,8 +382,8 @@ def _evaluate_run(plan: TrainingPlan, run: Run) -> list[tuple[str, str]]:
 
 
 def _print_results(plan: TrainingPlan, results: Sequence[RunResult]) -> None:
-    """Print a table, titled by the scenario of `plan`, with one line for each training run in
-    `results`; nothing if there are none."""
+    """Print a table with one line for each training run, titled with the scenario. Print nothing if
+    `results` is empty."""
     if not results:
         return
     heads = "run", "steps>", "episodes>", "seconds>", "success>", "return, mean>", "length, mean>"
@@ -461,7 +461,7 @@ def add_options(parser: cli.CommandParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command `train`: train policies as the options say, print progress, and return the
+    """Run the command `train`: train policies as the options say and print progress. Return the
     exit code."""
     RL.require()
     if options.scenario is None and not options.resume:
@@ -513,7 +513,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def find_training_device(name: str) -> str:
-    """Return the torch device that a value of --device stands for.
+    """Convert the value of --device, such as "auto", to the name of a torch device.
 
     Raises:
         UsageError: there is no such device.
@@ -529,9 +529,9 @@ def find_training_device(name: str) -> str:
 def _format_commands(
     options: argparse.Namespace, run: Run, group: AgentGroup, path: Path
 ) -> tuple[str, str]:
-    """Return two shell commands for the training run in the folder `path`, or for runs in its
-    subfolders that differ from `run` only in the seed: one plays episodes with its policy, one
-    resumes the training. `group` names the agents."""
+    """Return two shell commands: one to play episodes with the policy of a run, one to resume its
+    training. `path` is the folder of the run, or of several runs that differ only in the seed.
+    `group` names the agents."""
     reference, partner = run.scenario, run.settings.partner
     load = partial(load_scenario, reference["source"], **reference["settings"])
     words = ["gv-engine", "rollout", *scenario_words(reference), "--policy"]
@@ -550,9 +550,8 @@ def _format_commands(
 def _create_runs(
     options: argparse.Namespace, config: Config, demonstrations: tuple[Path, Any] | None
 ) -> tuple[Scenario, list[Run]]:
-    """Return the scenario that the options name, and a newly created training run for each seed,
-    with the settings `config`. `demonstrations` are the folder and the content of a rollout that
-    is imitated first.
+    """Load the scenario and create one training run for each seed, with the settings `config`.
+    Return both. `demonstrations` are folder and content of a rollout to imitate first.
 
     Raises:
         UsageError: the scenario cannot be trained on.
@@ -601,8 +600,8 @@ def _stop_condition(options: argparse.Namespace, default: StopCondition) -> Stop
 
 
 def _read_config(options: argparse.Namespace) -> Config:
-    """Return the configuration of new runs. In order of precedence, values are taken from --set-hp,
-    other options, --config and the defaults.
+    """Return the configuration of new runs. Values come from --set-hp, other options, --config and
+    the defaults, in this order of precedence.
 
     Raises:
         ConfigError: the file cannot be read, a name is unknown, or a value is invalid.
@@ -633,8 +632,8 @@ def _read_config(options: argparse.Namespace) -> Config:
 
 
 def _resume_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
-    """Return the scenario and the training runs in the folder given by --resume, after a check that
-    the other options fit them.
+    """Load the scenario and the training runs in the folder of --resume. Raise an error if other
+    options contradict them.
 
     Raises:
         UsageError: an option is for new runs only, or the runs differ in scenario, levels or stop
