@@ -420,6 +420,8 @@ def join_into_lines(parts: Sequence[str], line_height: int, width: int) -> list[
     return lines
 
 
+_THIN = re.compile(r"[/\\|]")
+"""Letters whose strokes are thin already."""
 OVERSAMPLING = 4  # oversampling: letters are drawn this many times larger, then scaled down
 
 
@@ -457,14 +459,19 @@ class LineFont:
             return pygame.Surface(size, pygame.SRCALPHA)
         large = pygame.Surface((size[0] * OVERSAMPLING, self._height), pygame.SRCALPHA)
         large.fill((*pygame.Color(color)[:3], 0))  # transparent black pixels would dim the edges
-        x = 0
+        x, thin_letters = 0, list[Rect]()
         for piece, font, y in self._split_by_font(text):
             blit_text(large, (x, y), font, piece, color)
+            for found in _THIN.finditer(piece):
+                left = x + self._width(piece[: found.start()], font)
+                thin_letters.append(Rect(left, 0, self._width(found[0], font), self._height))
             x += self._width(piece, font)
         if pixels := round(self.thinning * self._points):
             whole = large.copy()
             for offset in ((-pixels, 0), (pixels, 0), (0, -pixels), (0, pixels)):
                 large.blit(whole, offset, special_flags=pygame.BLEND_RGBA_MIN)
+            for rect in thin_letters:
+                large.blit(whole, rect, rect, pygame.BLEND_RGBA_MAX)
         return pygame.transform.smoothscale(large, size)
 
     def _split_by_font(self, text: str) -> Iterator[tuple[str, freetype.Font, int]]:
