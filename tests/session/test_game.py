@@ -26,7 +26,9 @@ def test_it_is_called_and_drawn_like_its_scenario():
     made = game()
     assert made.title == "keydoor-5x5"
     assert made.scenario.types[5].sprite_of(2) == "door_locked"  # type: ignore[attr-defined]
-    assert made.sprite_sources[0].name == "scenarios"
+    folder = made.sprite_sources[0]
+    assert isinstance(folder, Path)
+    assert folder.name == "scenarios"
 
 
 def test_it_plays_the_episodes_of_an_environment():

@@ -175,7 +175,7 @@ def test_a_puzzle_has_its_names_texts_par_and_medals(
     assert "Go ahead" in text
     assert "tutorial 1 of 6" in text
     assert "par 4" in text
-    assert "Walk to the arch" in text
+    assert "Walk to the bright arch" in text
     for hidden in ("seed", "return", "reward"):
         assert hidden not in text
     assert "seed 0" in said(screen("tutorial#1", 0, research=True), width=100)
