@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +94,37 @@ def test_hints_lead_through_a_level(desk: Desk):
     assert to_go == [*range(to_go[0], 0, -1)]
     desk.press("Z")
     assert hint.message == ""
+
+
+@pytest.mark.compiled
+def test_hints_are_prepared_some_seconds_after_the_first_step(desk: Desk):
+    before = {*multiprocessing.active_children()}
+    screen = playing(desk, "keydoor-5x5", 3)
+    desk.wait(10.0, times=3)
+    assert {*multiprocessing.active_children()} == before  # nothing was tried yet
+    desk.press("Left")
+    desk.wait(1.0, times=3)
+    assert {*multiprocessing.active_children()} == before
+    desk.wait(1.0, times=3)
+    (worker,) = {*multiprocessing.active_children()} - before
+    desk.press("F4")
+    until(lambda: desk.draw() or not screen.stage.is_busy, "the hint")
+    assert worker.is_alive()  # it has answered
+    desk.press("L")
+    assert not worker.is_alive()
+    desk.press("Left")
+    desk.wait(5.0, times=2)
+    (worker,) = {*multiprocessing.active_children()} - before
+    desk.app.pop()
+    assert not worker.is_alive()
+
+
+def test_no_hints_are_prepared_beside_an_agent(desk: Desk):
+    before = {*multiprocessing.active_children()}
+    screen = watching(desk)
+    desk.wait(5.0, times=5)
+    assert screen.game.position
+    assert {*multiprocessing.active_children()} == before
 
 
 def test_speed_and_chances(desk: Desk):

@@ -267,7 +267,7 @@ def test_one_of_several_agents_is_searched_as_if_the_others_did_nothing(
         game.step(f"{game.agents[1]} {game.actions[actions[1]]}")
     assert game.outcome
     monkeypatch.setattr(
-        solver, "make_expansion_batch", lambda level, _: make_batch(level, 1, "object")
+        solver, "make_expansion_batch", lambda level, *_, **__: make_batch(level, 1, "object")
     )
     assert Solver(race, agent=2).solve(0).actions == solution.actions
     alone = Scenario.load("hold-plates")  # each needs the other

@@ -450,19 +450,21 @@ class Expansion(NamedTuple):
     masks: NDArray[np.int8]
 
 
-def make_expansion_batch(scenario: Scenario, checked: bool = False) -> Backend:
-    """Return worlds to expand states of the scenario in, with bounds checks if `checked`: compiled
-    ones, or a single object world if a rule of an author does not compile.
+def make_expansion_batch(scenario: Scenario, checked: bool = False, masks: bool = True) -> Backend:
+    """Return worlds to expand states of the scenario in, with bounds checks if `checked` and action
+    masks if `masks`: compiled ones, or a single object world if a rule of an author does not
+    compile.
 
     Raises:
         BuiltInDoesNotCompileError: a rule of the engine does not compile.
     """
     try:
-        return make_batch(scenario, get_expansion_size(scenario), "compiled", checked=checked)
+        size = get_expansion_size(scenario)
+        return make_batch(scenario, size, "compiled", checked=checked, masks=masks)
     except BuiltInDoesNotCompileError:
         raise
     except DoesNotCompileError:
-        return make_batch(scenario, 1, "object", checked=checked)
+        return make_batch(scenario, 1, "object", checked=checked, masks=masks)
 
 
 def get_expansion_size(scenario: Scenario) -> int:

@@ -75,6 +75,14 @@ class GridHint:
         self._search_start = time.monotonic()
         self._strength = min(self._strength + 1, HINT_STRENGTHS)
 
+    def prepare(self) -> None:
+        """Get ready for a search in the background, so that the first hint takes less time."""
+        self._solver.prepare(self._game)
+
+    def close(self) -> None:
+        """End the background process."""
+        self._solver.close()
+
     def clear(self) -> None:
         """Drop the hint, because the state has changed."""
         self.is_searching, self.message, self.cell, self._strength = False, "", None, 0

@@ -664,6 +664,14 @@ class GridStage(Stage):
             return ""
         return f"{self.action_text(action).capitalize()}: nothing happens"
 
+    def prepare_hint(self) -> None:
+        """Compile the level's rules for the search for hints, in a background process."""
+        self._hint.prepare()
+
+    def close(self) -> None:
+        """End the background process that searches for hints."""
+        self._hint.close()
+
     def next_walk_action(self) -> str:
         """Return the next action of the walk to a clicked cell; an empty text if the walk is
         over."""

@@ -263,24 +263,29 @@ class SolverAutoplayer:
     def path(self, session: Game) -> SolutionPath | None:
         """Return the shortest sequence of actions that wins from the current state of `session`;
         None while the search runs in the background."""
+        hints, state = self.prepare(session), session.state_digest()
+        if state not in self._paths:
+            path = self._continue_path(session)
+            if path is None:
+                if self._searched_state != state:
+                    hints.ask(session)
+                    self._searched_state = state
+                path = hints.answer()
+            if path is None:
+                return None
+            self._paths[state] = path
+        return self._paths[state]
+
+    def prepare(self, session: Game) -> HintProvider:
+        """Return the provider of paths for the scenario of `session`. A new one gets ready in the
+        background, so that its first search takes less time."""
         if self._hints is None or self._scenario not in (None, session.scenario):
             self.close()
             self._scenario, self._searched_state = session.scenario, ""
             self._paths.clear()
             plugin = get_plugin(self._scenario)
             self._hints = cast(HintProvider, plugin.make_hint_provider(self._scenario, self._agent))
-        state = session.state_digest()
-        if state not in self._paths:
-            path = self._continue_path(session)
-            if path is None:
-                if self._searched_state != state:
-                    self._hints.ask(session)
-                    self._searched_state = state
-                path = self._hints.answer()
-            if path is None:
-                return None
-            self._paths[state] = path
-        return self._paths[state]
+        return self._hints
 
     def _continue_path(self, session: Game) -> SolutionPath | None:
         """Return the rest of the path from the state before the last step of `session`, if that

@@ -291,6 +291,14 @@ class Stage(Protocol):
         """Cancel the walk to the clicked cell."""
         return None
 
+    def prepare_hint(self) -> None:
+        """Get ready in the background for a first hint, if that takes long."""
+        return None
+
+    def close(self) -> None:
+        """Release what the stage holds, such as a search process."""
+        return None
+
     def hover(self, position: tuple[int, int] | None) -> bool:
         """Handle a move of the mouse to `position`, x and y in pixels; None if the mouse has left
         the world. Return True if the world must be drawn again."""

@@ -35,7 +35,7 @@ class AutoplayScreen(PlayScreen):
         *("agent", "agent_step", "agent_faster", "agent_slower"),
         *PlayScreen.menu_commands,
     )
-    has_opponents = False
+    has_opponents = prepares_hints = False
     always_research = True
     controls = 7.25
     tight_controls = 3.0
@@ -299,7 +299,7 @@ class RaceScreen(PlayScreen):
         opponent: opponent with a session of the same level.
     """
 
-    has_opponents = False
+    has_opponents = prepares_hints = False
 
     def __init__(self, app: AppContext, game: Session, opponent: autoplay.Opponent) -> None:
         super().__init__(app, game)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
@@ -52,6 +53,7 @@ _SIMILAR_ACTIONS = {
     **dict.fromkeys(("PICK_UP", "DROP"), ("PICK_N_DROP",)),
 }
 _END_WIDTH = 34  # greatest width, in lines, of the card at the end of an episode
+_HINT_DELAY = 3.0  # s from the first step to the preparation of hints
 _FIRST_MOVES = 5  # hints on moves before those on undo; hints at the end are left out first
 
 
@@ -61,6 +63,7 @@ class PlayScreen(GameScreen):
     Attributes:
         game: session to play.
         has_opponents: True if agents outside the player's team act by the policy in the settings.
+        prepares_hints: True if the search for hints is compiled before the player asks for one.
     """
 
     menu_commands: tuple[str, ...] = (
@@ -71,6 +74,7 @@ class PlayScreen(GameScreen):
 
     game: Session
     has_opponents = True
+    prepares_hints = True
 
     commands: ClassVar[ScreenCommands] = {
         **GameScreen.commands,
@@ -97,6 +101,7 @@ class PlayScreen(GameScreen):
         self._is_walking = False
         self._next_walk_step = 0.0
         self._opponents = app.settings.opponents  # setting of the opponents that act
+        self._hint_time: float | None = None  # when hints are prepared
         self._configure_stage()
 
     # ---- events ----------------------------------------------------------------------
@@ -116,6 +121,7 @@ class PlayScreen(GameScreen):
                 self._is_walking = bool(action)
                 self.take_action(action)
             seconds = min(seconds, self._next_walk_step - now)
+        seconds = min(seconds, self._prepare_hint(now))
         controller, time_speed = self._controller, self.app.settings.time_speed
         if not self.app.has_focus:
             controller.schedule_next_step(now, time_speed)
@@ -123,6 +129,18 @@ class PlayScreen(GameScreen):
             controller.schedule_next_step(now, time_speed)
             self.take_action(self.game.wait)
         return min(seconds, controller.seconds_to_step(now))
+
+    def _prepare_hint(self, now: float) -> float:
+        """Prepare hints some seconds after the first step of a level that is not over; return the
+        seconds until then, infinity if there is nothing to wait for."""
+        if not (self.prepares_hints and self.game.position) or self.frame.outcome:
+            return math.inf
+        if self._hint_time is None:
+            self._hint_time = now + _HINT_DELAY
+        elif now >= self._hint_time:
+            self._hint_time = math.inf
+            self.stage.prepare_hint()
+        return self._hint_time - now
 
     @property
     def level_commands(self) -> tuple[str, tuple[KeyCommand, ...]]:  # type: ignore[override]  # it changes with the game
@@ -207,6 +225,8 @@ class PlayScreen(GameScreen):
     def _rebuild_stage(self) -> None:
         """Replace the object that draws the world; in another level, also assign the opponents
         again."""
+        self.stage.close()
+        self._hint_time = None
         super()._rebuild_stage()
         self._configure_stage()
         if self.has_opponents and not (self.game.partners or self.game.position):
@@ -246,6 +266,7 @@ class PlayScreen(GameScreen):
 
     def on_close(self) -> None:
         """End the video recording, and save the game if it is unfinished."""
+        self.stage.close()
         for solver in self._solvers:
             solver.close()
         self.end_recording()
@@ -585,6 +606,7 @@ class PlaytestScreen(PlayScreen):
 
     def on_close(self) -> None:
         """End the video recording; the game of an edited level is not saved."""
+        self.stage.close()
         self.end_recording()
 
     def unsaved_work(self) -> None:
