@@ -107,11 +107,13 @@ def list_families() -> list[Family]:
 
 # ---- playing -------------------------------------------------------------------------------------
 
+read_level = cache(load_playable)
+
 
 @cache
 def choose_player(level: Entry) -> str:
     """Return the key of `BY` for what plays a level."""
-    scenario = load_playable(level.source)
+    scenario = read_level(level.source)
     if (POLICIES / level.source).is_dir():
         return TRAINED
     if level.source in WINS:
@@ -247,7 +249,6 @@ def write_family(family: Family, folder: Path, only_missing: bool = False) -> No
         write_page(family, folder)
 
 
-@cache
 def make_cards(links: str = "../levels/") -> str:
     """Return the HTML text of all families under headings of Markdown; pictures and pages are at
     `links`."""
@@ -256,14 +257,15 @@ def make_cards(links: str = "../levels/") -> str:
         "or a known way to win: point at a picture to see which.\n"
     ]
     for group, families in groupby(list_families(), lambda family: family.group):
-        cards = "\n".join(_make_card(family, links) for family in families)
+        cards = "\n".join(make_card(family, links) for family in families)
         parts.append(f'### {group}\n\n<div class="levels">\n{cards}\n</div>\n')
     return "\n".join(parts)
 
 
-def _make_card(family: Family, links: str) -> str:
+def make_card(family: Family, links: str) -> str:
+    """Return the HTML text of one family; its pictures and page are at `links`."""
     level, address = family.shown, f"{links}{family.name}"
-    description = load_playable(level.source).description
+    description = read_level(level.source).description
     start, dot, goal = description.rstrip(".").rpartition(". ")
     by = BY[choose_player(level)]
     count = len(level.levels) or len(family.entries)

@@ -10,11 +10,18 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from gv_engine.play.session.catalogue import load_playable
 from gv_engine.scenario.domains import list_playable_scenarios
 from gv_engine.scenario.library import gym_id, list_multi_agent_grids
 from tests import ROOT
-from tests.gallery import Family, list_families, make_cards, play_episodes, write_family
+from tests.gallery import (
+    Family,
+    list_families,
+    make_card,
+    make_cards,
+    play_episodes,
+    read_level,
+    write_family,
+)
 
 LINKS = re.compile(r'(?:href|src|srcset)="(.+?)"')
 FAMILIES = {family.name: family for family in list_families()}
@@ -28,7 +35,7 @@ def test_every_level_is_in_the_gallery():
         assert (name if name in several else gym_id(name)) in words
     text = unescape(re.sub("<.+?>", "", cards))
     for family in FAMILIES.values():
-        assert load_playable(family.shown.source).description in text, family.name
+        assert read_level(family.shown.source).description in text, family.name
     page = (ROOT / "docs" / "gallery.md").read_text("utf-8")
     assert "<!-- every level -->" in page
 
@@ -38,9 +45,7 @@ def test_every_level_is_in_the_gallery():
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 def test_pictures_and_pages_are_where_the_cards_link(family: Family, tmp_path: Path):
     write_family(family, tmp_path)
-    cards = make_cards("")
-    card = cards[cards.index(f'<figure id="{family.name}">') :].partition("</figure>")[0]
-    linked = {*LINKS.findall(card)}
+    linked = {*LINKS.findall(make_card(family, ""))}
     assert linked == {file.name for file in tmp_path.iterdir()}
     assert f"{family.name}.gif" in linked
     with Image.open(tmp_path / f"{family.name}.gif") as picture:
