@@ -71,8 +71,8 @@ class Extra(NamedTuple):
             raise MissingExtraError(self.missing_message)
 
     def _list_requirements(self) -> list[str]:
-        """Return the requirements, as for pip, that the package metadata lists under this extra;
-        only the library if there is no metadata."""
+        """Return the requirements of this extra in pip's syntax, from the package metadata. Without
+        metadata, return only the library's name."""
         pattern = re.compile(rf";\s*extra\s*==\s*['\"]{self.name}['\"]$")
         try:
             requirements = requires("gv-engine") or []
@@ -217,8 +217,8 @@ class CheckReport(NamedTuple):
 
 
 def list_schedule_systems(schedule: Mapping[Phase, Iterable[Call]]) -> list[tuple[str, str, str]]:
-    """Return (phase, name, place in the source) of each system in `schedule`, the calls by phase;
-    names of nested systems are indented."""
+    """Return (phase, name, source location) of each system of a scenario. `schedule` has the
+    systems by phase. Names of systems nested in others are indented."""
     return [
         (phase.name, "  " * (len(path) - 1) + path[-1].name, format_place(*path[-1].system.place))
         for phase, calls in schedule.items()
@@ -251,7 +251,8 @@ class KeyCommand(NamedTuple):
 
 
 def read_commands(file: Path) -> dict[str, tuple[KeyCommand, ...]]:
-    """Return the commands in a file such as `gv_engine/play/ui/input/commands.toml`, by group."""
+    """Read the key commands in a TOML file such as `gv_engine/play/ui/input/commands.toml`. Return
+    them by group."""
     import tomllib  # imported here: environments have no keys
 
     return {

@@ -44,8 +44,8 @@ _NAME_KEYS = "name", "object", "scenario"  # keys that name an entry of a list
 
 
 def merge_over(below: YamlNode, above: YamlNode) -> YamlNode:
-    """Return a scenario with the entries of `above` written over those of `below`, as when a file
-    extends another one.
+    """Return a scenario with the entries of `above` written over those of `below`, as when the file
+    `above` extends the file `below`.
 
     Raises:
         FieldError: one of them is no mapping, or an item that shall be removed does not exist.
@@ -64,8 +64,8 @@ def merge_over(below: YamlNode, above: YamlNode) -> YamlNode:
 
 
 def _merge_entries(below: Entries, above: Entries) -> dict[str, YamlNode]:
-    """Return the entries of the mappings `below` and `above` merged, where `above` wins; a null in
-    `above` removes a mapping or list of `below`."""
+    """Merge two YAML mappings; entries of `above` win. A null in `above` removes a mapping or list
+    of `below`."""
     merged = dict(below)
     for key, node in above.items():
         if key not in below:
@@ -78,8 +78,8 @@ def _merge_entries(below: Entries, above: Entries) -> dict[str, YamlNode]:
 
 
 def _merge_value(key: str, below: YamlNode, above: YamlNode) -> YamlNode:
-    """Return the value of `key` after `above` is written over `below`: a mapping is merged into a
-    list, or into a mapping with the same names; any other value is replaced by `above`."""
+    """Merge the values of one key. If `above` is a mapping, it changes single entries of the list
+    or mapping `below`. Any other value replaces `below`."""
     if not isinstance(above.value, dict):
         return above
     if isinstance(below.value, list):
@@ -101,8 +101,8 @@ def _has_other_name(below: Entries, above: Entries) -> bool:
 
 
 def _merge_items(below: list[YamlNode], above: Entries) -> list[YamlNode]:
-    """Return the items of the list `below`, changed by the mapping `above` from item names to
-    values: a mapping changes or adds the item, a null removes the item."""
+    """Change a YAML list by a mapping from item names to values. A value changes the item of that
+    name or adds a new one, and a null removes it."""
     items = index_by_name(below)
     for name, node in above.items():
         if node.value is None:
@@ -123,7 +123,7 @@ def _merge_items(below: list[YamlNode], above: Entries) -> list[YamlNode]:
 
 
 def index_by_name(nodes: list[YamlNode]) -> dict[str, YamlNode]:
-    """Return the list items `nodes` by name; the second item of the same name gets the suffix
+    """Return the items of a YAML list by name. A second item of the same name gets the suffix
     `_2`."""
     names = []
     for node in nodes:
@@ -138,8 +138,8 @@ def _as_mapping(node: YamlNode, key: str) -> YamlNode:
 
 
 def iter_differences(before: YamlNode, after: YamlNode, path: str = "") -> Iterator[str]:
-    """Yield one line of text for each difference between the scenarios `before` and `after`; `path`
-    is the key path of the two nodes."""
+    """Yield a line of text for each difference between two scenarios. `path` is the key path of the
+    two YAML nodes."""
     old, new = (
         index_by_name(node.value) if isinstance(node.value, list) else node.value
         for node in (before, after)
@@ -179,8 +179,8 @@ def find_variant_names(text: str) -> list[str]:
 
 
 def read_variant_names(root: YamlNode) -> tuple[str, ...]:
-    """Return the names under `variants`, settings to choose from, in the scenario file `root`, in
-    order; () if it has none.
+    """Return the names under the key `variants` of a scenario file, in order; () without that key.
+    A variant is a named set of changes to the scenario.
 
     Raises:
         FieldError: `variants` is no mapping, is empty, or has an invalid name.
@@ -197,8 +197,8 @@ def read_variant_names(root: YamlNode) -> tuple[str, ...]:
 
 
 def _has_complete_variant(entries: dict[str, YamlNode]) -> bool:
-    """Return True if a file with these entries is a complete scenario when no variant (named
-    settings) is chosen: some variant adds no map, room or reset argument that the file lacks."""
+    """Return True if a scenario file is playable without choosing a variant: it has all maps, rooms
+    and reset arguments, at least together with one variant that adds none."""
     arguments = _list_keys(entries.get(_RESET))
     return any(
         variant.keys() & _LEVEL_SOURCES <= entries.keys()
@@ -214,9 +214,9 @@ def _list_keys(node: YamlNode | None) -> set[str]:
 def select_variant(
     root: YamlNode, name: str, allows_none: bool = False
 ) -> tuple[YamlNode, tuple[str, ...], str]:
-    """Merge the variant called `name` (one of several named settings in a file) into the scenario
-    `root`; return (merged scenario, names of all variants, name of the chosen one). With
-    `allows_none`, "" chooses none.
+    """Apply the variant `name`, a named set of changes, to a scenario file. Return the merged
+    scenario, the names of all variants, and the chosen name. With `allows_none`, the name ""
+    applies none.
 
     Args:
         root: the whole scenario.
@@ -291,8 +291,8 @@ class ScenarioRef(NamedTuple):
 
     @classmethod
     def parse(cls, path: Path) -> ScenarioRef:
-        """Return file and variant that a path `file.yaml` or `file.yaml#9x9` names; the file need
-        not exist."""
+        """Split a path such as `file.yaml#9x9` into file and variant. Without `#` there is no
+        variant. The file need not exist."""
         name, mark, variant = path.name.rpartition("#")
         if name and mark and not path_exists(path):
             return cls(path.with_name(name), variant)
@@ -339,7 +339,8 @@ def list_plugin_grids() -> RefsByName:
 
 
 def find_plugin_scenario_folders() -> dict[Path, str]:
-    """Return the name of its group for each folder of scenarios that need a plugin."""
+    """Return all folders of scenarios that need a plugin. The values are the names of the groups
+    under which the scenarios are listed."""
     return {
         SCENARIOS / folder: group
         for plugin in find_plugins()
@@ -354,8 +355,8 @@ def _list_folder_variants(name: str, folder: Path) -> RefsByName:
 
 
 def list_scenarios(files: Mapping[str, Path]) -> dict[str, ScenarioRef]:
-    """Return the built-in scenarios in these files by name, one for each variant (named setting) of
-    a file; the YAML is not parsed.
+    """Return the built-in scenarios in these files by name, with one entry for each variant of a
+    file. The files' YAML is not fully parsed.
 
     Args:
         files: the files by name.
@@ -368,8 +369,8 @@ def list_scenarios(files: Mapping[str, Path]) -> dict[str, ScenarioRef]:
 
 
 def add_whole_files(refs: Mapping[str, ScenarioRef]) -> dict[str, ScenarioRef]:
-    """Return the scenarios in `refs`, and in addition each file with several variants (named
-    settings) under its own name."""
+    """Return `refs` with additional entries: each file with several variants is included under its
+    own name too."""
     files = {
         name.removesuffix(f"-{ref.variant}"): ScenarioRef(ref.file)
         for name, ref in refs.items()
@@ -402,7 +403,8 @@ def find_other_file(path: Path) -> str:
 
 
 def find_ref(source: str | Path, refs: Mapping[str, ScenarioRef] | None = None) -> ScenarioRef:
-    """Return the file and the variant (named setting in it) that `source` names.
+    """Return the file and variant that `source` selects: a name in `refs`, a Gymnasium id, or a
+    path such as `file.yaml#9x9`.
 
     Args:
         source: a name, a Gymnasium id, a file or a folder; `file.yaml#9x9` for a variant, and
@@ -420,8 +422,8 @@ def find_ref(source: str | Path, refs: Mapping[str, ScenarioRef] | None = None) 
 
 
 def _find_named_ref(source: str | Path, refs: Mapping[str, ScenarioRef]) -> ScenarioRef | None:
-    """Return the scenario among `refs` that `source` names or whose Gymnasium id it is, or a level
-    of a pack among them; None if there is none."""
+    """Find a scenario in `refs` by its name, its Gymnasium id, or the name of a level in a pack.
+    None if there is none."""
     if isinstance(source, str) and source in refs:
         return refs[source]
     pack, _, number = str(source).partition("#")
@@ -434,8 +436,8 @@ def _find_named_ref(source: str | Path, refs: Mapping[str, ScenarioRef]) -> Scen
 
 
 def _find_file_ref(source: str | Path, refs: Mapping[str, ScenarioRef]) -> ScenarioRef:
-    """Return the file and the variant in it that the path `source` names; raise a ScenarioError,
-    which suggests a name of `refs`, if there is no such file or it is no scenario."""
+    """Return the file and variant of a path such as `file.yaml#9x9`. Raise ScenarioError if there
+    is no such file or it is no scenario; the message suggests a similar name in `refs`."""
     path, variant = ScenarioRef.parse(Path(source))
     try:
         is_folder, exists = path.is_dir(), path.exists()
@@ -457,8 +459,8 @@ def _find_file_ref(source: str | Path, refs: Mapping[str, ScenarioRef]) -> Scena
 
 
 def _missing_file_error(path: Path, refs: Iterable[str]) -> ScenarioError:
-    """Return the error that there is no file at `path`, nor a scenario of this name among `refs`,
-    the names of scenarios."""
+    """Return the error for a `path` that does not exist and is no scenario's name either. It
+    suggests a similar name among `refs`."""
     if path.is_symlink():
         fault = f"{path} is a link to {path.readlink()}, which does not exist"
         return ScenarioError([fault])

@@ -55,8 +55,8 @@ time."""
 
 
 def _read_weight(node: YamlNode) -> float:
-    """Return the number in `node`, the sampling weight of a scenario in a mixture; raise a
-    FieldError unless the weight is positive."""
+    """Return the sampling weight of a mixture's scenario, the number in a YAML node. Raise
+    FieldError if it is not positive."""
     weight = fields.number(node)
     if weight <= 0:
         raise node.error(f"found {weight:g}, expected more than 0")
@@ -103,8 +103,8 @@ def build_scenario(
     members: tuple[Scenario, ...] = (),
     numbering: TypeIds | None = None,
 ) -> Scenario:
-    """Return the scenario of a parsed file, with the attributes in `changes` replaced. `members`
-    (of a mixture) and `numbering` (of object types) are read if not given."""
+    """Build a scenario from a parsed file. `changes` are attributes to replace. `members` are the
+    scenarios of a mixture, and `numbering` the type indices; both are loaded if not given."""
     if is_mixture(document):
         arguments = MixtureReader(document).read_fields(members)
     else:
@@ -131,8 +131,9 @@ class MixtureReader(TopLevelReader):
         self.num_bytes = 0  # of all files of members
 
     def read_fields(self, scenarios: tuple[Scenario, ...]) -> dict[str, Any]:
-        """Return the keyword arguments for the `Scenario` of the mixture. `scenarios` are those of
-        its members if they were loaded before, else (). Raise a ScenarioError with all errors."""
+        """Return the arguments of `Scenario` for the mixture, by name. `scenarios` are its member
+        scenarios if they have been loaded already, else (). Raise a ScenarioError with all
+        errors."""
         self.entries = fields.read_fields(
             self.problems, self.document.root, MIXTURE_KEYS, FILE_KEYS
         )
@@ -160,8 +161,8 @@ class MixtureReader(TopLevelReader):
         return merged
 
     def read_members(self, node: YamlNode, scenarios: tuple[Scenario, ...]) -> list[Member]:
-        """Return the valid entries of the mixture's list in `node`. `scenarios` are those of the
-        members if they were loaded before, else ()."""
+        """Return the valid entries of the YAML list of member scenarios. `scenarios` are those
+        scenarios if they have been loaded already, else ()."""
         items = fields.items(node)
         if not 1 <= len(items) <= _MAX_MEMBERS:
             raise node.error(f"found {node.summary}, expected 1 to {_MAX_MEMBERS} scenarios")
@@ -190,8 +191,8 @@ class MixtureReader(TopLevelReader):
     def build_members(
         self, documents: Sequence[tuple[YamlNode, Document]]
     ) -> list[Scenario | None]:
-        """Return the scenario of each document, None after errors, which are reported at the nodes;
-        a document that is listed several times has one scenario."""
+        """Build the member scenario of each (YAML node, document) pair. Documents that are listed
+        several times are built once. An error is reported at its node, and the scenario is None."""
         different = {id(document): document for _, document in documents}
         numbering = TypeIds.assign([*different.values()])
         built: dict[int, Scenario] = {}
@@ -202,8 +203,8 @@ class MixtureReader(TopLevelReader):
         return [built.get(id(document)) for _, document in documents]
 
     def load_document_once(self, entries: Mapping[str, YamlNode]) -> Document:
-        """Return the document of the member scenario that `entries` describes; a scenario that
-        several entries name without parameters is read only once."""
+        """Return the parsed file of a member scenario, given the entries of its YAML mapping. A
+        file that several entries name without parameters is read once."""
         node = entries["scenario"]
         settings = fields.mapping(entries["set"]) if "set" in entries else {}
         values = {name: value.plain for name, value in settings.items()}
@@ -214,8 +215,8 @@ class MixtureReader(TopLevelReader):
         return self.documents_by_name[node.text]
 
     def load_document(self, node: YamlNode, settings: Mapping[str, Any]) -> Document:
-        """Return the document of a member scenario, given in `node` by name, by relative path, or
-        in full; `settings` are values of its parameters."""
+        """Return the parsed file of a member scenario. The YAML node has its name, its relative
+        path, or its whole content. `settings` are parameters by name."""
         if self.num_bytes > _MAX_MEMBER_BYTES:
             raise FieldError(node, "")  # reported before
         if isinstance(node.value, dict):
@@ -244,9 +245,8 @@ class MixtureReader(TopLevelReader):
 
     @contextmanager
     def report_errors_at(self, node: YamlNode) -> Iterator[None]:
-        """Context manager: if a member scenario cannot be loaded, report its errors at `node`, the
-        member's entry in the mixture, and raise a FieldError with an empty message, which skips
-        the entry."""
+        """Within a `with` block, report errors in a member scenario at `node`, its YAML node in the
+        mixture, and then raise an empty FieldError, so that the member is skipped."""
         try:
             yield
         except ScenarioError as error:
@@ -256,9 +256,9 @@ class MixtureReader(TopLevelReader):
             raise error_class(node, "") from None
 
     def check_compatibility(self, members: Sequence[Member], sets_actions: bool) -> None:
-        """Report an error for each member scenario whose view area, actions, agents or class
-        `Mission` differ from the others; with `sets_actions` the mixture sets the actions, so that
-        those of the members may differ."""
+        """Report an error for each member scenario that does not fit the others: in view area,
+        actions, agents or mission class. If `sets_actions`, the mixture itself defines the
+        actions."""
         first = members[0].scenario
         for node, scenario, _ in members[1:]:
             for difference in _iter_differences(scenario, first, sets_actions):
@@ -282,8 +282,8 @@ class MixtureReader(TopLevelReader):
                 )
 
     def list_warnings(self, members: Sequence[Scenario]) -> tuple[str, ...]:
-        """Return a warning in a tuple if some of the mixture's scenarios define success and others
-        do not, so that the mixture cannot report success; else ()."""
+        """If only some member scenarios define success, return a tuple with a warning that the
+        mixture cannot report success. Else return ()."""
         telling = ", ".join(member.name for member in members if member.tells_success)
         silent = ", ".join(member.name for member in members if not member.tells_success)
         if not (telling and silent):
@@ -295,8 +295,8 @@ class MixtureReader(TopLevelReader):
         return (fields.format_message(self.document.label, self.entries[MIXTURE], message),)
 
     def make_layout(self, members: Sequence[Scenario]) -> Layout:
-        """Return a layout (sizes and columns of the world's arrays) that fits all scenarios of the
-        mixture: the largest sizes, all components and all object types."""
+        """Return a memory layout into which worlds of all member scenarios fit. It has the largest
+        sizes, all components and all object types."""
         layouts = [scenario.layout for scenario in members]
         columns: dict[str, type] = {}
         types: dict[int, ObjectType] = {}
@@ -321,8 +321,9 @@ class MixtureReader(TopLevelReader):
 
 
 def _iter_differences(scenario: Scenario, first: Scenario, sets_actions: bool) -> Iterator[str]:
-    """Yield an error message for each way in which `scenario` does not fit the mixture's `first`
-    one: its view area, state vector, world components, and actions unless `sets_actions`."""
+    """Yield an error message for each way in which `scenario` does not fit `first`, the mixture's
+    first scenario. They must agree in view area, state vector and world components, and in actions
+    unless `sets_actions`."""
     if scenario.area != first.area:
         yield (
             f"{scenario.name} observes the area {scenario.area}, {first.name} "
@@ -348,7 +349,8 @@ def _iter_differences(scenario: Scenario, first: Scenario, sets_actions: bool) -
 
 
 def _require_mixable(document: Document, label: str) -> None:
-    """Raise a ScenarioError if a document, called `label`, is of another domain or a mixture."""
+    """Raise ScenarioError if a parsed scenario file cannot be a member of a mixture: it is itself a
+    mixture, or of another domain. `label` names it."""
     if document.domain != Scenario.domain:
         fault = f"of the domain {document.domain}, which cannot be mixed"
         raise ScenarioError([f"{label} is {fault}; members of mixtures are grids"])
@@ -366,9 +368,9 @@ def _find_largest_member(members: Sequence[Scenario]) -> Scenario:
 
 
 def _describe_agent_difference(scenario: Scenario, largest: Scenario) -> str:
-    """Return a text about the first agent of `scenario` that differs from the agent of the same
-    index in `largest`, the scenario of the mixture with the most agents; "" if none differs. A
-    single agent may have another name and fewer components."""
+    """Describe the first agent of `scenario` that differs from the same agent of `largest`, the
+    scenario with the most agents; "" if none does. A single agent may have another name and fewer
+    components."""
     names = scenario.agent_group.names
     expected_names = largest.agent_group.names[: len(names)]
     is_single = len(names) == 1 < largest.layout.agents
@@ -392,8 +394,8 @@ def _describe_component(cls: type, parts: Mapping[type, tuple[Any, ...]]) -> str
 
 
 def _merge_fields(members: tuple[Scenario, ...]) -> dict[str, Any]:
-    """Return the keyword arguments of a mixture's `Scenario` that are combined from its member
-    scenarios."""
+    """Combine attributes of the member scenarios to those of the mixture. Return them as arguments
+    of `Scenario`, by name."""
     limits = [member.max_steps for member in members]
     first = members[0]
     return {

@@ -59,8 +59,8 @@ def load_formats() -> dict[str, schema.ScenarioFormat]:
 
 
 def make_schema() -> dict[str, Any]:
-    """Return one JSON schema for the scenario files of all domains; for a domain whose library is
-    not installed it allows any content."""
+    """Return one JSON schema for the scenario files of all domains. A domain whose library is not
+    installed allows any content."""
     formats = load_formats()
     missing = [_ANY_OBJECT] * (len(DOMAINS) - len(formats))
     changed = any_of(*(definition_ref(_changed_name(name)) for name in formats), *missing)
@@ -84,8 +84,8 @@ def make_schema() -> dict[str, Any]:
 
 
 def _format_definitions(name: str, file_format: schema.ScenarioFormat) -> dict[str, JsonSchema]:
-    """Return the definitions for the scenario files of the domain `name`: its functions, complete
-    scenarios, mixtures, and scenarios that override parts of others."""
+    """Return the JSON schema definitions for one domain: its functions, complete scenarios,
+    mixtures, and scenarios that override parts of others."""
     definitions: dict[str, JsonSchema] = {}
     for function_name, functions in file_format.functions.items():
         # functions nested in functions are those of the domain, too
@@ -104,8 +104,8 @@ def _format_definitions(name: str, file_format: schema.ScenarioFormat) -> dict[s
 
 
 def _scenario_schema(formats: Mapping[str, schema.ScenarioFormat]) -> JsonSchema:
-    """Return the JSON schema of a scenario file: it picks the definition by the domain that the
-    file declares. `formats` has the format of each domain."""
+    """Return the JSON schema of a scenario file, which selects the definition for the file's
+    domain. `formats` has the format of each domain."""
     default, *other_domains = DOMAINS
     by_domain = _domain_schema(default, formats)
     for name in other_domains:
@@ -119,8 +119,8 @@ def _scenario_schema(formats: Mapping[str, schema.ScenarioFormat]) -> JsonSchema
 
 
 def _domain_schema(name: str, formats: Mapping[str, schema.ScenarioFormat]) -> JsonSchema:
-    """Return the JSON schema of the scenarios of the domain `name`: complete ones, mixtures, or
-    files with variants. `formats` has the format of each domain."""
+    """Return the JSON schema of one domain's scenarios: complete ones, mixtures, or files with
+    variants. `formats` has the format of each domain."""
     if name not in formats:
         return _ANY_OBJECT
     return {
@@ -154,8 +154,8 @@ def _definition_name(reference: JsonSchema) -> str:
 
 
 def _function_entry(functions: schema.FunctionSchema) -> JsonSchema:
-    """Return the JSON schema of a list entry that names one of `functions`: the name alone, or a
-    mapping with the name and parameters."""
+    """Return the JSON schema of a list item that names one of `functions`: only the name, or a
+    mapping of name and parameters."""
     names = {
         "enum": [system.name for system in functions.systems],
         "enumDescriptions": [first_paragraph(system.function) for system in functions.systems],
@@ -171,7 +171,8 @@ def _function_entry(functions: schema.FunctionSchema) -> JsonSchema:
 
 
 def argument_keys(system: System) -> schema.KeyTable:
-    """Return the keys of a system's arguments in a scenario file, by name."""
+    """Return the keys with which a scenario file sets a system's arguments, with their descriptions
+    and schemas."""
     keys = {}
     for parameter in _list_parameters(system):
         kind = find_value_kind(parameter)
@@ -184,8 +185,8 @@ def _list_parameters(system: System) -> list[Parameter]:
 
 
 def _parameters_schema(system: System, extra_keys: schema.KeyTable) -> JsonSchema:
-    """Return a JSON schema condition: if the `name` of an entry is this built-in system, the entry
-    may have only its parameters and `extra_keys`."""
+    """Return a JSON schema condition for one system: an entry with its name may have only its
+    parameters and `extra_keys`."""
     parameters = argument_keys(system)
     condition = {"properties": {"name": {"const": system.name}}, "required": ["name"]}
     names = ["name", *extra_keys, *parameters]
@@ -211,8 +212,8 @@ class _Expander:
     is_changed: bool = False
 
     def expand_value(self, schema: JsonSchema) -> JsonSchema:
-        """Return a JSON schema that allows the same as `schema`, and also a parameter such as
-        `$size`, or, in a file that extends another one, a change of the other file's value."""
+        """Return a JSON schema that also accepts a parameter such as `$size` in place of any value,
+        and, in a file that extends another, a change of that file's value."""
         expanded = dict(self.expand_parts(schema))
         described = {}
         if "description" in expanded:
@@ -226,8 +227,8 @@ class _Expander:
         return {**described, **any_of(expanded, definition_ref("value"))}
 
     def expand_parts(self, schema: JsonSchema) -> JsonSchema:
-        """Return a copy of the JSON schema `schema` in which `expand_value` has been applied to all
-        schemas nested in it."""
+        """Return a copy of a JSON schema with `expand_value` applied to all schemas nested in
+        it."""
         expanded = dict(schema)
         if "$ref" in schema:
             return {**expanded, **definition_ref(self.map_definition(_definition_name(schema)))}
@@ -256,8 +257,8 @@ class _Expander:
 
 
 def _accepts_any_text(schema: JsonSchema) -> bool:
-    """Return True if a JSON schema accepts every text, and so also a parameter reference
-    `$name`."""
+    """Return True if a JSON schema accepts every string, and therefore also a parameter such as
+    `$size`."""
     if "anyOf" in schema:
         return any(map(_accepts_any_text, schema["anyOf"]))
     is_restricted = schema.keys() & {"enum", "pattern", "$ref"}
@@ -302,7 +303,7 @@ Chapter = tuple[str, list[Topic]]
 
 def list_chapters() -> list[Chapter]:
     """Return the chapters of the reference manual: keys of scenario files, built-in systems,
-    objects, components and the world's methods."""
+    objects, components, and methods of the world."""
     chapters: list[Chapter] = [("Scenario files: all", _list_key_topics(FILE_KEYS))]
     for name, file_format in load_formats().items():
         title = f"Scenario files: {DOMAINS[name].title}"
@@ -327,7 +328,8 @@ def list_chapters() -> list[Chapter]:
 
 
 def _list_key_topics(keys: schema.KeyTable) -> list[Topic]:
-    """Return one topic (entry of the reference) for each key in the table `keys`."""
+    """Return an entry of the reference manual for each key of scenario files in the table
+    `keys`."""
     topics = []
     for name, key in keys.items():
         description = _describe_key(key)
@@ -341,8 +343,8 @@ def _describe_key(key: Key) -> str:
 
 
 def _system_topic(system: System) -> Topic:
-    """Return the topic (entry of the reference) about a built-in system, with an example for a
-    scenario file."""
+    """Return the reference manual's entry about a built-in system, with an example for a scenario
+    file."""
     parts, values = [], []
     for parameter in _list_parameters(system):
         kind, default = find_value_kind(parameter), format_default(parameter)
@@ -381,7 +383,8 @@ def format_default(parameter: Parameter) -> str:
 
 
 def format_value(name: str, value: Any, types: ObjectTypes = OBJECT_TYPES) -> str:
-    """Return `value`, the value of the parameter `name`, as scenario files write it.
+    """Return the value of a system's parameter `name` as it is written in a scenario file: a type
+    index becomes `Door`, for example.
 
     Args:
         name: name of the parameter.
@@ -403,7 +406,7 @@ def format_value(name: str, value: Any, types: ObjectTypes = OBJECT_TYPES) -> st
 
 
 def _object_topic(kind: ObjectType) -> Topic:
-    """Return the topic (entry of the reference) about a built-in object type."""
+    """Return the reference manual's entry about a built-in object type."""
     components = ", ".join(cls.__name__ for cls, _ in kind.components)
     summary = f"Components: {components}." if components else "No components."
     characters = [c for c, symbol in LEGEND.items() if symbol.kind == kind.index]
@@ -429,8 +432,7 @@ def describe_dtype(dtype: Any) -> str:
 
 
 def _iter_character_topics() -> Iterator[Topic]:
-    """Yield a topic (entry of the reference) for each character that maps can use without declaring
-    it in a legend."""
+    """Yield an entry of the reference manual for each map character that needs no legend."""
     for character, symbol in LEGEND.items():
         kind = OBJECT_TYPES[symbol.kind]
         summary = kind.name
@@ -447,7 +449,7 @@ _ATTRIBUTE = re.compile(r"^    ([\w, ]+): (.+(?:\n {8}.+)*)$", re.MULTILINE)
 
 
 def _iter_view_topics() -> Iterator[Topic]:
-    """Yield the topics (entries of the reference) about the class `View` and its methods."""
+    """Yield the reference manual's entries about the class `View` and its methods."""
     attributes = _ATTRIBUTE.findall(inspect.getdoc(View) or "")
     parts = [(names, " ".join(description.split()), "") for names, description in attributes]
     yield _make_topic("view", View, parts, "view.seen[i, j] = 1")
@@ -455,8 +457,8 @@ def _iter_view_topics() -> Iterator[Topic]:
 
 
 def _iter_method_topics(cls: type, instance: str = "w") -> Iterator[Topic]:
-    """Yield a topic (entry of the reference) for each public method and property of a class;
-    examples call the instance `instance`."""
+    """Yield an entry of the reference manual for each public method and property of a class. In
+    examples, an instance is called `instance`."""
     for name, member in vars(cls).items():
         full_name = f"{instance}.{name}"
         if name.startswith("_"):
@@ -468,7 +470,7 @@ def _iter_method_topics(cls: type, instance: str = "w") -> Iterator[Topic]:
 
 
 def _iter_function_topics(module: Any) -> Iterator[Topic]:
-    """Yield a topic (entry of the reference) for each public function of a module."""
+    """Yield an entry of the reference manual for each public function of a module."""
     for name, member in vars(module).items():
         is_own = inspect.isfunction(member) and member.__module__ == module.__name__
         if is_own and not name.startswith("_"):
@@ -483,8 +485,8 @@ def _format_call(name: str, function: Callable[..., Any], skip: int = 0) -> str:
 def _make_topic(
     name: str, source: Any, parts: Iterable[tuple[str, str, str]], example: str
 ) -> Topic:
-    """Return the topic (entry of the reference) called `name` about the function or class `source`:
-    its docstring, its source location, table rows `parts`, and an `example`."""
+    """Return an entry of the reference manual about a function or class, `source`, with its
+    docstring and source location. `parts` are rows of a table, `example` is code."""
     docstring = inspect.getdoc(source) or ""
     file, line = source_location(source)
     path = Path(file)
@@ -521,8 +523,8 @@ _MASS_NOUNS = ("ice", "lava", "water", "slime", "sand", "mud", "grass", "snow", 
 def list_rule_sections(
     schedules: Schedules, types: ObjectTypes = OBJECT_TYPES, absent: Collection[int] = ()
 ) -> list[Section]:
-    """Return descriptions of a level's rules as (heading, list) pairs, without rules about the
-    object types `absent`, which do not occur in the level.
+    """Describe a level's rules as (heading, rules) pairs, each rule as (name, sentence). Rules
+    about the object types `absent` are left out, as these do not occur in the level.
 
     Args:
         schedules: the rules by phase.
@@ -553,8 +555,8 @@ def _refers_to_types(call: Call, kinds: Collection[int]) -> bool:
 
 
 def describe_rule(call: Call, types: ObjectTypes) -> tuple[str, str]:
-    """Return (name, description) of a rule, the system that `call` runs; the description names the
-    actual object types, values and inner rules."""
+    """Return name and description of a rule. The description names the actual arguments of `call`,
+    such as "a crate" in place of "an object of a type"."""
     texts = {
         name: f"{value:g}" if isinstance(value, float) else format_value(name, value, types)
         for name, value in call.arguments.items()
@@ -570,9 +572,8 @@ def describe_rule(call: Call, types: ObjectTypes) -> tuple[str, str]:
 
 
 def fill_in(sentence: str, texts: Mapping[str, str]) -> tuple[str, set[str]]:
-    """Replace the names of a rule's parameters, and phrases that stand for them, in a sentence
-    about the rule by the values `texts`. Return the sentence and the names of the replaced
-    parameters.
+    """Replace the names of a rule's parameters in a sentence by their values, `texts`, by name.
+    Return the sentence, and the names that were replaced.
 
     >>> fill_in("Push an object of a type, at most `most` times.", {"object_type": "Crate"})
     ('Push a crate, at most `most` times.', {'object_type'})
@@ -593,9 +594,8 @@ def fill_in(sentence: str, texts: Mapping[str, str]) -> tuple[str, set[str]]:
 
 
 def _insert_noun(sentence: str, pattern: str, noun: str) -> str:
-    """Return the sentence with `noun`, the name of an object type, in place of each phrase that
-    matches `pattern`, a regular expression of `_TYPE_PARAMETERS`: "an object of a type" becomes
-    "a crate", "the objects of a type" "the crates"."""
+    """Replace phrases such as "an object of a type" in a sentence by `noun`, the name of an object
+    type: "a crate", "the crates". `pattern` is the regular expression that finds the phrases."""
 
     def replace_phrase(match: re.Match[str]) -> str:
         article, placeholder = match["article"] or "", match["placeholder"]

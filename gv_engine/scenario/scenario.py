@@ -94,7 +94,8 @@ class Scenario(ImmutableScenario):
     domain: ClassVar[str] = "grid"
 
     def __new__(cls, *values: Any, **values_by_name: Any) -> Scenario:
-        """Return a scenario without values; raise a TypeError for one argument, such as a name."""
+        """Return a scenario without values. Raise TypeError for a single argument, such as a name,
+        and suggest `Scenario.load`."""
         if len(values) + len(values_by_name) == 1:
             wanted = shorten(repr([*values, *values_by_name.values()][0]), 60)
             raise TypeError(f"read a scenario with Scenario.load({wanted})")
@@ -138,7 +139,7 @@ class Scenario(ImmutableScenario):
         folder: str | Path | None = None,
         **options: Any,
     ) -> Scenario:
-        """Load a gridworld scenario by name, from a file or from a mapping.
+        """Load a gridworld scenario by name, from a file, or from a mapping.
 
         Args:
             source: name or Gymnasium id of a built-in scenario, such as "keydoor-9x9", or
@@ -164,7 +165,7 @@ class Scenario(ImmutableScenario):
 
     @classmethod
     def read(cls, document: Document) -> Scenario:
-        """Return the scenario that `document`, a parsed scenario file, describes.
+        """Return the scenario that a parsed scenario file describes.
 
         Raises:
             ScenarioError: the scenario has errors; the text lists all of them.
@@ -207,7 +208,7 @@ class Scenario(ImmutableScenario):
     @cached_property
     def may_call_esper(self) -> bool:
         """True if a rule may use the library esper directly: a file of the scenario mentions it, or
-        a rule comes from a module outside the scenario."""
+        a rule comes from a module outside of the scenario."""
         modules = {getattr(each, "__module__", None) or "" for each in self.walk_functions(*Phase)}
         if not all(is_engine_module(name) or is_rule_module(name) for name in modules):
             return True
@@ -260,8 +261,8 @@ class Scenario(ImmutableScenario):
 
     @property
     def largest_shape(self) -> tuple[int, int]:
-        """(height, width) of the largest level that the reset calls declare; if a level may be
-        larger, the size of the arrays."""
+        """(height, width) of the largest level that the reset functions declare. If levels may be
+        larger, it is the size of the arrays."""
         resets = [call for member in self.members for call in member.calls(RESET)]
         shapes = find_shapes(resets) or [(0, 0)]
         height, width = map(max, zip(*shapes, strict=True))
@@ -283,8 +284,8 @@ class Scenario(ImmutableScenario):
         return "" if self.missions is None else self.missions.to_text(self.missions.encode(w))
 
     def step_limit(self, w: Any) -> int | None:
-        """Return the step limit of the episode in world `w`: the scenario's, or that of the mission
-        if it is lower; None for no limit."""
+        """Return the maximum number of steps of the episode in world `w`: the scenario's or the
+        mission's limit, whichever is lower. None if there is no limit."""
         limits = [self.members[w.member].max_steps]
         if has_step_limit(self.layout.mission):
             limits.append(int(w.mission.max_steps[AGENT]))
@@ -295,8 +296,8 @@ class Scenario(ImmutableScenario):
         return tuple(path for call in self.calls(TERMINATING) for path in call.iter_call_paths())
 
     def describe_ending(self, w: Any, agent: int) -> str:
-        """Return a sentence about how the episode in world `w` ended for an agent; "" while the
-        episode goes on.
+        """Return a sentence on how the episode in world `w` ended for an agent; "" if it has not
+        ended.
 
         Args:
             w: a `World` or a `RowWorld` of this scenario.
@@ -319,8 +320,8 @@ class Scenario(ImmutableScenario):
         message: str = "",
         agent: int = 1,
     ) -> Canvas:
-        """Return the canvas on which the rendering systems draw world `w`, with the `terms` of the
-        last reward; the finished picture goes to `show`.
+        """Return the canvas on which rendering systems draw world `w`. The finished frame is passed
+        to `show`. `terms` are the parts of the last reward.
 
         Args:
             w: a `World` or a `RowWorld` of this scenario.
@@ -356,7 +357,7 @@ class Scenario(ImmutableScenario):
 
     @property
     def cumulative_weights(self) -> tuple[float, ...]:
-        """Cumulative probabilities of a mixture's scenarios: a uniform random number in [0, 1)
+        """Cumulative probabilities of a mixture's scenarios. A uniform random number in [0, 1)
         selects the first scenario whose value is greater."""
         weights = self.weights or (1.0,)
         # dividing by a power of two is exact, and keeps the sum finite
@@ -375,8 +376,8 @@ class Scenario(ImmutableScenario):
         return np.arange(self.layout.agents) < counts[member, None]
 
     def require_single_agent(self, caller: str) -> Scenario:
-        """Return this scenario if it has one agent; else raise an error that says `caller` needs
-        one.
+        """Return this scenario if it has one agent. Else raise an error, which says that `caller`
+        needs a single agent.
 
         Args:
             caller: caller for the message, such as "this environment".
@@ -392,8 +393,8 @@ class Scenario(ImmutableScenario):
         return self
 
     def check_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Return a checked copy of `rows` (one world's record each) from an untrusted source, in
-        which all derived columns are recomputed.
+        """Check world records from an untrusted source, and return a copy in which derived fields
+        are recomputed. `rows` is an array with one record per world.
 
         Args:
             rows: rows of shape () or (n,), from an untrusted source.
@@ -419,8 +420,8 @@ class Scenario(ImmutableScenario):
         return checked
 
     def _find_member_fault(self, rows: NDArray[Any]) -> str:
-        """Return an error message about (n,) `rows` whose number of agents, or rule that ended the
-        episode, does not fit their member of the mixture; "" if there are none."""
+        """Return an error message about world records of a mixture whose number of agents, or rule
+        that ended the episode, does not fit their scenario; "" if there are none."""
         members = rows["member"]
         if self.layout.has_smaller_members:
             num_agents = self.present_agents(members).sum(axis=1)
@@ -450,7 +451,7 @@ class Scenario(ImmutableScenario):
 
     @cached_property
     def identity(self) -> ScenarioIdentity:
-        """Identity of the scenario's contents, by which replays recognize it; it does not depend on
+        """Identity of the scenario's content, by which replays recognize it. It does not depend on
         where the files are."""
         members = [member.identity.digest for member in self.mixture]
         return ScenarioIdentity.from_document(
@@ -490,7 +491,7 @@ class Scenario(ImmutableScenario):
         return scenario
 
     def with_(self, **changes: Any) -> Scenario:
-        """Return a copy of the scenario with other values of some attributes, such as
+        """Return a copy of the scenario with some attributes replaced, such as
         `scenario.with_(max_steps=100)`.
 
         The members of a mixture change, too, except for `name` and `description`.

@@ -57,8 +57,9 @@ class ScenarioIdentity(NamedTuple):
         code: Iterable[SourceFile],
         members: Sequence[str] = (),
     ) -> ScenarioIdentity:
-        """Return the identity of a scenario, with a hash of its content, which does not depend on
-        where the files are.
+        """Return the identity of a scenario: its name and a hash of its content. `changes` are
+        replaced keys, `code` the Python files used. The hash does not depend on where the files
+        are.
 
         Args:
             domain, name: see the attributes.
@@ -97,9 +98,8 @@ def _portable_name(path: Path, folder: Path) -> str:
 
 
 def list_watched_files(document: Document, code: Iterable[SourceFile]) -> tuple[Path, ...]:
-    """Return the files whose changes call for a reload of the scenario, sorted: its YAML and level
-    files, all Python files in the folders of the YAML files, and `code`, the Python files that it
-    has imported."""
+    """Return the files that a running game watches for changes, sorted: the scenario's YAML and
+    level files, all Python files beside them, and the imported Python files in `code`."""
     files = {file.path for file in code}
     for source in filter(None, (document.source, *(base.file for base in document.bases))):
         files.update((source, *source.parent.glob("*.py")))
@@ -198,8 +198,8 @@ class Document:
         return "grid" if domain is None else domain.text
 
     def nested(self, node: YamlNode, settings: Mapping[str, Any]) -> Document:
-        """Return the document of a scenario that is written inside this one, at `node`; `settings`
-        are values of its parameters by name.
+        """Return a document for a scenario written inside this file, at the YAML node `node`.
+        `settings` are values of its parameters by name.
 
         Raises:
             FieldError: the node is no mapping, or as for `read_file`.
@@ -221,8 +221,8 @@ class Document:
         return read_file(self.ref, self.trust, self.settings) if self.ref else self
 
     def with_settings(self, **settings: Any) -> Document:
-        """Read the scenario file again with the given values of its parameters, by name, and return
-        the new document.
+        """Read the scenario file again with other values of its parameters, by name, and return the
+        new document.
 
         Raises:
             ScenarioError: as for `read_file`.
@@ -258,7 +258,8 @@ def read_text(
     trust: Trust = DEFAULT_TRUST,
     settings: Mapping[str, Any] | None = None,
 ) -> Document:
-    """Parse `raw`, the content of a scenario file, which need not be saved to disk.
+    """Parse a scenario from `raw`, the content of a file that need not exist on disk. `ref` gives
+    its path and variant.
 
     Args:
         raw: the content, in UTF-8.
@@ -288,7 +289,8 @@ def read_mapping(
     trust: Trust = DEFAULT_TRUST,
     settings: Mapping[str, Any] | None = None,
 ) -> Document:
-    """Read a scenario from `data`, a Python mapping with the same content as a scenario file.
+    """Read a scenario from a Python mapping that has the same content as a scenario file. Relative
+    paths in it start from `folder`.
 
     Args:
         data: the mapping.
@@ -326,8 +328,8 @@ def _read_bytes(ref: ScenarioRef) -> bytes:
 def _finish_document(
     document: Document, variant: str, settings: Mapping[str, Any], problems: ErrorCollector
 ) -> Document:
-    """Return the document with the files that it extends merged in, `variant` chosen, and
-    parameters set to `settings`; errors are added to `problems`."""
+    """Complete a parsed document: merge in the files that it extends, choose `variant`, and replace
+    its parameters by `settings`. Errors go to `problems`."""
     extended = _merge_base(document, (), problems, MAX_SCENARIO_BYTES)
     folder = document.folder if document.trust.can_name_files(document.folder) else None
     root = _resolve_level_path(extended.root, settings)
@@ -349,9 +351,9 @@ def _finish_document(
 
 
 def _resolve_level_path(root: YamlNode, settings: Mapping[str, Any]) -> YamlNode:
-    """Return the scenario `root` with `levels: $name` replaced by the value of that parameter,
-    which is needed before all other parameters. A path in `settings` is relative to the working
-    directory, a default to the folder of its file."""
+    """Replace `levels: $name` in a scenario by the value of that parameter, and return the
+    scenario. Level files are needed before other parameters. A path in `settings` is relative to
+    the working directory, a default to the scenario's folder."""
     entries = fields.mapping(root)
     node, declared = entries.get(packs.LEVELS), entries.get(PARAMETERS)
     if not (node and declared and isinstance(declared.value, dict) and node.text.startswith("$")):
@@ -372,8 +374,9 @@ def _resolve_level_path(root: YamlNode, settings: Mapping[str, Any]) -> YamlNode
 def _merge_base(
     document: Document, above: tuple[Path, ...], problems: ErrorCollector, bytes_left: int
 ) -> Document:
-    """Return `document` merged over the scenario file that its key `extends` names; `document`
-    itself if it has no such key. `above` are the files that extend `document`, to detect circles.
+    """Merge `document` over the file that its key `extends` names, and return the result. Without
+    that key, return `document`. `above` are the files that extend this one, to detect cycles;
+    `bytes_left` limits the size of all extended files.
 
     Args:
         document: the document.
@@ -406,9 +409,9 @@ def _read_base(
     problems: ErrorCollector,
     bytes_left: int,
 ) -> Document:
-    """Read the scenario file that `document` extends, named in `node`, and return its document.
-    `above` are the files that extend `document`; all extended files together have at most
-    `bytes_left` bytes."""
+    """Read the scenario file that the YAML node names in the key `extends` of `document`. `above`
+    are the files that extend `document`, to detect cycles; `bytes_left` limits the size of all
+    extended files."""
     name = fields.text(node)
     beside = (Path(document.label).parent if document.source else document.folder) / name
     built_in = list_playable_scenarios()
@@ -439,8 +442,8 @@ _CODE_REFERENCE = re.compile(r"([^:\s]+\.py):\w+")
 
 
 def _rebase_node(node: YamlNode, label: str, home: Path, folder: Path) -> YamlNode:
-    """Return a copy of `node`, part of an extended scenario file in the folder `home`, with its
-    references to rule files made relative to `folder`; `label` names the file in error messages.
+    """Return a copy of a YAML node from an extended file in the folder `home`, in which references
+    to rule files are relative to `folder` instead. `label` names the extended file in messages.
 
     Args:
         node: the node.
@@ -463,8 +466,8 @@ def _rebase_node(node: YamlNode, label: str, home: Path, folder: Path) -> YamlNo
 
 
 def _rebase_text(text: str, home: Path, folder: Path) -> str:
-    """Return `text` unchanged unless it refers to a Python file relative to the folder `home`; then
-    return it relative to `folder`."""
+    """Convert a reference to a Python file, such as `./rules.py:name`, from relative to the folder
+    `home` to relative to `folder`. Return any other text unchanged."""
     match = _CODE_REFERENCE.fullmatch(text) if home != folder else None
     if not (match and is_file_reference(match[1])):
         return text

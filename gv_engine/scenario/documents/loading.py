@@ -66,8 +66,8 @@ def _read_document(
 
 
 def find_scenario_ref(source: str | Path) -> ScenarioRef:
-    """Return the file of a scenario of any domain, and the variant in it (named values of its
-    parameters) that `source` selects.
+    """Return which file, and which variant in it, `source` selects: a name such as "empty-8x8", or
+    a path. Scenarios of all domains are found.
 
     Args:
         source: as for `load_scenario`.
@@ -84,7 +84,8 @@ def find_scenario_ref(source: str | Path) -> ScenarioRef:
 
 
 def get_domain(document: Document) -> Domain:
-    """Return the domain (kind of environment) that a parsed scenario file declares.
+    """Return the domain of a scenario file: the kind of environment, such as gridworld or algebra,
+    that its key `domain` declares.
 
     Raises:
         ScenarioError: there is no domain of this name.
@@ -98,8 +99,8 @@ def get_domain(document: Document) -> Domain:
 
 
 def pop_settings(source: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """Remove from `options` the values of parameters of the scenario `source`, and return them by
-    name."""
+    """Remove the values of the scenario's own parameters from `options`, keyword arguments of an
+    environment, and return them by name."""
     if not isinstance(source, str | Path | Mapping):
         return {}
     names = [parameter.name for parameter in _read_document(source, Trust(), None, None).parameters]
@@ -107,8 +108,8 @@ def pop_settings(source: Any, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def as_scenario(source: Any, **options: Any) -> AnyScenario:
-    """Return `source` if it is a scenario already; else load it with `options`, as `load_scenario`
-    does.
+    """Load `source` with `options`, as `load_scenario` does. If `source` is already a scenario,
+    return it.
 
     Raises:
         UnknownOptionError: one of the `options` is unknown, and no parameter of the scenario.
@@ -125,8 +126,8 @@ def as_scenario(source: Any, **options: Any) -> AnyScenario:
 
 
 def make_reference(scenario: AnyScenario) -> dict[str, Any]:
-    """Return a dictionary of plain values from which `load_reference` can load the scenario again,
-    to be stored in a file.
+    """Return a dict of plain values that identifies a scenario in a saved file. `load_reference`
+    loads the scenario from it again.
 
     Returns:
         `domain` and `name`; `source`, a built-in name, the file, or the content if there is no
@@ -147,8 +148,8 @@ def make_reference(scenario: AnyScenario) -> dict[str, Any]:
 
 
 def _reference_source(document: Document) -> Any:
-    """Return the value by which the scenario can be loaded again: its built-in name if it has one,
-    else the path of its file, else its content."""
+    """Return what is needed to load a scenario again: its built-in name if it has one, else the
+    path of its file, else its whole content."""
     if document.ref is None:
         return document.root.plain
     built_in = add_whole_files(list_playable_scenarios())
@@ -158,7 +159,8 @@ def _reference_source(document: Document) -> Any:
 def load_reference(
     reference: Mapping[str, Any], referrer: str | Path = "a file", **consent: Unpack[Consent]
 ) -> AnyScenario:
-    """Load the scenario that `reference`, a dictionary from `make_reference`, describes.
+    """Load the scenario that `reference`, a dict from `make_reference`, identifies. `referrer` is
+    the file with the reference, for messages.
 
     Args:
         reference: the reference.
@@ -196,8 +198,8 @@ def load_reference(
 
 
 def check_reference(reference: Any) -> dict[str, Any]:
-    """Return `reference` unchanged if it is a dictionary in the form of `make_reference`, such as
-    one that was read from a file.
+    """Check that a value read from a file has the form of `make_reference`, and return it. Raise an
+    error if it has not.
 
     Raises:
         ValueError: the value is no reference of `make_reference`.
@@ -216,7 +218,7 @@ def check_reference(reference: Any) -> dict[str, Any]:
 
 
 def _is_line(value: Any) -> bool:
-    """Return True if `value` is a text that prints as one line."""
+    """Return True if `value` is a string without line breaks or unprintable characters."""
     try:
         return bool(check_line(value, "name"))
     except ValueError:

@@ -113,7 +113,7 @@ class ScenarioParameter:
 
     @property
     def other_values(self) -> tuple[Any, ...]:
-        """Allowed values other than the current one, to test the scenario with: the bounds of a
+        """Allowed values other than the current one, for tests of the scenario: the bounds of a
         number, or all choices."""
         values = self.choices
         if not values and self.kind in ("int", "float"):
@@ -123,7 +123,7 @@ class ScenarioParameter:
         return tuple(value for value in values if value != self.value)
 
     def find_fault(self, value: Any) -> str:
-        """Return an error message if the parameter may not have this value, else ""."""
+        """Return an error message if `value` is not allowed for the parameter, else ""."""
         is_allowed = isinstance(value, _KINDS[self.kind].types)
         if isinstance(value, bool) and self.kind != "bool":  # bool is a subclass of int
             is_allowed = False
@@ -137,8 +137,8 @@ class ScenarioParameter:
 def apply_settings(
     root: YamlNode, settings: Mapping[str, Any], problems: ErrorCollector, label: str
 ) -> tuple[YamlNode, tuple[ScenarioParameter, ...]]:
-    """Return the scenario `root` with the values of its parameters in place of `$name` and `$(…)`,
-    and the list of its parameters.
+    """Replace `$name` and `$(…)` in a scenario by the values of its parameters. Return the new
+    scenario and the list of parameters.
 
     Args:
         root: the whole scenario.
@@ -185,8 +185,8 @@ def _list_sampled_names(entries: Mapping[str, YamlNode]) -> Iterable[str]:
 def reject_settings(
     settings: Mapping[str, Any], parameters: Iterable[ScenarioParameter], scenario: str
 ) -> None:
-    """Raise `UnknownOptionError` if any `settings` are given: `scenario` is loaded already, so that
-    its parameters can no longer be set."""
+    """Raise `UnknownOptionError` if `settings` is not empty. It is called for a scenario that is
+    already loaded, when parameters can no longer be set."""
     names = [parameter.name for parameter in parameters]
     for name, value in settings.items():
         if name not in names:
@@ -203,8 +203,8 @@ _STEP_LIMIT = "max_steps"  # option of environments that error messages suggest
 
 
 def _unknown_option_error(name: str, declared: Iterable[str], label: str) -> UnknownOptionError:
-    """Return the error that the scenario called `label` has no parameter `name`, with the most
-    similar of the `declared` ones."""
+    """Return an error: the scenario has no parameter `name`. It suggests the most similar of the
+    `declared` parameters; `label` names the scenario."""
     parameters = list(declared)
     has = f"the parameters {', '.join(parameters)}" if parameters else "no parameters"
     hint = suggest_similar(name, [*parameters, _STEP_LIMIT])
@@ -216,8 +216,8 @@ def _unknown_option_error(name: str, declared: Iterable[str], label: str) -> Unk
 def _read_parameter(
     name: str, node: YamlNode, settings: Mapping[str, Any], builder: NodeBuilder
 ) -> ScenarioParameter:
-    """Read the parameter `name` that `node` declares under `parameters`; its value comes from
-    `settings`, or else from its default. `builder` makes nodes of values."""
+    """Read the declaration of the parameter `name` in a YAML node under `parameters`. Its value
+    comes from `settings`, or else is the default. `builder` makes YAML nodes from values."""
     if not name.isidentifier() or name in _RESERVED:
         names = ", ".join(_RESERVED)
         raise node.error(f"found the name {name!r}, expected letters, digits and _, not {names}")
@@ -251,8 +251,8 @@ def _read_parameter(
 def _read_bound(
     key: str, entries: Mapping[str, YamlNode], name: str, kind: str, default: float
 ) -> float:
-    """Return the bound `key` of the parameter `name`, `default` if `entries` lack it; raise a
-    `FieldError` if the parameter is of a `kind` other than numbers."""
+    """Return the bound `key` ("min" or "max") in the declaration of a numeric parameter, or
+    `default` if it is missing. Raise FieldError if the parameter's `kind` is no number."""
     if key not in entries:
         return default
     if kind not in ("int", "float"):
@@ -263,8 +263,9 @@ def _read_bound(
 def _set_parameter(
     parameter: ScenarioParameter, setting: Any, node: YamlNode, builder: NodeBuilder
 ) -> ScenarioParameter:
-    """Return a copy of `parameter`, which `node` declares, with the value `setting`; raise a
-    `ScenarioError` at once if it does not allow the value, since the rest cannot be read."""
+    """Return a copy of a parameter with the value `setting`. If the value is not allowed, raise
+    ScenarioError at once, as the rest of the file depends on it. `node` is the YAML node of its
+    declaration."""
     value = builder.from_python(setting, YamlNode(None, node.path, node.line)).plain
     if parameter.kind == "float" and type(value) is int:
         value = float(value)
@@ -275,8 +276,8 @@ def _set_parameter(
 
 
 def _infer_kind(node: YamlNode) -> str:
-    """Return the kind of a parameter, such as "int" or "bool", inferred from its default value in
-    `node`."""
+    """Return the kind of a parameter, such as "int" or "bool", from its default value in the YAML
+    node."""
     for name, kind in _KINDS.items():
         if isinstance(node.value, kind.types):
             return name
@@ -287,8 +288,8 @@ def _infer_kind(node: YamlNode) -> str:
 
 
 def _substitute(node: YamlNode, values: Mapping[str, Any], builder: NodeBuilder) -> YamlNode:
-    """Return a copy of `node` with the `values` of parameters in place of `$name` and `$(…)`;
-    `builder` makes the new nodes."""
+    """Return a copy of a YAML node in which `$name` and `$(…)` are replaced by the `values` of
+    parameters. `builder` makes the new nodes."""
     if isinstance(node.value, dict):
         entries = {}
         for key, part in node.value.items():
@@ -306,9 +307,9 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def _substitute_text(node: YamlNode, values: Mapping[str, Any], builder: NodeBuilder) -> YamlNode:
-    """Return a copy of the text `node`, made by `builder`, with `$name` and `$(…)` replaced by
-    `values`. If the whole text is one of these, the copy has the value itself, such as an
-    integer."""
+    """Return a copy of a YAML text with `$name` and `$(…)` replaced by the `values` of parameters.
+    If the whole text is one of these, the copy has the value itself: `$size` gives the number 9, `a
+    $size` the text "a 9"."""
     text, pieces, end = node.text, list[str](), 0
     while (sign := text.find("$", end)) >= 0:
         pieces.append(text[end:sign])
@@ -333,8 +334,8 @@ def _substitute_text(node: YamlNode, values: Mapping[str, Any], builder: NodeBui
 
 
 def _get_value(node: YamlNode, name: str, values: Mapping[str, Any]) -> Any:
-    """Return the value of the parameter `name`; raise `FieldError` at `node` if the parameter is
-    unknown or invalid, or names a random value, which is only known when a level begins."""
+    """Return the value of a parameter. Raise FieldError at the YAML node if there is no valid one,
+    or if `name` is a random value, which is sampled only when a level begins."""
     if name not in values:
         raise node.error(f"no parameter {name!r}{describe_allowed(name, values)}")
     if values[name] is _INVALID:
@@ -345,8 +346,8 @@ def _get_value(node: YamlNode, name: str, values: Mapping[str, Any]) -> Any:
 
 
 def _find_closing(node: YamlNode, text: str, start: int) -> int:
-    """Return the index of the closing parenthesis for the one at index `start` of `text`; raise a
-    `FieldError` at `node` if there is none."""
+    """Return the index in `text` of the parenthesis that closes the one at index `start`. Raise
+    FieldError at the YAML node if there is none."""
     depth = 0
     for index in range(start, len(text)):
         if text[index] == "(":
@@ -380,8 +381,8 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {"min": min, "max": max, "abs": a
 
 
 def _evaluate_text(node: YamlNode, text: str, values: Mapping[str, Any]) -> Any:
-    """Return the value of the expression `text`, which may have numbers, parameter names,
-    arithmetic, comparisons, `and`, `or`, `not` and `if`."""
+    """Evaluate an expression of parameters such as `size * 2 + 1`. It may contain arithmetic,
+    comparisons, `and`, `or`, `not` and `if`. `values` are the parameters' values."""
     if len(text) > _MAX_EXPRESSION:
         raise node.error(f"an expression of more than {_MAX_EXPRESSION} characters")
     try:
@@ -393,8 +394,9 @@ def _evaluate_text(node: YamlNode, text: str, values: Mapping[str, Any]) -> Any:
 
 
 def _evaluate(tree: ast.AST, node: YamlNode, values: Mapping[str, Any]) -> Any:
-    """Return the value of `tree`, a Python syntax tree with parameters; raise `ValueError` for
-    forbidden syntax or a number that is too large."""
+    """Evaluate `tree`, the syntax tree of an expression. `values` are the parameters' values,
+    `node` is the expression's YAML node for messages. Raise ValueError for forbidden syntax or a
+    number that is too large."""
     evaluate = partial(_evaluate, node=node, values=values)
     match tree:
         case ast.Constant(value=bool() | int() | float() | str() as value):

@@ -16,8 +16,8 @@ from gv_engine.scenario.memory.layout import Layout
 
 
 def find_author_line(error: BaseException) -> str:
-    """Return `file:line` of the innermost line of a scenario author's code in the error's
-    traceback; "" if there is none."""
+    """Return `file:line` of the scenario author's code where an error was raised. "" if the
+    traceback contains none of it."""
     frames = [
         f"{frame.f_code.co_filename}:{line}"
         for frame, line in traceback.walk_tb(error.__traceback__)
@@ -37,8 +37,8 @@ def is_rule_frame(frame: FrameType) -> bool:
 
 
 def is_engine_frame(frame: FrameType) -> bool:
-    """Return True if the call frame runs code of this engine or of the library esper, but not a
-    rule."""
+    """Return True if a frame of a traceback belongs to the engine or the library esper, and not to
+    a rule."""
     name = frame.f_globals.get("__name__", "")
     return not is_rule_frame(frame) and (
         is_engine_module(name) or _get_top_package(frame) == "esper"
@@ -51,8 +51,8 @@ def _get_top_package(frame: FrameType) -> str:
 
 
 def make_rule_error(error: Exception | errors.Stopped) -> errors.RuleError:
-    """Return a `RuleError` for `error`, an exception that a rule caused, with file and line of the
-    author's code in its message.
+    """Convert an exception raised by a rule to a RuleError, whose message has the file and line in
+    the author's code.
 
     Raises:
         Exception: the error itself, if no rule caused it.
@@ -72,8 +72,8 @@ def make_rule_error(error: Exception | errors.Stopped) -> errors.RuleError:
 
 
 def make_system_error(error: Exception) -> errors.RuleError:
-    """Return a `RuleError` for `error`, an exception without a line of an author's code; the
-    message names the system (rule) that failed."""
+    """Convert an exception to a RuleError that names the failed system, when no line of an author's
+    code is known."""
     system = system_of(error)
     message = _describe_error(error)
     if isinstance(error, IndexError):
@@ -86,8 +86,8 @@ def make_system_error(error: Exception) -> errors.RuleError:
 
 
 def _describe_error(error: Exception) -> str:
-    """Return class and text of the exception `error`; for an unknown column or component also a
-    list of the known ones."""
+    """Return class and message of an exception. For an unknown column or component, the known ones
+    are listed too."""
     owner = getattr(error, "obj", None)
     layout = getattr(owner, "layout", None)
     component: Any = getattr(owner, "cls", None)

@@ -62,7 +62,7 @@ class SourceFile:
 
     @classmethod
     def read(cls, path: Path) -> SourceFile:
-        """Return a record of the file at `path` with a hash of its present content."""
+        """Return path and content hash of a Python file, as it is now."""
         try:
             return cls.of(path, read_bytes(path, _MAX_BYTES, "rule files"))
         except OSError:
@@ -90,8 +90,7 @@ class SourceLoader(machinery.SourceFileLoader):
         raise OSError("no bytecode")
 
     def get_data(self, path: str) -> bytes:
-        """Return the content of the file at `path`, and record the file with its hash for
-        `exec_module`."""
+        """Return the content of a Python file for Python's import system, and record its hash."""
         data = super().get_data(path)
         self._source = SourceFile.of(Path(path), data)
         with suppress(SyntaxError, UnicodeDecodeError):  # importing it tells
@@ -121,8 +120,8 @@ def get_rule_folder(name: str) -> Path:
 
 
 def make_package_name(files: Iterable[Path], offset: int = 0) -> str:
-    """Return the module name of the package that holds these rule files of one folder, whose object
-    types are numbered from `offset` on.
+    """Return the module name of the package made from the rule files of one folder. `offset` is the
+    number of object types declared by packages before it.
 
     Args:
         files: the resolved files, in the order in which they are imported.
@@ -135,8 +134,8 @@ def make_package_name(files: Iterable[Path], offset: int = 0) -> str:
 
 
 def forget_changed_package(package: str) -> None:
-    """Remove `package` from the imported modules if one of its files has changed or failed to
-    import, so that the next import reads them again."""
+    """Remove a package from `sys.modules` if one of its files has changed or failed to import. The
+    next import then reads the files again."""
     loaded = [name for name in _loaded if name == package or name.startswith(f"{package}.")]
     if all(_loaded[name].is_current for name in loaded):
         return
@@ -148,8 +147,8 @@ def forget_changed_package(package: str) -> None:
 
 
 def resolve_rule_file(file: Path) -> Path:
-    """Return the absolute path of a rule file, links resolved; raise an error if there is no such
-    Python file.
+    """Return the absolute path of a Python file, with links resolved. Raise an error if the file
+    does not exist or is no Python file.
 
     Raises:
         RuleFileError: there is no such Python file.
@@ -167,7 +166,8 @@ def resolve_rule_file(file: Path) -> Path:
 
 
 def load_rule_file(file: Path, package: str = "") -> ModuleType:
-    """Import a rule file (Python code of a scenario's author) and return its module.
+    """Import a Python file of a scenario's author, and return the module. `package` is the package
+    that it belongs to.
 
     Args:
         file: the file.
@@ -191,8 +191,8 @@ def load_rule_file(file: Path, package: str = "") -> ModuleType:
 
 
 def find_declaration(folder: Path, name: str) -> str:
-    """Return a reference such as `./rules.py:name` to a Python file of the folder that seems to
-    define `name`, or "" if none does. The files are searched as text, not imported."""
+    """Return a reference such as `./rules.py:name` to a Python file in the folder that seems to
+    define `name`; "" if none does. The files are searched as text and not imported."""
     if not name.isidentifier():
         return ""
     declares = re.compile(
@@ -227,8 +227,7 @@ def import_module(name: str) -> ModuleType:
 
 
 def _reimport(name: str, file: Path) -> ModuleType:
-    """Import the module `name` again, since its `file` has changed; keep the old module if that
-    fails."""
+    """Import a module again because its file has changed. If that fails, the old module stays."""
     spec = spec_from_file_location(name, file, loader=SourceLoader(name, str(file)))
     assert spec is not None
     assert spec.loader is not None
@@ -244,7 +243,8 @@ def _reimport(name: str, file: Path) -> ModuleType:
 
 
 def list_source_files(modules: Iterable[ModuleType]) -> list[SourceFile]:
-    """Return records of the source files of `modules`, and of all rule files that these import."""
+    """Return path and content hash of the source files of `modules`, and of all rule files that
+    these import."""
     files: dict[str, SourceFile] = {}
     pending = [module.__name__ for module in modules]
     while pending:
@@ -266,8 +266,8 @@ def _find_unloaded_file(name: str) -> SourceFile | None:
 
 
 def _iter_relative_imports(file: Path) -> Iterator[str]:
-    """Yield the names of the modules that a Python file imports by `from .name import …` or `from .
-    import name`."""
+    """Yield the module names in a Python file's relative imports: `rules` for `from .rules import
+    f` or `from . import rules`."""
     try:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError):  # the file has changed since it was loaded
@@ -290,8 +290,8 @@ def _escape(part: str) -> str:
 
 
 def _describe_import_error(error: BaseException) -> str:
-    """Return the message about an error during an import: place in the author's file, class and
-    text of the error."""
+    """Return a message for an error during an import: file and line in the author's code, error
+    class and text."""
     if isinstance(error, errors.Stopped):
         return str(error)
     kind = type(error).__name__
@@ -326,8 +326,8 @@ def list_defined_names(module: ModuleType) -> list[str]:
 
 
 def make_processor_system(cls: type[esper.Processor], phase: Phase) -> System:
-    """Return a system of `phase` that runs `cls`, an author's esper.Processor; the parameters of
-    its `__init__` become those of the system.
+    """Wrap an author's esper.Processor in a system of this phase. The parameters of its `__init__`
+    become the system's parameters.
 
     Raises:
         TypeError: `__init__` has *args, **kwargs or keyword-only parameters, or there is no method

@@ -53,8 +53,8 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> machinery.ModuleSpec | None:
-        """Return the import specification of the rule file or package called `fullname`; None for
-        any other module. Python calls this on import.
+        """Hook of Python's import system: return the import specification of a rule file or of a
+        package of rule files. None for any other module.
 
         Raises:
             ImportError: the file lies outside of the scenario's folder.

@@ -48,7 +48,7 @@ class Trust:
 
     @classmethod
     def from_options(cls, **consent: Unpack[Consent]) -> Trust:
-        """Return the trust (which Python code may run) that a user gives by the options `trust`,
+        """Return which Python code may run, according to the user's options `trust`,
         `allow_modules` and `code`.
 
         Raises:
@@ -77,8 +77,8 @@ class Trust:
         return self if self.trust else replace(self, referrer=self.referrer or str(referrer))
 
     def for_member(self, file: Path, folder: Path, mixture: str) -> Trust:
-        """Return the trust (which Python code may run) for a scenario file that the scenario
-        `mixture` lists.
+        """Return which Python code may run in `file`, a scenario that the scenario `mixture` in
+        `folder` lists as a member.
 
         Args:
             file: file of the member.
@@ -91,8 +91,8 @@ class Trust:
         return self.for_reference(mixture)
 
     def for_base(self, base: Path, folder: Path) -> Trust:
-        """Return the trust (which Python code may run) for a scenario in `folder` that extends a
-        scenario file in the folder `base`."""
+        """Return which Python code may run when a scenario in `folder` extends a scenario file in
+        the folder `base`."""
         base = base.resolve()
         if base.is_relative_to(folder.resolve()):
             return self
@@ -103,8 +103,8 @@ class Trust:
         return not self.is_detached or folder.is_relative_to(SCENARIOS)
 
     def explain_refusal(self, folder: Path, source: str) -> str:
-        """Return the reason why a scenario in `folder` may not load the Python file or module
-        `source`, as a text for a message; "" if it may.
+        """Return why a scenario in `folder` may not load the Python file or module `source`, as a
+        text for a message. "" if it may.
 
         Args:
             folder: folder of the scenario.
@@ -125,8 +125,8 @@ class Trust:
         return explain(folder, source)
 
     def _explain_outside_file(self, folder: Path, source: str) -> str:
-        """Return the reason why a scenario in `folder` may not load the Python file `source`, which
-        is outside of the folder, as a text for a message; "" if it may."""
+        """Return why a scenario may not load the Python file `source`, which is outside of its
+        `folder`, as a text for a message. "" if it may."""
         home = next((base for base in self.base_folders if _is_inside(folder / source, base)), None)
         if home is None:
             return _explain_path(folder, source)
@@ -135,8 +135,8 @@ class Trust:
         return "it belongs to a scenario that this one extends; if you trust that, add --trust"
 
     def _explain_unknown_module(self, folder: Path, module: str) -> str:
-        """Return the reason why a scenario may not import `module`, as a text for a message; "" if
-        the user or an installed package allows it."""
+        """Return why a scenario may not import `module`, as a text for a message. "" if the user or
+        an installed package allows it."""
         # read from the metadata of installed packages, which are not imported for it
         declared = (point.module for point in entry_points(group=ENTRY_POINT_GROUP))
         if _is_below(module, self.allow_modules) or _is_below(module, declared):
@@ -179,8 +179,8 @@ def is_module_name(name: str) -> bool:
 
 
 def _explain_path(folder: Path, source: str) -> str:
-    """Return the reason why the path `source` leads to no file inside the scenario's folder, as a
-    text for a message; "" if it leads to one."""
+    """Return why the path `source` is not a file inside the scenario's folder, as a text for a
+    message. "" if it is one."""
     paths = PurePosixPath(source), PureWindowsPath(source)
     if any(path.is_absolute() or path.drive or ".." in path.parts for path in paths):
         return "name a file inside the scenario's folder, such as ./rules.py"

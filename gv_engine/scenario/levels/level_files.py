@@ -126,8 +126,8 @@ class LevelFiles(Sequence[PackLevel]):
         self._lines = np.concatenate(lines)
 
     def _grow_arrays(self, num_levels: int, shapes: NDArray[np.int16]) -> None:
-        """Enlarge the array `characters`, which holds `num_levels` levels, for more levels of these
-        `shapes`."""
+        """Enlarge the array `characters` for further levels of these `shapes`. `num_levels` is the
+        number of levels so far."""
         before = self.characters
         height, width = np.maximum(before.shape[1:], shapes.max(0, initial=1)).tolist()
         power_of_two = 1 << (num_levels + len(shapes) - 1).bit_length()
@@ -207,7 +207,8 @@ class _TextLevels:
     _level: NDArray[np.integer[Any]]
 
     def __init__(self, file: Path) -> None:
-        """Find the levels in a text file, in Boxoban's or any other format of Sokoban levels."""
+        """Find the levels in a text file of Sokoban levels, in Boxoban's or any other known
+        format."""
         data = read_bytes(file, MAX_FILE_BYTES, "files of levels")
         self.texts: list[tuple[str, str, str]] = []
         first_lines = self._locate_boxoban_rows(data)
@@ -226,8 +227,8 @@ class _TextLevels:
         self.lines = (first_lines + 1).astype(np.int32)
 
     def _locate_boxoban_rows(self, data: bytes) -> NDArray[np.integer[Any]] | None:
-        """Locate the rows in `data`, the content of a file, by whole-array operations, and return
-        the first line of each level, from 0 on; None if the file is not in Boxoban's format."""
+        """Find the map rows in a file of Boxoban's format, quickly, and return the index of the
+        first line of each level. None if the file has another format."""
         text = np.frombuffer(data if data.endswith(b"\n") else data + b"\n", np.uint8)
         ends = np.flatnonzero(text == _NEWLINE).astype(np.int32)
         starts = np.concatenate([np.zeros(1, np.int32), ends[:-1] + np.int32(1)])
@@ -243,8 +244,8 @@ class _TextLevels:
         return np.flatnonzero(is_first_row)
 
     def _read_levels(self, file: Path, data: bytes) -> NDArray[np.integer[Any]]:
-        """Read the levels in `data`, the content of `file` in any format of Sokoban levels, one by
-        one. Return the first line of each, from 0 on."""
+        """Read a file of Sokoban levels in any known format, level by level. Return the index of
+        the first line of each level."""
         if len(data) > _MAX_TEXT_BYTES:
             raise ValueError(
                 f"{file} is {format_bytes(len(data))}; files of more than "
@@ -269,7 +270,7 @@ class _TextLevels:
         return np.array(first_lines, np.int64)
 
     def write(self, characters: NDArray[np.uint8]) -> None:
-        """Write the levels into `characters`, (n, H, W) ASCII codes."""
+        """Copy the levels into `characters`, an array of ASCII codes of shape (levels, H, W)."""
         characters[...] = _BLANK
         _, height, width = characters.shape
         heights = self.shapes[:, 0].astype(np.int64)
@@ -284,8 +285,8 @@ class _TextLevels:
 def _trim_blanks(
     text: NDArray[np.uint8], starts: NDArray[np.int32], ends: NDArray[np.int32]
 ) -> NDArray[np.int32]:
-    """Return `ends`, the index behind each line of `text`, moved to the left over blanks; lines
-    begin at `starts`."""
+    """Return the end of each line of `text` without trailing blanks. `starts` and `ends` are the
+    indices of the lines' first characters and of those behind the last."""
     for _ in range(2):  # few lines have more than a carriage return
         ends = ends - ((ends > starts) & (text[ends - 1] <= _BLANK))
     if not ((ends > starts) & (text[ends - 1] <= _BLANK)).any():
@@ -306,8 +307,9 @@ def _is_boxoban_format(
     is_row: NDArray[np.bool_],
     is_comment: NDArray[np.bool_],
 ) -> bool:
-    """Return True if `text`, whose lines begin at `starts`, has Boxoban's format: rows with a wall
-    each, and single comments right above levels, above the first one too or nowhere."""
+    """Return True if a text has Boxoban's format: each row contains a wall, and single comment
+    lines are directly above levels. `starts` has the index of each line; the masks tell which lines
+    are rows and comments."""
     foreign = np.flatnonzero(_IS_FOREIGN.take(text))
     if not is_comment[np.searchsorted(starts, foreign, "right") - 1].all():
         return False
@@ -326,7 +328,8 @@ def _open_cached(files: tuple[Path, ...], _stamps: tuple[tuple[int, int], ...]) 
 
 
 def open_level_files(files: Sequence[Path]) -> LevelFiles:
-    """Return the levels of text files; the two sets used last are cached until a file changes.
+    """Return the levels in text files. The two sets of files used last are cached until a file
+    changes.
 
     Raises:
         OSError, ValueError: see `LevelFiles`; or there is no level.

@@ -92,8 +92,8 @@ LEVELS_KEY = Key(
 
 
 def is_pack(file: Path, raw: bytes = b"") -> bool:
-    """Return True if `file` is a pack: a file that holds only levels, and can be loaded as a
-    scenario without a YAML file.
+    """Return True if a file contains only levels, such as a Sokoban collection, so that it can be
+    loaded as a scenario without a YAML file.
 
     Args:
         file: path; most formats are recognized by suffix.
@@ -106,8 +106,8 @@ def is_pack(file: Path, raw: bytes = b"") -> bool:
 
 
 def check_text_file(document: YamlNode, file: Path, raw: bytes) -> None:
-    """Raise a FieldError at `document` if `file` is a `.txt` file whose content `raw` has neither a
-    board nor a key."""
+    """Raise FieldError if a `.txt` file contains neither a board nor a YAML key. `raw` is its
+    content, `document` its YAML node."""
     if file.suffix.lower() == ".txt" and not (_BOARD_ROW.search(raw) or _ANY_KEY.search(raw)):
         raise document.error(
             "found neither Sokoban boards, with rows such as #@ $.# on lines of their own, nor "
@@ -134,9 +134,9 @@ def wrap_in_scenario(file: Path, problems: ErrorCollector) -> YamlNode:
 def expand_pack(
     root: YamlNode, folder: Path | None, level_name: str
 ) -> tuple[YamlNode, Sequence[PackLevel]]:
-    """Return the scenario `root` with the levels under its key `levels` turned into `maps` and
-    `variants`, and the list of levels; (root, ()) without this key. `LevelFiles` stay under
-    `levels`, and only the level called `level_name` becomes a variant.
+    """Replace the key `levels` of a scenario by `maps` and `variants`, one for each level. Return
+    the scenario and the levels; () without this key. Very large packs stay `LevelFiles`, of which
+    only the level `level_name` becomes a variant.
 
     Args:
         root: the whole scenario.
@@ -173,7 +173,8 @@ def expand_pack(
 
 
 def _make_variant(node: YamlNode, level: PackLevel, description: str) -> YamlNode:
-    """Return the variant, at `node`, that plays `level` of a scenario with this `description`."""
+    """Return the YAML node of a variant that plays one level of a pack. `description` is that of
+    the pack."""
     text = "\n".join(filter(None, (f"{level.credit}.", description)))
     entries = {
         "map": level.map,
@@ -191,7 +192,7 @@ def no_file_message(name: str) -> str:
 
 
 def _no_level_message(name: str, levels: Sequence[PackLevel]) -> str:
-    """Return the error message that the pack has no level `name`, with a list of all its levels."""
+    """Return the error message for a pack without a level `name`, with a list of its levels."""
     if isinstance(levels, LevelFiles):
         return f"no level {name!r}; there are 1 to {len(levels):,}"
     numbered = [f"{number} {level.title}".strip() for number, level in enumerate(levels, 1)]
@@ -199,8 +200,8 @@ def _no_level_message(name: str, levels: Sequence[PackLevel]) -> str:
 
 
 def _list_sources(node: YamlNode, folder: Path | None) -> list[tuple[YamlNode, Path | None]]:
-    """Return (item, file) for each level file that an item of the list in `node` names, and (item,
-    None) for each level that is written in the list itself.
+    """Return (item, file) for each level file that an item of the YAML list names, and (item, None)
+    for each level written in the list itself.
 
     Args:
         node: a path, or a list of paths and of mappings with a map each.
@@ -223,9 +224,9 @@ def _list_sources(node: YamlNode, folder: Path | None) -> list[tuple[YamlNode, P
 def _read_levels(
     node: YamlNode, sources: list[tuple[YamlNode, Path | None]], files: _PackFiles
 ) -> Sequence[PackLevel]:
-    """Return the levels from `sources`, see `_list_sources`: as a tuple, or as `LevelFiles` if
-    there are too many and all are in text files. `files` reads all other files; errors are reported
-    at `node`."""
+    """Read all levels of a pack. `sources` are (item, file) pairs of `_list_sources`. Return a
+    tuple of levels, or `LevelFiles` if there are too many and all are in text files. Errors are
+    reported at the YAML node."""
     texts = [file for _, file in sources if file and _FORMATS[file.suffix.lower()] is _read_text]
     are_all_texts = len(texts) == len(sources)
     if not (are_all_texts and _are_too_large(texts)):
@@ -248,7 +249,8 @@ def _read_levels(
 def _read_limited(
     sources: list[tuple[YamlNode, Path | None]], files: _PackFiles
 ) -> list[PackLevel] | None:
-    """Return the levels of `sources`, read one by one by `files`; None if there are too many."""
+    """Read levels one by one from `sources`, (item, file) pairs of `_list_sources`. Return None if
+    there are too many."""
     levels, num_cells = list[PackLevel](), 0
     for item, file in sources:
         for level in _read_source(files, item, file):
@@ -260,8 +262,8 @@ def _read_limited(
 
 
 def _are_too_large(text_files: list[Path]) -> bool:
-    """Return True if text files are too large to be read level by level; False if one cannot be
-    accessed, which the reader then reports."""
+    """Return True if text files are too large to be read level by level. False if one cannot be
+    accessed, as the reader then reports that."""
     try:
         sizes = [0, *(file.stat().st_size for file in text_files)]
     except OSError:
@@ -270,8 +272,8 @@ def _are_too_large(text_files: list[Path]) -> bool:
 
 
 def _read_source(files: _PackFiles, item: YamlNode, file: Path | None) -> Iterator[PackLevel]:
-    """Yield the levels in `file`, in the format that its suffix names, or the level that `item`
-    describes if there is no file; errors are reported at `item`, and `files` does the reading."""
+    """Yield the levels of one source: those in `file`, or, if that is None, the level written in
+    the YAML node `item`. Errors are reported at `item`; `files` does the reading."""
     if file is None:
         yield _read_level(item, fields.mapping(item))
         return
@@ -286,7 +288,7 @@ def _read_source(files: _PackFiles, item: YamlNode, file: Path | None) -> Iterat
 
 
 def _read_level(node: YamlNode, values: Mapping[str, YamlNode]) -> PackLevel:
-    """Return the level that the mapping `node` describes; `values` are its values by key."""
+    """Return the level written in a YAML mapping, whose entries are `values`."""
     entries = fields.read_fields(ErrorCollector(""), node, LEVEL_KEYS)
     for key in values.keys() - entries.keys():
         raise values[key].error(f"unknown key {key!r}{describe_allowed(key, LEVEL_KEYS)}")
@@ -300,8 +302,8 @@ def _read_level(node: YamlNode, values: Mapping[str, YamlNode]) -> PackLevel:
 
 
 def _list_level_files(node: YamlNode, path: Path) -> list[Path]:
-    """Return the level files at `path`: the file itself, or all files of a known format in the
-    folder; errors are reported at `node`."""
+    """Return the level files at `path`: the file itself, or all files of a known format if it is a
+    folder. Errors are reported at the YAML node."""
     try:
         candidates = sorted(path.iterdir()) if path.is_dir() else [path]
         files = [file for file in candidates if file.suffix.lower() in _FORMATS]
@@ -350,7 +352,8 @@ class _PackFiles:
         self._free = (chr(number) for number in count(0x2460) if chr(number).isprintable())
 
     def read(self, file: Path) -> bytes:
-        """Return the bytes of a file, and count them towards the limit on all files of the pack.
+        """Return the content of a file. Raise an error if all files of the pack together exceed a
+        limit.
 
         Raises:
             OSError: it cannot be read, or this and the files before it are too large.
@@ -364,8 +367,8 @@ class _PackFiles:
         return raw
 
     def character_for(self, symbol: dict[str, Any], node: YamlNode) -> str:
-        """Return the map character that stands for the legend entry `symbol`. A new entry gets the
-        next free character and is added to `legend`."""
+        """Return the map character for a legend entry such as `{object: Key, color: RED}`. A new
+        entry gets the next free character and is added to `legend`."""
         key = repr(symbol)
         if key not in self._characters:
             self._characters[key] = next(self._free)
@@ -378,8 +381,8 @@ _TILE_PROPERTIES = "object", "state", "color", "agent", "room"
 
 
 def _read_tiled_level(file: Path, files: _PackFiles) -> Iterator[PackLevel]:
-    """Yield the only level in a map file of the editor Tiled; `files` reads it and assigns
-    characters to its tiles."""
+    """Yield the level in a map file of the editor Tiled. `files` reads the file and chooses
+    characters for its tiles."""
     try:
         level = TiledMap(file, files.read)
         rows = _tiles_to_rows(level, files, YamlNode(None, file=str(file)))
@@ -393,8 +396,8 @@ def _read_tiled_level(file: Path, files: _PackFiles) -> Iterator[PackLevel]:
 
 
 def _tiles_to_rows(level: TiledMap, files: _PackFiles, node: YamlNode) -> list[str]:
-    """Return the rows of characters of `level`, a Tiled map, where the topmost tile of a cell
-    counts; `files` assigns the characters, errors are reported at `node`."""
+    """Convert a Tiled map to rows of map characters. The topmost tile of a cell counts. `files`
+    chooses the characters; errors are reported at the YAML node."""
     rows = np.full(level.shape, ".")
     for layer_name, tiles in level.layers():
         numbers, first_cells, inverse = np.unique(tiles, return_index=True, return_inverse=True)
@@ -417,8 +420,8 @@ def _tiles_to_rows(level: TiledMap, files: _PackFiles, node: YamlNode) -> list[s
 
 
 def _read_tile_symbol(tile: dict[str, str]) -> dict[str, str]:
-    """Return the legend entry that attributes and properties of a tile describe: the property
-    `object`, or else the tile's class, names its object."""
+    """Convert attributes and properties of a Tiled tile to a legend entry. The object is named by
+    the property `object`, or else by the tile's class."""
     symbol = {key: tile[key] for key in _TILE_PROPERTIES if tile.get(key)}
     class_name = tile.get("type") or tile.get("class")
     if class_name and "object" not in symbol and "agent" not in symbol:

@@ -54,7 +54,7 @@ class SokobanLevel:
 
 
 def decode_levels(raw: bytes) -> str:
-    """Return the text of a file of levels: UTF-8, UTF-16 with a byte order mark, or Windows-1252 as
+    """Decode the content of a level file: UTF-8, UTF-16 with a byte order mark, or Windows-1252 as
     in most old collections."""
     try:
         return raw.decode("utf-8-sig")
@@ -64,8 +64,8 @@ def decode_levels(raw: bytes) -> str:
 
 
 def read_sokoban(text: str, max_levels: int | None = None) -> Iterator[SokobanLevel]:
-    """Yield the levels in `text`, the content of a Sokoban level file, in order. The whole file
-    tells if its titles are above or below their boards.
+    """Yield the levels of a Sokoban level file in order. Titles are above or below the boards,
+    which is found out from the whole file.
 
     Args:
         text: the content.
@@ -99,8 +99,8 @@ def read_sokoban(text: str, max_levels: int | None = None) -> Iterator[SokobanLe
 
 
 def _classify_lines(lines: Sequence[str]) -> str:
-    """Return the kind of each line (row, remark, blank and so on), one character each. Lines of a
-    comment block are never rows."""
+    """Return one character for each line that gives its kind, such as row, remark or blank. Lines
+    of a comment block are never rows."""
     kinds = [_classify_line(line.strip()) for line in lines]
     block_start = None
     for number, line in enumerate(lines):
@@ -114,7 +114,8 @@ def _classify_lines(lines: Sequence[str]) -> str:
 
 
 def _classify_line(line: str) -> str:
-    """Return the kind of a line without blanks at its ends, outside of comment blocks."""
+    """Return a character that gives the kind of a line, such as row or remark. The line has no
+    blanks at its ends and is in no comment block."""
     if not line:
         return _BLANK
     has_walls = "#" in line
@@ -151,7 +152,8 @@ _NO_TEXT = _Gap({}, [], "", {})
 
 
 def _read_gap(lines: Sequence[str], kinds: str, start: int, stop: int) -> _Gap:
-    """Return the text in `lines[start:stop]`; `kinds` are those of all lines."""
+    """Return the texts between two boards, in `lines[start:stop]`. `kinds` has one character for
+    each line, from `_classify_lines`."""
     if not kinds[start:stop].strip(_BLANK + _COMMENTED):
         return _NO_TEXT
     texts, remarks, heading = dict[str, str](), list[str](), ""
@@ -200,9 +202,9 @@ def _find_lean(kinds: str, start: int, stop: int, first: int, last: int) -> int:
 
 
 def _stands_above_board(gaps: Sequence[_Gap], part: str) -> bool:
-    """Return True if texts of the kind `part`, such as remarks, stand above the boards that they
-    describe, and False if below. `gaps` are the texts between the boards of a file; it decides by
-    the blank lines around most of them."""
+    """Return True if texts of the kind `part`, such as remarks, are above the boards that they
+    describe; False if below. `gaps` are the texts between boards. The blank lines around most of
+    them decide."""
     leans = [gap.leans.get(part) for gap in gaps]
     num_texts = sum(lean is not None for lean in leans)
     balance = sum(lean or 0 for lean in leans)
@@ -215,8 +217,8 @@ def _stands_above_board(gaps: Sequence[_Gap], part: str) -> bool:
 
 
 def _choose_titles(gaps: Sequence[_Gap], titles: list[str]) -> list[str]:
-    """Return a title for each board: the one in `titles`, which were given as `Title:`, or else the
-    remark or heading beside the board, if at least half of the boards without a title have one."""
+    """Return a title for each board: the one in `titles`, from a line `Title:`, or else a remark or
+    heading beside the board, if at least half of the untitled boards have one."""
     if not any(gap.remarks for gap in gaps):
         substitutes = [gap.heading for gap in gaps[:-1]]
     elif _stands_above_board(gaps, _REMARK):
@@ -230,8 +232,8 @@ def _choose_titles(gaps: Sequence[_Gap], titles: list[str]) -> list[str]:
 
 
 def _expand_row(line: str, line_number: int) -> list[str]:
-    """Return the map rows in a line of a Sokoban file: several if the line is run-length encoded.
-    `line_number` is for messages."""
+    """Return the map rows in one line of a Sokoban file: a run-length encoded line such as `3#|#@#`
+    has several. `line_number` is for messages."""
     rows = [line.rstrip()]
     if rows[0].strip(_SIGNS) and _ENCODED.fullmatch(rows[0]):
         max_cells = MAX_SIDE**2
@@ -245,7 +247,7 @@ def _expand_row(line: str, line_number: int) -> list[str]:
 
 
 def read_slc(raw: bytes) -> Iterator[SokobanLevel]:
-    """Yield the levels in `raw`, the content of a collection in XML.
+    """Yield the levels of a Sokoban collection in XML (`.slc`).
 
     Raises:
         ValueError: the collection is damaged, or a level has no rows.

@@ -110,8 +110,8 @@ class TiledMap:
         self._objects: list[Element] = []  # those that `layers` has placed
 
     def layers(self) -> Iterator[tuple[str, NDArray[np.int64]]]:
-        """Yield (name, (H, W) numbers for `read_tile`, 0 for no tile) of the visible layers from
-        bottom to top, each decoded on iteration.
+        """Yield (name, tiles) of each visible layer from bottom to top. `tiles` is (H, W) with
+        numbers for `read_tile`, or 0 for no tile. A layer is decoded when it is reached.
 
         Raises:
             ValueError: a layer is damaged, or not all of its tiles are in cells of the map.
@@ -123,8 +123,8 @@ class TiledMap:
                 yield name, self._shift(name, _read_tiles(name, layer, self.shape), offset)
 
     def read_tile(self, number: int) -> dict[str, str]:
-        """Return attributes and properties of the tile with this `number` in a layer; its
-        orientation is rotated or mirrored as the tile is drawn.
+        """Return attributes and properties of the tile that has this number in a layer. If the tile
+        is drawn rotated or mirrored, so is its property `orientation`.
 
         Raises:
             ValueError: the tile does not fill exactly one cell.
@@ -147,7 +147,8 @@ class TiledMap:
         return self._tilesets[index - 1] if index else None
 
     def _shift(self, name: str, tiles: NDArray[np.int64], offset: _Point) -> NDArray[np.int64]:
-        """Return the `tiles` of the layer called `name`, shifted by the layer's `offset`."""
+        """Return the tiles of a layer, (H, W), shifted by the layer's `offset` in pixels. `name` is
+        for messages."""
         if not any(offset):
             return tiles
         down, right = self._to_cell(f"{name} has the offset", offset)
@@ -163,8 +164,8 @@ class TiledMap:
         return moved
 
     def _place_objects(self, name: str, layer: Element, offset: _Point) -> NDArray[np.int64]:
-        """Return the tiles of the visible objects in the `layer` called `name`, which is moved by
-        `offset`."""
+        """Return the visible objects of an object layer as (H, W) tile numbers. The layer is
+        shifted by `offset` pixels."""
         tiles = np.zeros(self.shape, np.int64)
         for node in layer.iterfind("object"):
             if _is_hidden(node):
@@ -180,8 +181,9 @@ class TiledMap:
         return tiles
 
     def _find_cell(self, title: str, node: Element, gid: int, offset: _Point) -> tuple[int, int]:
-        """Return the cell that the object `node`, which shows the tile `gid`, fills in a layer
-        moved by `offset`; raise `ValueError`, which names the object `title`, if it fills none."""
+        """Return the cell (y, x) of an object in a layer that is shifted by `offset` pixels. The
+        object shows the tile `gid`. Raise ValueError with its `title` if it does not fill one
+        cell."""
         tile_height, tile_width = self._tile_size
         height = _read_float(node, "height", tile_height)
         width = _read_float(node, "width", tile_width)
@@ -200,8 +202,8 @@ class TiledMap:
         return y, x
 
     def _to_cell(self, start_of_message: str, point: _Point) -> tuple[int, int]:
-        """Return `point` in cells; raise `ValueError`, which begins with `start_of_message`, if it
-        is not at the corner of a cell."""
+        """Convert a point in pixels to a cell (y, x). Raise a ValueError that begins with
+        `start_of_message` if it is not the corner of a cell."""
         tile_height, tile_width = self._tile_size
         y, x = point[0] / tile_height, point[1] / tile_width
         if not (y.is_integer() and x.is_integer()):
@@ -222,8 +224,8 @@ class _Tileset:
     """
 
     def __init__(self, file: Path, node: Element, read: Callable[[Path], bytes]) -> None:
-        """Read the tileset that `node` describes in the map `file`; `read` returns a file's
-        bytes."""
+        """Read a tileset of the map `file` from the XML element `node`. `read` returns the content
+        of a file."""
         self.first_gid = _read_number("firstgid of a tileset", node.get("firstgid", ""))
         if source := node.get("source"):
             node = _read_tileset_file(file, source, read)
@@ -241,16 +243,16 @@ class _Tileset:
 
     @cached_property
     def _is_grid_sized(self) -> bool:
-        """True if its tiles are drawn as large as a cell. Raise `ValueError` if they are drawn in
-        an unsupported way; tilesets without tiles in the map are drawn in none."""
+        """True if the tileset's tiles are drawn in the size of a cell. Raise ValueError if they are
+        drawn in an unsupported way."""
         _check_element(self._node, self._name)
         for node in self._node.iterfind("tileoffset"):
             _check_element(node, f"the drawing offset of {self._name}")
         return self._node.get("tilerendersize") == "grid"
 
     def read_tile(self, gid: int, tile_size: tuple[int, int] | None) -> dict[str, str]:
-        """Return attributes and properties of the tile with the number `gid`. Raise `ValueError` if
-        it is not as large as `tile_size`, (height, width) in pixels; None for any size."""
+        """Return attributes and properties of the tile with the number `gid`. Raise ValueError if
+        its (height, width) in pixels is not `tile_size`; None allows any size."""
         tile = self._tiles.get(gid - self.first_gid, Element("tile"))
         if not self._is_grid_sized and tile_size:
             sizes = {"height": self._node.get("tileheight"), "width": self._node.get("tilewidth")}
@@ -284,9 +286,8 @@ def _read_tileset_file(file: Path, source: str, read: Callable[[Path], bytes]) -
 
 
 def _iter_shown_layers(parent: Element, offset: _Point) -> Iterator[tuple[str, Element, _Point]]:
-    """Yield (name for messages, element, offset in pixels) of the visible layers of tiles and
-    objects in `parent`, the map or a group of layers, from bottom to top; `offset` is that of
-    `parent`."""
+    """Yield (name, XML element, offset in pixels) of all visible layers in `parent`, the map or a
+    group, from bottom to top. `offset` is that of `parent`."""
     for node in parent:
         if node.tag not in _LAYERS.split() or _is_hidden(node):
             continue
@@ -305,7 +306,8 @@ def _is_hidden(node: Element) -> bool:
 
 
 def _read_float(node: Element, name: str, default: float = 0) -> float:
-    """Return the number in the attribute `name` of an element, `default` if it has none."""
+    """Return the number in the attribute `name` of an XML element. If the attribute is missing,
+    return `default`."""
     text = node.get(name, str(default))
     try:
         return float(text)
@@ -314,8 +316,8 @@ def _read_float(node: Element, name: str, default: float = 0) -> float:
 
 
 def _check_element(node: Element, name: str, hint: str = "") -> None:
-    """Raise `ValueError` if the element `node`, called `name`, has an attribute or an element that
-    may change the picture and is not read. `hint` ends the message."""
+    """Raise ValueError if an XML element has attributes or children that may change the picture but
+    are not supported. `name` and `hint` are for the message."""
     attributes, elements = (names.split() for names in _READ[node.tag])
     for key, value in node.attrib.items():
         neutral = _NEUTRAL.get(key)
@@ -332,8 +334,8 @@ def _check_element(node: Element, name: str, hint: str = "") -> None:
 
 
 def _rotate(orientation: str, gid: int) -> str:
-    """Return the name of an `orientation` after the rotation or reflection in the flags of `gid`, a
-    tile number; other names are returned unchanged."""
+    """Return an `orientation`, such as "R", after the rotation or reflection that the flags of the
+    tile number `gid` describe. A text that is no orientation is returned unchanged."""
     if orientation not in ORIENTATIONS:
         return orientation
     steps = [(step_y(number), step_x(number)) for number in range(len(ORIENTATIONS))]
@@ -348,8 +350,8 @@ def _rotate(orientation: str, gid: int) -> str:
 
 
 def _read_size(root: Element, name: str, maximum: int = MAX_SIDE) -> int:
-    """Return the XML attribute `name` of the root element of a map, such as its height in cells, a
-    number from 1 to `maximum`."""
+    """Return an attribute of the map's root element, such as its height in cells. Raise an error if
+    it is not a number from 1 to `maximum`."""
     text = root.get(name, "")
     if not (text.isdecimal() and len(text) < 5 and 1 <= int(text) <= maximum):
         raise ValueError(f"its {name} is {text[:20]!r}, expected 1 to {maximum}")
@@ -357,8 +359,8 @@ def _read_size(root: Element, name: str, maximum: int = MAX_SIDE) -> int:
 
 
 def _read_number(label: str, text: str) -> int:
-    """Return `text` as a tile number; raise `ValueError`, which begins with `label`, if it is no
-    whole number or too large."""
+    """Convert text to a tile number. Raise a ValueError that begins with `label` if it is no whole
+    number or too large."""
     number = text.strip()
     if not (number.isdecimal() and len(number) <= 10):
         raise ValueError(
@@ -369,8 +371,8 @@ def _read_number(label: str, text: str) -> int:
 
 
 def _read_tiles(name: str, layer: Element, shape: tuple[int, int]) -> NDArray[np.int64]:
-    """Return the (H, W) tile numbers, with flags, of the map layer called `name`, which must have
-    this `shape`; 0 for no tile."""
+    """Return the tile numbers, with flags, of a map layer as an array of this shape; 0 for no tile.
+    `name` is for messages."""
     data, num_cells = layer.find("data"), shape[0] * shape[1]
     if data is None:
         raise ValueError(f"{name} has no data")
@@ -386,8 +388,8 @@ def _read_tiles(name: str, layer: Element, shape: tuple[int, int]) -> NDArray[np
 
 
 def _decode_tiles(name: str, data: Element, num_cells: int) -> NDArray[np.int64]:
-    """Return the tile numbers in the element `data` of the layer called `name`, decompressed only
-    as far as needed to see that there are more than `num_cells`."""
+    """Decode the XML element `data` of a map layer to a flat array of tile numbers. Stop to
+    decompress when there are more than `num_cells`."""
     text, encoding, compression = data.text or "", data.get("encoding"), data.get("compression")
     if encoding == "csv":
         return np.array([_read_number(name, number) for number in text.split(",")], np.int64)

@@ -171,8 +171,8 @@ class Layout:
 
     @cached_property
     def agent_prefabs(self) -> tuple[Prefab, ...]:
-        """For each agent, the components that it has at the start, as (class, field values)
-        pairs."""
+        """The components of each agent at the start of an episode. There is one tuple of (class,
+        field values) pairs per agent."""
         parts: Prefab = ((Agent, (FORWARD, NOTHING)), (Position, (-1, -1)))
         if self.mission:
             parts += ((self.mission, tuple(field.default for field in fields_of(self.mission))),)
@@ -197,7 +197,8 @@ class Layout:
 
     @cached_property
     def terrain_entities(self) -> tuple[int, ...]:
-        """Entity of terrain by type index; NOTHING for FLOOR, -1 for types that are no terrain."""
+        """For each type index, the entity that represents this terrain in the grid. It is NOTHING
+        for plain floor, and -1 for types that are no terrain."""
         first = self.first_object - len(self.terrain)
         entities = {kind.index: first + k for k, kind in enumerate(self.terrain)}
         entities[FLOOR] = NOTHING
@@ -269,7 +270,8 @@ class Layout:
 
     @cached_property
     def entity_fields(self) -> frozenset[tuple[str, str]]:
-        """Set of (component name, field name) of all fields that are entities."""
+        """All component fields that hold an entity, such as the content of a box, as (component
+        name, field name) pairs."""
         return frozenset(
             (column_name(cls), field.name)
             for cls in self.components
@@ -285,9 +287,8 @@ class Layout:
 
     @cached_property
     def signature(self) -> str:
-        """Text that describes the component columns and the components of new objects, for
-        `signature_field`. Features that few scenarios have are mentioned only where they are
-        used."""
+        """Text that identifies the memory layout: the columns of components, and the components of
+        new objects. Rarely used features are mentioned only if they are used."""
         contents: list[Any] = [
             [(column_name(cls), fields_of(cls)) for cls in self.components],
             [_to_plain(parts) for parts in self.prefabs],
@@ -319,8 +320,8 @@ class Layout:
         return np.min_scalar_type(self.capacity - 1)
 
     def dtype_of(self, field: Field) -> np.dtype[Any]:
-        """Return the NumPy dtype of a component's field; "entity" and "coordinate" become the
-        smallest integer dtypes that suffice."""
+        """Return the NumPy dtype of a component's field. The field types "entity" and "coordinate"
+        become the smallest integer dtype that suffices."""
         if field.dtype == "entity":
             return self.entity_dtype
         if field.dtype == "coordinate":  # rows and columns, and -1
@@ -330,8 +331,8 @@ class Layout:
 
     @cached_property
     def column_lengths(self) -> dict[type, int]:
-        """Length of the columns of each component class: one value for each entity that can have
-        the component.
+        """For each component class, the length of its arrays in a world: the number of entities
+        that can have the component.
 
         All entities can, unless only agents, the world's own entity or terrain begin with the
         component. Then the columns end with the last of these, and entities beyond read what
@@ -355,8 +356,8 @@ class Layout:
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
-        """Structured dtype of a row, the record that holds one whole world; about 2 KiB for a 9x9
-        grid."""
+        """Structured dtype of a record that holds one whole world. A record takes about 2 KiB for a
+        9x9 grid."""
         # one spare row and column: index -1 wraps to them, so neighbours can be read
         cells = (self.height + 1, self.width + 1)
         # with a spare entry for NOTHING, so that an agent's number is its index
@@ -398,8 +399,9 @@ class Layout:
 
     @cached_property
     def batch_dtype(self) -> np.dtype[Any]:
-        """Structured dtype of one world in a compiled batch: the fields of its row, then fields
-        that compiled code derives from them, such as the appearance of each cell (`looks`).
+        """Structured dtype of one world in a compiled batch. It has the fields of `dtype`, followed
+        by fields that compiled code derives from them, such as the appearance of each cell
+        (`looks`).
 
         Every write to a source column updates the derived data; `stale` is 1 if another row was
         copied in since. `damaged` is 1 from then, or from an error, until the world is cleared,
@@ -463,8 +465,8 @@ class Layout:
         )
 
     def defaults(self) -> np.ndarray[Any, Any]:
-        """Return the record (row) of an empty world, an array of shape (), with every column at its
-        default."""
+        """The record of an empty world, an array of shape () and dtype `dtype` in which every field
+        has its default."""
         row = np.zeros((), self.dtype)
         for cls in self.components:
             for column in fields_of(cls):

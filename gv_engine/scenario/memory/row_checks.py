@@ -30,7 +30,7 @@ _Errors = Iterator[tuple[_Mask, str]]
 
 
 def require_layout(layout: Layout, rows: NDArray[Any]) -> None:
-    """Raise a ValueError unless `rows` (records of worlds) have the dtype of `layout`.
+    """Raise ValueError if `rows`, an array of world records, does not have the dtype of `layout`.
 
     Raises:
         ValueError: the rows have another dtype.
@@ -50,8 +50,8 @@ def tag_rows(rows: NDArray[Any], name: str) -> NDArray[Any]:
 
 
 def require_scenario(rows: NDArray[Any], name: str) -> None:
-    """Raise a ValueError if `rows` (records of worlds) name the scenario that they belong to, and
-    it is not `name`."""
+    """Raise ValueError if `rows`, an array of world records, belongs to another scenario than
+    `name`. Records without a scenario name pass."""
     tag = (getattr(getattr(rows, "dtype", None), "metadata", None) or {}).get("scenario", name)
     if tag != name:
         raise ValueError(
@@ -61,8 +61,8 @@ def require_scenario(rows: NDArray[Any], name: str) -> None:
 
 
 def repair_rows(layout: Layout, rows: NDArray[Any]) -> NDArray[Any]:
-    """Return a checked copy of `rows` (records of worlds, one each) from an untrusted source, in
-    which all derived columns are recomputed.
+    """Check world records from an untrusted source, and return a copy in which derived fields are
+    recomputed. `rows` is an array with one record per world.
 
     Args:
         rows: rows of shape () or (n,), from an untrusted source.
@@ -87,8 +87,8 @@ def repair_rows(layout: Layout, rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def compute_derived_columns(layout: Layout, rows: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Return, by name, new values for the columns of `rows` (one world's record each) that are
-    computed from other columns.
+    """Compute those fields of world records that follow from others, such as the number of objects
+    of each type. `rows` is an array with one record per world. Return new values by field name.
 
     Args:
         rows: rows in which `find_fault` finds nothing.
@@ -106,8 +106,8 @@ def compute_derived_columns(layout: Layout, rows: NDArray[Any]) -> dict[str, NDA
 
 
 def find_fault(layout: Layout, rows: NDArray[Any]) -> str:
-    """Return an error message about the first value in `rows` (one world's record each) that is
-    invalid in worlds of `layout`; "" if all are valid.
+    """Return an error message about the first invalid value in `rows`, an array with one record per
+    world; "" if all are valid.
 
     Args:
         rows: (n,) rows of `layout.dtype`.
@@ -124,8 +124,8 @@ def find_fault(layout: Layout, rows: NDArray[Any]) -> str:
 
 
 def _format_problem(layout: Layout, row: Any, e: int, template: str) -> str:
-    """Return the message `template` with its fields filled in for entity number `e` of `row`, the
-    record of one world."""
+    """Fill in a message template for entity number `e` of the world record `row`, and return the
+    message."""
     kind = int(row["kind"]["value"][e])
     name = layout.object_types[kind].name if kind in layout.object_types else f"of type {kind}"
     return template.format(
@@ -148,8 +148,8 @@ def _agent_cell_numbers(layout: Layout, rows: NDArray[Any]) -> NDArray[np.int64]
 
 
 def _iter_bounds(layout: Layout, rows: NDArray[Any]) -> _Bounds:
-    """Yield (name, values, minimum, maximum) for each column of `rows` whose values have bounds; a
-    bound is a number or an array."""
+    """Yield (name, values, minimum, maximum) for each bounded field of world records. `rows` has
+    one record per world; a bound is a number or an array."""
     last = layout.capacity - 1
     yield "height", rows["height"], 0, layout.height
     yield "width", rows["width"], 0, layout.width
@@ -196,8 +196,8 @@ def _iter_bounds(layout: Layout, rows: NDArray[Any]) -> _Bounds:
 
 
 def _iter_column_bounds(layout: Layout, column: NDArray[Any], cls: type) -> _Bounds:
-    """Yield (name, values, minimum, maximum) for each field of the component class `cls`, whose
-    values are in `column`."""
+    """Yield (name, values, minimum, maximum) for each field of the component class `cls`. `column`
+    holds the component's values in all worlds."""
     component = column_name(cls)
     yield f"{component}.has", column["has"], 0, 1
     yield f"{component}.has of no entity", column["has"][:, NOTHING], 0, 0
@@ -211,8 +211,8 @@ def _iter_column_bounds(layout: Layout, column: NDArray[Any], cls: type) -> _Bou
 
 
 def _iter_agent_bounds(layout: Layout, rows: NDArray[Any], agent: int) -> _Bounds:
-    """Yield (name, values, minimum, maximum) for each value in `rows` that belongs to an agent:
-    cell, facing, flags and components."""
+    """Yield (name, values, minimum, maximum) for each value of one agent in world records: its
+    cell, direction, flags and components. `agent` is its number."""
     name = "the agent" if layout.agents == 1 else f"agent {agent}"
     must_stand = (rows["height"] > 0) & (not layout.is_bodiless)  # in a cell of a level
     if layout.agents > 1:  # one may have left
@@ -229,8 +229,8 @@ def _iter_agent_bounds(layout: Layout, rows: NDArray[Any], agent: int) -> _Bound
 
 
 def _iter_contradictions(layout: Layout, rows: NDArray[Any]) -> _Errors:
-    """Yield (mask, message template) for each way in which two columns of `rows` may contradict
-    each other; the (n, E) mask marks the wrong entities."""
+    """Yield (mask, message template) for each way in which fields of world records may contradict
+    each other. The (n, E) mask is True for wrong entities of the n worlds."""
     is_alive, is_object = rows["alive"] != 0, _object_mask(layout, rows)
     entities = np.arange(layout.capacity)
     is_below_free = (entities > NOTHING) & (entities < rows["free"][:, None])
@@ -261,8 +261,8 @@ def _iter_contradictions(layout: Layout, rows: NDArray[Any]) -> _Errors:
 
 
 def _iter_type_errors(layout: Layout, rows: NDArray[Any], is_object: _Mask) -> _Errors:
-    """Yield (mask, message template) for the entities in the mask `is_object` whose components or
-    state contradict their object type."""
+    """Yield (mask, message template) for entities whose components or state do not fit their object
+    type. All masks are (n, E); `is_object` is True for entities that are objects."""
     kinds = rows["kind"]["value"]
     is_known = np.array([bool(parts) for parts in layout.prefabs])
     yield is_object & ~is_known[kinds], "{entity} has a type that these worlds lack"
@@ -293,8 +293,8 @@ def _iter_type_errors(layout: Layout, rows: NDArray[Any], is_object: _Mask) -> _
 
 
 def _iter_cell_errors(layout: Layout, rows: NDArray[Any], is_object: _Mask) -> _Errors:
-    """Yield (mask, message template) for the entities in the mask `is_object` whose position
-    contradicts the grid."""
+    """Yield (mask, message template) for entities whose position contradicts the grid. All masks
+    are (n, E); `is_object` is True for entities that are objects."""
     y, x = (rows["position"][axis].astype(np.int64) for axis in ("y", "x"))
     height, width = rows["height"][:, None], rows["width"][:, None]
     is_outside = (rows["alive"] != 0) & ((y >= height) | (x >= width))
@@ -328,8 +328,8 @@ def _iter_cell_errors(layout: Layout, rows: NDArray[Any], is_object: _Mask) -> _
 
 
 def _iter_holder_errors(layout: Layout, rows: NDArray[Any], is_object: _Mask) -> _Errors:
-    """Yield (mask, message template) for held entities that are no objects or are also on the grid,
-    and for entities in two hands or boxes. The (n, E) mask `is_object` marks the objects."""
+    """Yield (mask, message template) for wrong held entities: no objects, also on the grid, or held
+    twice. All masks are (n, E); `is_object` is True for entities that are objects."""
     worlds = np.arange(len(rows))[:, None]
     is_on_grid = rows["position"]["y"] >= 0
     num_holders = np.zeros(is_object.shape, np.int64)  # hands and boxes with each entity
@@ -354,8 +354,8 @@ def _iter_holder_errors(layout: Layout, rows: NDArray[Any], is_object: _Mask) ->
 
 
 def _find_agent_cell_fault(layout: Layout, rows: NDArray[Any]) -> str:
-    """Return an error message if the columns that list the agents in each cell contradict the
-    agents' positions in `rows`; "" if they agree."""
+    """Return an error message if the list of agents by cell contradicts the agents' positions in
+    world records; "" if they agree."""
     spots = _agent_cell_numbers(layout, rows)
     last_agents, next_agents = (rows[name].astype(np.int64) for name in ("who", "next"))
     agents = last_agents.reshape(len(rows), -1)  # one agent of each cell, then its next one

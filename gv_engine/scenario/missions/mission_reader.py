@@ -119,7 +119,8 @@ def list_language_keys() -> KeyTable:
 
 
 def make_mission_key() -> Key:
-    """Return the key `mission` of scenario files, with the keys of all plugins' missions."""
+    """Return the description of the key `mission` of scenario files, including the keys for
+    missions of plugins."""
     keys = {**MISSION_KEYS, **list_language_keys()}
     form: JsonSchema = {
         **schema.object_schema(keys),
@@ -172,16 +173,16 @@ class MissionObjects:
         self._types, self._colors = types, colors
 
     def read_type(self, node: YamlNode) -> int:
-        """Return the index of the object type in `node`; a negative number is the code of a random
-        value, see `RandomValues`."""
+        """Return the index of the object type that a YAML node names. A random value gives a
+        negative code, which `RandomValues` explains."""
         value = self.draws.read_value(node, (OBJECT,), self.names.resolve_object_type)
         for object_type in self.draws.list_possible_values(value):
             self.check_type(node, object_type)
         return value
 
     def read_color(self, node: YamlNode) -> int:
-        """Return the index of the colour in `node`; a negative number is the code of a random
-        value, see `RandomValues`."""
+        """Return the index of the colour that a YAML node names. A random value gives a negative
+        code, which `RandomValues` explains."""
         read = partial(fields.read_choice, choices=COLORS, label=COLOR)
         value = self.draws.read_value(node, (COLOR,), read)
         for color in self.draws.list_possible_values(value):
@@ -189,8 +190,8 @@ class MissionObjects:
         return value
 
     def check_type(self, node: YamlNode, object_type: int) -> None:
-        """Raise a FieldError at `node` if objects of the type with this index cannot occur in the
-        scenario."""
+        """Raise FieldError at the YAML node if objects of this type cannot occur in the scenario.
+        `object_type` is a type index."""
         if object_type <= FLOOR or object_type not in self._types:
             raise node.error(
                 f"{self.names.types[object_type].name} is not among the scenario's objects; add "
@@ -198,7 +199,7 @@ class MissionObjects:
             )
 
     def check_color(self, node: YamlNode, color: int) -> None:
-        """Raise a FieldError at `node` if the colour with this index cannot occur in the
+        """Raise FieldError at the YAML node if the colour, given by index, cannot occur in the
         scenario."""
         if color not in self._colors:
             allowed = ", ".join(COLORS[index] for index in self._colors)
@@ -216,7 +217,7 @@ class MissionReader:
         self._objects, self._draws, self._problems = objects, objects.draws, objects.problems
 
     def read(self, node: YamlNode) -> MissionSpec:
-        """Read the value of `mission` and return what it specifies; errors in single entries are
+        """Read the mission from the YAML value of the key `mission`. Errors in single entries are
         collected."""
         for language in find_mission_languages():
             if language.is_written_in(node):
@@ -259,8 +260,8 @@ class MissionReader:
         return MissionSpec((component,), texts, set_mission, arguments)
 
     def _read_component(self, node: YamlNode) -> type:
-        """Return the component class that the reference in `node` names; raise a FieldError if it
-        is no subclass of `Mission`."""
+        """Return the component class to which a YAML node refers, such as `./rules.py:MyMission`.
+        Raise FieldError if it is no subclass of `Mission`."""
         component: type = self._objects.names.resolve_object(node)
         if not (is_component(component) and issubclass(component, Mission)):
             raise node.error(
@@ -285,8 +286,8 @@ class MissionReader:
         texts: Sequence[str],
         values: dict[str, int],
     ) -> int:
-        """Read the key `wording`, which selects one of the mission's `texts`. Return the number of
-        texts to choose from at random, or 0 if one is selected, whose index is stored in
+        """Read the key `wording`, which selects one of the mission's `texts`. If a text is to be
+        sampled, return the number of texts. Else return 0; a selected index is stored in
         `values`."""
         wording = entries.get("wording")
         if wording is None:
@@ -306,8 +307,8 @@ class MissionReader:
         return 0
 
     def _read_value(self, field: Field, node: YamlNode) -> int:
-        """Return the value of the mission field `field` in `node`; a negative number is the code of
-        a random value."""
+        """Return the value of a mission field in a YAML node. A random value gives a negative code,
+        which `RandomValues` explains."""
         if is_field_for(field.name, "kind"):
             return self._objects.read_type(node)
         if is_field_for(field.name, "color"):
@@ -318,8 +319,8 @@ class MissionReader:
         return self._draws.read_number(node, int(np.iinfo(dtype).max))
 
     def _read_among(self, entries: Mapping[str, YamlNode], node: YamlNode) -> tuple[int, ...]:
-        """Return the indices of the object types in the key `among`, from which the mission's
-        object is picked; `entries` are all keys of the mission."""
+        """Return the object types listed under `among`, as indices. The mission's object is picked
+        from objects of these types. `entries` are all keys of the mission."""
         for key in ("object", "color"):
             if key in entries:
                 raise entries[key].error(f"a mission has either `among` or `{key}`")
@@ -336,8 +337,8 @@ class MissionReader:
 
 
 def _read_template(node: YamlNode, names: Sequence[str]) -> str:
-    """Return the text template in `node`; raise a FieldError if a `{…}` in it is none of `names`,
-    the mission's fields."""
+    """Return the text template in a YAML node. Raise FieldError if it contains `{…}` with a name
+    that is not in `names`, the mission's fields."""
     template = fields.text(node)
     if len(template) > _MAX_TEXT_LENGTH:
         raise node.error(f"found {len(template)} characters, expected at most {_MAX_TEXT_LENGTH}")
@@ -359,8 +360,8 @@ _Write = Callable[[Any, int, Any], None]
 
 
 def make_field_writer(names: Sequence[str] | Mapping[str, Any]) -> _Write:
-    """Return a function `(w, agent, values)` that writes `values[k]` into the k-th mission field of
-    `names`, for every k."""
+    """Return a function `(w, agent, values)` for compiled code. It writes `values[k]` into the k-th
+    mission field of `names`, for every k."""
     write: _Write = _write_nothing
     for number, name in enumerate(names):
         write = _append_write(write, name, number)
@@ -372,8 +373,8 @@ def _write_nothing(w: Any, agent: int, values: Any) -> None:
 
 
 def _append_write(write_before: _Write, name: str, index: int) -> _Write:
-    """Return a function `(w, agent, values)` that calls the function `write_before`, and then
-    writes `values[index]` into the mission field `name`."""
+    """Return a function `(w, agent, values)` that calls `write_before` with these arguments, and
+    then writes `values[index]` into the mission field `name`."""
 
     def write(w: Any, agent: int, values: Any) -> None:
         write_before(w, agent, values)

@@ -46,8 +46,8 @@ class MissionTokens:
         list_words: Callable[[str], list[str]],
         to_text: Callable[[NDArray[np.int32]], str],
     ) -> None:
-        """Build the vocabulary from the text templates of a scenario; the class says what each
-        argument means."""
+        """Build the vocabulary from the scenario's text templates. The class docstring explains the
+        arguments."""
         self._to_text = to_text
         words, length = dict.fromkeys([""]), 0
         for template in templates:
@@ -73,8 +73,8 @@ class MissionTokens:
         return np.reshape(rows, (*numbers.shape[:-1], len(self.low)))
 
     def _find_ids(self, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the token ids of the mission that `numbers` encode, with zeros after its last
-        word. The array is cached and must not be changed."""
+        """Return the token ids of a mission, padded with zeros. `numbers` are the mission's encoded
+        fields. The array is cached, so callers must not change it."""
         key = numbers.tobytes()
         if key not in self._cached_ids:
             if len(self._cached_ids) >= _MAX_CACHED:

@@ -36,8 +36,8 @@ def public_field_name(field: str) -> str:
 
 
 def list_observed_fields(component: type) -> tuple[Field, ...]:
-    """Return those fields of the mission class `component` that agents observe: integers and
-    booleans, but no arrays, no positions, no entities and no step limit."""
+    """Return the fields of a mission class that agents observe: integers and booleans. Arrays,
+    positions, entities and the step limit are not observed."""
     return tuple(
         field
         for field in fields_of(component)
@@ -82,8 +82,8 @@ class Missions:
     dtype: Any = np.int32
 
     def __init__(self, layout: Layout, texts: Sequence[tuple[str, ...]]) -> None:
-        """Store the text templates and the bounds of the mission's numbers; the class says what
-        each argument means."""
+        """Store the text templates and compute the bounds of the mission's numbers. The class
+        docstring explains the arguments."""
         assert layout.mission
         fields = list_observed_fields(layout.mission)
         self.phrases: Mapping[str, Sequence[Phrase]] = getattr(layout.mission, "phrases", {})
@@ -103,7 +103,7 @@ class Missions:
         self.low, self.high = (np.array(ends, np.int32) for ends in zip(*limits, strict=True))
 
     def _find_limits(self, field: Field, layout: Layout) -> tuple[int, int]:
-        """Return the minimum and maximum of a mission field in worlds of `layout`."""
+        """Return minimum and maximum of a mission field in worlds with this layout."""
         if field.name == "wording":
             return 0, len(self.texts)
         if is_field_for(field.name, "kind"):
@@ -121,8 +121,8 @@ class Missions:
         return numbers
 
     def find_fault(self, rows: NDArray[Any]) -> str:
-        """Return a message about the first invalid number of a mission in `rows` (one
-        world's record each); "" if all are valid.
+        """Return a message about the first invalid mission number in `rows`, an array of world
+        records; "" if all are valid.
 
         Args:
             rows: rows of the layout with valid members.
@@ -135,7 +135,8 @@ class Missions:
         return ""
 
     def to_text(self, numbers: NDArray[np.int32]) -> str:
-        """Return the mission text that these numbers from `encode` stand for; "" for no mission."""
+        """Return the mission as text, given its fields as numbers from `encode`; "" if there is no
+        mission."""
         key = numbers.tobytes()
         rendered, text = self._last_text  # the mission is mostly that of the step before
         if rendered != key:
@@ -144,7 +145,7 @@ class Missions:
         return text
 
     def _render(self, numbers: NDArray[np.int32]) -> str:
-        """Return the mission text of these numbers, as `to_text` does, without its cache."""
+        """Compute the mission text for `to_text`, which caches it."""
         wording, *values = numbers.tolist()
         if not 0 < wording <= len(self.texts):
             return ""
@@ -158,8 +159,8 @@ class Missions:
         return " ".join(self.texts[wording - 1].format_map(words).split())
 
     def _describe_value(self, field: str, value: int) -> str:
-        """Return the word for the value of a mission `field` in a text: the name of a type or
-        colour, or the number itself."""
+        """Return the word for the value of a mission field: the name of a type or colour, or the
+        number itself."""
         if is_field_for(field, "kind"):
             return self._types.get(value, "object")
         if is_field_for(field, "color"):
@@ -183,8 +184,9 @@ class Missions:
         return self.characters.union(format_mission(""))
 
     def list_words(self, name: str) -> list[str]:
-        """Return texts that may replace `{name}` in a template: all of them or, if `name` stands
-        for phrases, texts that include every word and the longest phrases.
+        """Return the texts that can replace `{name}` in a template. If the name stands for phrases,
+        return the words of each phrase and the longest sequences of phrases instead of all
+        combinations.
 
         Raises:
             ValueError: there are too many, as for a number of 32 bits.

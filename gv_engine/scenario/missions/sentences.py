@@ -41,9 +41,8 @@ def view_to_sentences(
     types: ObjectTypes,
     observer: tuple[int, int, int],
 ) -> str:
-    """Return an observation as English sentences, one line for each thing that the agent sees, in
-    the order and wording of BabyAI-Text; "" if it sees nothing. Arguments are those of
-    `view_to_text`.
+    """Describe an observation in English, with one line for each visible thing, in the order and
+    wording of BabyAI-Text. "" if nothing is visible. The arguments are those of `view_to_text`.
 
     In BabyAI's levels, where agents stand only on floor or doors, the lines equal the list
     `descriptions` of BabyAI-Text. The article is always `a`, never `an`, as in BabyAI-Text.
@@ -110,8 +109,8 @@ def action_to_text(name: str) -> str:
 
 
 def find_action(text: str, names: Iterable[str]) -> str:
-    """Return the action of `names` that `text` names, in words such as "go forward" or by its own
-    name, ignoring case.
+    """Return the action that `text` means, in words such as "go forward" or by its name. Case is
+    ignored, and `names` are the possible actions.
 
     Raises:
         ActionTextError: no action has these words.

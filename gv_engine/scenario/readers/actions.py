@@ -38,8 +38,8 @@ _OWN = re.compile(r"[A-Z][A-Z0-9_]*")
 def read_actions(
     problems: ErrorCollector, node: YamlNode, known: Iterable[KeyCommand] = ()
 ) -> tuple[tuple[int, ...], tuple[KeyCommand, ...]]:
-    """Read the list of actions in `node`; return (action numbers, custom actions with their keys).
-    Errors in single entries go to `problems`; `known` are commands whose keys are taken.
+    """Read the YAML list of actions. Return the action numbers, and the custom actions with their
+    keys. Errors in single entries go to `problems`. Keys of the `known` commands are taken.
 
     Args:
         known: custom actions that other scenarios declare; they may be listed by name.
@@ -67,9 +67,8 @@ def _read_entry(
     custom: dict[str, KeyCommand],
     key_nodes: dict[str, YamlNode | None],
 ) -> int:
-    """Read one entry of the list of actions and return the action's number. If the entry declares a
-    custom action, add the action to `custom` and its key's node, None for no key, to `key_nodes`,
-    both by name."""
+    """Read one entry of the YAML list of actions and return the action's number. A custom action is
+    added to `custom`, and the YAML node of its key (None without a key) to `key_nodes`."""
     if not isinstance(node.value, dict):
         name = fields.text(node)
         if name in (*ACTIONS, *custom, "WAIT") or not _OWN.fullmatch(name):
@@ -94,7 +93,8 @@ def _read_entry(
 
 
 def read_action(node: YamlNode, custom: Collection[str]) -> Action:
-    """Return the action that `node` names: a built-in one, or one of the actions `custom`."""
+    """Return the action that a YAML node names. It is a built-in action, or one of the `custom`
+    actions."""
     names = [*ACTIONS, *custom]
     name = fields.text(node)
     if name in names:
@@ -106,8 +106,8 @@ def read_action(node: YamlNode, custom: Collection[str]) -> Action:
 
 
 def _read_key(node: YamlNode, name: str, other_commands: Iterable[KeyCommand]) -> str:
-    """Return the key in `node`, which plays the custom action `name`; raise a FieldError if one of
-    `other_commands` uses the key."""
+    """Return the keyboard key in a YAML node for the custom action `name`. Raise FieldError if one
+    of `other_commands` already uses that key."""
     check_action_key = resolve_name(KEY_READER)  # of the package `play`, which is imported late
     with node.report(ValueError):
         key: str = check_action_key(DOMAINS["grid"].title, name, fields.text(node), other_commands)

@@ -41,8 +41,8 @@ def combined_name(name: str, ground: str) -> str:
 def read_sprites(
     document: Document, types: ObjectTypes, problems: ErrorCollector, node: YamlNode
 ) -> dict[str, Path]:
-    """Return the files that the key `sprites`, in `node`, gives to sprites, by name of the sprite;
-    files of a level that was pasted as text are left out.
+    """Read the key `sprites`, which assigns image files to sprites. Return the files by sprite
+    name. A level that was pasted as text has no files.
 
     Args:
         document: the scenario.
@@ -68,8 +68,9 @@ def read_sprites(
 
 
 def _read_names(types: ObjectTypes, entry: YamlNode, text: str) -> Iterator[str]:
-    """Yield the names of the sprites that `text` stands for: `Door` for those of all states, `Door
-    LOCKED` for one, or a name such as `agent`. Errors are raised at `entry`."""
+    """Yield the names of the sprites that `text` selects. `Door` selects the sprites of all states
+    of doors, `Door LOCKED` one of them, and `agent` is a sprite itself. Errors are raised at the
+    YAML node `entry`."""
     if text in SPRITES:
         yield text
         return
@@ -86,8 +87,8 @@ def _read_names(types: ObjectTypes, entry: YamlNode, text: str) -> Iterator[str]
 
 
 def _find_file(entry: YamlNode, folder: Path) -> Path:
-    """Return the SVG file that `entry` names, relative to `folder`; raise a FieldError if there is
-    none."""
+    """Return the SVG file that a YAML node names, relative to `folder`. Raise FieldError if it does
+    not exist."""
     name = fields.text(entry)
     path = Path(name)
     if path.is_absolute() or ".." in path.parts:

@@ -158,7 +158,7 @@ _BY_TYPE: dict[Any, ValueKind] = {
 
 
 def _list_of(item_kind: ValueKind) -> ValueKind:
-    """Return the kind of values for lists whose items are of the kind `item_kind`."""
+    """Return the value kind for lists, given the kind of their items."""
     return ValueKind(
         f"a list, each {item_kind.description}",
         f"[{item_kind.example}]",
@@ -175,8 +175,8 @@ def list_built_in(phase: Phase) -> list[System]:
 
 
 def find_value_kind(parameter: Parameter) -> ValueKind:
-    """Return the kind of values that a system's parameter accepts, inferred from the parameter's
-    name or type annotation."""
+    """Return which kind of YAML value a system's parameter takes. It is inferred from the
+    parameter's name or type annotation."""
     if parameter.name in _BY_NAME:
         return _BY_NAME[parameter.name]
     if parameter.name in NESTED:
@@ -229,7 +229,8 @@ class CallReader:
     """
 
     def __init__(self, names: NameResolver) -> None:
-        """Make a reader that resolves the names of systems, objects and functions by `names`."""
+        """Make a reader for systems with their arguments. `names` resolves the names of systems,
+        objects and functions."""
         self.area: Area | None = None
         self.agents: AgentSpecs = AgentSpecs()
         self.warnings: list[tuple[YamlNode, str]] = []
@@ -251,8 +252,8 @@ class CallReader:
         extra_keys: Iterable[str] = (),
         allows_processors: bool = False,
     ) -> Call:
-        """Return the call (a system of `phase` with its arguments) that `node` describes: the
-        system's name, or a mapping `{name: …, parameter: …}`.
+        """Read a system of this phase with its arguments from a YAML node: a name, or a mapping
+        `{name: …, parameter: …}`.
 
         Errors in parameters are collected; the call then lacks these arguments.
 
@@ -289,8 +290,8 @@ class CallReader:
     def _read_arguments(
         self, system: System, node: YamlNode, entries: dict[str, YamlNode]
     ) -> dict[str, Any]:
-        """Return the arguments of `system` by name: lookup tables, values that `entries` of `node`
-        give, and defaults. Errors are collected, and their arguments left out."""
+        """Return the arguments of `system` by name, from the `entries` of its YAML mapping and from
+        defaults. Wrong arguments are reported and left out."""
         arguments: dict[str, Any] = {}
         if self.area is not None:
             with self._problems.collect(), node.report(ValueError):
@@ -313,8 +314,8 @@ class CallReader:
         return arguments
 
     def _report_unknown(self, system: System, key: str, node: YamlNode, allowed: list[str]) -> None:
-        """Report that a system has no parameter `key`; only warn if GridVerse's own files use
-        it."""
+        """Report that a system has no parameter `key`. It is only a warning if files of
+        gym-gridverse use that key."""
         message = f"{system.name} takes no {key!r}{describe_allowed(key, allowed)}"
         if (system.name, key) in _IGNORED_PARAMETERS:
             self.warnings.append((node, f"{message}; ignored"))
@@ -322,9 +323,8 @@ class CallReader:
             self._problems.add(node, message)
 
     def _check_call(self, call: Call, node: YamlNode, entries: dict[str, YamlNode]) -> None:
-        """Run the argument check of the call's system, and report its error message: at the
-        argument's node in `entries` if it concerns only one, else at `node`. Also report the key
-        `for` (agents to run for) at a system that does not run for single agents."""
+        """Run the system's own check of its arguments and report its message. An error in a single
+        argument is reported at that argument's YAML node in `entries`, others at `node`."""
         system = call.system
         try:
             problem = call.run_check(self.area, len(self.agents.bodies), self.names.types)

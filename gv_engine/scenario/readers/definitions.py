@@ -65,8 +65,8 @@ _MAX_STATES = 100
 
 
 def read_object_types(names: NameResolver, node: YamlNode) -> None:
-    """Set `names.declared_types` to the object types that a scenario file declares under `objects`,
-    in `node`, without those that have errors, which are collected."""
+    """Read the object types that the scenario file declares under `objects`, and store them in
+    `names.declared_types`. Types with errors are reported and left out."""
     module = make_yaml_module_name(node, names.folder)
     types: dict[str, ObjectType] = {}
     for name, entry in fields.mapping(node).items():
@@ -82,8 +82,8 @@ def read_object_types(names: NameResolver, node: YamlNode) -> None:
 
 
 def _read_successor(names: NameResolver, node: YamlNode) -> int | None:
-    """Return the index of the object type in `node`, into which an object turns when it is used up;
-    None for plain floor."""
+    """Return the index of the object type that an object becomes when it is used up. None for plain
+    floor."""
     index = names.resolve_object_type(node)
     if not names.types[index].in_grid:
         raise node.error(f"{node.text} cannot stand in a cell")
@@ -91,8 +91,8 @@ def _read_successor(names: NameResolver, node: YamlNode) -> int | None:
 
 
 def _read_object_type(names: NameResolver, name: str, node: YamlNode, module: str) -> ObjectType:
-    """Return the object type called `name` that the mapping in `node` declares; `module` is the
-    module name that object types declared in YAML get."""
+    """Read the declaration of the object type `name` from a YAML mapping. `module` is the module
+    name that the type gets."""
     if not (name.isidentifier() and name.isascii() and name[0].isupper()):
         raise node.error(f"found the name {name!r}, expected one like `Gate` or `IronGate`")
     if names.is_type_taken(name):
@@ -121,8 +121,8 @@ def _read_object_type(names: NameResolver, name: str, node: YamlNode, module: st
 
 
 def _read_color_component(entries: dict[str, YamlNode]) -> list[Any]:
-    """Return a list with the component `Color` if the object type that `entries` declares has a
-    colour; otherwise an empty list."""
+    """Return `[Color()]` if the declared object type has a colour, else []. `entries` are those of
+    its YAML mapping."""
     color = fields.read_color(entries["color"]) if "color" in entries else NONE
     is_colored = fields.boolean(entries["colored"]) if "colored" in entries else "color" in entries
     if color != NONE and not is_colored:
@@ -131,8 +131,8 @@ def _read_color_component(entries: dict[str, YamlNode]) -> list[Any]:
 
 
 def _read_sprite(node: YamlNode) -> str:
-    """Return the name of a sprite file, without folder and suffix; raise a FieldError if `node` is
-    no such name."""
+    """Return the sprite name in a YAML node: the name of an image file without folder and suffix.
+    Raise FieldError if it is not such a name."""
     name = fields.text(node)
     if not name.replace("-", "_").isidentifier():
         raise node.error(f"found {node.summary}, expected the name of a drawing, without `.svg`")
@@ -147,8 +147,8 @@ def _read_glyph(node: YamlNode) -> str | dict[str, str]:
 
 
 def _read_states(names: NameResolver, node: YamlNode) -> dict[str, list[Any]]:
-    """Return the components that objects have in each state, by name of the state; states in a
-    plain list have no components of their own."""
+    """Return the states of an object type, each with the components that objects have in it. In a
+    plain list of names, states have no components."""
     entries: dict[str, tuple[YamlNode, YamlNode | None]]  # nodes of name and components, by name
     if isinstance(node.value, dict):
         entries = {name: (entry, entry) for name, entry in node.value.items()}
@@ -167,8 +167,8 @@ def _read_states(names: NameResolver, node: YamlNode) -> dict[str, list[Any]]:
 
 
 def read_components(names: NameResolver, node: YamlNode) -> list[Any]:
-    """Return new components as `node` lists them: by their names alone, or in a mapping from names
-    to values of fields."""
+    """Make the components that a YAML node lists: a list of names, or a mapping from names to
+    values of fields."""
     entries: list[tuple[YamlNode, YamlNode | None]]  # nodes of name and field values
     if isinstance(node.value, dict):
         entries = [(replace(at, value=name, text=name), at) for name, at in node.value.items()]
@@ -192,8 +192,8 @@ def read_components(names: NameResolver, node: YamlNode) -> list[Any]:
 
 
 def _read_field_values(problems: ErrorCollector, cls: type, node: YamlNode) -> dict[str, Any]:
-    """Return the values that the mapping in `node` gives to fields of the component class `cls`, by
-    name of the field."""
+    """Return the values for fields of the component class `cls` in a YAML mapping, by field name.
+    Errors go to `problems`."""
     if node.value is None:
         return {}
     # entities and coordinates are not known before a level begins
@@ -212,8 +212,8 @@ def _read_field_values(problems: ErrorCollector, cls: type, node: YamlNode) -> d
 
 
 def _read_array(node: YamlNode, field: Field) -> tuple[float, ...]:
-    """Return the numbers of the array field `field` from `node`: a mapping from item names to
-    numbers (missing items get their defaults), a list in order, or one number for all items."""
+    """Return the numbers for an array field. The YAML node has a mapping from item names to numbers
+    (missing ones get defaults), a list, or one number for all items."""
     if isinstance(node.value, dict):
         numbers = dict(zip(field.items, field.default))
         for name, entry in fields.mapping(node).items():
@@ -232,7 +232,7 @@ def _read_array(node: YamlNode, field: Field) -> tuple[float, ...]:
 
 
 def _read_number(node: YamlNode, field: Field) -> float:
-    """Return the number in `node` for a component's field; raise a FieldError if it does not fit
+    """Return the number in a YAML node for a component's field. Raise FieldError if it does not fit
     the field's dtype."""
     dtype: Any = field.dtype
     if dtype.kind == "b":
@@ -309,8 +309,8 @@ class AgentSpecs(NamedTuple):
         return self._replace(bodies=bodies)
 
     def read_agent_mask(self, node: YamlNode) -> tuple[bool, ...]:
-        """Read a list of names of agents and teams in `node`; return, by agent number, True if the
-        agent or its team is in the list."""
+        """Read a YAML list of agents and teams. Return a tuple indexed by agent number, True for
+        agents that are listed or whose team is; entry 0 is unused."""
         if len(self.bodies) == 1:
             raise node.error("only several agents have names; there is one")
         agents_by_name = self.agent_group.agents_by_name
@@ -332,7 +332,7 @@ agents."""
 
 
 def read_world_components(names: NameResolver, node: YamlNode) -> Prefab:
-    """Return (class, values) of each component that is listed under the key `world`."""
+    """Return the components listed under the key `world` as (class, field values) pairs."""
     entries = fields.read_fields(names.problems, node, WORLD_KEYS)
     if "components" not in entries:
         raise node.error("`components` is missing: {components: [./rules.py:Weather]}")
@@ -346,8 +346,7 @@ def _read_parts(names: NameResolver, node: YamlNode) -> Prefab:
 
 
 def read_agents(names: NameResolver, node: YamlNode) -> AgentSpecs:
-    """Read the key `agents`: a number of agents, a list of their names, or a mapping with the keys
-    `AGENT_KEYS`."""
+    """Read the key `agents`: a number, a list of names, or a mapping with the keys `AGENT_KEYS`."""
     problems, entries = names.problems, dict[str, YamlNode]()
     if isinstance(node.value, dict):
         entries = fields.read_fields(problems, node, AGENT_KEYS)
@@ -383,8 +382,8 @@ def read_agents(names: NameResolver, node: YamlNode) -> AgentSpecs:
 def _read_agent_names(
     problems: ErrorCollector, node: YamlNode, entries: Mapping[str, YamlNode]
 ) -> tuple[str, ...]:
-    """Return the names of the agents in the list `node`, or `agent_1` and so on if it is a number;
-    () if all have errors. `entries` are the other keys of `agents`, if it is a mapping."""
+    """Return the agents' names: those in the YAML list, or `agent_1` and so on for a number. () if
+    all have errors. `entries` are the other keys of `agents`."""
     if "number" in entries and "names" in entries:
         raise node.error("agents have either a `number` or `names`; both are given")
     names_node = entries.get("names", node if isinstance(node.value, list) else None)
@@ -403,7 +402,7 @@ _EXPECTED = "expected a name of letters, digits, _ and -"
 
 
 def _read_name(node: YamlNode) -> str:
-    """Return the name of an agent; raise a FieldError if it has other characters than letters,
+    """Return an agent's name. Raise FieldError if it contains other characters than letters,
     digits, `_` and `-`."""
     name = fields.text(node)
     if not _is_name(name):
@@ -412,8 +411,8 @@ def _read_name(node: YamlNode) -> str:
 
 
 def _read_teams(problems: ErrorCollector, node: YamlNode, names: Sequence[str]) -> Teams:
-    """Read `teams`, a mapping from team names to lists of agents' names; return (team, agent
-    numbers) pairs. `names` are all agents."""
+    """Read the key `teams`, a mapping from team names to lists of agents. Return (team, agent
+    numbers) pairs. `names` are the names of all agents."""
     entries = fields.mapping(node)
     if len(entries) > _MAX:
         raise node.error(f"found {len(entries)} teams, expected at most {_MAX}")

@@ -218,8 +218,8 @@ class TopLevelReader:
         return self.problems.read_key(self.entries, key, read, default)
 
     def read_texts(self, name: str) -> dict[str, Any]:
-        """Return the values of `name`, `description`, `view`, `dim` and `source` as keyword
-        arguments of `Scenario`; the parameter `name` is used if the file gives none."""
+        """Return the values of `name`, `description`, `view`, `dim` and `source` as arguments of
+        `Scenario`. If the file gives no name, the parameter `name` is used."""
         return {
             "name": self.read_key("name", fields.read_name, name),
             "description": self.read_key("description", fields.optional_text, ""),
@@ -237,8 +237,8 @@ class TopLevelReader:
         return self.read_key("action_space", read, (default, ()))
 
     def add_column(self, columns: dict[str, type], cls: type, node: YamlNode) -> None:
-        """Add the component class `cls` to `columns`, classes by column name; report an error at
-        `node` if another class has the same column name."""
+        """Add a component class to `columns`, a dict of classes by column name. Report an error at
+        the YAML node if another class has the same column name."""
         column = column_name(cls)
         other = columns.setdefault(column, cls)
         if other is not cls:
@@ -253,7 +253,7 @@ class GridReader(TopLevelReader):
     """Reader of a grid scenario's document."""
 
     def __init__(self, document: Document, numbering: TypeIds) -> None:
-        """Make a reader of `document`; `numbering` has the indices of object types."""
+        """Make a reader of a parsed scenario file. `numbering` assigns indices to object types."""
         super().__init__(document)
         self.root = document.root
         self.names = NameResolver(document, numbering, self.problems)
@@ -265,8 +265,8 @@ class GridReader(TopLevelReader):
         self.world_components: Prefab = ()
 
     def read_fields(self) -> dict[str, Any]:
-        """Return the keyword arguments with which a `Scenario` is made; raise a ScenarioError that
-        lists all errors."""
+        """Read all keys of the scenario file. Return them as arguments of `Scenario`, by name.
+        Raise a ScenarioError that lists all errors."""
         self.check_keys()
         actions, own_actions = self.read_definitions()
         objects, colors = self.read_space("state_space", self.names.list_grid_types(), USUAL_COLORS)
@@ -316,7 +316,8 @@ class GridReader(TopLevelReader):
         return {"theme": theme, "sprites": self.read_key("sprites", read, {})}
 
     def check_keys(self) -> None:
-        """Set `entries`; report unknown and missing keys, and raise an error for another domain."""
+        """Read the top-level keys into `entries` and report unknown and missing ones. Raise an
+        error if the scenario is of another domain."""
         if self.document.domain != "grid":
             domain = fields.mapping(self.root)["domain"]
             self.problems.add(domain, f"found {domain.summary}; load_scenario() loads all domains")
@@ -329,8 +330,8 @@ class GridReader(TopLevelReader):
                 self.problems.add(self.missing_node(key), "missing; a scenario needs it")
 
     def read_definitions(self) -> tuple[tuple[int, ...], tuple[KeyCommand, ...]]:
-        """Import the scenario's Python modules; read its object types, agents and components of the
-        world. Return its action numbers, and its custom actions."""
+        """Import the scenario's Python modules, and read its object types, agents and world
+        components. Return the action numbers and the custom actions."""
         # below unknown keys too, so that a typo there does not hide what their modules declare
         for node in list_referring_nodes(self.root):
             self.names.import_references(node)
@@ -348,8 +349,8 @@ class GridReader(TopLevelReader):
     def read_schedule(
         self, levels: tuple[Call, ...], view_calls: tuple[Call, ...]
     ) -> dict[Phase, tuple[Call, ...]]:
-        """Return the calls of all systems by phase. `levels` are the reset calls that build a
-        level, and `view_calls` those of `read_observation`."""
+        """Return all systems of the scenario by phase, each with its arguments. `levels` are the
+        systems that build a level, `view_calls` those of `read_observation`."""
         transitions = self.read_phase_calls("transition_functions", Phase.TRANSITION)
         resets = [self.mission.wrap_reset(call) for call in levels] if self.mission else [*levels]
         if self.agents.kinds:  # agents without a cell in the level get one
@@ -375,8 +376,8 @@ class GridReader(TopLevelReader):
         }
 
     def add_agent_components(self, transitions: tuple[Call, ...]) -> None:
-        """Give the agents the components that built-in rules in `transitions` need: for target
-        cells, for steps out of play, and for cells that agents have forgotten."""
+        """Add components to the agents that built-in `transitions` need: for target cells, for
+        steps in which an agent is out of play, and for cells that an agent forgets."""
         modules = _list_modules(transitions)
         for module, cls in ((together, Aim), (absence, Absence)):
             if module.__name__ in modules:
@@ -393,9 +394,9 @@ class GridReader(TopLevelReader):
         return self.read_key("observation", StateReader(self.names, layout).read, ())
 
     def require_mission(self, schedule: Mapping[Phase, tuple[Call, ...]]) -> None:
-        """Report an error if systems in `schedule`, the calls by phase, need a mission that the
-        scenario does not define: any mission, or one in the language of a plugin. Also report what
-        such a language needs of the rules."""
+        """Report an error if a system needs a mission that the scenario lacks: any mission, or one
+        in the language of a plugin. Also report what the plugin's language requires of the rules.
+        `schedule` has the systems by phase."""
         if "mission" in self.entries and self.mission is None:
             return  # it has errors of its own
         node = self.entries.get("mission", self.missing_node("mission"))
@@ -418,8 +419,8 @@ class GridReader(TopLevelReader):
             self.require_any_mission(parts)
 
     def require_any_mission(self, calls: Iterable[Call]) -> None:
-        """Report an error if a system in `calls` reads a mission; called for a scenario without
-        one."""
+        """Report an error if one of `calls` (systems with arguments) reads a mission. It is called
+        for scenarios without one."""
         readers = dict.fromkeys(call.name for call in calls if missions.reads_mission(call.system))
         if not readers:
             return
@@ -438,8 +439,8 @@ class GridReader(TopLevelReader):
     def read_space(
         self, key: str, objects: tuple[int, ...], colors: tuple[int, ...]
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Read the state or observation space under `key`: return its type indices and its colour
-        indices, sorted. A missing list gives the default `objects` or `colors`."""
+        """Read the state or observation space under `key`. Return its type indices and colour
+        indices, sorted. If a list is missing, the default `objects` or `colors` is used."""
         read = partial(fields.read_fields, self.problems, allowed=SPACE)
         entries = self.read_key(key, read, dict[str, YamlNode]())
         objects = self.read_list(entries.get("objects"), self.read_grid_object, objects)
@@ -449,8 +450,8 @@ class GridReader(TopLevelReader):
     def read_list(
         self, node: YamlNode | None, read: Callable[[YamlNode], int], default: tuple[int, ...]
     ) -> tuple[int, ...]:
-        """Return the sorted results of `read` for the items of a list; return `default` if there is
-        no `node`, or if any item is wrong, so that one error does not cause others."""
+        """Return `read(item)` for each item of a YAML list, sorted. Return `default` if there is no
+        list, or if an item is wrong, so that one error does not cause others."""
         num_problems = len(self.problems)
         if node is not None:
             with self.problems.collect():
@@ -460,8 +461,8 @@ class GridReader(TopLevelReader):
         return default
 
     def read_grid_object(self, node: YamlNode) -> int:
-        """Return the index of the object type that `node` names; raise a FieldError for the types
-        that stand for no object or a hidden cell."""
+        """Return the index of the object type that a YAML node names. Raise FieldError for types
+        that are not real objects, such as that of hidden cells."""
         index = self.names.resolve_object_type(node)
         if not self.names.types[index].in_grid:
             raise node.error(f"{node.text} is part of every space; leave it out")
@@ -474,7 +475,8 @@ class GridReader(TopLevelReader):
         return self.read_key(key, read, ())
 
     def read_settle(self, node: YamlNode) -> tuple[Call, ...]:
-        """Return the calls of the transition functions that also run after each reset."""
+        """Return the transition functions, with their arguments, that are also run after each
+        reset."""
         calls = self.calls.read_calls(node, Phase.TRANSITION)
         for call in calls:
             if call.is_per_agent:
@@ -485,8 +487,8 @@ class GridReader(TopLevelReader):
         return calls
 
     def read_end_rule(self, node: YamlNode, allows_processors: bool = True) -> tuple[Call, ...]:
-        """Read the one terminating function that `node` names and return its call as a 1-tuple;
-        with `allows_processors`, an esper.Processor is allowed, too."""
+        """Read the terminating function that a YAML node names, with its arguments. Return it in a
+        tuple of length 1. `allows_processors` permits an esper.Processor."""
         if isinstance(node.value, list):
             raise node.error(
                 "found a list, expected one function; several go into "
@@ -495,8 +497,8 @@ class GridReader(TopLevelReader):
         return (self.calls.read_call(node, Phase.TERMINATING, allows_processors=allows_processors),)
 
     def read_observation(self, node: YamlNode) -> tuple[Call, ...]:
-        """Read the agents' view area into `self.calls.area`, and return the calls of the functions
-        that fill in their view: a visibility function, which only hides cells, an observation
+        """Read the agents' view area into `self.calls.area`. Return the functions that fill the
+        view, with their arguments: a visibility function, which only hides cells, an observation
         function, or both."""
         entries = fields.mapping(node)
         if "area" in entries:
@@ -521,8 +523,8 @@ class GridReader(TopLevelReader):
         return visibility_call, self.calls.read_call(node, phase, (*VIEW, "visibility_function"))
 
     def read_reset(self, objects: tuple[int, ...], colors: tuple[int, ...]) -> tuple[Call, ...]:
-        """Return the reset calls that build a level from a map, a room or a reset function.
-        `objects` and `colors` are the indices of the object types and colours that levels may
+        """Return the reset functions, with their arguments, that build a level from a map, a room
+        or a reset function. `objects` and `colors` are the type and colour indices that levels may
         contain."""
         keys = [key for key in _LEVELS if key in self.entries]
         if len(keys) != 1:
@@ -568,9 +570,9 @@ class GridReader(TopLevelReader):
     def make_layout(
         self, resets: tuple[Call, ...], objects: tuple[int, ...], seen_objects: tuple[int, ...]
     ) -> Layout | None:
-        """Return the layout (sizes and columns of the world's arrays) for levels from `resets` with
-        the types `objects` and the observed types `seen_objects`; None after an error in the
-        sizes."""
+        """Return the memory layout of the scenario's worlds. `resets` build the levels, `objects`
+        are the type indices in levels, and `seen_objects` those in observations. None if the sizes
+        have an error."""
         shape = self.read_max_shape(resets)
         if shape is None:
             return None
@@ -598,8 +600,8 @@ class GridReader(TopLevelReader):
         )
 
     def read_max_shape(self, resets: tuple[Call, ...]) -> tuple[int, int] | None:
-        """Return (height, width) of the largest grid, which `max_shape` gives or else the calls
-        `resets`; None if it is unknown or has an error. Report levels that are larger."""
+        """Return (height, width) of the largest grid, from the key `max_shape` or else from the
+        arguments of `resets`. None if unknown or wrong. Report levels that are larger."""
         shapes = find_shapes(resets)
         max_shape = self.read_key("max_shape", fields.read_pair, None)
         if max_shape is None:
@@ -621,8 +623,8 @@ class GridReader(TopLevelReader):
         return max_shape
 
     def find_components(self, types: ObjectTypes) -> tuple[type, ...]:
-        """Return the component classes of the worlds: the built-in ones, then those of the scenario
-        and of `types`, sorted by column name."""
+        """Return the component classes of the scenario's worlds: the built-in ones, then those of
+        the scenario and of the object types, sorted by column name."""
         classes = [
             thing
             for module in self.names.modules.values()
@@ -642,8 +644,8 @@ class GridReader(TopLevelReader):
 
 
 def find_shapes(calls: Iterable[Call]) -> list[tuple[int, int]]:
-    """Return the (height, width) pairs in the arguments `shape` and `shapes` of reset calls, and of
-    the calls nested in these."""
+    """Return all (height, width) pairs in the arguments `shape` and `shapes` of reset functions,
+    including nested ones."""
     found: list[tuple[int, int]] = []
     for call in chain.from_iterable(call.walk() for call in calls):
         # the default of an author's parameter may be anything

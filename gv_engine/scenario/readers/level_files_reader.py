@@ -27,7 +27,8 @@ class LevelFilesReader:
     """
 
     def __init__(self, source: LevelSource, levels: LevelFiles) -> None:
-        """Check all `levels` against the legend of `source`, which collects the errors."""
+        """Check that the legend of `source` explains all characters of the `levels`. Errors are
+        collected in `source`."""
         self._source, self._levels = source, levels
         self._legend = {**LEGEND, **source.legend}
         self.symbols: list[Symbol] = []
@@ -48,9 +49,9 @@ class LevelFilesReader:
             self._report(index, f"no agent; put one of {characters} where it starts")
 
     def make_shapes(self, can_turn: bool) -> NDArray[np.int16]:
-        """Return a (levels, 2, 2) array with two shapes (height, width) of each level: as written,
-        and after a quarter turn if `can_turn`, else again as written; a single entry if all levels
-        have one size."""
+        """Return the shapes that levels can have, as (levels, 2, 2): (height, width) as written,
+        and the same or, if `can_turn`, after a quarter turn. If all levels have one size, the first
+        axis is 1."""
         shapes, length = self._levels.shapes, len(self._levels.characters)
         if (shapes == shapes[0]).all():
             shapes, length = shapes[:1], 1
@@ -60,8 +61,8 @@ class LevelFilesReader:
         return table
 
     def _count_characters(self) -> tuple[list[int], NDArray[np.int32]]:
-        """Return the byte values that occur in any level, and the number of agents in each level,
-        (levels,) int32."""
+        """Return the character codes that occur in any level, and the number of agents in each
+        level as (levels,) int32."""
         is_agent = np.zeros(_BYTE_VALUES, np.bool_)
         for character, symbol in self._legend.items():
             if symbol and symbol.facing is not None and ord(character) < _ASCII_CODES:
@@ -79,9 +80,8 @@ class LevelFilesReader:
             yield start, self._levels.characters[start:stop]
 
     def _add_character(self, code: int) -> str:
-        """Add an ASCII code to the tables that the reset rule reads, and return "". If the legend
-        has no such character, or levels may not have its object, return an error message
-        instead."""
+        """Add a map character, given as ASCII code, to the tables for the reset rule and return "".
+        If the legend lacks it, or its object is not allowed, return an error message instead."""
         character = chr(code)
         if code >= _ASCII_CODES or character not in self._legend:
             fault = f"no {character!r} in the legend" if code < _ASCII_CODES else "it is not ASCII"
@@ -102,8 +102,8 @@ class LevelFilesReader:
         return ""
 
     def _report_first(self, faults: dict[int, str]) -> None:
-        """Add an error about the first cell, of all levels, whose ASCII code is a key of `faults`;
-        the values are the messages."""
+        """Find the first cell, in all levels, with one of the wrong characters, and report its
+        error. `faults` maps ASCII codes to error messages."""
         if not faults:
             return
         for start, cells in self._iter_chunks():

@@ -83,8 +83,8 @@ class Symbol:
 
     @property
     def is_fixed(self) -> bool:
-        """True if the symbol is an object, or none, that is the same in every level. Symbols with a
-        random part, contents, or the name of a room are not fixed."""
+        """True if the map character means the same object, or nothing, in every level. It is False
+        with a random part, with contents, or with the name of a room."""
         codes = self.kind, self.state, self.color, self.facing or 0
         is_random = min(codes) < 0 or self.facing == ANY or bool(self.one_of)
         has_fixed_ground = self.ground is None or self.ground.is_fixed
@@ -145,8 +145,8 @@ def list_agent_characters(legend: Legend) -> str:
 
 
 def read_legend(draws: RandomValues, node: YamlNode) -> Legend:
-    """Read the legend in `node`, which gives map characters their meaning: `C: Coin`, `K: {object:
-    Key, color: RED}`. `draws` resolves the names of random values."""
+    """Read the legend in a YAML node, which gives map characters their meaning: `C: Coin`, `K:
+    {object: Key, color: RED}`. `draws` has the scenario's random values."""
     legend: Legend = {}
     for character, entry in fields.mapping(node).items():
         with draws.problems.collect():
@@ -158,8 +158,8 @@ def read_legend(draws: RandomValues, node: YamlNode) -> Legend:
 
 
 def read_symbol(draws: RandomValues, node: YamlNode, extra_keys: tuple[str, ...] = ()) -> Symbol:
-    """Read the meaning of a map character: an object's name, or a mapping that describes an object,
-    a choice of objects, or an agent. `draws` resolves the names of random values.
+    """Read the meaning of a map character from a YAML node: the name of an object, or a mapping for
+    an object, a choice of objects, or an agent. `draws` has the scenario's random values.
 
     Args:
         extra_keys: keys that are allowed besides those of a symbol.
@@ -194,8 +194,8 @@ def read_symbol(draws: RandomValues, node: YamlNode, extra_keys: tuple[str, ...]
 
 
 def _read_object(draws: RandomValues, entries: dict[str, YamlNode]) -> Symbol:
-    """Return the symbol for a single object from the keys `object`, `state`, `color` and `content`
-    among `entries`. `draws` resolves the names of random values."""
+    """Return the object that a legend entry describes by the keys `object`, `state`, `color` and
+    `content`. `draws` has the scenario's random values."""
     names = draws.names
     kind, state, color, content = FLOOR, 0, NONE, None
     if "object" in entries:
@@ -226,8 +226,8 @@ def _read_object(draws: RandomValues, entries: dict[str, YamlNode]) -> Symbol:
 
 
 def _no_color_message(names: NameResolver, entries: dict[str, YamlNode], kind: ObjectType) -> str:
-    """Return the error message for a legend entry `entries` that gives a colour to an object of the
-    type `kind`, which has none."""
+    """Return the error message for a legend entry that gives a colour to an object without colours.
+    `entries` are the entry's keys."""
     if "object" not in entries:
         return "goes with `object`; a held object has its own, holds: {object: Key, color: RED}"
     if kind in names.declared_types:
@@ -237,8 +237,8 @@ def _no_color_message(names: NameResolver, entries: dict[str, YamlNode], kind: O
 
 
 def _read_content(draws: RandomValues, node: YamlNode) -> Symbol:
-    """Read the object inside a box or in the agent's hand; raise a FieldError if `node` describes
-    an agent. `draws` resolves the names of random values."""
+    """Read the object inside a box or in the agent's hand from a YAML node. Raise FieldError if it
+    describes an agent. `draws` has the scenario's random values."""
     symbol = read_symbol(draws, node)
     if symbol.facing is not None:
         raise node.error("found an agent, expected an object: {object: Key, color: RED}")
@@ -247,8 +247,8 @@ def _read_content(draws: RandomValues, node: YamlNode) -> Symbol:
 
 
 def _check_layer(draws: RandomValues, node: YamlNode, symbol: Symbol, *layers: str) -> None:
-    """Raise a FieldError at `node` if an object of `symbol` does not belong to one of `layers`.
-    `draws` resolves random values."""
+    """Raise FieldError at the YAML node if the object that `symbol` describes does not belong to
+    one of `layers`, such as the ground. `draws` has the scenario's random values."""
     if ABOVE not in layers and symbol.facing is not None:
         raise node.error("the agent stands on the ground: write `agent` beside `ground`")
     for option in symbol.options:
@@ -266,8 +266,8 @@ def _read_facing(node: YamlNode) -> int:
 def _read_options(
     draws: RandomValues, entries: dict[str, YamlNode]
 ) -> tuple[tuple[Symbol, ...], tuple[int, ...]]:
-    """Return (symbols, weights) of the legend entry with the keys `entries`, `one_of` and perhaps
-    `weights`, which picks an object at random. `draws` resolves the names of random values."""
+    """Return (symbols, weights) of a legend entry `{one_of: […], weights: […]}`, which picks one of
+    its objects at random. `entries` are its keys; `draws` has the scenario's random values."""
     for key in ("object", "state", "color", "content"):
         if key in entries:
             raise entries[key].error(f"`{key}` belongs in the items of `one_of`")
@@ -308,8 +308,8 @@ class LevelSource:
     levels: Sequence[PackLevel] = ()
 
     def find_fault(self, symbol: Symbol) -> str:
-        """Return the error message for a symbol whose type or colour is not in the state space;
-        else ""."""
+        """Return an error message if the type or colour of a map character's object is not in the
+        state space, else ""."""
         for option in (*symbol.options, *(symbol.ground.options if symbol.ground else ())):
             for kind in self.draws.list_possible_values(option.kind):
                 name = self.draws.names.types[kind].name
@@ -322,8 +322,8 @@ class LevelSource:
 
 
 def read_map(source: LevelSource, node: YamlNode) -> tuple[Call, ...]:
-    """Return the calls of reset systems that build the level in `node`, a map without random parts;
-    `source` has the legend and collects errors."""
+    """Return the reset functions, with their arguments, that build the level drawn in a YAML map
+    without random parts. `source` has the legend and collects errors."""
     level = MapReader(source, node)
     level.require_agent()
     height, width = map(round_up_size, level.shape)
@@ -364,7 +364,7 @@ class MapReader:
     """
 
     def __init__(self, source: LevelSource, node: YamlNode) -> None:
-        """Read the map in `node` with the legend of `source`, which collects the errors."""
+        """Read the map in a YAML node. `source` has the legend and collects errors."""
         self._problems = source.draws.problems
         self._source = source
         self._node = node
@@ -386,7 +386,7 @@ class MapReader:
             self._problems.add(self._node, message)
 
     def iter_symbols(self) -> Iterator[tuple[int, int, Symbol]]:
-        """Yield (y, x, symbol) of every map cell whose character is valid, row by row."""
+        """Yield (y, x, legend entry) for each map cell with a valid character, row by row."""
         for y, row in enumerate(self.rows):
             for x, character in enumerate(row):
                 if symbol := self.legend.get(character):
@@ -397,8 +397,8 @@ class MapReader:
         return replace(self._node, line=self._node.line if first is None else first + y, cell=cell)
 
     def _split_rows(self) -> list[str]:
-        """Return the rows of the map, one text each, cut to the length of the first; raise a
-        FieldError if the node is no map."""
+        """Return the rows of the map as strings, cut to the length of the first row. Raise
+        FieldError if the YAML node is not a map."""
         node = self._node
         if node.folded:
             raise node.error("its rows are joined into one line; write `map: |`")
@@ -425,7 +425,7 @@ class MapReader:
         return [row[: len(rows[0])] for row in rows]
 
     def _report_length(self, y: int, row: str, width: int) -> None:
-        """Report that row number `y` is not as long as the first, which has `width` characters."""
+        """Report that row `y` does not have `width` characters, as the first row has."""
         if len(row.lstrip(" ")) == width:
             fix = "indent all rows alike"
         elif len(row) < width:
@@ -439,8 +439,8 @@ class MapReader:
         )
 
     def _check_cell(self, y: int, x: int, character: str) -> None:
-        """Report an error if the `character` at row `y`, column `x` is unknown, not allowed here,
-        or one agent too many."""
+        """Report an error if a map character is unknown, not allowed in maps, or one agent too
+        many. The cell is at row `y`, column `x`."""
         symbol = self.legend.get(character)
         if symbol is None:
             self._wrong_characters.add(character)
@@ -456,7 +456,8 @@ class MapReader:
             self._add_agent(y, x)
 
     def _add_agent(self, y: int, x: int) -> None:
-        """Add the agent at row `y`, column `x`; report it if it is one too many."""
+        """Count the agent at row `y`, column `x`. Report it if there are more agents in the map
+        than in the scenario."""
         max_agents = self._source.max_agents
         if len(self.agents) >= max_agents:
             fault = f"agent {len(self.agents) + 1}, and there are {max_agents}"
@@ -489,8 +490,8 @@ _UNDESCRIBED = [[kind, 0, NONE] for kind in (HIDDEN, FLOOR, WALL)]
 def grid_to_text(
     grid: NDArray[np.uint8], types: ObjectTypes, agent: tuple[int, int, int] | None = None
 ) -> str:
-    """Return a drawing of `grid`, an (H, W, 3) array of (type, state, colour) indices, with one
-    character per cell; `?` for hidden cells.
+    """Draw a grid as text with one character per cell; `?` stands for a hidden cell. `grid` is an
+    (H, W, 3) array of (type, state, colour) indices, `agent` its (y, x, facing).
 
     Objects without a character of their own show the first letter of their type's name.
 
@@ -521,8 +522,9 @@ def view_to_text(
     types: ObjectTypes,
     observer: tuple[int, int, int],
 ) -> str:
-    """Return an observation as text: the cells of `grid` as characters, `item` (the object in
-    hand), and each object with its position from `observer`, the agent's y, x and facing.
+    """Return an observation as text: the visible cells as characters, the held object, and a list
+    of objects with their positions relative to the agent. `grid` is (h, w, 3), `item` (3,),
+    `observer` the agent's (y, x, facing).
 
     >>> from gv_engine.objects import OBJECT_TYPES
     >>> grid = np.full((3, 3, 3), (2, 0, 0), np.uint8)
@@ -564,8 +566,8 @@ def _format_offset(ahead: int, right: int) -> str:
 
 
 def frame_to_text(frame: Frame) -> str:
-    """Return a frame (one drawn state of an episode) as text: state and observation side by side,
-    and a line about the last step."""
+    """Return a frame, the drawn state of an episode after one step, as text: state and observation
+    side by side, and a line about the step."""
     left = grid_to_text(frame.grid, frame.types, frame.agent).split("\n")
     right = grid_to_text(frame.observation, frame.types, frame.observer).split("\n")
     rows = zip_longest(left, right, fillvalue="")
@@ -585,8 +587,8 @@ def frame_to_text(frame: Frame) -> str:
 
 
 def describe_object(types: ObjectTypes, kind: int, state: int, color: int) -> str:
-    """Return an object in words, such as "locked yellow door", from the indices of its type
-    (`kind`), `state` and `color`.
+    """Return an object in words, such as "locked yellow door". `kind`, `state` and `color` are
+    indices.
 
     >>> from gv_engine.objects import OBJECT_TYPES
     >>> describe_object(OBJECT_TYPES, 5, 2, 4)

@@ -97,7 +97,8 @@ class ObservedState:
     """
 
     def __init__(self, numbers: Sequence[StateNumber], layout: Layout) -> None:
-        """Prepare to read these numbers from worlds of `layout`."""
+        """Prepare to read the given numbers, such as an agent's health, from worlds of this
+        layout."""
         self.numbers = tuple(numbers)
         self.names = tuple(number.name for number in numbers)
         self.labels = tuple(number.label for number in numbers)
@@ -108,7 +109,7 @@ class ObservedState:
         self.high: Any = np.array([high for _, high in bounds]).astype(self.dtype)
 
     def encode(self, w: Any, agent: int = 1) -> NDArray[Any]:
-        """Return the state vector (k,) of an agent in world `w`."""
+        """Return the state vector (k,) of an agent: the numbers of world `w` that it observes."""
         values = []
         for _, _, kind, column, field, item, *_ in self.numbers:
             e = agent if kind is None else w.world if kind == WORLD else w.unique(kind)
@@ -130,16 +131,14 @@ class ObservedState:
         return frozenset("".join(self.labels)).union("0123456789+-.einfa, ")
 
     def find_fault(self, vector: NDArray[Any]) -> str:
-        """Return an error message if a number of a state vector (k,) is out of its bounds; an empty
-        text if none is."""
+        """Return an error message if a number of a state vector (k,) is out of bounds, else ""."""
         for name, value, low, high in zip(self.names, vector, self.low, self.high, strict=True):
             if not low <= value <= high:
                 return f"{name} is {value:g}, and its bounds are {low:g} to {high:g}"
         return ""
 
     def describe(self, vector: NDArray[Any]) -> tuple[ShownNumber, ...]:
-        """Return the labels, texts and bar lengths with which people see the numbers of a state
-        vector (k,)."""
+        """Return label, text and bar length of each number in a state vector (k,), for display."""
         shown = []
         for number, value, low, high in zip(self.numbers, vector, self.low, self.high, strict=True):
             share = None
@@ -163,7 +162,8 @@ class StateReader:
         self._types = {to_snake_case(kind.name): kind.name for kind in layout.types}
 
     def read(self, node: YamlNode) -> tuple[StateNumber, ...]:
-        """Return the numbers that the mapping in `node` lists under `state`."""
+        """Read the YAML mapping of the observed state, and return the numbers listed under its key
+        `state`."""
         entries = fields.read_fields(self._names.problems, node, OBSERVATION_KEYS)
         if "state" not in entries:
             raise node.error("`state` is missing; it lists numbers: {state: [agent.health]}")
@@ -181,8 +181,8 @@ class StateReader:
         return tuple(numbers)
 
     def _read_numbers(self, node: YamlNode) -> list[StateNumber]:
-        """Return the numbers that an item of the list describes, a text or a mapping with `of`: one
-        number, or all of an array."""
+        """Return the numbers that an item of the YAML list describes, such as `agent.health`: one
+        number, or all numbers of an array."""
         entries = {"of": node}
         if isinstance(node.value, dict):
             entries = fields.read_fields(self._names.problems, node, NUMBER_KEYS)
@@ -220,9 +220,9 @@ class StateReader:
     def _resolve_number(
         self, node: YamlNode, name: str
     ) -> tuple[int | None, str, Field, Sequence[int | None]]:
-        """Return what `name`, such as `agent.health` or `agent.counts.WOOD`, stands for: its owner
-        as in `StateNumber.kind`, column and field, and the indices of the field's items, [None] for
-        a single number."""
+        """Resolve a name such as `agent.health` or `agent.counts.WOOD`. Return the owner as in
+        `StateNumber.kind`, the column, the field, and the indices of the field's items, which are
+        [None] for a single number."""
         owner, *parts = name.split(".")
         if len(parts) not in (1, 2, 3) or not all((owner, *parts)):
             last = name.split(".")[-1] or "health"
@@ -239,8 +239,8 @@ class StateReader:
         return kind, column, field, self._read_items(node, field, *parts[1:])
 
     def _read_items(self, node: YamlNode, field: Field, name: str = "") -> Sequence[int | None]:
-        """Return the indices of the numbers of `field`: of the item called `name`, or of all;
-        [None] for a field that is a single number."""
+        """Return the indices of the item `name`, or of all items, of an array field. Return [None]
+        for a field with a single number."""
         if not name:
             return range(len(field.items)) or [None]
         if not field.items:
@@ -252,8 +252,8 @@ class StateReader:
         return [field.items.index(name)]
 
     def _read_owner(self, node: YamlNode, name: str) -> int | None:
-        """Return the owner that `name` denotes: None for the agent, WORLD for the world, else the
-        index of the object type with that name."""
+        """Return whose number it is, as in `StateNumber.kind`: None for "agent", WORLD for "world",
+        else the index of the object type with this name."""
         if name.lower() == _AGENT:
             return None
         if name != _WORLD:
@@ -266,8 +266,9 @@ class StateReader:
     def _find_field(
         self, node: YamlNode, owner: str, kind: int | None, name: str, component: str
     ) -> tuple[str, Field]:
-        """Return the column and the field called `name` of a component, which the object type
-        `kind` must have, None for the agent; `owner` is its name in messages.
+        """Find the component field `name`, optionally of the given component, among the components
+        of an owner. Return the component's column and the field. `kind` identifies the owner as in
+        `StateNumber.kind`; `owner` is its name.
 
         Without `component`, it is the only component of the owner that has such a field; `owner` is
         the owner's name, and `kind` as in `StateNumber`. With `component`, it is the component in
@@ -293,8 +294,8 @@ class StateReader:
         raise node.error(f"the {whose} no field {name!r}{hint}")
 
     def _list_components(self, kind: int | None) -> Iterable[type]:
-        """Return the component classes that an owner has at the start: the agent, the world, or
-        objects of a type, as in `StateNumber.kind`."""
+        """Return the component classes that the agent, the world or objects of a type have at the
+        start. `kind` selects the owner as in `StateNumber.kind`."""
         if kind == WORLD:
             return [cls for cls, _ in self._layout.world_components]
         if kind is None:

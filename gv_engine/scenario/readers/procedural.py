@@ -40,8 +40,8 @@ _SYMMETRIES = {"turn": (0, 1, 2, 3), "mirror": (0, 4)}
 
 
 def make_symbol_tables(symbols_to_encode: Sequence[Symbol], types: ObjectTypes) -> dict[str, Any]:
-    """Encode symbols (meanings of map characters), followed by the symbols inside their boxes and
-    hands, as arrays; return these as keyword arguments of reset systems."""
+    """Encode legend entries, and the objects inside their boxes and hands, as arrays for compiled
+    code. Return the arrays as arguments of reset functions, by name."""
     symbols = [*symbols_to_encode]
     indices: dict[Symbol | None, int] = {None: 0}
     for symbol in symbols:  # the list grows in the loop
@@ -163,7 +163,8 @@ class ProceduralReader:
     """
 
     def __init__(self, source: LevelSource) -> None:
-        """Make a reader of the level in `source`, which collects the errors."""
+        """Make a reader for a level with random parts. `source` has the legend and collects
+        errors."""
         self._source = source
         self._entries, self._draws, self._legend = source.entries, source.draws, source.legend
         self._problems, self._names = source.draws.problems, source.draws.names
@@ -177,8 +178,9 @@ class ProceduralReader:
         self.depth = 1
 
     def read_level(self, reset: Call | None) -> Call:
-        """Return the reset call that builds a whole level: it samples random values and places
-        objects, and repeats this until all objects that must be reachable are reachable.
+        """Return the reset function, with its arguments, that builds a whole level. It samples
+        random values and places objects, and starts again until all objects under `reachable` can
+        be reached.
 
         Args:
             reset: reset call that builds the level, None for a room or maps.
@@ -208,8 +210,8 @@ class ProceduralReader:
         )
 
     def _read_rooms(self) -> None:
-        """Set `self._rooms` to the named regions of cells: the rooms that the legend marks, which
-        are numbered, and those under `rooms`."""
+        """Set `self._rooms` to the named regions of cells: rooms marked by map characters, and
+        those listed under the key `rooms`."""
         marked = dict.fromkeys(s.room for s in self._legend.values() if s and s.room)
         self._room_numbers = {room: number for number, room in enumerate(marked, 1)}
         self._rooms = {room: Region((), (n,)) for room, n in self._room_numbers.items()}
@@ -222,8 +224,8 @@ class ProceduralReader:
                     self._rooms[name] = self._read_boxes(node)
 
     def _read_region(self, node: YamlNode) -> Region:
-        """Read a region of cells: the name of a room, a list of names `[west, east]`, or boxes of
-        cells."""
+        """Read a region of cells from a YAML node: the name of a room, a list of names such as
+        `[west, east]`, or boxes of cells."""
         named = fields.list_or_single(node)
         if isinstance(node.value, dict) or not all(isinstance(n.value, str) for n in named):
             return self._read_boxes(node)
@@ -239,8 +241,8 @@ class ProceduralReader:
         )
 
     def _read_boxes(self, node: YamlNode) -> Region:
-        """Read a region of cells from rows and columns, `[[1, 3], [5, 7]]`, or from single cells,
-        `{cells: [[1, 5], [2, 6]]}`."""
+        """Read a region of cells from ranges of rows and columns, `[[1, 3], [5, 7]]`, or from a
+        list of cells, `{cells: [[1, 5], [2, 6]]}`."""
         if isinstance(node.value, dict):
             entries = fields.read_fields(self._problems, node, ("cells",))
             cells = fields.items(entries["cells"]) if "cells" in entries else []
@@ -255,8 +257,8 @@ class ProceduralReader:
         return top, low, left, right
 
     def _read_places(self) -> tuple[Placement, ...]:
-        """Return the valid entries of the key `place`, a list of objects and agents to put into
-        random cells; report agents beyond the allowed number."""
+        """Return the valid entries of the key `place`, a list of objects and agents for random
+        cells. Report agents that are too many."""
         read_items = partial(fields.limited_items, maximum=_MAX_PLACES, label="places", minimum=0)
         nodes = self._problems.read_key(self._entries, "place", read_items, list[YamlNode]())
         places = self._problems.read_each(nodes, self._read_place)
@@ -268,8 +270,8 @@ class ProceduralReader:
         return places
 
     def _read_place(self, node: YamlNode) -> Placement:
-        """Read one entry of the key `place`: the object or agent to put into the level, the number
-        of them, the region, and the types that must not be next to it."""
+        """Read an entry of the key `place`: an object or agent, how many to place, in which region,
+        and next to which types they must not be."""
         entries = node.value if isinstance(node.value, dict) else {}
         symbol = read_symbol(self._draws, node, tuple(_PLACES))
         if fault := self._source.find_fault(symbol):
@@ -288,8 +290,8 @@ class ProceduralReader:
         return Placement(node, symbol, count, region, keep_apart_from)
 
     def _read_count(self, node: YamlNode) -> tuple[int, int]:
-        """Read the number of objects to place: a number or `[least, greatest]`; return both limits,
-        which may be codes of random values."""
+        """Read the number of objects to place, a number or `[least, greatest]`, and return both
+        limits. Random values give negative codes, which `RandomValues` explains."""
         if not isinstance(node.value, list):
             number = self._draws.read_number(node, fields.MAX_CELLS)
             return number, number
@@ -297,8 +299,8 @@ class ProceduralReader:
         return self._draws.read_range(low, high, fields.MAX_CELLS)
 
     def _read_type(self, node: YamlNode) -> int:
-        """Read `agent` or the name of an object type; return the index of the type, or
-        `THE_AGENT`."""
+        """Return the index of the object type that a YAML node names, or `THE_AGENT` for
+        `agent`."""
         if fields.text(node) == "agent":
             return procedural.THE_AGENT
         kind = self._names.resolve_object_type(node)
@@ -307,8 +309,8 @@ class ProceduralReader:
         return kind
 
     def _check_capacity(self, place: Placement, reset: Call | None) -> None:
-        """Raise a FieldError if the region of `place` has fewer free cells than the largest number
-        of its objects; `reset` is the call that builds the level, None for maps."""
+        """Raise FieldError if the region of `place` has too few free cells for the largest number
+        of its objects. `reset` builds the level; it is None for maps."""
         max_count = max(self._draws.list_possible_values(place.count[1]))
         for index, free in enumerate(self._find_free_cells(reset)):
             inside = np.zeros_like(free)
@@ -328,8 +330,8 @@ class ProceduralReader:
                 )
 
     def _make_placement_call(self, places: Sequence[Placement]) -> Call:
-        """Return the call of the system `place_things` that puts all `places` into the level,
-        described by arrays."""
+        """Return the system `place_things` with arrays that describe all `places`. It puts the
+        objects and agents into the level."""
         rooms = np.zeros((1, 1, 1), np.int64)
         if any(place.region.room_numbers for place in places):
             codes = {c: self._room_numbers[s.room] for c, s in self._legend.items() if s and s.room}
@@ -353,8 +355,8 @@ class ProceduralReader:
         return {"level_code": self._map_code, "transform_code": self._symmetry_code}
 
     def _read_reachable(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return two arrays of object types, read from the key `reachable`: a start and the types
-        that must be reachable from it, and the types through which paths may lead."""
+        """Read the key `reachable`. Return two arrays of type indices: a start and the types that
+        must be reachable from it, and the types that paths may cross."""
         types: dict[str, list[int]] = {"things": [], "through": []}
         if "reachable" in self._entries:
             node = self._entries["reachable"]
@@ -371,8 +373,8 @@ class ProceduralReader:
     # ---- maps and rooms ------------------------------------------------------------
 
     def _read_base(self) -> tuple[Call, ...]:
-        """Return the calls of reset systems that build the level, before objects are placed, from a
-        map, several maps, or a room with walls around it."""
+        """Return the reset functions, with their arguments, that build the level before objects are
+        placed: from a map, several maps, or an empty room."""
         if "room" in self._entries:
             self._shape = fields.read_pair(self._entries["room"])
             return (Call(get_system(procedural.walled_room), {"shape": self._shape}),)
@@ -385,8 +387,8 @@ class ProceduralReader:
         return (self._read_level_files(self._source.levels),)
 
     def _read_maps(self, node: YamlNode, maps: Sequence[YamlNode]) -> tuple[Call, ...]:
-        """Return the calls of reset systems that build one of `maps`, at random; errors about all
-        of them are reported at `node`."""
+        """Return the reset functions, with their arguments, that build one of several maps at
+        random. Errors about all maps are reported at the YAML node."""
         self._maps = [MapReader(self._source, each) for each in maps]
         symmetries = self._read_symmetries()
         self._map_code = self._draws.add_numbers(range(len(maps)))
@@ -413,7 +415,8 @@ class ProceduralReader:
         return {"cells": cells, **make_symbol_tables([*symbols.values()], self._names.types)}
 
     def _read_level_files(self, levels: LevelFiles) -> Call:
-        """Return the call of the reset system that builds one of `levels`."""
+        """Return the reset function, with its arguments, that builds one of the levels from
+        files."""
         self._files = LevelFilesReader(self._source, levels)
         symmetries = self._read_symmetries()
         self._map_code = self._draws.add_index(len(levels))
@@ -432,7 +435,7 @@ class ProceduralReader:
 
     def _read_symmetries(self) -> tuple[int, ...]:
         """Return the symmetries that may be applied to maps, as numbers: 0 to 3 quarter turns, plus
-        4 if the map is also mirrored."""
+        4 if mirrored too."""
         read_name = schema.enum_schema(_SYMMETRIES, "symmetry").read
         read_names = partial(fields.read_distinct, self._problems, read=read_name)
         names = self._problems.read_key(self._entries, "symmetries", read_names, ())
@@ -443,8 +446,8 @@ class ProceduralReader:
     def _encode_maps(
         self, codes: Mapping[str, int], default: int, node: YamlNode
     ) -> NDArray[np.int64]:
-        """Return a (maps, H, W) array with the code of the character in each cell of each map:
-        `codes` by character, `default` for other legend characters, 0 for unknown ones."""
+        """Return the maps as a (maps, H, W) array of codes. `codes` gives the code of a character,
+        `default` that of all other legend characters. Unknown characters are 0."""
         height, width = (round_up_size(max(m.shape[axis] for m in self._maps)) for axis in (0, 1))
         if len(self._maps) * height * width > fields.MAX_CELLS:
             raise node.error(f"{len(self._maps)} maps of up to {height}x{width} are too many")
@@ -455,7 +458,7 @@ class ProceduralReader:
         return cells
 
     def _require_agent(self) -> None:
-        """Add an error for the room, or for each map, if it has no agent."""
+        """Report an error for each map, or for the room, that has no agent."""
         if self._shape and self._source.max_agents:
             node = self._entries["room"]
             self._problems.add(node, "no agent in the room; `place` it: {agent: any}")
@@ -465,8 +468,8 @@ class ProceduralReader:
             self._files.require_agent()
 
     def _find_free_cells(self, reset: Call | None) -> list[NDArray[np.bool_]]:
-        """Return an (H, W) mask for each map, or for the room, True for cells that may be free for
-        objects; [] if `reset` builds a level of unknown size."""
+        """Return an (H, W) mask for each map, or one for the room, with True for cells in which
+        objects can be placed. [] if the size of the level is unknown."""
         if self._shape:
             free = np.zeros(self._shape, np.bool_)
             free[1:-1, 1:-1] = True  # within the walls
@@ -486,8 +489,8 @@ class ProceduralReader:
 
 
 def _read_range(node: YamlNode) -> tuple[int, int]:
-    """Return (first, last) of a range of rows or columns in `node`, which may also be a single
-    number."""
+    """Return (first, last) of a range of rows or columns in a YAML node. A single number is
+    both."""
     if isinstance(node.value, list):
         return fields.read_range(node, 0, fields.MAX_SIDE - 1, "the first and the last one: [1, 3]")
     index = fields.integer(node, 0, fields.MAX_SIDE - 1)

@@ -73,8 +73,8 @@ def make_row(numbers: Sequence[int], fill: int = -1) -> NDArray[np.int64]:
 def make_padded_table(
     fill: int, rows: Sequence[Sequence[Any]], *item_shape: int
 ) -> NDArray[np.int64]:
-    """Return `rows`, which may differ in length, as one array, each padded at its end with `fill`.
-    Items are integers, or arrays of `item_shape`; sizes are rounded up as in `make_table`."""
+    """Return lists of different lengths as one array. Each list is padded with `fill`. Items are
+    integers, or arrays of `item_shape`; sizes are rounded up as in `make_table`."""
     table = make_table(fill, len(rows), max(map(len, rows)) or 1, *item_shape)
     for index, row in enumerate(rows):
         table[index, : len(row)] = np.reshape(row, (len(row), *item_shape))
@@ -82,8 +82,8 @@ def make_padded_table(
 
 
 def read_weights(node: YamlNode, count: int) -> tuple[int, ...]:
-    """Return the positive integers in the list `node`, the weights of `count` options; raise a
-    FieldError unless there is one weight for each option."""
+    """Return the weights in a YAML list, positive integers. Raise FieldError if there are not
+    exactly `count`, one for each option."""
     weights = tuple(fields.integer(weight, 1, MAX_WEIGHT) for weight in fields.items(node))
     if len(weights) != count:
         raise node.error(f"found {len(weights)} weights for {count} options; give one for each")
@@ -99,15 +99,16 @@ class RandomValues:
     """
 
     def __init__(self, names: NameResolver) -> None:
-        """Make an empty collection of random values."""
+        """Make an empty collection of random values. `names` resolves names in the scenario
+        file."""
         self.names = names
         self.problems = names.problems
         self._values: list[RandomValue] = []
         self._indices: dict[str, int | None] = {}  # by name, None for an entry with an error
 
     def read(self, node: YamlNode) -> None:
-        """Read the key `draw` of a scenario file, which names random values; each level samples new
-        ones."""
+        """Read the key `draw` of a scenario file, which defines named random values. They are
+        sampled anew for each level."""
         entries = fields.mapping(node)
         if len(entries) > _MAX_RANDOM_VALUES:
             raise node.error(f"found {len(entries)} values, expected at most {_MAX_RANDOM_VALUES}")
@@ -120,8 +121,8 @@ class RandomValues:
             self._indices[name] = index
 
     def add_numbers(self, options: Iterable[int]) -> int:
-        """Add a random value that is one of `options`, all equally likely, and return its code (see
-        `read_value`); a single option is returned itself, as it is not random."""
+        """Define a random value that is one of `options` with equal probability. Return its
+        negative code, or, if there is only one option, that number itself."""
         numbers = tuple(options)
         if len(numbers) == 1:
             return numbers[0]
@@ -140,8 +141,8 @@ class RandomValues:
         return len(self._values)
 
     def _read_entry(self, node: YamlNode) -> RandomValue:
-        """Return the random value that an entry under `draw` describes: a list of options, or a
-        range of numbers."""
+        """Return the random value that an entry of the key `draw` defines, by a list of options or
+        a range of numbers."""
         if not isinstance(node.value, dict | list):
             hint = "expected a list of options, or {from: …, to: …}"
             raise node.error(f"found {node.summary}, {hint}")
@@ -165,8 +166,8 @@ class RandomValues:
         return RandomValue(NUMBER, options, bounds=(low, high))
 
     def _read_options(self, node: YamlNode, entries: dict[str, YamlNode]) -> RandomValue:
-        """Return the random value that picks one of the options in `entries`, a mapping with
-        `one_of` and perhaps `weights` and `not`."""
+        """Return the random value that picks one of the options in a YAML mapping with `one_of` and
+        optionally `weights` and `not`."""
         options = fields.items(entries["one_of"])
         if not 1 <= len(options) <= _MAX_OPTIONS:
             raise node.error(f"found {len(options)} options, expected 1 to {_MAX_OPTIONS}")
@@ -190,8 +191,8 @@ class RandomValues:
         return RandomValue(kind, tuple(values), option_names, weights, tuple(excluded))
 
     def _find_option_reader(self, options: list[YamlNode]) -> tuple[str, Callable[[YamlNode], int]]:
-        """Return (kind, reader) for a list of options: the kind of the first one, such as colour or
-        number, and the function that reads one option."""
+        """Return the kind of the options, such as colour or number, and the function that reads one
+        of them. The first option decides."""
         first = options[0]
         if isinstance(first.value, int) and not isinstance(first.value, bool):
             return NUMBER, lambda node: fields.integer(node, 0, _MAX_SAMPLED_NUMBER)
@@ -211,8 +212,8 @@ class RandomValues:
     def read_value(
         self, node: YamlNode, kinds: tuple[str, ...], read: Callable[[YamlNode], int]
     ) -> int:
-        """Return the integer code of the value in `node`: a fixed value itself, or -1 - k for the
-        random value number k. `read` reads a fixed value.
+        """Return the code of the value in a YAML node: -1 - k for the name of random value k, else
+        the fixed value itself, read by `read`. The random value must be of one of the given kinds.
 
         Args:
             node: the value, or `$name` of a random value.
@@ -234,8 +235,8 @@ class RandomValues:
         return -1 - index
 
     def read_state(self, node: YamlNode, kind: int) -> int:
-        """Return the code (see `read_value`) for the state in `node` of an object with type index
-        `kind`."""
+        """Return the code of a state name in a YAML node: its index, or the negative code of a
+        random value. `kind` is the object's type index."""
         object_type = self.names.types[kind]
         states, label = object_type.states, f"state of {object_type.name}"
         if not states:
@@ -253,8 +254,8 @@ class RandomValues:
         return code
 
     def read_number(self, node: YamlNode, maximum: int) -> int:
-        """Return the code (see `read_value`) for the integer in `node`, which must be in 0 to
-        `maximum`."""
+        """Return the code of an integer in a YAML node: the number itself, or the negative code of
+        a random value. Raise FieldError if it is not in 0 to `maximum`."""
         read_fixed = partial(fields.integer, minimum=0, maximum=maximum)
         code = self.read_value(node, (NUMBER,), read_fixed)
         for option in self.list_possible_values(code):
@@ -263,8 +264,8 @@ class RandomValues:
         return code
 
     def read_range(self, low: YamlNode, high: YamlNode, maximum: int) -> tuple[int, int]:
-        """Return the codes (see `read_value`) for the smallest number `low` and the largest number
-        `high` of a range within 0 to `maximum`."""
+        """Return the codes of the two bounds of a range within 0 to `maximum`. Each is a number
+        itself, or the negative code of a random value."""
         codes = self.read_number(low, maximum), self.read_number(high, maximum)
         if max(self.list_possible_values(codes[0])) > min(self.list_possible_values(codes[1])):
             raise low.error(f"a range from {low.text} to {high.text} may be empty")
@@ -276,8 +277,8 @@ class RandomValues:
         return (code,) if code >= 0 else self._values[-1 - code].options
 
     def make_call(self) -> Call:
-        """Return the call of the reset system that samples all random values when a level
-        begins."""
+        """Return the reset function, with its arguments, that samples all random values when a
+        level begins."""
         count = len(self._values)
         max_options = max([2, *(len(value.weights) for value in self._values)])
         options, weights = make_table(0, count, max_options), make_table(0, count, max_options)

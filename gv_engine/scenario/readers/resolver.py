@@ -77,8 +77,8 @@ class TypeIds:
 
     @classmethod
     def assign(cls, documents: Sequence[Document]) -> TypeIds:
-        """Return the type indices of the object types of all `documents` (scenario files played
-        together), and import the Python modules that they name."""
+        """Assign type indices to the object types of scenarios that are played together.
+        `documents` are their parsed files, whose Python modules are imported."""
         files_by_folder, modules = _find_rule_files(documents)
         names = set().union(*map(_list_possible_names, documents))
         first = len(OBJECT_TYPES.built_in)
@@ -98,8 +98,9 @@ class TypeIds:
 def _find_rule_files(
     documents: Sequence[Document],
 ) -> tuple[dict[Path, dict[Path, None]], list[str]]:
-    """Return the rule files that `documents` name, by folder, each in the order of their names; and
-    the names of other modules, which are imported. Leave out what is not trusted or missing."""
+    """Return the Python files that scenarios refer to, grouped by folder, and the names of other
+    modules to import. Untrusted and missing ones are left out. `documents` are the parsed scenario
+    files."""
     files: dict[Path, dict[Path, None]] = {}
     modules: list[str] = []
     for document in documents:
@@ -120,8 +121,8 @@ def _find_rule_files(
 def _import_packages(
     files_by_folder: Mapping[Path, Iterable[Path]], offset: int
 ) -> tuple[dict[Path, str], int]:
-    """Import the rule files, and number their object types from `offset` on; return the name of the
-    package of each folder, and the number after the last type."""
+    """Import Python files, grouped by folder, as one package per folder. Return the packages' names
+    by folder, and the next free type index. Object types are numbered from `offset` on."""
     packages, end = {}, offset
     for folder, files in files_by_folder.items():
         packages[folder] = rule_files.make_package_name(files, end)
@@ -133,8 +134,8 @@ def _import_packages(
 
 
 def iter_references(node: YamlNode) -> Iterator[tuple[str, str]]:
-    """Yield (file or module, the whole reference) for each text in the YAML tree `node` that looks
-    like a reference `file.py:name` or `module:name`."""
+    """Yield (module, reference) for each text below a YAML node that looks like a reference to
+    Python code: `rules.py:name` gives ("rules.py", "rules.py:name")."""
     for reference in _iter_texts(node):
         source, colon, name = reference.rpartition(":")
         if colon and name.isidentifier() and (is_file_reference(source) or is_module_name(source)):
@@ -157,8 +158,8 @@ def make_yaml_module_name(node: YamlNode, folder: Path) -> str:
 
 
 def _iter_yaml_types(document: Document) -> Iterator[tuple[str, str]]:
-    """Yield (module name, type name) of each object type that a scenario file declares in YAML,
-    under `objects`."""
+    """Yield (module name, type name) for each object type that a scenario file declares under
+    `objects`."""
     entries = document.root.value
     node = entries.get("objects") if isinstance(entries, dict) else None
     if node is not None and isinstance(node.value, dict):
@@ -184,7 +185,7 @@ def list_referring_nodes(root: YamlNode) -> list[YamlNode]:
 
 
 def _iter_texts(node: YamlNode) -> Iterator[str]:
-    """Yield all keys and all scalars, as text, in the YAML tree `node`."""
+    """Yield all keys and scalar values below a YAML node as text."""
     if isinstance(node.value, dict):
         yield from node.value
         for child in node.value.values():
@@ -231,8 +232,8 @@ class NameResolver:
     """
 
     def __init__(self, document: Document, numbering: TypeIds, problems: ErrorCollector) -> None:
-        """Make a resolver of the names in `document` that has imported no modules yet; `numbering`
-        has the indices of object types, and errors go to `problems`."""
+        """Make a resolver for the names in a parsed scenario file. Modules are imported later.
+        `numbering` assigns indices to object types, and errors go to `problems`."""
         self.numbering = numbering
         self.problems = problems
         self.modules: dict[str, ModuleType] = {}
@@ -254,8 +255,8 @@ class NameResolver:
                 self._import_module(source, reference)
 
     def _import_module(self, source: str, reference: str) -> None:
-        """Import the file or module `source`, named in `reference`, unless that was tried before;
-        record a failure or a lack of trust instead of raising."""
+        """Import a Python file or module unless that was tried before. A failure or a lack of trust
+        is recorded and not raised. `reference` is the text that names it."""
         self._references.setdefault(source, {})[reference] = None
         if source in self.modules or source in self._failed or source in self._refused:
             return
@@ -280,8 +281,8 @@ class NameResolver:
         return rule_files.load_rule_file(file, package)
 
     def _resolve_module(self, node: YamlNode) -> tuple[str, str]:
-        """Import the module of the reference `module:name` in `node`, and return the two parts of
-        the reference: (module, name).
+        """Import the module of a reference `module:name` in a YAML node. Return the module's name
+        and the object's.
 
         Raises:
             FieldError: the reference is malformed or cannot be imported; with an empty message if
@@ -296,8 +297,8 @@ class NameResolver:
         return source, name
 
     def _import_error(self, node: YamlNode, source: str) -> FieldError:
-        """Return the error that `source` could not be imported or is not trusted, to be raised for
-        `node`; its message is empty if it was reported before."""
+        """Return a FieldError for a module that cannot be imported or is not trusted. Its message
+        is empty if the error was reported before. `node` is the YAML node of the reference."""
         if source in self._failed:
             message, self._failed[source] = self._failed[source], ""
             return node.error(message)
@@ -310,16 +311,16 @@ class NameResolver:
         return UntrustedCodeError(node, f"{references}: not loaded, {refusal}")
 
     def resolve_object(self, node: YamlNode) -> Any:
-        """Return the Python object that the reference in `node` names; raise a FieldError for a
-        callable from a module that the scenario may not use."""
+        """Return the Python object to which a YAML node refers, such as `./rules.py:Worth`. Raise
+        FieldError if it is a callable from a module that the scenario may not use."""
         thing = self._get_object(node)
         if callable(thing) and not self._is_allowed(thing):
             raise self._foreign_error(node, thing)
         return thing
 
     def _is_allowed(self, definition: Any) -> bool:
-        """Return True if the Python object `definition` comes from the scenario's folder, or from a
-        module that the scenario is trusted to use."""
+        """Return True if a Python object is defined in the scenario's folder, or in a module that
+        the scenario may use."""
         module = _get_module_name(definition)
         if objects.is_rule_module(module):
             folders = self.folder.resolve(), *self._trust.base_folders
@@ -327,8 +328,8 @@ class NameResolver:
         return bool(module) and not self._trust.explain_refusal(self.folder, module)
 
     def _foreign_error(self, node: YamlNode, definition: Any) -> FieldError:
-        """Return the error, to be raised for `node`, that the callable `definition` comes from a
-        module that the scenario may not use."""
+        """Return a FieldError for a callable that is defined in a module that the scenario may not
+        use. `node` is the YAML node of the reference."""
         module = _get_module_name(definition) or "elsewhere"
         return UntrustedCodeError(
             node,
@@ -337,7 +338,7 @@ class NameResolver:
         )
 
     def _get_object(self, node: YamlNode) -> Any:
-        """Return the Python object that the reference in `node` names, without a check where it was
+        """Return the Python object to which a YAML node refers, without checking where it is
         defined."""
         source, name = self._resolve_module(node)
         module = self.modules[source]
@@ -347,8 +348,8 @@ class NameResolver:
         return getattr(module, name)
 
     def resolve_function(self, node: YamlNode, *example: Any) -> Callable[..., Any]:
-        """Return the Python function that the reference `module:name` in `node` names; raise a
-        FieldError if it cannot be called, with the arguments `example` if there are any."""
+        """Return the Python function to which a YAML node refers as `module:name`. Raise FieldError
+        if it is not callable, or not with the arguments `example`."""
         function = self.resolve_object(node)
         if not callable(function):
             raise node.error(f"{node.text} is a {type(function).__name__}, expected a function")
@@ -367,9 +368,9 @@ class NameResolver:
     def resolve_built_in_or_own(
         self, node: YamlNode, built_in: Mapping[str, Callable[..., Any]], label: str, *example: Any
     ) -> Callable[..., Any]:
-        """Return the function that `node` names: one of `built_in`, or a reference `module:name` to
-        a function that takes the arguments `example`. `label` names the kind of function in
-        messages."""
+        """Return the function that a YAML node names: one of `built_in`, or the author's own by a
+        reference `module:name`, which must accept the arguments `example`. `label` is the kind of
+        function in messages."""
         module, colon, _ = fields.text(node).rpartition(":")
         if node.text in built_in or not colon or module in ("builtins", "math"):
             return built_in[fields.choose(node, [*built_in], label)]
@@ -378,8 +379,8 @@ class NameResolver:
     def resolve_system(
         self, node: YamlNode, phase: Phase, *, allows_processors: bool = False
     ) -> System:
-        """Return the system (rule function) that `node` names: a built-in one, or an author's by a
-        reference `module:name`.
+        """Return the system (rule function) of this phase that a YAML node names: a built-in one,
+        or the author's own by a reference `module:name`.
 
         Args:
             node: the name or reference.
@@ -405,8 +406,8 @@ class NameResolver:
         raise node.error(f"{name!r} is a {actual_phase.label}{fix}")
 
     def _check_domain(self, node: YamlNode, system: System) -> System:
-        """Return `system` unchanged; raise `FieldError` at `node` if the system is made for another
-        domain than gridworlds."""
+        """Return `system` unchanged. Raise FieldError at the YAML node if it is not made for
+        gridworlds."""
         for domain in DOMAINS.values():
             if system.function.__module__ == domain.rules:
                 hint = describe_allowed(system.name, REGISTRIES[system.phase])
@@ -419,8 +420,8 @@ class NameResolver:
         return describe_allowed(name, names)
 
     def _resolve_own_system(self, node: YamlNode, phase: Phase, allows_processors: bool) -> System:
-        """Return the system of `phase` that a reference `module:name` to an author's code names;
-        with `allows_processors` it may be an esper.Processor."""
+        """Return the author's own system of this phase, to which a YAML node refers as
+        `module:name`. `allows_processors` permits an esper.Processor."""
         definition = self._get_object(node)
         if isinstance(definition, type) and issubclass(definition, esper.Processor):
             if not allows_processors or phase not in _PROCESSOR_PHASES:
@@ -442,8 +443,8 @@ class NameResolver:
         return system
 
     def _adapt_state_function(self, node: YamlNode, function: Any, phase: Phase) -> System:
-        """Return a system of `phase` that wraps `function`, which takes state objects in the style
-        of `gv_engine.plugins.gridverse` instead of a world."""
+        """Wrap a GridVerse function, which takes `State` objects, in a system of this phase, which
+        takes a world. Errors are reported at the YAML node."""
         is_allowed = self._is_allowed(function) or _is_registered(function, phase)
         if callable(function) and not is_allowed:
             raise self._foreign_error(node, function)
@@ -461,8 +462,8 @@ class NameResolver:
         return system
 
     def resolve_view_phase(self, node: YamlNode) -> Phase:
-        """Return the phase of the function that `node` names: OBSERVATION if it fills in whole
-        observations, VISIBILITY if it only selects the cells that are seen."""
+        """Return the phase of the function that a YAML node names: OBSERVATION if it fills the
+        whole observation, VISIBILITY if it only selects visible cells."""
         if ":" not in fields.text(node):
             is_visibility = node.text in REGISTRIES[Phase.VISIBILITY]
             is_observation = node.text in REGISTRIES[Phase.OBSERVATION] and not is_visibility
@@ -480,16 +481,16 @@ class NameResolver:
 
     @property
     def types(self) -> ObjectTypes:
-        """Table of the object types that the scenario may name; rebuilt when further modules have
-        been imported."""
+        """Table of the object types that the scenario may name. It is rebuilt when further modules
+        have been imported."""
         cache_key = len(self.modules), self.declared_types
         if self._types is None or self._types[0] != cache_key:
             self._types = cache_key, self._build_types()
         return self._types[1]
 
     def _build_types(self) -> ObjectTypes:
-        """Return a table of all object types that the scenario may name, without the types of other
-        scenarios in this process."""
+        """Return a table of the object types that the scenario may name. Types of other scenarios
+        in this process are left out."""
         modules = self._list_type_modules()
         # types of other scenarios are left out: they depend on what was loaded before
         shared = [t for t in OBJECT_TYPES if t.module in modules or _is_foreign_module(t.module)]
@@ -510,8 +511,8 @@ class NameResolver:
         return tuple(t.index for t in self.types if t.in_grid and t.module in modules)
 
     def _list_type_modules(self) -> set[str]:
-        """Return the names of the modules that declare the built-in object types and those of the
-        scenario."""
+        """Return the names of the modules whose object types the scenario may use: built-in ones
+        and its own."""
         return {
             *(kind.module for kind in built_in_types()),
             *(module.__name__ for module in self.modules.values()),
@@ -519,8 +520,8 @@ class NameResolver:
         }
 
     def resolve_component(self, node: YamlNode) -> type:
-        """Return the component class that `node` names: a built-in one by its name, or an author's
-        by a reference such as `./rules.py:Worth`."""
+        """Return the component class that a YAML node names: a built-in one by name, or the
+        author's own by a reference such as `./rules.py:Worth`."""
         if ":" in fields.text(node):
             component = self.resolve_object(node)
             if not is_component(component):
@@ -534,8 +535,8 @@ class NameResolver:
         return built_in[node.text]
 
     def resolve_object_type(self, node: YamlNode) -> int:
-        """Return the index of the object type that `node` names; for a reference such as
-        `./things.py:Coin` import that file first."""
+        """Return the index of the object type that a YAML node names. For a reference such as
+        `./things.py:Coin`, that file is imported first."""
         types, name = self.types, fields.text(node)
         if ":" in name:
             source, name = self._resolve_module(node)
@@ -550,7 +551,8 @@ class NameResolver:
         return types[name].index
 
     def resolve_state(self, node: YamlNode) -> int:
-        """Return the index of the state that `node` names, such as `Door.OPEN`."""
+        """Return the index of the state that a YAML node names with its type, such as
+        `Door.OPEN`."""
         owner, dot, state = fields.text(node).rpartition(".")
         if not (owner and dot and state):
             raise node.error(f"found {node.text!r}, expected a type and its state: Door.OPEN")

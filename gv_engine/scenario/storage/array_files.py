@@ -45,8 +45,7 @@ class NpyHeader(NamedTuple):
 
 
 def read_npy_header(file: BinaryIO) -> NpyHeader:
-    """Read the header of a `.npy` file and return it; the next read from `file` then gives the
-    array's data.
+    """Read the header of a `.npy` file. Afterwards, `file` is positioned at the array's data.
 
     Raises:
         ArrayError: the header is damaged, or the array holds Python objects or is in Fortran order.
@@ -77,8 +76,8 @@ class NpzArchive:
     """
 
     def __init__(self, path: Path, max_bytes: int, label: str) -> None:
-        """Open the archive at `path`; raise an error if it has more than `max_bytes`. `label` names
-        such files in messages."""
+        """Open a `.npz` archive. Raise an error if the file has more than `max_bytes`. `label`
+        names this kind of file in messages."""
         self._bytes_left = max_bytes
         self._label = label
         check_file_size(path, max_bytes, label)
@@ -101,7 +100,7 @@ class NpzArchive:
         return [name.removesuffix(".npy") for name in self._zip.namelist()]
 
     def read_text(self, name: str, max_bytes: int) -> str:
-        """Return the text that the archive stores under `name`, as a NumPy array of one text.
+        """Return a text from the archive, which is stored under `name` as an array of one string.
 
         Args:
             name: the array.
@@ -149,8 +148,8 @@ class NpzArchive:
 
 
 def _read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str) -> NDArray[Any]:
-    """Return the array in an entry of `archive`, called `name`, in chunks, so that a header that
-    claims too much reserves no memory."""
+    """Read an array from an archive in chunks, so that a header with a false size does not allocate
+    too much memory. `name` is for messages."""
     with archive.open(entry) as file:
         header = read_npy_header(file)  # type: ignore[arg-type]  # only read() is used
         if file.tell() + header.size != entry.file_size:
@@ -162,8 +161,8 @@ def _read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str) -> 
 
 
 def _check_zip_end(file: BinaryIO) -> None:
-    """Raise `ArrayError` if the directory at the end of a ZIP file is missing, too long or in ZIP64
-    format; called before `zipfile` reads the file."""
+    """Raise ArrayError if the directory at the end of a ZIP file is missing, too long or in ZIP64
+    format. It is called before `zipfile` reads the file."""
     file.seek(0, 2)
     file.seek(max(0, file.tell() - _ZIP_END.size - _ZIP64_LOCATOR_BYTES))
     data = file.read()

@@ -39,8 +39,7 @@ _DEVICE_NAME = re.compile(r"(con|prn|aux|nul|(com|lpt)[\d¹²³]) *(\..*)?", re.
 
 
 def parse_json(data: bytes | str) -> Any:
-    """Return the Python value of the JSON document `data`; reject texts that hold NUL characters or
-    lone surrogates.
+    """Parse a JSON document. Raise an error if a string contains NUL characters or lone surrogates.
 
     Raises:
         ValueError: the data are no JSON in UTF-8, or a text holds NUL or a lone surrogate.
@@ -61,8 +60,8 @@ def parse_json(data: bytes | str) -> Any:
 
 
 def check_digest(value: Any) -> str:
-    """Return `value` unchanged if it is a scenario's digest, a SHA-256 hash as 64 hexadecimal
-    digits.
+    """Return `value` if it is a scenario's hash, SHA-256 as 64 hexadecimal digits. Raise an error
+    otherwise.
 
     Raises:
         ValueError: the value is not 64 hexadecimal digits.
@@ -75,7 +74,8 @@ def check_digest(value: Any) -> str:
 
 
 def check_line(value: Any, label: str) -> str:
-    """Return the text `value`, such as a name, unchanged if it prints as one line.
+    """Return `value`, such as a name, if it is a string that prints as one line. Raise an error
+    otherwise; `label` names the value in the message.
 
     Args:
         label: noun for the text in the message, such as "name".
@@ -132,8 +132,7 @@ def to_path(value: Any, argument: str) -> Path:
 
 
 def path_exists(path: Path) -> bool:
-    """Return True if a file or folder exists at `path`; False also for a name that no file can
-    have."""
+    """Return True if a file or folder exists at `path`. False also for an invalid file name."""
     try:
         return path.exists()
     except OSError:
@@ -141,8 +140,8 @@ def path_exists(path: Path) -> bool:
 
 
 def check_file_size(path: Path, max_bytes: int, label: str) -> int:
-    """Return the size in bytes of the file at `path`; raise OSError if the file is larger than
-    `max_bytes`. Called before a file is read.
+    """Return the size of a file in bytes. Raise OSError if it is larger than `max_bytes`. It is
+    called before the file is read.
 
     Args:
         path: a regular file; nothing else may be opened, since that could block for ever.
@@ -169,8 +168,8 @@ def check_file_size(path: Path, max_bytes: int, label: str) -> int:
 
 
 def _suggest_path(path: Path) -> str:
-    """Return the end of the message that there is no file at `path`: its folder if that is missing,
-    else the most similar name in the folder, if there is one."""
+    """Return a hint for the message about a missing file: its folder if that is missing too, else
+    the most similar name in the folder; "" if there is none."""
     if not path_exists(path.parent):
         return f"; there is no folder {path.parent}"
     with suppress(OSError), os.scandir(path.parent) as entries:
@@ -182,8 +181,8 @@ def _suggest_path(path: Path) -> str:
 
 
 def read_bytes(path: Path, max_bytes: int, label: str) -> bytes:
-    """Return the content of the file at `path`; raise OSError if it has more than `max_bytes`.
-    `label` names such files in the message.
+    """Return the content of a file. Raise OSError if it has more than `max_bytes`. `label` names
+    this kind of file in messages.
 
     Args:
         path, max_bytes, label: see `check_file_size`.
@@ -217,8 +216,8 @@ def check_regular_file(path: Path) -> None:
 
 
 def check_inner_folder(path: Path) -> None:
-    """Raise OSError if something other than a folder, or a link, exists at `path`. Called before
-    files are written into a folder inside the one that a user names.
+    """Raise OSError if `path` exists and is a link or not a folder. It is called before files are
+    written into a subfolder of the user's folder.
 
     Raises:
         OSError: there is a link, or a file.
@@ -235,8 +234,8 @@ def _check_kind(path: Path, status: os.stat_result) -> None:
 
 
 def open_regular_file(path: str | Path, flags: int) -> int:
-    """Open a regular file with these `os.open` flags, and return its descriptor; refuse a file that
-    has a second name (hard link). Pass it to `open` as `opener`.
+    """Open a regular file with these `os.open` flags and return its descriptor. Raise an error for
+    a file with a second name (hard link). It can be the argument `opener` of `open`.
 
     Nothing is written through links into other folders.
 
@@ -254,7 +253,7 @@ def open_regular_file(path: str | Path, flags: int) -> int:
 
 
 def append_whole(file: FileIO, data: bytes) -> None:
-    """Append all of `data` to an unbuffered file; after an error, cut the file back to its former
+    """Append all of `data` to an unbuffered file. If that fails, cut the file back to its former
     length.
 
     Raises:
@@ -316,8 +315,8 @@ class AtomicFile:
     """
 
     def __init__(self, target: Path, follow_links: bool = True) -> None:
-        """Create an empty draft beside `target`; with `follow_links`, a link as target stays a
-        link."""
+        """Create an empty temporary file beside `target`, which `commit` renames to `target`. With
+        `follow_links`, a link at `target` stays a link."""
         if "\0" in str(target):
             raise OSError(f"{target} cannot be written: its path has a NUL")
         if follow_links and target.is_symlink():
@@ -338,8 +337,8 @@ class AtomicFile:
             raise make_write_error(target, error) from None
 
     def commit(self, is_durable: bool = False) -> None:
-        """Put the draft in the place of the target file; if `is_durable`, first wait until the
-        draft is on the disk, so that a power failure loses neither file."""
+        """Replace the target file by the temporary file. If `is_durable`, flush the data to the
+        disk first, so that a power failure loses neither file."""
         if is_durable:
             os.fsync(self._lock.fileno())
         self._lock.close()
@@ -353,9 +352,9 @@ class AtomicFile:
 
 @contextmanager
 def atomic_write(path: Path, follow_links: bool = True, is_durable: bool = False) -> Iterator[Path]:
-    """Context manager that yields the path of a temporary file (draft) to write; at the end of the
-    block the draft replaces `path`. `follow_links` says if `path` may be a link, and `is_durable`
-    if the draft is flushed to the disk first.
+    """Context manager that yields the path of a temporary file to write. At the end of the block,
+    that file replaces `path`. `follow_links` allows `path` to be a link, and `is_durable` flushes
+    the data to the disk first.
 
     An error in the block removes the draft and leaves `path` as it was. See `AtomicFile` for
     permissions and links.
@@ -375,8 +374,8 @@ def atomic_write(path: Path, follow_links: bool = True, is_durable: bool = False
 
 
 def make_write_error(path: Path, error: OSError) -> OSError:
-    """Return an error that says why the file or folder `path` cannot be written: for `error`, or
-    because its folder is missing."""
+    """Return an OSError that explains why `path` cannot be written: `error`, or a missing
+    folder."""
     why = str(error.strerror or error)
     if error.errno in (errno.ENOENT, errno.ENOTDIR) and not path.parent.is_dir():
         why = f"there is no folder {path.parent}"
@@ -384,7 +383,7 @@ def make_write_error(path: Path, error: OSError) -> OSError:
 
 
 def make_folder(path: Path) -> None:
-    """Make the folder `path`, and those that it is in, if they are missing.
+    """Create the folder `path` and its parent folders if they are missing.
 
     Raises:
         OSError: it cannot be made.
@@ -415,8 +414,8 @@ def write_file(
 
 
 def append_line(path: Path, line: str) -> None:
-    """Append a line of text to a file in one piece, while a lock keeps other processes out;
-    symbolic links are refused.
+    """Append a line of text to a file at once, while a lock keeps other processes out. Raise an
+    error if the file is a link.
 
     An incomplete last line, left by a crash, is replaced if it begins like the new one.
 
@@ -457,8 +456,8 @@ def exclusive_lock(path: Path) -> Iterator[None]:
 
 
 def _create_draft(target: Path) -> tuple[Path, BinaryIO]:
-    """Create an empty temporary file (draft) in the folder of `target`; return its path, and the
-    open file, which is locked."""
+    """Create an empty, locked temporary file in the folder of `target`. Return its path and the
+    open file."""
     while True:
         path = target.with_name(f"{_DRAFT_PREFIX}{secrets.token_hex(4)}{target.suffix}")
         file = path.open("xb")
@@ -469,8 +468,8 @@ def _create_draft(target: Path) -> tuple[Path, BinaryIO]:
 
 
 def remove_stale_drafts(folder: Path) -> None:
-    """Delete from a folder the temporary files (drafts of `AtomicFile` and their lock files) left
-    behind by processes that have ended."""
+    """Delete temporary files of `AtomicFile`, and their lock files, that ended processes have left
+    in a folder."""
     with suppress(OSError):
         drafts: dict[str, list[Path]] = {}
         with os.scandir(folder) as entries:
@@ -482,7 +481,7 @@ def remove_stale_drafts(folder: Path) -> None:
 
 
 def _remove_unlocked(files: list[Path]) -> None:
-    """Delete all of these files; delete none if any of them is locked by a process."""
+    """Delete all `files`, unless one of them is locked by a process; then delete none."""
     opened = []
     try:
         for path in files:
@@ -518,8 +517,8 @@ else:
     import fcntl
 
     def _lock_draft(file: BinaryIO, wait: bool) -> None:
-        """Lock a draft (temporary file). With `wait`, wait until the draft is free, and go on if
-        the file system has no locks; else raise `OSError` if the draft cannot be locked at once."""
+        """Lock a temporary file. With `wait`, wait for the lock, and do without it if the file
+        system has no locks. Else raise OSError if the file cannot be locked at once."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -543,7 +542,8 @@ _MAX_XML_DEPTH = 50
 
 
 def parse_xml(raw: bytes) -> Element:
-    """Return the root element of the XML document `raw`.
+    """Parse an XML document and return its root element. Raise an error for a document that
+    declares entities.
 
     Raises:
         ValueError: the document is damaged, nested too deeply, or declares entities or default

@@ -47,8 +47,8 @@ def use_default_sigint() -> None:
 
 
 def check_sibling_packages() -> None:
-    """Check that Python imports the packages `components` and `systems` from the folder of
-    gv_engine, and no other packages of these names.
+    """Raise an error if Python would import other packages named `components` and `systems` than
+    those beside gv_engine.
 
     Both names are common: a folder of that name in the current folder, or another distribution,
     would be imported instead.
@@ -72,8 +72,7 @@ def check_sibling_packages() -> None:
 
 
 def _find_package(name: str) -> Path | None:
-    """Return the folder or file that Python would import for `import name`; None if there is
-    none."""
+    """Return the folder or file that `import name` would import. None if there is none."""
     module = sys.modules.get(name)
     spec = find_spec(name) if module is None else None
     folders = getattr(module, "__path__", None) or getattr(spec, "submodule_search_locations", None)

@@ -16,8 +16,8 @@ _VARIABLE = "PYTHONSAFEPATH"
 
 
 def start_worker(target: Callable[..., None], *args: Any) -> tuple[SpawnProcess, Connection]:
-    """Start a child process that runs `target(connection, *args)`; return the process and the
-    parent's end of the connection.
+    """Start a process that runs `target(connection, *args)`. Return the process and this end of the
+    connection.
 
     A process that `multiprocessing` spawns runs `python -c`, which imports from the current folder
     first: a `pickle.py` of a stranger would run there. So PYTHONSAFEPATH is set during the start;

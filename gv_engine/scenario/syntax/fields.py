@@ -75,7 +75,7 @@ class YamlNode:
 
     @contextmanager
     def report(self, *kinds: type[Exception]) -> Iterator[None]:
-        """Context manager: turn an exception of these `kinds` into a FieldError about this
+        """Within a `with` block, convert exceptions of these kinds to a FieldError about this YAML
         value."""
         try:
             yield
@@ -84,7 +84,7 @@ class YamlNode:
 
     @property
     def plain(self) -> Any:
-        """Value as Python objects without source positions: a dict, a list or a scalar."""
+        """The value as Python objects without source positions: a dict, a list or a scalar."""
         if isinstance(self.value, dict):
             return {key: node.plain for key, node in self.value.items()}
         if isinstance(self.value, list):
@@ -93,9 +93,9 @@ class YamlNode:
 
     @property
     def written(self) -> Any:
-        """Value as in `plain`, except that words which YAML reads as booleans, such as `on` and
-        `no`, are texts where they may be names: all of them in lists, elsewhere only words in
-        capital letters, such as `OFF`."""
+        """The value as in `plain`, but with words such as `on` and `no`, which YAML reads as
+        booleans, as strings where they may be names. In lists these are all such words, elsewhere
+        only those in capitals, such as `OFF`."""
         if isinstance(self.value, dict):
             return {key: node.written for key, node in self.value.items()}
         if isinstance(self.value, list):
@@ -142,8 +142,8 @@ class ErrorCollector:
         self._error_class = errors.ScenarioError
 
     def add(self, node: YamlNode, message: str) -> None:
-        """Add an error `message` about the value `node`; do nothing if the message is empty, since
-        the error has been reported before.
+        """Add an error about the YAML value `node`. Do nothing if the message is empty, which means
+        that the error has been reported before.
 
         Raises:
             ScenarioError: the number of errors has reached the limit.
@@ -155,8 +155,8 @@ class ErrorCollector:
 
     @contextmanager
     def collect(self) -> Iterator[None]:
-        """Context manager: catch a `FieldError` that the `with` block raises and add it to the
-        errors; the program continues after the block."""
+        """Within a `with` block, catch a FieldError and add it to the errors. Execution continues
+        after the block."""
         try:
             yield
         except FieldError as error:
@@ -167,8 +167,8 @@ class ErrorCollector:
     def read_key(
         self, entries: Mapping[str, YamlNode], key: str, read: Callable[[YamlNode], _T], default: _D
     ) -> _T | _D:
-        """Return `read(entries[key])`. Return `default` if the key is missing, or if `read` raises
-        a `FieldError`, which is added to the errors."""
+        """Return `read(entries[key])`. If the key is missing, or `read` raises a FieldError, which
+        is added to the errors, return `default`."""
         if key in entries:
             with self.collect():
                 return read(entries[key])
@@ -177,8 +177,8 @@ class ErrorCollector:
     def read_each(
         self, nodes: Iterable[YamlNode], read: Callable[[YamlNode], _T]
     ) -> tuple[_T, ...]:
-        """Return the result of `read` for each node, in order; a node whose `read` raises a
-        `FieldError` is left out and the error added."""
+        """Return `read(node)` for each YAML node, in order. If `read` raises a FieldError, add it
+        to the errors and leave the node out."""
         values = []
         for node in nodes:
             with self.collect():
@@ -206,8 +206,8 @@ class ErrorCollector:
         return self._combined_error()
 
     def _combined_error(self) -> errors.ScenarioError:
-        """Return one exception that lists all collected errors with their source positions, sorted
-        by line."""
+        """Return one ScenarioError that lists all collected errors with file and line, sorted by
+        line."""
         messages = sorted(self._messages, key=lambda message: message[0].line or 0)
         error = self._error_class(text for _, text in messages)
         error.places = tuple(place for place, _ in messages)
@@ -215,8 +215,8 @@ class ErrorCollector:
 
 
 def format_message(label: str, node: YamlNode, message: str) -> str:
-    """Return the error text `file:line: key.path: message` as one printable line; `label` stands
-    for the file if the node has none."""
+    """Return an error message as one printable line, `file:line: key.path: message`. If the YAML
+    node has no file, it begins with `label`."""
     file = node.file or label
     location = file if node.line is None else f"{file}:{node.line}"
     parts = (" ".join(part.split()) for part in (location, node.path, message) if part)
@@ -232,8 +232,8 @@ def mapping(node: YamlNode) -> dict[str, YamlNode]:
 
 
 def items(node: YamlNode, expected: str = "a list") -> list[YamlNode]:
-    """Return the items of the list in `node`; raise a `FieldError` for other values, whose message
-    calls the list `expected`."""
+    """Return the items of a YAML list. Raise FieldError if the node is no list; the message says
+    that `expected` was expected."""
     if not isinstance(node.value, list):
         if isinstance(node.value, str) and expected == "a list":
             expected += f": [{', '.join(node.value.split())}]"
@@ -247,8 +247,8 @@ def list_or_single(node: YamlNode) -> list[YamlNode]:
 
 
 def limited_items(node: YamlNode, maximum: int, label: str, minimum: int = 1) -> list[YamlNode]:
-    """Return the items of the list in `node`; raise a `FieldError` unless there are `minimum` to
-    `maximum` items, which the message calls `label`."""
+    """Return the items of a YAML list. Raise FieldError if there are not `minimum` to `maximum` of
+    them; the message calls the items `label`."""
     nodes = items(node)
     if not minimum <= len(nodes) <= maximum:
         limits = f"{minimum} to {maximum}" if minimum else f"at most {maximum}"
@@ -265,9 +265,8 @@ def pair_of(node: YamlNode, expected: str) -> list[YamlNode]:
 
 
 def read_range(node: YamlNode, minimum: int, maximum: int, expected: str) -> tuple[int, int]:
-    """Return (low, high) of a range `[low, high]` with `minimum` <= low <= high <= `maximum`; raise
-    a `FieldError` for other values. `expected` describes the range for the message about a value
-    that is no pair."""
+    """Return (low, high) of a range `[low, high]` in a YAML node. Raise FieldError unless `minimum`
+    <= low <= high <= `maximum`. `expected` describes the range in the message."""
     low, high = (integer(limit, minimum, maximum) for limit in pair_of(node, expected))
     if low > high:
         raise node.error(f"found [{low}, {high}], expected the smaller number first")
@@ -298,8 +297,8 @@ def read_name(node: YamlNode) -> str:
 
 
 def integer(node: YamlNode, minimum: int, maximum: int) -> int:
-    """Return the integer in `node`; raise `FieldError` for any other value, or one outside of
-    `minimum` to `maximum`."""
+    """Return the integer in a YAML node. Raise FieldError for any other value, and for one that is
+    not in `minimum` to `maximum`."""
     if isinstance(node.value, bool) or not isinstance(node.value, int):
         raise node.error(
             f"found {node.summary}, expected a whole number{errors.suggest_whole(node.value)}"
@@ -310,8 +309,7 @@ def integer(node: YamlNode, minimum: int, maximum: int) -> int:
 
 
 def number(node: YamlNode) -> float:
-    """Return the number in `node` as a float; raise `FieldError` if its value is no finite
-    number."""
+    """Return the number in a YAML node as a float. Raise FieldError if it is no finite number."""
     if isinstance(node.value, bool) or not isinstance(node.value, int | float):
         raise node.error(f"found {node.summary}, expected a number")
     try:
@@ -331,8 +329,8 @@ def boolean(node: YamlNode) -> bool:
 
 
 def read_choice(node: YamlNode, choices: Iterable[str], label: str) -> int:
-    """Return the position of the name in `node` among `choices`; raise a `FieldError` with a
-    suggestion if the name is not among them.
+    """Return the index in `choices` of the name in a YAML node. Raise FieldError for another name,
+    with a suggestion. `label` is the kind of name in the message.
 
     Args:
         node: the name.
@@ -358,8 +356,8 @@ def read_fields(
     allowed: Iterable[str],
     other_allowed: Iterable[str] = (),
 ) -> dict[str, YamlNode]:
-    """Return the entries of the mapping in `node` whose keys are in `allowed`; add an error to
-    `problems` for every other key.
+    """Return those entries of a YAML mapping whose keys are `allowed`. Add an error to `problems`
+    for every other key. Keys in `other_allowed` are only mentioned as suggestions in the message.
 
     Args:
         problems: receives an error for each unknown key.
@@ -380,8 +378,8 @@ def read_fields(
 
 
 def make_unique(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names in order, made distinct by suffixes: the second of equal names gets `_2`,
-    the third `_3`, and so on."""
+    """Make names distinct by suffixes and return them in order: ("a", "a", "b") gives ("a", "a_2",
+    "b")."""
     last_suffixes: dict[str, int] = {}  # tried for each unique name
     for name in names:
         suffix, unique = last_suffixes.get(name, 1), name
@@ -406,8 +404,8 @@ def read_colors(problems: ErrorCollector, node: YamlNode) -> tuple[int, ...]:
 def read_distinct(
     problems: ErrorCollector, node: YamlNode, read: Callable[[YamlNode], _T]
 ) -> tuple[_T, ...]:
-    """Return the result of `read` for each item of the list in `node`; add an error to `problems`
-    for each item that occurs twice.
+    """Return `read(item)` for each item of a YAML list. For an item that occurs twice, an error is
+    added to `problems`.
 
     Raises:
         FieldError: the list is empty, or the node is no list.
@@ -432,8 +430,8 @@ def read_pair(node: YamlNode) -> tuple[int, int]:
 
 
 def read_area(node: YamlNode) -> Area:
-    """Return the area (of the agent's view) that `node` gives as `[[ymin, ymax], [xmin, xmax]]`,
-    both ends included, or as the number of cells in each direction."""
+    """Return an agent's view area from a YAML node: `[[ymin, ymax], [xmin, xmax]]` with both ends
+    included, or the number of cells in each direction."""
     if isinstance(node.value, int):
         radius = integer(node, 0, MAX_RADIUS)
         return Area(-radius, radius, -radius, radius)
@@ -461,8 +459,8 @@ def read_int32(node: YamlNode) -> int:
 
 
 def read_plain(node: YamlNode) -> Any:
-    """Return the value in `node` if it is a number, a boolean, or a list of these, possibly nested;
-    lists become tuples."""
+    """Return the value in a YAML node if it is a number, a boolean, or a nested list of these.
+    Lists become tuples. Raise FieldError otherwise."""
     if isinstance(node.value, list):
         return tuple(map(read_plain, node.value))
     if isinstance(node.value, bool):

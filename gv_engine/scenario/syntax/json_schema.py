@@ -134,8 +134,8 @@ def optional(schema: ValueSchema) -> ValueSchema:
 
 
 def list_of(schema: JsonSchema, **limits: Any) -> JsonSchema:
-    """Return the JSON schema of a list whose items fit `schema`; `limits` are further schema
-    keywords, such as `minItems`, which only editors check."""
+    """Return the JSON schema of a list whose items conform to `schema`. `limits` are further schema
+    keywords such as `minItems`, which only text editors check."""
     list_schema = {"type": "array", "items": schema, **limits}
     if not isinstance(schema, ValueSchema):
         return list_schema
@@ -153,8 +153,8 @@ def map_of(schema: JsonSchema, **limits: Any) -> JsonSchema:
 
 
 def object_schema(keys: KeyTable) -> JsonSchema:
-    """Return the JSON schema of a mapping that has only these keys; `keys` gives description and
-    schema of each."""
+    """Return the JSON schema of a mapping that has only these keys. `keys` maps each key to its
+    description and schema."""
     schema: dict[str, Any] = {
         "type": "object",
         "properties": {

@@ -18,7 +18,8 @@ _BRACKETS = {"flow mapping": "}", "flow sequence": "]"}
 
 
 def explain_syntax_error(text: str, error: yaml.MarkedYAMLError) -> tuple[int, str]:
-    """Return line number and message for a syntax error of the YAML `text`."""
+    """Return line number and message for a YAML syntax error. The message names the likely mistake,
+    such as a missing colon."""
     lines = text.splitlines() or [""]
     mark = error.problem_mark or error.context_mark
     line = min(mark.line + 1 if mark else 1, len(lines))
@@ -51,8 +52,8 @@ def explain_syntax_error(text: str, error: yaml.MarkedYAMLError) -> tuple[int, s
 
 
 def _find_colon_mistake(lines: list[str], line: int) -> tuple[int, str] | None:
-    """Return line number and message for an entry in `line` that YAML does not expect there: it has
-    two colons, or the line above has none; None if neither is so."""
+    """Return line number and message if the error in `line` comes from a second colon there, or
+    from a missing colon in the line above. None otherwise."""
     if len(re.findall(r":\s", lines[line - 1])) > 1:
         hint = "put quotes around a text that has a colon and a space in it"
         return line, f"found a second colon in {_show(lines, line)}; {hint}"
@@ -64,8 +65,8 @@ def _find_colon_mistake(lines: list[str], line: int) -> tuple[int, str] | None:
 
 
 def find_lost_row(text: str) -> tuple[int, str] | None:
-    """Return line number and message for the first row of a map that YAML reads as a comment,
-    because it begins with # and is less indented than the first row; None if there is none."""
+    """Return line number and message for the first map row that YAML takes for a comment, as it
+    begins with # and is less indented than the map's first row. None if there is none."""
     lines = text.splitlines()
     for number, line in enumerate(lines, 1):
         if _BLOCK.search(line) and (lost_row := _find_lost_row_below(lines, number)):
@@ -74,8 +75,8 @@ def find_lost_row(text: str) -> tuple[int, str] | None:
 
 
 def _find_lost_row_below(lines: list[str], number: int) -> tuple[int, str] | None:
-    """Return line number and message for the first line after the block that begins in line
-    `number`, if it looks like a row of the block; else None."""
+    """Return line number and message for the first line after the text block that begins in line
+    `number`, if it looks like a row of that block. None otherwise."""
     first_row = lines[number] if number < len(lines) else ""
     expected = _indent_of(first_row)
     for row_number, row in enumerate(lines[number:], number + 1):
@@ -105,8 +106,8 @@ def _show(lines: list[str], number: int) -> str:
 def _explain_brackets(
     lines: list[str], line: int, begin: int, problem: str, bracket: str
 ) -> tuple[int, str]:
-    """Return line and message for a list or mapping that does not end with its closing
-    `bracket`."""
+    """Return line number and message for a YAML list or mapping that its closing `bracket` does not
+    end. It begins in line `begin`; `problem` is PyYAML's message about `line`."""
     if line != begin or "stream end" in problem:
         return begin, f"a bracket opens here that {bracket!r} does not close: {_show(lines, begin)}"
     token, shown = problem.rpartition("got ")[2].strip("'<>"), _show(lines, line)
@@ -116,7 +117,7 @@ def _explain_brackets(
 
 
 def _explain_missing_colon(lines: list[str], number: int) -> str:
-    """Return the message for line `number`, which is no entry `key: value`."""
+    """Return the message for line `number`, which is not a YAML entry `key: value`."""
     rest = lines[number - 1].strip()
     entry = re.fullmatch(r"((?:- +)?)([\w.]+)\s*([:=]?)\s*(.*)", rest)
     if not entry:
@@ -128,8 +129,8 @@ def _explain_missing_colon(lines: list[str], number: int) -> str:
 
 
 def _iter_starts(line: str) -> Iterator[tuple[str, int]]:
-    """Yield (kind, column) of the list entries and the key that begin in a line; kinds are "-" and
-    "key"."""
+    """Yield (kind, column) for each YAML list item and the key that begin in a line: `- a: 1` gives
+    ("-", 0) and ("key", 2)."""
     match = _match_entry(line)
     for dash in re.finditer("-", match["dashes"]):
         yield "-", len(match["indent"]) + dash.start()
@@ -146,8 +147,8 @@ def _match_entry(line: str) -> re.Match[str]:
 
 
 def _explain_indentation(lines: list[str], number: int) -> str:
-    """Return the message for line `number` if it begins in another column than entries of its kind
-    above it; "" if that is not the mistake."""
+    """Return a message if line `number` is indented differently from the entries above it; "" if it
+    is not."""
     start = next(_iter_starts(lines[number - 1]), None)
     if start is None:
         return ""

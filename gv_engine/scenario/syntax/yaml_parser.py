@@ -45,7 +45,7 @@ def parse_yaml(raw: bytes, problems: ErrorCollector) -> YamlNode:
 
 @lru_cache(maxsize=64)
 def _parse_valid_yaml(raw: bytes) -> YamlNode | None:
-    """Return the mapping in `raw`, the bytes of a YAML file, as a node; None if it has an error.
+    """Parse the content of a YAML file and return its mapping as a node. None if it has an error.
 
     Cached, as many scenarios extend the same files.
     """
@@ -58,7 +58,8 @@ def _parse_valid_yaml(raw: bytes) -> YamlNode | None:
 
 
 def _parse_yaml(raw: bytes, problems: ErrorCollector) -> YamlNode:
-    """Return the mapping in `raw` as `parse_yaml` does, without its cache."""
+    """Parse the content of a YAML file and return its mapping as a node. Unlike `parse_yaml`, it
+    does not use a cache."""
     builder, root = NodeBuilder(problems), YamlNode(None, line=1)
     num_problems = len(problems)
     text = decode_utf8(raw)
@@ -76,8 +77,8 @@ def _parse_yaml(raw: bytes, problems: ErrorCollector) -> YamlNode:
 
 
 def parse_value(text: str, keeps_words: bool = False) -> Any:
-    """Return the Python value of a piece of YAML text such as `9`, `RED` or `[5, 7]`; None for an
-    empty text. With `keeps_words`, words such as `on` stay texts.
+    """Parse a piece of YAML such as `9`, `RED` or `[5, 7]` to a Python value. An empty text gives
+    None. With `keeps_words`, words such as `on` stay strings.
 
     Args:
         text: the YAML text.
@@ -99,7 +100,8 @@ def parse_value(text: str, keeps_words: bool = False) -> Any:
 
 
 def decode_utf8(raw: bytes) -> str:
-    """Return `raw`, the bytes of a file, as text decoded from UTF-8.
+    """Decode the content of a file from UTF-8. Raise an error that names the line of an invalid
+    byte.
 
     Raises:
         FieldError: the bytes are not UTF-8; the error has the line.
@@ -113,7 +115,7 @@ def decode_utf8(raw: bytes) -> str:
 
 
 def _compose(text: str) -> yaml.Node | None:
-    """Parse the YAML `text` and return PyYAML's tree of nodes, None for an empty text.
+    """Parse YAML text to PyYAML's tree of nodes. None for an empty text.
 
     Raises:
         FieldError: the text is not valid YAML, or exceeds a size limit.
@@ -144,8 +146,8 @@ def _compose(text: str) -> yaml.Node | None:
 
 
 def _check_limits(text: str, loader: Any) -> None:
-    """Raise `FieldError` if the YAML `text` has too many values or nesting levels; `loader` is the
-    PyYAML loader class that parses it to events."""
+    """Raise FieldError if a YAML text has too many values or nesting levels. `loader` is the PyYAML
+    loader class that parses it."""
     num_values = depth = 0
     for event in yaml.parse(text, loader):
         if isinstance(event, yaml.NodeEvent):
@@ -175,8 +177,8 @@ class NodeBuilder:
         self._num_values = self._num_characters = 0
 
     def count_value(self, node: YamlNode, depth: int, num_characters: int = 0) -> None:
-        """Add the value `node` and its number of characters to the document's totals; raise
-        `FieldError` if a total or the nesting level `depth` exceeds its limit."""
+        """Add the value `node` to the document's counts of values and characters. Raise FieldError
+        if a count, or the nesting level `depth`, exceeds its limit."""
         # aliases can make a short file huge or endless
         self._num_values += 1
         self._num_characters += num_characters
@@ -192,8 +194,8 @@ class NodeBuilder:
             raise node.error(message if is_first else "")
 
     def _make_value_node(self, at: YamlNode, key: str, line: int | None = None) -> YamlNode:
-        """Return an empty node for the value of `key` in the mapping `at`, with line number `line`,
-        and count the key's characters; raise `FieldError` if the key or its path is too long."""
+        """Return an empty node for the value of `key` in the mapping `at`, and count the key's
+        characters. Raise FieldError if the key or the resulting path is too long."""
         path = _join_path(at.path, key)
         if len(key) > _MAX_KEY or len(path) > _MAX_PATH:
             message = f"a key of more than {_MAX_KEY} characters, or {_MAX_PATH} with its path"
@@ -202,8 +204,8 @@ class NodeBuilder:
         return YamlNode(None, path, line)
 
     def from_yaml(self, tree: yaml.Node, at: YamlNode, depth: int = 0) -> YamlNode:
-        """Return the scenario node for the PyYAML node `tree`; the node `at` gives path and line,
-        and `depth` is the nesting level."""
+        """Convert a PyYAML node to a `YamlNode`. Path and line come from `at`, the node to replace;
+        `depth` is the nesting level."""
         self.count_value(at, depth, len(tree.value) if isinstance(tree, yaml.ScalarNode) else 0)
         if not tree.tag.startswith("tag:yaml.org,2002:") or "python" in tree.tag:
             raise at.error(f"found the tag {tree.tag!r}; scenario files have none")
@@ -231,9 +233,8 @@ class NodeBuilder:
     def _read_entries(
         self, tree: yaml.MappingNode, at: YamlNode, depth: int
     ) -> dict[str, YamlNode]:
-        """Return the entries of the YAML mapping `tree`, including those merged in by `<<`; report
-        each key that occurs twice. `at` gives the mapping's key path, and `depth` is its nesting
-        level."""
+        """Return the entries of a YAML mapping, including those merged in by `<<`. Report keys that
+        occur twice. `at` gives the mapping's key path, `depth` its nesting level."""
         merged: dict[str, YamlNode] = {}
         entries: dict[str, YamlNode] = {}
         lines: dict[str, int] = {}
@@ -264,9 +265,8 @@ class NodeBuilder:
     def _read_merged(
         self, tree: yaml.Node, at: YamlNode, line: int, depth: int
     ) -> dict[str, YamlNode]:
-        """Return the entries that `tree`, the value of a key `<<` in `line` of the mapping `at`,
-        merges into the mapping: those of a mapping, or of a list of mappings, the first of which
-        wins."""
+        """Return the entries that a YAML key `<<` merges into the mapping `at`. Its value `tree` is
+        a mapping, or a list of mappings of which earlier ones win."""
         merged: dict[str, YamlNode] = {}
         for other in tree.value if isinstance(tree, yaml.SequenceNode) else [tree]:
             node = YamlNode(None, _join_path(at.path, "<<"), line)
@@ -278,7 +278,7 @@ class NodeBuilder:
         return merged
 
     def from_python(self, data: Any, at: YamlNode, depth: int = 0) -> YamlNode:
-        """Return the scenario node for the Python value `data`; the node `at` gives its path, and
+        """Convert a Python value to a `YamlNode`. Its path comes from `at`, the node to replace;
         `depth` is the nesting level."""
         self.count_value(at, depth, len(data) if isinstance(data, str) else 0)
         if isinstance(data, np.generic):
@@ -320,8 +320,8 @@ _NAMED_SCALARS = {
 
 
 def _resolve_scalar(text: str) -> str | bool | int | float | None:
-    """Return the value of an unquoted YAML scalar: null, a boolean, a number or a text. Unlike in
-    YAML 1.1, `1e-3` is a number and `1:30` a text."""
+    """Return the value of an unquoted YAML scalar: None, a bool, a number or a string. Unlike in
+    YAML 1.1, `1e-3` is a number and `1:30` a string."""
     if text.lower() in _NAMED_SCALARS:
         return _NAMED_SCALARS[text.lower()]
     if len(text) <= _MAX_NUMBER_LENGTH and any(character.isdigit() for character in text):
