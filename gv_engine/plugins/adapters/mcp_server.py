@@ -42,8 +42,8 @@ TOOL_NAMES = "list_scenarios", "start", "act", "look", "legal_actions", "end"
 
 
 def make_server(games: TextGames) -> MCPServer[Any]:
-    """Return an MCP server whose tools are the methods of `games` that `TOOL_NAMES` lists. If a
-    tool fails, its result is an error message, and the server goes on."""
+    """Return an MCP server whose tools are the methods of `games` named in `TOOL_NAMES`. A tool
+    that fails returns an error message; the server continues."""
     server: MCPServer[Any] = MCPServer(
         "gv-engine", version=__version__, instructions=_INSTRUCTIONS, log_level="ERROR"
     )
@@ -55,8 +55,8 @@ def make_server(games: TextGames) -> MCPServer[Any]:
 
 
 def _make_tool(method: Callable[..., dict[str, Any]]) -> Callable[..., Awaitable[CallToolResult]]:
-    """Return a coroutine function that calls `method` and returns its result twice: as structured
-    content, and as a text for the model (the observation, then the other values as JSON)."""
+    """Wrap a method in a coroutine that returns the result both as structured content and as text
+    for the model. The text is the observation, then all other values as JSON."""
 
     @wraps(method)
     async def call_tool(**arguments: Any) -> CallToolResult:  # not async, it would run in a thread
@@ -83,7 +83,8 @@ def serve_stdio(server: MCPServer[Any]) -> None:
 def serve_http(
     server: MCPServer[Any], host: str, port: int, max_bytes: int, report: Callable[[str], object]
 ) -> None:
-    """Serve over HTTP until a signal ends the process; `report` is called with the address.
+    """Serve over HTTP until a signal ends the process. `report` is called with the server's
+    address.
 
     Args:
         server: result of `make_server`.
@@ -127,7 +128,7 @@ class _TimedProtocol(H11Protocol):
     _timer: asyncio.TimerHandle | None = None  # while it waits for a request
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait for the first request."""
+        """Start the timeout for the first request of a new connection."""
         super().connection_made(transport)
         self._start_timer()
         if len(self.connections) >= _MAX_CONNECTIONS:
@@ -166,9 +167,9 @@ class _TimedProtocol(H11Protocol):
 
 
 async def _serve_posts(app: Any, max_bytes: int, scope: Any, receive: Any, send: Any) -> None:
-    """Pass a request on to `app` once its body is there, or has more than `max_bytes`; drop it if
-    the client goes away before. Refuse GET, which would open a stream of messages that this server
-    never sends."""
+    """ASGI middleware: pass a request to `app` when its whole body, or more than `max_bytes`, has
+    arrived. Drop it if the client disconnects earlier. Refuse GET requests, which would open a
+    stream."""
     messages: list[Any] = []
     if scope["type"] == "http":
         if scope["method"] == "GET":

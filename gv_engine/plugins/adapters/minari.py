@@ -61,9 +61,8 @@ observation."""
 def to_dataset(
     folder: Path, name: str, reference: tuple[Path, Path] | None = None, **metadata: Any
 ) -> minari.MinariDataset:
-    """Create a Minari dataset from a rollout in `folder`, recorded by `gv-engine rollout`, and
-    return the dataset. `reference` are the folders of a poor and a good rollout, for normalised
-    scores.
+    """Convert a rollout, recorded by `gv-engine rollout` in `folder`, to a Minari dataset called
+    `name`. `reference` has the folders of a poor and a good rollout, for normalised scores.
 
     An episode has its observations, one more than actions, and its seed. `infos` have
     `reward_terms`, `success`, `member` and, if recorded, `action_mask`, with zeros for the last
@@ -112,7 +111,8 @@ def to_dataset(
 
 
 def _make_env_spec(rollout: dict[str, Any]) -> EnvSpec:
-    """Return the spec of the environment in which a rollout was recorded."""
+    """Return the Gymnasium spec of the environment in which a rollout was recorded. `rollout` is
+    the content of its `rollout.json`."""
     scenario = rollout["scenario"]
     options = {"scenario": scenario["source"], **scenario["settings"]}
     if "representation" in rollout:
@@ -128,7 +128,8 @@ def _make_env_spec(rollout: dict[str, Any]) -> EnvSpec:
 
 
 def _make_metadata(rollout: dict[str, Any]) -> dict[str, Any]:
-    """Return Minari's metadata for a rollout, which the arguments of `to_dataset` may replace."""
+    """Return Minari's metadata for a rollout. Arguments of `to_dataset` can override them.
+    `rollout` is the content of `rollout.json`."""
     scenario, policy = rollout["scenario"], rollout.get("policy")
     return {
         "algorithm_name": policy,
@@ -142,8 +143,8 @@ def _make_metadata(rollout: dict[str, Any]) -> dict[str, Any]:
 def _compute_reference_scores(
     reference: tuple[Path, Path], scenario: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return metadata with the mean returns of a poor and a good rollout, from which Minari
-    computes normalised scores.
+    """Compute the mean returns of a poor and a good rollout, from which Minari calculates
+    normalised scores. Return them as metadata.
 
     Raises:
         ValueError: a rollout is of another scenario, or the second one is not better.
@@ -177,7 +178,8 @@ def _list_observations(array_names: Iterable[str]) -> list[str]:
 
 
 def _make_space(description: dict[str, Any]) -> Box | Discrete:
-    """Return the Gymnasium space of a recorded array from its description in the rollout."""
+    """Return the Gymnasium space of a recorded array. `description` is the array's entry in
+    `rollout.json`."""
     low, high = episode_folder.read_bounds(description)
     if not low.ndim and "low" in description:
         return Discrete(int(high) - int(low) + 1, start=int(low))
@@ -185,7 +187,8 @@ def _make_space(description: dict[str, Any]) -> Box | Discrete:
 
 
 def _make_episodes(arrays: dict[str, Any]) -> Iterator[EpisodeBuffer]:
-    """Yield the episodes of a rollout, given as arrays by name, in Minari's form."""
+    """Yield each episode of a rollout as Minari's `EpisodeBuffer`. `arrays` are the recorded arrays
+    by name."""
     starts = arrays["episode_start"]
     ends = [*starts[1:], len(arrays["action"])]
     for k, (start, end) in enumerate(zip(starts, ends, strict=True)):
@@ -206,8 +209,8 @@ def _make_episodes(arrays: dict[str, Any]) -> Iterator[EpisodeBuffer]:
 
 
 def _make_infos(arrays: dict[str, Any], k: int, start: int, end: int) -> dict[str, Any]:
-    """Return the infos of episode `k`, which has the steps `start` to `end - 1` of a rollout: for
-    the reset and for each step."""
+    """Return the infos of episode `k`, one for the reset and one for each step. Its steps are
+    `start` to `end - 1` of the recorded arrays."""
     num_infos = 1 + end - start
     reset_terms = np.zeros_like(arrays["reward_terms"][:1])
     infos: dict[str, Any] = {
@@ -227,8 +230,8 @@ def _make_infos(arrays: dict[str, Any], k: int, start: int, end: int) -> dict[st
 def to_folder(
     name: str, folder: Path, scenario: str | None = None, **consent: Unpack[Consent]
 ) -> None:
-    """Write a Minari dataset that `to_dataset` has created back into a folder, as a rollout. The
-    folder appears once it is complete; an error leaves none.
+    """Convert a Minari dataset, created by `to_dataset`, back to a rollout in `folder`. The folder
+    appears only when it is complete.
 
     Args:
         name: name of the dataset on this machine.
@@ -275,7 +278,7 @@ def to_folder(
 
 
 def _list_seeds(name: str, dataset: Any) -> list[int]:
-    """Return the seeds of a dataset's episodes, -1 where one is missing, which also warns."""
+    """Return the seed of each episode in a dataset. A missing seed gives -1 and a warning."""
     episodes = [*dataset.storage.get_episode_metadata(dataset.episode_indices)]
     if num_missing := sum("seed" not in episode for episode in episodes):
         warnings.warn(
@@ -288,8 +291,8 @@ def _list_seeds(name: str, dataset: Any) -> list[int]:
 
 @contextmanager
 def _new_folder(path: Path) -> Iterator[Path]:
-    """Context manager that yields the path of a folder to create and fill, which becomes `path` at
-    the end of the block, or is removed after an error."""
+    """Context manager that yields a temporary folder to fill. It is renamed to `path` at the end of
+    the block, or deleted after an error."""
     try:
         with TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as parent:
             draft = Path(parent, path.name)
@@ -306,7 +309,8 @@ def _new_folder(path: Path) -> Iterator[Path]:
 def _convert_array(
     array: NDArray[Any], dtype: Any, step_shape: tuple[int, ...], message: str
 ) -> NDArray[Any]:
-    """Return an array of steps with another dtype: Minari returns actions as int64.
+    """Convert an array with a value per step to another dtype, as Minari returns actions as int64.
+    Raise an error with `message` if shape or values do not fit.
 
     Raises:
         ValueError: steps have another shape than `step_shape`, or a value would change; the error
@@ -321,8 +325,8 @@ def _convert_array(
 
 
 def _load_dataset(name: str) -> tuple[Any, dict[str, Any]]:
-    """Return the Minari dataset with this name and the arguments of its environment, without
-    creating the environment.
+    """Load a Minari dataset by name. Return it with the arguments of its environment, which is not
+    created.
 
     Raises:
         FileNotFoundError: the dataset is not on this machine.
@@ -362,8 +366,8 @@ def _make_damage_error(name: str, error: Exception) -> ValueError:
 
 
 def _check_equal_infos(name: str, episodes: list[Any]) -> None:
-    """Raise ValueError if any episode of the dataset `name` lacks an info that another episode
-    has."""
+    """Raise ValueError if the episodes of a dataset do not all have the same info keys. `name` is
+    that of the dataset."""
     all_infos = {*_REQUIRED_INFOS}.union(*(episode.infos or () for episode in episodes))
     for info in sorted(all_infos):
         lacking = [episode.id for episode in episodes if info not in (episode.infos or ())]
@@ -376,8 +380,8 @@ def _check_equal_infos(name: str, episodes: list[Any]) -> None:
 
 
 def _get_rollout_description(dataset: Any) -> dict[str, Any]:
-    """Return the description of the rollout from which a dataset was created; {} for a dataset that
-    was combined from several."""
+    """Return the description (`rollout.json`) of the rollout that a dataset was created from; {}
+    for a dataset combined from several."""
     description = dataset.storage.metadata.get(_METADATA_KEY) or {}
     if description:
         check_reference(description.get("scenario") if isinstance(description, dict) else None)
@@ -391,8 +395,8 @@ def _load_scenario(
     override: str | None,
     consent: Consent,
 ) -> AnyScenario:
-    """Return the scenario in which the dataset `name` was recorded, loaded from `override`, a name
-    or file, if it is given; raise ValueError if `override` differs from the recorded scenario."""
+    """Load the scenario in which a dataset was recorded. `override`, if given, is its name or file;
+    raise ValueError if that is a different scenario."""
     if rollout and not override:
         return load_reference(rollout["scenario"], name, **consent)
     no_settings = {"scenario", "max_steps", "levels", _REPRESENTATION}
@@ -418,7 +422,7 @@ def _load_scenario(
 
 
 def _make_rollout_arrays(env: Any, episodes: list[Any], seeds: list[int]) -> dict[str, Any]:
-    """Return the arrays of a rollout by name, from a dataset's episodes and their seeds."""
+    """Convert the episodes of a dataset, with their seeds, to the arrays of a rollout, by name."""
     lengths = np.array([len(e) for e in episodes])
 
     def join(arrays: Iterable[Any], first: int = 0) -> Any:

@@ -65,8 +65,8 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):
         observation_representation: RepresentationSpec = "default",
         **options: Any,
     ) -> None:
-        """Make the world and the observation and action spaces; the class says what each argument
-        means."""
+        """Make the world and the spaces of all agents. The class docstring explains the
+        arguments."""
         check_render_mode(render_mode, GridEnv.metadata["render_modes"])
         self.scenario: Scenario = resolve_grid_scenario(scenario, max_steps, **options)
         self.metadata = {
@@ -102,9 +102,9 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):
         return self._action_space
 
     def state(self) -> NDArray[np.uint8]:
-        """Return the whole grid as no agent sees it, (H, W, 4) uint8: type, state and colour of the
-        topmost thing in each cell, and the number of the agent there, from 1 on; 0 for no agent and
-        beyond the level.
+        """Return the whole grid, which no agent sees, as (H, W, 4) uint8: type, state and colour of
+        the topmost object, and the number of the agent in the cell. Agents count from 1; 0 means no
+        agent.
 
         Raises:
             ValueError: `reset` was not called yet.
@@ -120,7 +120,7 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):
         return state
 
     def _check_agent(self, agent: Any) -> None:
-        """Raise a ValueError if no agent of the scenario is called `agent`."""
+        """Raise ValueError if the scenario has no agent called `agent`."""
         if agent not in self._agent_indices:
             raise ValueError(
                 f"no agent {agent!r}{describe_allowed(str(agent), self.possible_agents)}"
@@ -129,8 +129,8 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Start a new episode with a new random level, or with the level that belongs to `seed`;
-        return observations and infos by agent name.
+        """Start a new episode. Its level is random, or determined by `seed`. Return observations
+        and infos by agent name.
 
         All options are ignored, as PettingZoo requires.
         """
@@ -142,8 +142,8 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):
         return self._encode_observations(self.agents), self._make_infos(self.agents)
 
     def step(self, actions: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
-        """Apply one action of each agent whose episode goes on, and return the results of the same
-        agents by name; after the end of the episode, warn once and return no results.
+        """Take one action of each agent that is still in its episode, and return results by agent
+        name. After the end of the episode, warn once and return empty dicts.
 
         Args:
             actions: one action for each of these agents, by name.
@@ -178,8 +178,8 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):
         )
 
     def _check_actions(self, actions: Mapping[str, Any]) -> NDArray[np.int64]:
-        """Return an array with the action number of each of the A agents, after a check; 0 for
-        agents whose episode is over."""
+        """Check the actions and return them as an array (A,). Agents whose episode is over get
+        0."""
         if not self._started:
             raise ValueError("call reset() before the first step()")
         if not isinstance(actions, Mapping):
@@ -203,7 +203,7 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):
         return action_indices
 
     def _encode_observations(self, names: list[str]) -> dict[str, Any]:
-        """Return the observation of each of the agents called `names`."""
+        """Return the observations of the agents called `names`, by name."""
         arrays = self._batch.outputs.get_arrays(self._encoder.source_arrays)
         return {
             name: self._encoder.encode(*(array[self._agent_indices[name], ...] for array in arrays))
@@ -214,7 +214,7 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):
         return {name: self._make_info(self._agent_indices[name]) for name in names}
 
     def _make_info(self, index: int) -> dict[str, Any]:
-        """Return the dictionary `info` about the agent number `index`, counted from 0."""
+        """Return the info dict of one agent; its `index` counts from 0."""
         out, scenario = self._batch.outputs, self.scenario
         terms = zip(scenario.reward_names, out.terms[index].tolist(), strict=True)
         info: dict[str, Any] = {"action_mask": out.mask[index].copy(), "reward_terms": dict(terms)}
@@ -238,8 +238,8 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):
         return tag_rows(self._batch.snapshot(0), self.scenario.name)
 
     def restore(self, row: NDArray[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Set the world to the state in `row`, a record from `snapshot`, and return observations
-        and infos as `reset` does.
+        """Restore the world from `row`, a record that `snapshot` returned. Return observations and
+        infos like `reset`.
 
         Raises:
             ValueError: the row has another layout, or is of another scenario.
@@ -266,8 +266,8 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):
 
 
 def register_parallel_envs() -> None:
-    """Register the built-in levels of several agents in PettingZoo's registry, as `GV-<Name>-v0`,
-    if this PettingZoo has one."""
+    """Register all built-in multi-agent levels with PettingZoo as `GV-<Name>-v0`. Do nothing if
+    this version of PettingZoo has no registry."""
     import pettingzoo
 
     if hasattr(pettingzoo, "register"):  # from 1.27 on

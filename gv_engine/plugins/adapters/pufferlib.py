@@ -68,8 +68,8 @@ class GridPufferEnv(pufferlib.PufferEnv):
         seed: int = 0,
         **options: Any,
     ) -> None:
-        """Make the worlds and bind them to PufferLib's buffers; the class says what each argument
-        means."""
+        """Make the worlds and connect them to PufferLib's buffers. The class docstring explains the
+        arguments."""
         check_no_reserved_options(self, options, _OWN_OPTIONS)
         loaded = resolve_grid_scenario(scenario, max_steps, **options)
         self.scenario, level_rngs = limit_to_levels(loaded, levels, world)
@@ -110,7 +110,8 @@ class GridPufferEnv(pufferlib.PufferEnv):
 
     @property
     def action_masks(self) -> NDArray[np.int8]:
-        """Return a copy of the (N, actions) action masks: 1 for actions that would have an effect.
+        """Return a copy of the action masks, (N, actions) int8: 1 for actions that would have an
+        effect.
 
         Raises:
             AttributeError: `action_masks` was not enabled.
@@ -130,8 +131,8 @@ class GridPufferEnv(pufferlib.PufferEnv):
         return self._last_action >= 0
 
     def reset(self, seed: int | None = None) -> tuple[Any, list[dict[str, float]]]:
-        """Reset all worlds, world i with seed `seed * num_envs + i`; return the observations and an
-        empty list of infos."""
+        """Reset all worlds; world i gets the seed `seed * num_envs + i`. Return the observations
+        and an empty list of infos."""
         first_seed = int(self._seed if seed is None else seed) * self.num_agents
         mask = np.ones(self.num_agents, np.bool_)
         self._backend.restart(mask, {i: first_seed + i for i in range(self.num_agents)})
@@ -171,8 +172,8 @@ class GridPufferEnv(pufferlib.PufferEnv):
         return self.observations, self.rewards, self.terminals, self.truncations, infos
 
     def _make_infos(self) -> list[dict[str, float]]:
-        """Return a list with one info, the means over the episodes that have ended since the last
-        info, and reset the sums; [] if none has ended."""
+        """Return [info] with means over the episodes that have ended since the last info, and reset
+        the sums. [] if none has ended."""
         count, *sums = self._episode_sums.tolist()
         if not count:
             return []

@@ -37,7 +37,7 @@ class SB3VecEnv(VecEnv):
     """
 
     def __init__(self, scenario: ScenarioSource, num_envs: int = 1, **options: Any) -> None:
-        """Make the worlds and the spaces; the class says what each argument means."""
+        """Make the worlds and the spaces. The class docstring explains the arguments."""
         own_options = {"autoreset_mode": "SameStep", "episode_statistics": True}
         self.worlds = make_adapter_env(self, scenario, num_envs, options, **own_options)
         self._start_time = time.perf_counter()
@@ -48,8 +48,8 @@ class SB3VecEnv(VecEnv):
         super().__init__(num_envs, *spaces)
 
     def reset(self) -> Any:
-        """Reset all worlds, with the seeds that were set by `seed` if any, and return the
-        observations."""
+        """Reset all worlds and return the observations. Seeds set by the method `seed` are used
+        once."""
         has_seeds = any(seed is not None for seed in self._seeds)
         observation, info = self.worlds.reset(seed=self._seeds if has_seeds else None)
         self._reset_seeds()
@@ -62,7 +62,8 @@ class SB3VecEnv(VecEnv):
         self._actions = actions
 
     def step_wait(self) -> tuple[Any, NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
-        """Take the actions given to `step_async`; return observations, rewards, dones and infos."""
+        """Take the actions that `step_async` has stored. Return observations, rewards, dones and
+        infos."""
         observation, rewards, terminated, truncated, info = self.worlds.step(self._actions)
         self._masks = info.get("action_mask", self._masks)
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
@@ -92,8 +93,8 @@ class SB3VecEnv(VecEnv):
         return self.worlds.render() or [None] * self.num_envs
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Return a list with the attribute `attr_name` for each selected world. All worlds have the
-        same value."""
+        """Return an attribute once for each selected world, as a list. It is the same for all
+        worlds."""
         owner: Any = self if attr_name in _SINGLE_ENV_ATTRIBUTES else self.worlds
         if not hasattr(owner, attr_name):
             owner = self.worlds.scenario
@@ -106,8 +107,8 @@ class SB3VecEnv(VecEnv):
     def env_method(
         self, method_name: str, *args: Any, indices: Any = None, **named: Any
     ) -> list[Any]:
-        """Return the action mask of each selected world. `action_masks` is the only method that
-        single worlds have.
+        """Return the action mask of each selected world: `action_masks` is the only method that can
+        be called on single worlds.
 
         Raises:
             AttributeError: the method is not `action_masks`.

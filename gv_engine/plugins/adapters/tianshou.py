@@ -37,7 +37,7 @@ class TianshouVecEnv(BaseVectorEnv):
     def __init__(
         self, scenario: ScenarioSource, num_envs: int = 1, masks: bool = False, **options: Any
     ) -> None:
-        """Make the worlds; the class says what each argument means."""
+        """Make the worlds. The class docstring explains the arguments."""
         # no super().__init__(): it would make a worker for each world
         own_options = {"autoreset_mode": "Disabled", "action_masks": masks}
         self.worlds = make_adapter_env(self, scenario, num_envs, options, **own_options)
@@ -47,8 +47,8 @@ class TianshouVecEnv(BaseVectorEnv):
         self._seeds: dict[int, int | None] = {}  # of the next resets, by world
 
     def get_env_attr(self, key: str, id: Any = None) -> list[Any]:
-        """Return a list with the attribute `key` for each selected world. All worlds have the same
-        value."""
+        """Return an attribute once for each selected world, as a list. It is the same for all
+        worlds."""
         count = len(self._world_indices(id))
         space: Any = self.worlds.single_observation_space
         if key == "observation_space":
@@ -63,8 +63,8 @@ class TianshouVecEnv(BaseVectorEnv):
         raise AttributeError(f"{key!r} cannot be set in worlds: create them with the option")
 
     def seed(self, seed: int | list[int] | None = None) -> list[Any]:
-        """Set the seeds with which the worlds are reset next: `seed + i` for world i, or `seed[i]`
-        if a list is given. Return a list with `[seed]` for each world."""
+        """Set the seeds of the next reset: `seed + i` for world i, or `seed[i]` if a list is given.
+        Return `[seed]` for each world."""
         seeds: list[int | None]
         if isinstance(seed, list):
             seeds = [*seed]
@@ -78,8 +78,8 @@ class TianshouVecEnv(BaseVectorEnv):
     def reset(
         self, env_id: Any = None, *, seed: int | list[int] | None = None
     ) -> tuple[Any, NDArray[Any]]:
-        """Reset the worlds with the indices `env_id`, or all if None; return their observations and
-        infos."""
+        """Reset the worlds with the indices `env_id`; None resets all. Return their observations
+        and infos."""
         if seed is not None:
             self.seed(seed)
         ids = self._world_indices(env_id)
@@ -90,7 +90,7 @@ class TianshouVecEnv(BaseVectorEnv):
         return self._select_observations(observation, info, ids), self._select_infos(info, ids)
 
     def step(self, action: ArrayLike | None, id: Any = None) -> tuple[Any, ...]:
-        """Take actions in the worlds with the indices `id`, or in all if None. Other worlds do not
+        """Take actions in the worlds with the indices `id`; None selects all. Other worlds do not
         change.
 
         Returns:
@@ -130,8 +130,8 @@ class TianshouVecEnv(BaseVectorEnv):
     def _select_observations(
         self, observation: Any, info: dict[str, Any], ids: NDArray[np.int64]
     ) -> Any:
-        """Return the observations of the worlds with the indices `ids`, with their action masks if
-        the environment includes them."""
+        """Return the observations of the worlds with the indices `ids`. Action masks are included
+        if the environment was made with `masks`."""
         selected: Any
         if isinstance(observation, dict):
             selected = Batch({name: array[ids] for name, array in observation.items()})
@@ -142,7 +142,7 @@ class TianshouVecEnv(BaseVectorEnv):
         return Batch(obs=selected, mask=info["action_mask"][ids] != 0)
 
     def _select_infos(self, info: dict[str, Any], ids: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the infos of the worlds with the indices `ids`, one mapping per world."""
+        """Return one info dict for each of the worlds with the indices `ids`."""
         if not self.worlds.scenario.tells_success:
             return np.array([{"env_id": i} for i in ids])
         pairs = zip(ids, info["success"][ids])

@@ -38,8 +38,8 @@ class TorchRLEnv(EnvBase):
     batch_locked = True
 
     def __init__(self, scenario: ScenarioSource, num_envs: int = 1, **options: Any) -> None:
-        """Make the worlds and the specs of observations, actions, rewards and end flags; the class
-        says what each argument means."""
+        """Make the worlds, and the specs of observations, actions, rewards and end flags. The class
+        docstring explains the arguments."""
         super().__init__(device=torch.device("cpu"), batch_size=torch.Size([num_envs]))
         self.worlds = make_adapter_env(self, scenario, num_envs, options, autoreset_mode="Disabled")
         self._success_key = "success" if self.worlds.scenario.tells_success else ""
@@ -63,7 +63,7 @@ class TorchRLEnv(EnvBase):
         self.done_spec = Composite(**{name: flag.clone() for name in flag_names}, shape=batch_shape)
 
     def _reset(self, tensordict: TensorDictBase | None = None, **_: Any) -> TensorDictBase:
-        """Reset all worlds, or those where `_reset` in the tensordict is True; return the
+        """Reset all worlds, or only those where the tensordict's `_reset` is True. Return the
         observations as a tensordict."""
         mask = None if tensordict is None else tensordict.get("_reset", None)
         options = None if mask is None else {"reset_mask": mask.reshape(-1).numpy()}
@@ -76,7 +76,7 @@ class TorchRLEnv(EnvBase):
         return TensorDict({**self._make_tensors(observation, info), **ends}, self.batch_size)
 
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
-        """Take the actions in the tensordict; return observations, rewards and end flags as a
+        """Take the actions in the tensordict. Return observations, rewards and end flags as a
         tensordict."""
         actions = tensordict["action"].numpy()
         observation, reward, terminated, truncated, info = self.worlds.step(actions)
@@ -87,7 +87,8 @@ class TorchRLEnv(EnvBase):
         return TensorDict({**self._make_tensors(observation, info), **results}, self.batch_size)
 
     def _make_tensors(self, observation: Any, info: dict[str, Any]) -> dict[str, torch.Tensor]:
-        """Return observation, action masks and success of a step as tensors, by name."""
+        """Convert the results of a step to tensors by name: observation, action masks and
+        success."""
         arrays = observation if isinstance(observation, dict) else {"observation": observation}
         tensors = {name: _copy_tensor(array) for name, array in arrays.items()}
         if "action_mask" in info:
@@ -101,7 +102,8 @@ class TorchRLEnv(EnvBase):
 
 
 def _make_spec(space: Any, batch_shape: tuple[int, ...]) -> Bounded | Categorical:
-    """Return the TorchRL spec for a Gymnasium box or discrete space of each world."""
+    """Convert a Gymnasium Box or Discrete space of one world to a TorchRL spec for a batch of
+    worlds."""
     if isinstance(space, Discrete):
         return Categorical(int(space.n), shape=batch_shape)
     shape = *batch_shape, *space.shape

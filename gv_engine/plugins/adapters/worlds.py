@@ -19,8 +19,8 @@ ScenarioSource = Scenario | str | Path | dict[str, Any]
 def make_adapter_env(
     adapter: object, scenario: ScenarioSource, num_envs: int, options: Any, **own_options: Any
 ) -> GridVectorEnv:
-    """Return the vector environment that the adapter `adapter` uses: `num_envs` worlds of
-    `scenario` with the user's `options` and the adapter's `own_options`, which users cannot set.
+    """Return a vector environment for an adapter, with `num_envs` worlds of `scenario`. `options`
+    come from the user; `own_options` come from the adapter and cannot be set by users.
 
     Args:
         adapter: adapter that uses the environment.
@@ -44,8 +44,8 @@ def make_adapter_env(
 def check_no_reserved_options(
     adapter: object, options: Mapping[str, Any], own_options: Mapping[str, Any]
 ) -> None:
-    """Raise ValueError if the user's `options` contain one of `own_options`, which the adapter sets
-    itself."""
+    """Raise ValueError if the user's `options` contain one of `own_options`, which only the adapter
+    sets."""
     for name, value in own_options.items():
         if name in options:
             raise ValueError(

@@ -56,8 +56,8 @@ def _view_area(size: int) -> Area:
 
 
 def _with_view_size(scenario: Any, size: int) -> Any:
-    """Return `scenario`, or its name, changed so that the agent's view has `size` rows and
-    columns."""
+    """Return a mapping for a scenario that extends `scenario` and has a view of `size` rows and
+    columns. If that is MiniGrid's usual size, return `scenario` itself."""
     area = _view_area(size)
     if size == _VIEW_SIZE:
         return scenario
@@ -100,8 +100,8 @@ class MiniGridEnv(GridEnv):
         descriptions: bool = False,
         **options: Any,
     ) -> None:
-        """Make the world and the spaces, with MiniGrid's view of `agent_view_size` cells;
-        `tile_size` and `highlight` let MiniGrid's own code draw the pictures."""
+        """Make the world and the spaces, with a view of `agent_view_size` cells as in MiniGrid. If
+        `tile_size` or `highlight` is given, MiniGrid's own code draws the pictures."""
         super().__init__(_with_view_size(scenario, agent_view_size), render_mode, **options)
         self._draws_like_minigrid = tile_size is not None or highlight is not None
         self._tile_size = tile_size or 32
@@ -113,7 +113,8 @@ class MiniGridEnv(GridEnv):
         self._objects = {}
 
     def __getattr__(self, name: str) -> Any:
-        """Return the parameter of the level that an attribute of MiniGrid's stands for.
+        """Return a parameter of the level under the name that it has in MiniGrid's environments.
+        Other unknown attributes raise AttributeError.
 
         Raises:
             AttributeError: there is none; for an attribute that only MiniGrid's environments have,
@@ -209,7 +210,7 @@ class MiniGridEnv(GridEnv):
 
     @property
     def agent_pos(self) -> Any:
-        """x and y of the agent, None before the first reset; setting it moves the agent."""
+        """Position (x, y) of the agent; None before the first reset. Setting it moves the agent."""
         if not self._started:
             return None
         position = self._row["position"]
@@ -260,8 +261,8 @@ class MiniGridEnv(GridEnv):
 
     @property
     def goal_pos(self) -> tuple[int, int]:
-        """x and y of the first goal of the level, column by column; before the first reset, of an
-        example.
+        """Position (x, y) of the first goal in the level, searched column by column. Before the
+        first reset, it is that of an example level.
 
         Raises:
             AttributeError: the level has no goal.
@@ -281,7 +282,7 @@ class MiniGridEnv(GridEnv):
 
     @property
     def grid(self) -> Grid:
-        """Copy of the current level as a MiniGrid grid, whose `set` changes the level, too."""
+        """Copy of the current level as a MiniGrid grid. Its method `set` also changes the level."""
         if self._cached_grid is not None:
             return self._cached_grid
         world = self._world
@@ -300,8 +301,8 @@ class MiniGridEnv(GridEnv):
 
     @property
     def carrying(self) -> GridObject | None:
-        """Object that the agent holds; None if the agent holds nothing. Setting it puts a new
-        object like the given one into the agent's hand."""
+        """Object that the agent holds; None if it holds nothing. Setting it gives the agent a new
+        object of the same kind."""
         if not self._started:
             return None
         world = self._world
@@ -321,8 +322,8 @@ class MiniGridEnv(GridEnv):
         self.grid.set(i, j, obj)
 
     def _replace_objects(self, cells: Iterable[tuple[int, int]], thing: Any) -> None:
-        """Put a new object like `thing` into each of the cells (x, y), in place of what is there;
-        None empties the cells."""
+        """Put a new object like `thing` into each of the cells (x, y), replacing what is there.
+        None clears the cells."""
         with self._edit_world() as world:
             for x, y in cells:
                 if (e := world.at[y, x]) != NOTHING:
@@ -332,8 +333,9 @@ class MiniGridEnv(GridEnv):
 
     @contextmanager
     def _edit_world(self) -> Iterator[ObjectWorld]:
-        """Context manager that yields an object world with the current state, and makes its state
-        the current one at the end of the block, so that an episode that has ended goes on."""
+        """Context manager that yields an object world with the current state for editing. At the
+        end of the block, the edited state becomes the current one, and an ended episode
+        continues."""
         if not self._started:
             raise ValueError("call reset() before the level is changed")
         self._sync_rng()
@@ -348,8 +350,8 @@ class MiniGridEnv(GridEnv):
     def _get_object(
         self, world: RowWorld, entity: int, cell: tuple[int, int] = (-1, -1)
     ) -> GridObject | None:
-        """Return the entity number `entity` in `world` as a MiniGrid object in the cell (x, y),
-        with the object inside it; None for NOTHING."""
+        """Return an entity of `world` as a MiniGrid object in the cell (x, y), including the object
+        inside it. None if the entity is NOTHING."""
         if entity == NOTHING:
             return None
         new = make_object(encode_minigrid(np.array(world.appearance(entity))), cell)
@@ -389,8 +391,8 @@ class MiniGridEnv(GridEnv):
         return info | {"descriptions": self.descriptions} if self._has_descriptions else info
 
     def _observe(self, size: int, representation: str = "minigrid", **options: Any) -> Any:
-        """Return the observation in another representation, for a view with `size` rows and
-        columns."""
+        """Return the observation of the current state for a view of `size` rows and columns, in
+        this representation."""
         is_first = self.step_count == 0
         is_own_view = self._is_minigrid_view and size == self.agent_view_size
         if is_own_view and representation == "minigrid" and not is_first:
@@ -411,8 +413,7 @@ class MiniGridEnv(GridEnv):
     def get_frame(
         self, highlight: bool = True, tile_size: int = 32, agent_pov: bool = False
     ) -> NDArray[np.uint8]:
-        """Return a picture that MiniGrid's own code draws, of shape (h * tile_size, w * tile_size,
-        3).
+        """Return an image drawn by MiniGrid's own code, (h * tile_size, w * tile_size, 3).
 
         Args:
             highlight: brighten the cells of the level that the agent sees.
@@ -435,8 +436,8 @@ class MiniGridEnv(GridEnv):
         return draw_grid(self.grid, tile_size, self.agent_pos, self.agent_dir, highlighted)
 
     def _map_to_grid(self, seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return a (width, height) mask of the level's cells that are True in `seen`, a mask of the
-        cells in the agent's view."""
+        """Convert a mask of the cells in the agent's view to a (width, height) mask of the cells in
+        the level."""
         size = self.agent_view_size
         columns, rows = np.argwhere(seen).T
         ahead, aside = size - 1 - rows, columns - size // 2
@@ -456,8 +457,8 @@ class MiniGridEnv(GridEnv):
         return self.get_frame(highlight, tile_size)
 
     def get_view_coords(self, i: int, j: int) -> tuple[int, int]:
-        """Return column and row in the agent's view of the cell in column `i` of row `j`, also of
-        cells outside the view."""
+        """Convert a cell of the level in column `i` and row `j` to column and row in the agent's
+        view. The cell may be outside the view."""
         offset = np.subtract((i, j), self.agent_pos)
         size = self.agent_view_size
         aside, ahead = int(offset @ self.right_vec), int(offset @ self.dir_vec)
@@ -474,7 +475,8 @@ class MiniGridEnv(GridEnv):
         return self.relative_coords(x, y) is not None
 
     def agent_sees(self, x: int, y: int) -> bool:
-        """Return True if the agent sees a cell with an object in it."""
+        """Return True if the cell in column `x` and row `y` contains an object that the agent
+        sees."""
         view_cell = self.relative_coords(x, y)
         if view_cell is None:
             return False
@@ -482,8 +484,8 @@ class MiniGridEnv(GridEnv):
         return bool(seen[view_cell]) and view.get(*view_cell) is not None
 
     def get_view_exts(self, agent_view_size: int | None = None) -> tuple[int, int, int, int]:
-        """Return the first column and row of the square of cells in the agent's view, and those
-        behind the last ones.
+        """Return the bounds (left, top, right, bottom) of the agent's view in the level. Right and
+        bottom are exclusive.
 
         Args:
             agent_view_size: rows and columns of the view; None for those of the environment.
@@ -530,7 +532,7 @@ class MiniGridEnv(GridEnv):
         return [[self.get_room(i, j) for i in range(self.num_cols)] for j in range(self.num_rows)]
 
     def get_room(self, i: int, j: int) -> Room:
-        """Return the room in column `i` of row `j` of the rooms."""
+        """Return the room in column `i` and row `j` of the level's grid of rooms."""
         room, grid = self._rooms.get(i, j), self.grid
 
         def find_door(cells: Iterable[tuple[int, int]]) -> GridObject | None:
@@ -545,7 +547,7 @@ class MiniGridEnv(GridEnv):
 
     @property
     def instrs(self) -> Any:
-        """MiniGrid's own instruction object for the mission of the episode.
+        """MiniGrid's instruction object for the mission of the current episode.
 
         It finds its objects when it is first read in an episode, which must be before the first
         step for descriptions such as "on your left".
@@ -562,7 +564,8 @@ class MiniGridEnv(GridEnv):
         return self._instructions
 
     def update_objs_poss(self, instr: Any = None) -> None:
-        """Update the cells of the objects that an instruction, by default `instrs`, is about."""
+        """Update the positions that an instruction stores for its objects. By default, it is
+        `instrs`."""
         instr = instr or self.instrs
         parts = [getattr(instr, name, None) for name in ("instr_a", "instr_b")]
         if None in parts:
@@ -579,8 +582,8 @@ class MiniGridEnv(GridEnv):
         return super().render()
 
     def pprint_grid(self) -> str:
-        """Return the level as text, two characters a cell: the agent's direction, or the type and
-        the colour of an object, where `_` is an open door and `L` a locked one.
+        """Return the level as text with two characters per cell: type and colour of the object, or
+        the agent's direction. `_` is an open door, `L` a locked one.
 
         Raises:
             ValueError: there is no level before the first reset.
@@ -627,8 +630,8 @@ class MiniGridEnv(GridEnv):
         return super().snapshot()
 
     def restore(self, row: NDArray[Any]) -> tuple[Any, dict[str, Any]]:
-        """Set the world to the state in `row`, a record from `snapshot`, as `GridEnv.restore`
-        does."""
+        """Restore the world from `row`, a record that `snapshot` returned, and return observation
+        and info."""
         self._is_rng_shared = self._has_ended = False
         self._objects, self._instructions = {}, None
         self._clear_cache()
@@ -653,7 +656,7 @@ class MiniGridEnv(GridEnv):
         super()._step_batch(action)
 
     def _sync_rng(self) -> None:
-        """Copy the state of `np_random` back into the world, in case wrappers have taken random
+        """Copy the state of `np_random` back into the world, since wrappers may have drawn random
         numbers from it."""
         if self._started and self._is_rng_shared:
             self._batch.set_generator(0, self.np_random)
@@ -661,8 +664,8 @@ class MiniGridEnv(GridEnv):
             self._clear_cache()
 
     def step(self, action: np.int64 | int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Apply the agent's action as `GridEnv.step` does; after an episode has ended in lava,
-        report the end only once."""
+        """Take an action, like `GridEnv.step`. If an episode ended in lava, later steps do not
+        report the end again."""
         end_pos = self.agent_pos if self._has_ended else None
         observation, reward, terminated, truncated, info = super().step(action)
         self._has_ended = terminated
@@ -674,8 +677,7 @@ class MiniGridEnv(GridEnv):
         return observation, reward, terminated, truncated, info
 
     def _check_action(self, action: Any) -> int:
-        """Return the action as an integer; 0 for an action of MiniGrid that this level does not
-        have."""
+        """Return the action as an int. An action of MiniGrid that this level lacks gives 0."""
         if isinstance(action, np.ndarray) and action.size == 1:
             action = action.item()
         if self.num_actions < _NUM_ACTIONS and isinstance(action, int | np.integer):

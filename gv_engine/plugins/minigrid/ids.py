@@ -25,8 +25,8 @@ def _list_grids(folder: str) -> library.RefsByName:
 
 
 def list_env_ids() -> Iterator[tuple[str, str, str, dict[str, Any]]]:
-    """Yield `GV-<MiniGrid's id>`, the entry points of the environment and the vector environment,
-    and their arguments, for each level of MiniGrid and BabyAI."""
+    """Yield (id, entry point, vector entry point, arguments) for each level of MiniGrid and BabyAI.
+    The id is `GV-` and MiniGrid's id."""
     module = "gv_engine.plugins.minigrid.env"
     for name in (*list_minigrid_grids(), *list_babyai_grids()):
         kwargs = {"scenario": name, "observation_representation": "minigrid"}

@@ -13,8 +13,8 @@ _PLACES = None, "left", "right", "front", "behind"
 
 
 def make_instructions(mission: str, strict: bool) -> Any:
-    """Return MiniGrid's instruction object for a mission of BabyAI; if `strict`, other actions than
-    those that it asks for violate it.
+    """Return MiniGrid's instruction object for a BabyAI mission. If `strict`, any action other than
+    the requested ones fails the mission.
 
     Raises:
         MissingExtraError: MiniGrid is not installed.
@@ -41,7 +41,7 @@ def make_instructions(mission: str, strict: bool) -> Any:
 
 
 def _make_clause(clause: Sequence[int], strict: bool) -> Any:
-    """Return MiniGrid's instruction for a clause, of 9 numbers."""
+    """Return MiniGrid's instruction object for one clause, encoded as 9 numbers."""
     from minigrid.envs.babyai.core import verifier
 
     verb, *numbers = clause

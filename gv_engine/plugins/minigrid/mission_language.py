@@ -77,7 +77,8 @@ class InstructionReader:
         self._objects, self._draws, self._problems = objects, objects.draws, objects.problems
 
     def read_instruction(self, node: YamlNode) -> dict[str, Any]:
-        """Return the arguments of `set_instruction` for the mission of clauses in `node`."""
+        """Return the arguments of the system `set_instruction` for the mission in a YAML node. It
+        is a text such as "go to the red ball", or a mapping of clauses."""
         if isinstance(node.value, dict):
             return self._read_mapping(node)
         try:
@@ -92,7 +93,7 @@ class InstructionReader:
         return {"clauses": clauses, "wording": wording, "has_articles": True}
 
     def _read_mapping(self, node: YamlNode) -> dict[str, Any]:
-        """Return the arguments of `set_instruction` for a mapping of clauses."""
+        """Return the arguments of the system `set_instruction` for a YAML mapping of clauses."""
         rows = self._read_clauses(node, INSTRUCTION_KEYS)
         entries = fields.mapping(node)
         if "then" in entries and "after" in entries:
@@ -104,8 +105,9 @@ class InstructionReader:
         return {"clauses": clauses, "wording": wording, "has_articles": False}
 
     def _read_clauses(self, node: YamlNode, keys: KeyTable) -> list[list[int]]:
-        """Return one row of numbers for the clause in `node`, a mapping with `keys`, then one for
-        each clause under its keys `and`, `then` and `after`.
+        """Encode the clause in a YAML mapping as a row of numbers, followed by a row for each
+        clause under its keys `and`, `then` and `after`. `keys` are the keys that the mapping may
+        have.
 
         A row has the verb and two descriptions: type, colour, place, plural; zeros for none.
         """
@@ -127,8 +129,8 @@ class InstructionReader:
         return rows
 
     def _read_description(self, node: YamlNode, verb: int) -> list[int]:
-        """Return [type, colour, place, 0], the description of an object in `node`; raise a
-        FieldError for a type that `verb` cannot have as its object."""
+        """Encode the description of an object in a YAML node as [type, colour, place, 0]. Raise
+        FieldError for a type to which `verb` does not apply."""
         entries = fields.read_fields(self._problems, node, DESCRIPTION_KEYS)
         kind = DOOR if verb == grammar.OPEN_DOOR else NONE_GRID_OBJECT
         if "type" in entries:
@@ -177,8 +179,8 @@ class Instructions:
         return system.function.__module__ == Mission.__module__
 
     def find_faults(self, transitions: Sequence[System], num_agents: int) -> Iterator[str]:
-        """Yield a message if no transition verifies the mission, and if there are several
-        agents."""
+        """Yield an error message if no transition checks the mission's completion, and one if there
+        are several agents."""
         if not any(reads_mission(system, Progress) for system in transitions):
             yield f"nothing verifies it; put {self.verifier} last in transition_functions"
         if num_agents > 1:

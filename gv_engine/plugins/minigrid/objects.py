@@ -134,7 +134,7 @@ class Grid:
         return tuple(self.get(i, j) for j in range(self.height) for i in range(self.width))
 
     def get(self, i: int, j: int) -> GridObject | None:
-        """Return the object in column `i` of row `j` of the grid; None for an empty cell.
+        """Return the object in column `i` and row `j` of the grid. None for an empty cell.
 
         Raises:
             IndexError: the grid has no such cell.
@@ -180,7 +180,7 @@ class Grid:
         self._set_all(sides, _WALL)
 
     def _set_all(self, cells: list[tuple[int, int]], thing: Any) -> None:
-        """Put a thing into each of some cells of the level, and of this copy."""
+        """Put a thing like `thing` into each of the cells, in the level and in this copy of it."""
         if self.write is None:
             raise AttributeError("the agent's view can only be read: change env.unwrapped.grid")
         for i, j in cells:
@@ -217,7 +217,8 @@ def make_object(code: NDArray[np.uint8], cell: tuple[int, int] = (-1, -1)) -> Gr
 
 
 def write_object(thing: GridObject | None) -> str:
-    """Return two characters for the object in a cell of the grid, None for an empty cell."""
+    """Return two characters for a MiniGrid object, its type and colour. None stands for an empty
+    cell."""
     if thing is None:
         return "  "
     if thing.is_open:
@@ -226,8 +227,8 @@ def write_object(thing: GridObject | None) -> str:
 
 
 def spawn_object(world: ObjectWorld, thing: Any) -> int:
-    """Create an object like `thing`, of MiniGrid's or this module's class, in an object world, not
-    yet in any cell; return its entity.
+    """Create an object like `thing`, which is of a class of MiniGrid or this module, in a world. It
+    is not yet in a cell. Return its entity.
 
     Raises:
         ValueError: the world has no such type of objects.
@@ -253,8 +254,8 @@ def draw_grid(
     agent_dir: int,
     highlight: NDArray[np.bool_],
 ) -> NDArray[np.uint8]:
-    """Return a picture of `grid`, an array of shape (h * tile_size, w * tile_size, 3), that
-    MiniGrid's own code draws.
+    """Draw a grid with MiniGrid's own code. Return the image, (h * tile_size, w * tile_size, 3).
+    `highlight` is a mask of the bright cells.
 
     Args:
         grid: cells to draw.

@@ -45,8 +45,8 @@ _NO_NUMBERS = np.zeros((2, 0), np.int32)
 
 
 def encode_minigrid(cells: NDArray[Any], types: NDArray[np.uint8] = _TYPES) -> NDArray[np.uint8]:
-    """Return MiniGrid's numbers (type, colour, state) for `cells`, an array (…, 3) of this engine's
-    numbers (type, state, colour). `types` is a table such as `_TYPES`."""
+    """Convert this engine's cells, (…, 3) with type, state and colour, to MiniGrid's encoding:
+    type, colour and state. `types` maps type indices, like `_TYPES`."""
     type_codes = types[cells[..., 0]]
     codes = np.empty(cells.shape, np.uint8)
     codes[..., 0] = type_codes[..., 0]
@@ -77,8 +77,8 @@ class MiniGridEncoder(representations.ObservationEncoder):
     space: spaces.Dict
 
     def __init__(self, scenario: Scenario, fully_observable: bool = False) -> None:
-        """Make the encoder and the observation space: of the agent's view, or of the whole level if
-        `fully_observable`."""
+        """Make the encoder and its observation space. The image shows the agent's view, or the
+        whole level if `fully_observable`."""
         super().__init__(representations.Representation.of_observation(scenario))
         self._fully_observable = bool(fully_observable)
         (height, width), (y, x) = scenario.area.shape, scenario.area.observer
@@ -120,8 +120,8 @@ class MiniGridEncoder(representations.ObservationEncoder):
         return spaces.Dict({**self.space.spaces, representations.MISSION: numbers})
 
     def make_arrays(self, *batch_shape: int) -> representations.Arrays:
-        """Return new arrays `image`, `direction` and `mission` with zeros, for one observation or
-        for a batch of this shape."""
+        """Return new arrays `image`, `direction` and `mission` filled with zeros. `batch_shape` is
+        their leading shape; () for a single observation."""
         return {
             "image": np.zeros((*batch_shape, *self._image), np.uint8),
             "direction": np.zeros(batch_shape, np.int64),
@@ -134,8 +134,8 @@ class MiniGridEncoder(representations.ObservationEncoder):
         return {**self.make_arrays(len(mission)), representations.MISSION: mission}
 
     def write(self, out: representations.Arrays, *observed: NDArray[Any]) -> None:
-        """Write MiniGrid's image, direction and mission for the `observed` arrays into the arrays
-        `out`."""
+        """Convert this engine's observation arrays, `observed`, to MiniGrid's image, direction and
+        mission, and write these into `out`."""
         grid, item, facing, mission = observed
         MINIGRID_DIRECTIONS.take(facing, out=out["direction"], mode="clip")
         if out[representations.MISSION] is not mission:
@@ -160,8 +160,8 @@ class MiniGridEncoder(representations.ObservationEncoder):
             image[..., 2][agents] = out["direction"][agents[:-2]]
 
     def encode(self, *observed: NDArray[Any]) -> dict[str, Any]:
-        """Return MiniGrid's observation of one world from the `observed` arrays, with the mission
-        as text."""
+        """Convert this engine's observation arrays of one world to MiniGrid's observation, with the
+        mission as text."""
         arrays = self.make_arrays()
         self.write(arrays, *observed)
         mission = self._missions.to_text(arrays[representations.MISSION]) if self._missions else ""
@@ -177,8 +177,8 @@ def paint_images(
     agent: int,
     out: NDArray[np.uint8],
 ) -> None:
-    """Write MiniGrid's images (type, colour and state of each cell) of N observed views into `out`;
-    also runs compiled.
+    """Write MiniGrid's images of N observations into `out`. Each cell gets (type, colour, state).
+    The function is plain Python that can also be compiled.
 
     Args:
         grid: (N, M, 3) type, state and colour of the cells.

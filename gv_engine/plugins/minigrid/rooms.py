@@ -29,7 +29,8 @@ class Room:
         return left <= x < left + width and top <= y < top + height
 
     def list_walls(self) -> list[list[tuple[int, int]]]:
-        """Return the cells (x, y) of each wall, without corners, in the order of `doors`."""
+        """Return the cells (x, y) of each wall of the room, without corners. The walls are in the
+        order of `doors`."""
         (left, top), (width, height) = self.top, self.size
         xs, ys = range(left + 1, left + width - 1), range(top + 1, top + height - 1)
         return [
@@ -55,7 +56,7 @@ class RoomGrid:
 
     @classmethod
     def of(cls, scenario: Scenario, width: int, height: int) -> RoomGrid:
-        """Return the rooms of a level with so many columns and rows.
+        """Return the grid of rooms of a level that is `width` cells wide and `height` cells high.
 
         Raises:
             AttributeError: the level has no rooms of one size.

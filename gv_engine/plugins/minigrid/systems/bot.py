@@ -127,8 +127,9 @@ def aim_beside_described(m: Memory, s: Scratch, k: int, excluded: int) -> int:
 
 
 def can_drop_in(m: Memory, s: Scratch, cell: int) -> bool:
-    """Return True if a cell is free floor off the path, and an object dropped there would neither
-    separate the cells around it nor block a door or another object."""
+    """Return True if an object can be dropped in a cell without harm. The cell must be free floor
+    off the path, and the object must not separate the cells around it, or block a door or another
+    object."""
     if m.kind[cell] != FLOOR or s.path[cell]:
         return False
     changes = 0
@@ -291,8 +292,8 @@ def find_first_target(m: Memory, s: Scratch, start: int) -> int:
 
 
 def follow_clause(m: Memory, s: Scratch, k: int) -> int:
-    """Return the next action for clause `k`, and write its estimated cost into
-    `s.found[CLAUSE_COST]`; NO_WAY if its objects are unknown or out of reach."""
+    """Return the next action to fulfil clause `k` of the instruction, and write the estimated cost
+    into `s.found[CLAUSE_COST]`. NO_WAY if its objects are unknown or out of reach."""
     verb = m.clauses[k, VERB]
     action, is_held = VERB_ACTIONS[verb], holds_described(m, k, 0)
     if verb == PUT_NEXT and is_held:
@@ -468,7 +469,7 @@ def follow_cheapest_clause(m: Memory, s: Scratch, pending: int) -> int:
 
 
 def stroll(m: Memory, s: Scratch) -> int:
-    """Return an action of a pseudo-random walk, which resolves a deadlock."""
+    """Return the next action of a pseudo-random walk, which gets the bot out of a deadlock."""
     ahead = s.neighbours[m.facing, m.cell]
     number = (m.idle * 7919 + m.cell * 104729) // 16 % 8
     if m.kind[ahead] == FLOOR and number < 5:
@@ -477,8 +478,8 @@ def stroll(m: Memory, s: Scratch) -> int:
 
 
 def act(memory: Any, scratch: Any, grids: Any, items: Any, actions: Any) -> None:
-    """Write the next action of each world into `actions`, from the observed cells and objects in
-    hand."""
+    """Compute the next action of the bot in each of N worlds and write it into `actions`, (N,).
+    `grids` and `items` are the observations; `memory` and `scratch` are the bots' records."""
     s = scratch[0]
     for i in range(len(actions)):
         m = memory[i]
@@ -537,7 +538,8 @@ class Bot:
         self._begun += worlds
 
     def act(self, observation: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
-        """Return the next action of each world, from the batched observation of all worlds."""
+        """Return the next action of each world, (N,), given the batched observation of all
+        worlds."""
         if self._begun:
             missions = observation["mission"][self._begun]
             self._memory[self._begun] = self._empty

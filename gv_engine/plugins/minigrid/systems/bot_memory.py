@@ -146,10 +146,9 @@ def is_object(kind: int) -> bool:
 
 
 def matches(m: Memory, k: int, second: int, kind: int, color: int, origin: int) -> bool:
-    """Return True if an object of this type, colour and origin (see `pack_origin`) matched the
-    description `second` of clause `k` at the reset: 0 for the first, 1 for the second. A
-    description with a place matches only objects in the room where the agent started, or in its
-    walls."""
+    """Return True if an object matched a description of clause `k` at the reset. `second` is 0 for
+    its first description, 1 for its second. The object is given by type, colour and its place at
+    the reset, `origin` (see `pack_origin`)."""
     clause, start = m.clauses[k], second * DESCRIPTION_LENGTH
     place = clause[start + PLACE]
     is_there = place == ANYWHERE or origin >> place & m.room[origin >> BEHIND + 1] != 0
@@ -174,7 +173,8 @@ def holds_described(m: Memory, k: int, second: int) -> bool:
 
 
 def find_room(m: Memory, neighbours: Any, queue: Any) -> None:
-    """Mark the seen cells of the room where the agent started, with its walls and doors."""
+    """Mark the seen cells of the room where the agent started, including its walls and doors.
+    `queue` is a buffer for the search, `neighbours` the neighbours of each cell."""
     m.room[:] = 0
     m.room[START] = 1
     queue[0] = START
@@ -225,8 +225,8 @@ def write_cell(m: Memory, y: int, x: int, kind: int, state: int, color: int) -> 
 
 
 def apply_action(m: Memory, item: Any, neighbours: Any) -> None:
-    """Change the memory by the effect of the last action; `item` is the observed object in hand
-    after it."""
+    """Update the memory by the effect of the last action. `item`, (3,), is the observed object in
+    hand after it."""
     action, facing = m.action, m.facing
     ahead = neighbours[facing, m.cell]
     y, x = m.y + _STEPS[facing, 0], m.x + _STEPS[facing, 1]
@@ -255,7 +255,7 @@ def apply_action(m: Memory, item: Any, neighbours: Any) -> None:
 
 
 def merge_view(m: Memory, grid: Any) -> None:
-    """Write the observed cells `grid` into the map of the memory `m`."""
+    """Write the observed cells `grid`, (h, w, 3), into the bot's map."""
     height, width = grid.shape[0], grid.shape[1]
     down, right = _STEPS[m.facing]
     for row in range(height):
@@ -269,8 +269,8 @@ def merge_view(m: Memory, grid: Any) -> None:
 
 
 def verify_clause(m: Memory, k: int, was_held: bool, neighbours: Any) -> bool:
-    """Return True if the last action fulfils clause `k`; `was_held` is True if an object that
-    matches its first description was in hand before the action."""
+    """Return True if the last action has fulfilled clause `k`. `was_held` is True if, before that
+    action, the agent held an object that matches the clause's first description."""
     verb, action = m.clauses[k, VERB], m.action
     ahead = neighbours[m.facing, m.cell]
     if verb == GO_TO:

@@ -107,8 +107,8 @@ def holds_key(m: Memory, door: int) -> bool:
 
 
 def entry_cost(m: Memory, cell: int, keys: int) -> int:
-    """Return the estimated steps to enter a cell from the next cell; 0 if that is impossible. Bit k
-    of `keys` is 1 if a key of colour k has been seen."""
+    """Return the estimated number of steps to enter a cell from a neighbour; 0 if it cannot be
+    entered. Bit k of `keys` is 1 if a key of colour k has been seen."""
     kind, state = m.kind[cell], m.state[cell]
     if kind == FLOOR:
         return 1
@@ -157,8 +157,8 @@ def score_pose(cost: int, new: int) -> int:
 
 
 def rate_view(m: Memory, s: Scratch, pose: int, path_cost: int) -> int:
-    """Return the score, for exploring, of a pose that costs `path_cost` to reach; NEVER if the
-    agent would see nothing new there. Write the number of unseen cells that it would see into
+    """Return the exploration score of a pose (4 * cell + direction) that costs `path_cost` steps to
+    reach; NEVER if nothing new would be seen there. The number of unseen cells in view goes to
     `s.new`."""
     ahead = cell_ahead(s, pose)
     opens = m.kind[ahead] == DOOR and m.state[ahead] != OPEN
@@ -169,10 +169,9 @@ def rate_view(m: Memory, s: Scratch, pose: int, path_cost: int) -> int:
 
 
 def search(m: Memory, s: Scratch, start: int, explores: bool) -> int:
-    """Return the cheapest pose (4 * cell + direction) to reach from `start` in which the agent
-    faces a cell of `s.aims`, and write its cost into `s.found[COST]`; NOWHERE if there is none. If
-    `explores`, return instead the pose with the least cost per unseen cell that the agent would see
-    there.
+    """Find the cheapest pose (4 * cell + direction) reachable from `start` that faces a target cell
+    of `s.aims`. Return it, and write its cost into `s.found[COST]`; NOWHERE if there is none. If
+    `explores`, find the pose with the least cost per unseen cell in view.
 
     This is Dijkstra's algorithm with a bucket queue: a linked list of poses for each cost modulo
     `_NUM_LISTS`. Every single move costs less than `_NUM_LISTS`.
@@ -224,8 +223,8 @@ def search(m: Memory, s: Scratch, start: int, explores: bool) -> int:
 
 
 def mark_path(m: Memory, s: Scratch, goal: int) -> None:
-    """Mark the cells of the path to `goal` in `s.path`; write its first pose and first obstacle
-    into `s.found`, and its actions up to the first cell that is not free into `s.plan`."""
+    """Mark the path to the pose `goal` in `s.path`. Write its first pose and first obstacle into
+    `s.found`, and its actions up to the first obstacle into `s.plan`."""
     length, pose = 0, goal
     while s.parent[pose] != NOWHERE:
         length += 1
@@ -255,8 +254,8 @@ def mark_path(m: Memory, s: Scratch, goal: int) -> None:
 
 
 def select_bits(bits: int, first: int, width: int, size: int) -> int:
-    """Return `width` bits of the mask `bits`, which has `size` bits, from bit `first` on; the mask
-    wraps around."""
+    """Return `width` bits of a bit mask, starting at bit `first`. The mask has `size` bits and is
+    circular: bit 0 follows the last one."""
     part = bits >> first
     if first + width > size:
         part |= bits << (size - first)
@@ -264,9 +263,9 @@ def select_bits(bits: int, first: int, width: int, size: int) -> int:
 
 
 def count_new(m: Memory, s: Scratch, pose: int, opens: bool) -> int:
-    """Return the number of unseen cells that the agent would see in a pose, if walls continued in a
-    straight line and other unseen cells were transparent. If `opens`, the door ahead counts as
-    open. Cells where walls are expected count only if `s.found[WALLS]` is set."""
+    """Return how many unseen cells the agent would see in a pose, assuming that walls continue
+    straight and other unseen cells are transparent. If `opens`, the door ahead counts as open.
+    Expected walls count only if `s.found[WALLS]` is set."""
     cell, facing, size, width = pose // 4, pose % 4, m.size, s.view_shape[1]
     # lines of the map across the agent's direction; sight is the same to both sides
     axis, step = facing % 2, 1 if facing in (RIGHT, DOWN) else -1

@@ -110,8 +110,9 @@ def is_reversed(wording: int) -> bool:
 
 
 def _list_description_phrases(prefix: str, verb: str, verbs: Sequence[int]) -> tuple[Phrase, ...]:
-    """Return the phrases of a description, such as "a red ball on your left", from mission fields
-    that begin with `prefix`, for clauses whose field `verb` has one of the values `verbs`."""
+    """Return the phrases that make up an object's description, such as "a red ball on your left".
+    They depend on the mission fields that begin with `prefix`, and apply if the field `verb` has
+    one of the values `verbs`."""
     tables = {"plural": _ARTICLES, "color": _COLORS, "kind": _KINDS, "place": _PLACES}
     return tuple(
         Phrase(prefix + name, {number: words for words, number in table.items()}, (verb, verbs))
@@ -120,8 +121,8 @@ def _list_description_phrases(prefix: str, verb: str, verbs: Sequence[int]) -> t
 
 
 def _list_clause_phrases(ordinal: str) -> tuple[Phrase, ...]:
-    """Return the phrases of a clause whose mission fields begin with `ordinal`, such as
-    `second_`."""
+    """Return the phrases that make up one clause. `ordinal`, such as `second_`, is the prefix of
+    the clause's mission fields."""
     verb = f"{ordinal}verb"
     return (
         Phrase(verb, {number: words for words, number in VERBS.items()}),
@@ -171,7 +172,8 @@ class _Parser:
         self._clauses: list[list[int]] = []
 
     def parse(self) -> tuple[int, NDArray[np.int64]]:
-        """Return the wording (an index in `WORDINGS`) and the (4, 9) clauses of the whole text."""
+        """Parse the whole text. Return the wording, an index in `WORDINGS`, and the four clauses as
+        an array (4, 9)."""
         count, other_count = self._read_side(), 0
         has_after_you = self._accepts("after you")
         if has_after_you or self._accepts(", then"):
@@ -183,7 +185,7 @@ class _Parser:
         return number_wording(count, other_count, has_after_you), clauses
 
     def _read_side(self) -> int:
-        """Read one clause, or two joined by "and", and return their number."""
+        """Read one clause, or two joined by "and". Return the number of clauses."""
         self._read_clause()
         if not self._accepts("and"):
             return 1
@@ -200,14 +202,16 @@ class _Parser:
         self._clauses.append(clause + [0] * (CLAUSE_LENGTH - len(clause)))
 
     def _read_description(self, kinds: Mapping[str, int]) -> list[int]:
-        """Read a description of one of these types, and return its numbers."""
+        """Read the description of an object, such as "the red ball", and return its numbers.
+        `kinds` maps the allowed type words to numbers."""
         plural = self._read(_ARTICLES)
         color = self._read_optional(_COLORS)
         kind = self._read(kinds)
         return [kind, color, self._read_optional(_PLACES), plural]
 
     def _read(self, phrases: Mapping[str, int]) -> int:
-        """Read one of the phrases and return its number; raise ValueError if none follows."""
+        """Read one of the phrases and return its number. Raise ValueError if the text does not
+        continue with any of them."""
         for phrase, number in phrases.items():
             if self._accepts(phrase):
                 return number
@@ -217,8 +221,8 @@ class _Parser:
         return next((phrases[phrase] for phrase in phrases if self._accepts(phrase)), 0)
 
     def _accepts(self, phrase: str) -> bool:
-        """Read a phrase if it follows, and return True; else add it to the phrases that the error
-        message lists as expected, and return False."""
+        """If the text continues with the phrase, skip it and return True. Else remember the phrase
+        as expected, for the error message, and return False."""
         words = phrase.split()
         if self._words[self._position : self._position + len(words)] == words:
             self._position += len(words)
@@ -228,7 +232,7 @@ class _Parser:
         return False
 
     def _fail(self) -> NoReturn:
-        """Raise a ValueError that says what was found and what may follow."""
+        """Raise a ValueError that says what was found and which phrases were expected."""
         is_end = self._position == len(self._words)
         found = "the end" if is_end else repr(self._words[self._position])
         *first, last = sorted(repr(phrase) for phrase in set(self._rejected))

@@ -320,7 +320,7 @@ def write_clause(w: World, k: int, clause: Clauses) -> None:
 
 
 def read_column(columns: tuple[Any, ...], k: int, e: int) -> int:
-    """Return `columns[k][e]`, 0 if there is no column `k`; see `write_into_column`."""
+    """Return `columns[k][e]`. If there are fewer than k + 1 columns, return 0."""
     value = 0
     for j, column in enumerate(columns):
         if j == k:
@@ -339,8 +339,8 @@ def write_into_column(columns: tuple[Any, ...], k: int, e: int, value: int) -> N
 
 
 def list_unmatched(w: World) -> dict[int, str]:
-    """Return the descriptions in the first agent's instruction that no object matched at the reset,
-    as texts, by their bits in `target.descriptions`."""
+    """Return as text each description in the first agent's instruction, such as "a red ball", that
+    matched no object at the reset. The keys are the descriptions' bits in `target.descriptions`."""
     matched = 0
     for e in w.having(w.target):
         matched |= w.target.descriptions[e]
@@ -366,8 +366,9 @@ def is_target(w: World, e: int, bit: int) -> bool:
 
 
 def faces_target(w: World, agent: int, bit: int) -> bool:
-    """Return True if an object that the description with this `bit` matched is in front of the
-    agent, or was there when it left the grid and no DROP has followed (see `note_places`)."""
+    """Return True if the cell ahead of the agent contains an object that matched a description at
+    the reset, or if such an object has left that cell and no DROP has followed (see `note_places`).
+    `bit` identifies the description."""
     y, x = towards(w, agent, FORWARD)
     if is_target(w, w.at[y, x], bit):
         return True
@@ -380,8 +381,8 @@ def faces_target(w: World, agent: int, bit: int) -> bool:
 
 
 def is_beside_target(w: World, e: int, bit: int) -> bool:
-    """Return True if the object `e` is on the grid and next to an object that the description with
-    this `bit` matched."""
+    """Return True if the object `e` is on the grid, next to an object that matched a description at
+    the reset. `bit` identifies the description in `target.descriptions`."""
     if w.position.y[e] < 0:
         return False
     for other in w.having(w.target):
