@@ -433,8 +433,11 @@ def test_pointing_marks_the_cell_and_says_what_it_is():
     place = stage._state.cell_rect(*map(int, door))
     assert stage.hover(place.center)
     assert not stage.hover((place.x + 1, place.y + 1))
+    assert stage._describe_cell(place.center) == (place, "locked yellow door")
+    stage.is_research = True
     said = f"locked yellow door at row {door[0]}, column {door[1]}"
     assert stage._describe_cell(place.center) == (place, said)
+    stage.is_research = False
     changed = (drawn(stage, (900, 500)) != still).any(2)
     assert changed[place.y, place.x : place.right].all()
     assert stage.hover(None)

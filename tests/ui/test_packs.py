@@ -18,7 +18,7 @@ from gv_engine.play.session.catalogue import Entry, load_playable
 from gv_engine.play.session.replay import SUFFIX
 from gv_engine.play.session.session import Session
 from gv_engine.play.ui.colors import DARK
-from gv_engine.play.ui.drawing.sprites import pygame
+from gv_engine.play.ui.drawing.sprites import Rect, pygame
 from gv_engine.play.ui.drawing.widgets import Painter
 from gv_engine.play.ui.input.bindings import Bindings
 from gv_engine.play.ui.screens import game_screen
@@ -517,3 +517,27 @@ def test_the_card_of_a_win_leaves_the_agent_in_the_exit_to_be_seen(
     assert not cards[-1].colliderect(screen.stage.agent_rect)
     assert screen._layout
     assert screen._layout.stage.contains(cards[-1])
+
+
+@pytest.mark.parametrize(("size", "scale"), [((1280, 800), 2.0), ((640, 400), 1.0)], ids=str)
+def test_the_card_of_a_win_leaves_most_of_the_board_in_sight(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int], scale: float
+):
+    cards, draw_outline = [], Painter.draw_outline
+
+    def record(painter: Painter, rect: Rect, color: str) -> None:
+        cards.append(rect)
+        draw_outline(painter, rect, color)
+
+    monkeypatch.setattr(Painter, "draw_outline", record)
+    desk.app.settings.scale = scale
+    desk.surface = pygame.Surface(size, 0, 32)
+    screen = playing(desk, "tutorial#1")
+    desk.press(*["Up"] * 4)
+    cards.clear()
+    desk.draw()
+    (card,) = cards
+    assert screen._layout is not None
+    assert card.h <= screen._layout.stage.h * 2 / 5
+    agent = screen.stage.agent_rect  # type: ignore[attr-defined]
+    assert not card.colliderect(agent)

@@ -95,7 +95,7 @@ def test_state_observation_and_panel_stand_side_by_side_and_what_is_not_there_is
     assert "small" in said(terminal, width=40, height=10).splitlines()[-1]
     text = said(terminal)
     assert "small" not in text.splitlines()[-1]
-    assert "keydoor-5x5" in text
+    assert "Key and door 5×5" in text
     assert "seed 200, step 0 of 500" in text
     assert "Find the key, open the door, reach the exit." in text
     assert re.search(r"##.*Dy.*##", text), "a thing and its colour"
@@ -138,9 +138,9 @@ def test_keys_play():
 
 def test_one_key_ends_no_game():
     terminal = screen("empty-4x4", 1)
-    assert "empty-8x8" in said(terminal, "Left", "R", "Left", "L", "Left")
+    assert "Empty 8×8" in said(terminal, "Left", "R", "Left", "L", "Left")
     text = said(terminal, "Z", "Z")
-    assert "empty-4x4" in text
+    assert "Empty 4×4" in text
     assert "step 1 of 500" in text
     assert "Back to the game before" in text
     assert "seed 0" in said(terminal, "Shift+N")
@@ -173,7 +173,7 @@ def test_a_puzzle_has_its_names_texts_par_and_medals(
     terminal = screen("tutorial#1", 0)
     text = said(terminal, width=100)
     assert "Go ahead" in text
-    assert "tutorial 1 of 6" in text
+    assert "Tutorial, 1 of 6" in text
     assert "par 4" in text
     assert "Walk to the bright arch" in text
     for hidden in ("seed", "return", "reward"):

@@ -515,7 +515,8 @@ class GridStage(Stage):
             agent = "agent on " if cell == frame.agent[:2] else ""
             agent = f"{names[cell]}: {agent}" if cell in names else agent
             words = describe_object(frame.types, *frame.grid[cell].tolist())
-            text = f"{agent}{words} at {format_cell(*cell)}"
+            place = f" at {format_cell(*cell)}" if self.is_research else ""
+            text = f"{agent}{words}{place}"
             if self._policy_map:
                 text += overlay.describe_cell_policy(self._policy_map, cell)
             return self._state.cell_rect(*cell), text

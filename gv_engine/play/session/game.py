@@ -11,6 +11,7 @@ import numpy as np
 
 from gv_engine import __version__
 from gv_engine.envs.render_modes import NotebookView
+from gv_engine.play.session.catalogue import format_title
 from gv_engine.play.session.episode import Episode, Playable, PolicyInput, make_episode
 from gv_engine.play.session.replay import Difference, Replay, ReplayError, TimelineStep
 from gv_engine.play.session.sprite_paths import SpriteSource, sprite_sources
@@ -214,12 +215,16 @@ class Game(NotebookView):
 
     @property
     def heading(self) -> tuple[str, str]:
-        """Title of the level, and its place in the pack, such as `tutorial 3 of 6`; "" for none."""
+        """Title of the level, and its place in the pack, such as `Tutorial, 3 of 6`; "" for none.
+        A level whose title is a number has that of its pack."""
         level = self.pack_level
         if not level or not level.title:
-            return self.title, ""
+            return format_title(self.title), ""
         pack, _, number = self.title.rpartition("-")
-        return level.title, f"{pack} {number} of {len(self.scenario.document.levels):,}"
+        count = len(self.scenario.document.levels)
+        if level.title.isdecimal():
+            return format_title(pack), f"{number} of {count:,}"
+        return level.title, f"{format_title(pack)}, {number} of {count:,}"
 
     # ---- agents --------------------------------------------------------------------------
 

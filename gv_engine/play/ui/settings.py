@@ -199,7 +199,7 @@ SPEEDS = (1, 2, 4, 8, 16, 30, 60)  # steps per second of replays and of real tim
 
 # Descriptions of how arrow keys move the agent, by value of the setting.
 ARROW_KEYS = {
-    "usual": "turn in levels for agents",
+    "usual": "depends on level",
     "point": "go where the key points",
     "turn": "turn and walk",
 }

@@ -337,7 +337,7 @@ class PlayScreen(GameScreen):
         absent_types = self.stage.absent_types if self.game.pack_level else ()
         schedules = get_plugin(scenario).list_schedules(scenario)
         sections = list_rule_sections(schedules, self.frame.types, absent_types)
-        self.app.push(RulesScreen(self.app, self.game.title, scenario.description, sections))
+        self.app.push(RulesScreen(self.app, self.game.heading[0], scenario.description, sections))
 
     def _start_race(self) -> None:
         self.app.start_race(Opponent.load(str(self._saved_replay or SOLVER), self.game))
@@ -511,11 +511,16 @@ class PlayScreen(GameScreen):
         is_one_line = text_width + 4 * line <= area.w
         header_height = (3 if is_one_line else 4) * line
         columns = self._count_button_columns(painter, area.w - line)
-        buttons_height = -(-len(self._list_end_choices()) // columns) * 2 * line
+        num_rows = -(-len(self._list_end_choices()) // columns)
+        max_height = area.h * 3 // 4
+        if not self.is_research:  # the board stays in sight; the hints name the other keys
+            max_height = area.h * 2 // 5
+            num_rows = max(1, min(num_rows, (max_height - header_height) // (2 * line)))
+        buttons_height = num_rows * 2 * line
         if header_height + buttons_height > area.h:  # then the hints tell what to press
             buttons_height, is_one_line, header_height = 0, True, min(area.h, 3 * line)
         medals_height = 3 * line if has_medals else 0
-        if header_height + medals_height + buttons_height > area.h * 3 // 4:
+        if header_height + medals_height + buttons_height > max_height:
             medals_height = 0
         card = Rect(0, 0, area.w, header_height + medals_height + buttons_height)
         card.midbottom = area.midbottom
@@ -541,7 +546,8 @@ class PlayScreen(GameScreen):
         if buttons_height:
             x = card.x + line * 3 // 4
             buttons_rect = Rect(x, y + medals_height - line // 4, card.w - line, buttons_height)
-            self._draw_end_buttons(painter, buttons_rect, columns)
+            choices = self._list_end_choices()[: num_rows * columns]
+            self._draw_end_buttons(painter, buttons_rect, columns, choices)
 
     def _draw_result(self, painter: Painter, rect: Rect, won: Collection[str] | None) -> None:
         """Draw the result at the right of `rect`, and at its left small medals, of which the player
@@ -561,9 +567,11 @@ class PlayScreen(GameScreen):
         button_width = max(map(painter.text_width, texts)) + 7 * painter.line_height // 2
         return next((columns for columns in (4, 2) if columns * button_width <= width), 1)
 
-    def _draw_end_buttons(self, painter: Painter, rect: Rect, columns: int) -> None:
+    def _draw_end_buttons(
+        self, painter: Painter, rect: Rect, columns: int, choices: Sequence[tuple[str, str]]
+    ) -> None:
         line, column_width = painter.line_height, rect.w // columns
-        for index, (text, name) in enumerate(self._list_end_choices()):
+        for index, (text, name) in enumerate(choices):
             row, column = divmod(index, columns)
             x, y = rect.x + column * column_width, rect.y + row * 2 * line
             slot = Rect(x, y, column_width - line // 2, line * 7 // 4)
