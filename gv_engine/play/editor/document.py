@@ -109,8 +109,8 @@ class EditorDocument:
 
     @property
     def sprite_sources(self) -> tuple[SpriteSource, ...]:
-        """Places of the scenario's own sprites, see `sprite_sources`; without its theme and the
-        files that it names while it has errors."""
+        """Where the scenario's own sprites come from. While the scenario has errors, its theme and
+        the image files that it names are left out."""
         if self.scenario is not None:
             return sprite_sources(self.scenario)
         bases = self.document.bases if self.document else ()
@@ -186,7 +186,8 @@ class EditorDocument:
         return [file for file in files if file.suffix == ".py"]
 
     def _faults_of(self, error: ScenarioError) -> tuple[Fault, ...]:
-        """Return the problems listed in `error` as faults, each with its position in the file."""
+        """Convert a ScenarioError to the list of its problems, each with its position in the
+        file."""
         places = error.places or (ProblemPlace(),) * len(error.problems)
         return tuple(
             Fault(self.shorten_message(text, place), place)
@@ -194,8 +195,8 @@ class EditorDocument:
         )
 
     def shorten_message(self, message: str, place: ProblemPlace) -> str:
-        """Return an error message without the name of the edited file. If the error is about map
-        cells, but `place` is a rule in another file, also leave out this place."""
+        """Return an error message without the name of the edited file. If the error is shown at map
+        cells, and `place` is a rule in another file, that place is removed too."""
         if place.file and place.cells:
             return message.removeprefix(f"{place.file}:{place.line}: {place.path}: ")
         file_prefix = f"{self.ref.file}:"
@@ -305,8 +306,8 @@ class EditorDocument:
         return EditorDocument(buffer, self.variant, self.trust, self._settings)
 
     def _text_with_level(self, seed: int) -> str:
-        """Return the file's text with a fixed map, the level generated for `seed`, in place of the
-        level generator.
+        """Return the file's text in which the level generator is replaced by a fixed map: the level
+        that it generates for `seed`.
 
         Raises:
             EditError: the scenario has errors.
@@ -415,8 +416,8 @@ def _extending_text(source: str) -> str:
 
 
 def check_domain(text: str, ref: ScenarioRef) -> None:
-    """Raise an error if the scenario `text` belongs to a domain that the editor cannot edit; it
-    edits grids only. `ref` is named in the message.
+    """Raise an error if the scenario `text` is not a gridworld, as the editor cannot edit other
+    domains. `ref` names the scenario in the message.
 
     Raises:
         EditError: the text is no YAML, or of another domain.
@@ -520,9 +521,9 @@ class BackgroundChecker:
 
 
 def _send_requests(requests: SimpleQueue[bytes], connection: Connection) -> None:
-    """Main function of the thread that sends requests: send the newest of `requests` on
-    `connection`, until an empty one comes, then close the connection. Sending may have to wait
-    while the process at the other end is busy."""
+    """Main function of the thread that sends requests to the checker process. It sends the newest
+    of `requests`, and closes the connection at an empty one. Sending may block while the process is
+    busy."""
     with connection, suppress(OSError):  # `answer` reports a dead process
         while request := requests.get():
             if requests.empty():
@@ -530,8 +531,8 @@ def _send_requests(requests: SimpleQueue[bytes], connection: Connection) -> None
 
 
 def _serve_requests(connection: Connection) -> None:
-    """Main function of the background process: check each scenario that arrives on `connection` and
-    send back the results, until the connection closes. A newer request cancels a running check."""
+    """Main function of the checker process: check each scenario that arrives on `connection`, and
+    send back the results. A newer request cancels a running check."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for the window
     # compiler warnings would repeat with every change
     with redirect_stderr(StringIO()), suppress(EOFError, OSError):

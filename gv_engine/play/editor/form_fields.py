@@ -64,8 +64,8 @@ class FormField(NamedTuple):
         return {} if self.value is None else {"name": self.value}
 
     def with_current(self, name: str, value: Any) -> Any:
-        """Return a copy of the field's value, a mapping, with the key `name` set to `value`; None
-        removes the key. Return None if no key is left."""
+        """Return a copy of the field's value, a mapping, in which the key `name` is set to `value`.
+        None removes the key; the result is None if no key is left."""
         values = {**self.current, name: value}
         if name == "name":  # another rule may have other parameters
             allowed_keys = _call_keys(self.schema, value) or self.keys
@@ -96,8 +96,8 @@ class FormField(NamedTuple):
         return schemas[0] if is_number and not self.choices else None
 
     def step_number(self, step: int) -> int:
-        """Return the field's number plus `step` units of its second digit, within its limits: for
-        the number 120 and `step` 1, 130."""
+        """Return the field's number changed by `step` units of its second digit, within its limits:
+        120 and `step` 1 give 130."""
         unit = int(10 ** max(0, len(str(abs(self.value))) - 2))
         schema, number = self.number_schema or {}, int(self.value) + step * unit
         lowest, highest = schema.get("minimum", number), schema.get("maximum", number)
@@ -111,8 +111,7 @@ class FormField(NamedTuple):
         return choices[(index + step) % len(choices)]
 
     def parse(self, text: str) -> Any:
-        """Return the value that the user typed as `text`; raise an error if the text cannot be
-        parsed.
+        """Convert the text that the user typed to a value. Raise an error if that fails.
 
         Raises:
             EditError: the text is no value of the field.
@@ -137,8 +136,8 @@ def form_fields(keys: KeyTable, values: Mapping[str, Any], vocab: Vocabulary) ->
 
 
 def make_field(name: str, key: Key, value: Any, vocab: Vocabulary) -> FormField:
-    """Return the form field that edits `value`, the value of the key called `name`. `key` has the
-    JSON schema, and `vocab` the object types and colours of the level."""
+    """Return the form field for editing `value`. `key` has the JSON schema of the value, `name` is
+    its key in the file, and `vocab` has the level's object types and colours."""
     schema = _matching_schema(key.schema, value)
     choices = tuple(_choices(key.schema, vocab))
     keys: KeyTable = {}
@@ -163,8 +162,8 @@ def make_field(name: str, key: Key, value: Any, vocab: Vocabulary) -> FormField:
 
 
 def _matching_schema(schema: JsonSchema, value: Any) -> JsonSchema:
-    """Return the alternative (`anyOf`) in `schema` whose type fits `value`, a mapping or list;
-    `schema` itself if there is none."""
+    """Return the alternative (`anyOf`) in a JSON schema whose type fits `value`, a mapping or list.
+    Return the schema itself if there are no alternatives."""
     resolved = _resolve(schema)
     if "anyOf" not in resolved or "properties" in resolved:
         return schema if _allowed_rules(schema) else resolved
@@ -176,7 +175,8 @@ def _matching_schema(schema: JsonSchema, value: Any) -> JsonSchema:
 
 
 def _property_keys(schema: JsonSchema) -> KeyTable:
-    """Return the `Key`, by name, of each key that a mapping with the JSON `schema` can have."""
+    """Return the keys that a mapping with this JSON schema can have, with their descriptions, by
+    name."""
     required = schema.get("required", ())
     return {
         name: Key(part.get("description", ""), part, name in required)
@@ -194,8 +194,8 @@ def _allowed_rules(schema: JsonSchema) -> FunctionSchema | None:
 
 
 def _call_keys(schema: JsonSchema, name: Any) -> KeyTable:
-    """Return the `Key`, by name, of each key that a rule in the scenario file can have: its name
-    and, if `name` is a known rule, its parameters. `schema` says which rules are allowed."""
+    """Return the keys that a rule's mapping in the scenario file can have: `name` and, if that is a
+    known rule, its parameters. `schema` says which rules are allowed."""
     functions = _allowed_rules(schema)
     if functions is None:
         return {}
@@ -229,8 +229,8 @@ class FormParts(NamedTuple):
     vocab: Vocabulary
 
     def fields(self, value: Any) -> list[FormField]:
-        """Return the form fields that edit `value`, a list or mapping: a yes-or-no field for each
-        optional item, and a field for each other item."""
+        """Return form fields for the items of a list or mapping, `value`. Each optional item gets a
+        yes-or-no field."""
         option_key = Key("Whether it is one of them.", json_schema.BOOLEAN, required=True)
         selected = self.usual if value is None else value
         option_fields = [
@@ -250,9 +250,8 @@ class FormParts(NamedTuple):
         return list((value or {}).items())
 
     def set_part(self, value: Any, name: str, part: Any) -> Any:
-        """Return a copy of `value`, a list or mapping, with the item called `name` set to `part`;
-        None removes the item. For an optional item of a list, `part` True adds and False removes
-        the item."""
+        """Return a copy of a list or mapping with the item `name` set to `part`. None removes it.
+        An optional list item is added by True and removed by False."""
         options = {str(option): option for option in self.options}
         if name in options:
             selected = self.usual if value is None else value
@@ -266,8 +265,8 @@ class FormParts(NamedTuple):
         return (list(kept_parts.values()) if self.is_list else kept_parts) or None
 
     def move_part(self, value: Any, name: str, offset: int) -> Any:
-        """Return the list `value` with the item called `name`, its number from 1, moved by `offset`
-        positions; a mapping is returned unchanged."""
+        """Return a copy of a list in which the item `name`, its number counted from 1, is moved by
+        `offset` positions. A mapping is returned unchanged."""
         names = [key for key, _ in self._named_parts(value)]
         if not self.is_list or name not in names:
             return value
@@ -293,8 +292,8 @@ class FormParts(NamedTuple):
 
 
 def _make_parts(schema: JsonSchema, key: Key, vocab: Vocabulary) -> FormParts | None:
-    """Return the `FormParts` with which the items of a list or mapping of the JSON `schema` are
-    edited one by one; None if the value is typed as a whole. `key` describes the value."""
+    """Return the `FormParts` for editing the items of a list or mapping one by one. None if the
+    user types the value as a whole. `key` describes the value."""
     items, named_parts = schema.get("items"), schema.get("additionalProperties")
     if schema.get("type") == "array" and isinstance(items, dict):
         if items.get("type") in ("array", "integer", "number") or schema.get("maxItems") == 2:
@@ -331,8 +330,8 @@ def _object_names(vocab: Vocabulary) -> tuple[str, ...]:
 
 
 def _choices(schema: JsonSchema, vocab: Vocabulary) -> Sequence[Any]:
-    """Return all values that the JSON `schema` allows, if they can be listed: names of objects or
-    colours, enumerated values, true and false. Return [] if the value must be typed."""
+    """Return all values that a JSON schema allows, if they can be listed, such as object names or
+    true and false. [] if the value must be typed."""
     if schema == json_schema.OBJECT:
         return _object_names(vocab)
     if schema == json_schema.COLOR:

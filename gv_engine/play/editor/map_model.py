@@ -62,8 +62,8 @@ class Vocabulary:
     headings: Mapping[str, str] = field(default_factory=dict)
 
     def normalize_entry(self, entry: Any) -> CellThing:
-        """Return the YAML value `entry` of a legend character as a dict, without keys that have
-        their default value."""
+        """Convert the value of a legend character to a dict without default values. `Door` gives
+        {"object": "Door"}, for example."""
         thing = {key: part for key, part in _as_entry(entry).items() if part is not None}
         name = str(thing.get("object", ""))
         if name == OBJECT_TYPES[FLOOR].name:
@@ -78,7 +78,7 @@ class Vocabulary:
         return thing
 
     def thing_of_symbol(self, symbol: Symbol) -> CellThing:
-        """Convert `symbol`, the content of a cell without random values, to a legend entry (see
+        """Convert a parsed legend entry without random values to a dict as in the file (see
         `CellThing`)."""
         thing: dict[str, Any] = {}
         if symbol.kind != FLOOR:
@@ -183,8 +183,8 @@ rules: the object types that such a rule names are also put below it. The first 
 
 
 def _find_headings(values: Any) -> dict[str, str]:
-    """Return, by object type, the heading of the palette below which the type is shown. Types are
-    assigned by name, or by the rules in `values`, the plain content of a scenario."""
+    """Return the palette heading for each object type. Types are assigned to headings by name, or
+    by the rules that occur in `values`, the scenario as plain data."""
     rules = [part for part in iter_values(values) if isinstance(part, dict)]
     headings = {name: heading for heading, names in _HEADINGS.items() for name in names}
     for key, heading in product(("object_type", "other_type", "ground_type"), _HEADINGS):
@@ -203,8 +203,8 @@ def iter_values(value: Any) -> Iterator[Any]:
 
 
 def _fix_symbol(symbol: Symbol, draws: RandomValues) -> Symbol:
-    """Return `symbol`, the content of a cell, with each random value replaced by the first of its
-    possible values in `draws`."""
+    """Return a parsed legend entry in which each random value is replaced by the first of its
+    possible values."""
     option, facing = symbol.options[0], symbol.facing
     kind, state, color = (
         draws.list_possible_values(value)[0] for value in (option.kind, option.state, option.color)
@@ -457,8 +457,9 @@ class MapModel:
     def paint(
         self, placements: Iterable[tuple[MapCell, CellThing]], keeps_ground: bool = True
     ) -> str:
-        """Return the file's text with new contents painted into the map; they get a character in
-        the legend. If the level has one agent, a new one takes its place.
+        """Paint new contents into map cells and return the file's new text. Contents that have no
+        character yet get one in the legend. In a level with a single agent, a new agent replaces
+        the old one.
 
         Args:
             placements: cells with their new contents.
@@ -483,8 +484,8 @@ class MapModel:
     def _remove_agent(
         self, text: str, legend: dict[str, CellThing], rows: list[list[str]], new_cell: MapCell
     ) -> str:
-        """Take the agent out of all cells of `rows` but `new_cell`, and return the file's text, to
-        which characters may be added, as to `legend`."""
+        """Remove the agent from all cells of `rows`, except `new_cell`, and return the file's text.
+        Characters may be added to the text and to `legend`."""
         for y, x in self.cells():
             thing = legend.get(rows[y][x], FLOOR_THING)
             if AGENT_KEY in thing and (y, x) != new_cell:
@@ -500,8 +501,8 @@ class MapModel:
     def _character_for(
         self, text: str, legend: dict[str, CellThing], rows: list[list[str]], thing: CellThing
     ) -> tuple[str, str]:
-        """Return `(text, character)`: the character that stands for the legend entry `thing`, and
-        the file's text. A new character, not used in `rows`, is added to the text and to `legend`.
+        """Return (text, character): the map character for a legend entry, and the file's text. If
+        no character stands for the entry, an unused one is added to the text and to `legend`.
 
         Raises:
             EditError: all characters are in use.
@@ -521,8 +522,9 @@ class MapModel:
         return text_buffer.put(text, ("legend", character), entry), character
 
     def _with_allowed_names(self, text: str, things: Iterable[CellThing]) -> str:
-        """Return `text` with the object types and colours of the legend entries `things` added to
-        the lists in `state_space` and `observation_space`, as far as the file has such lists."""
+        """Return the file's text, in which the object types and colours of these legend entries are
+        allowed: they are added to the lists in `state_space` and `observation_space`, if the file
+        has any."""
         parts = [part for thing in things for part in _nested_things(thing)]
         names_by_key = {
             "objects": dict.fromkeys(str(thing["object"]) for thing in parts if "object" in thing),
@@ -539,9 +541,9 @@ class MapModel:
         return text
 
     def _prune_legend(self, text: str, rows: list[list[str]]) -> str:
-        """Return `text` without the legend entries of characters that the edit has removed from the
-        map, whose new rows are `rows`. Entries with a comment stay; if the file has several maps,
-        all stay."""
+        """Remove legend entries that the map does not use any more, and return the file's text.
+        `rows` is the new map. Entries with a comment stay; in a file with several maps, all
+        stay."""
         if self.path != ("map",):
             return text
         old_characters = {character for row in self.rows for character in row}
@@ -631,9 +633,8 @@ def cells_of_line(start: MapCell, end: MapCell) -> list[MapCell]:
 
 
 def _paint_over(before: CellThing, thing: CellThing, vocab: Vocabulary) -> dict[str, Any]:
-    """Return the legend entry of a cell with the entry `before` after `thing` is painted over it.
-    The cell keeps its ground and the name of its room; if `thing` is ground, only the ground
-    changes."""
+    """Return the legend entry of a cell after `thing` is painted over its entry `before`. Ground
+    and room name stay; if `thing` is ground, only the ground changes."""
     kept = {key: before[key] for key in ("ground", "room") if key in before}
     if vocab.is_ground(thing):
         return {**before, "ground": _shorten_entry(thing)}
@@ -653,8 +654,8 @@ def _nested_things(thing: CellThing) -> Iterator[CellThing]:
 
 
 def _candidate_characters(thing: CellThing) -> Iterator[str]:
-    """Yield characters that could stand for the legend entry `thing` on the map, letters of its
-    object, ground and colour names first."""
+    """Yield map characters for a legend entry, best first: letters of the names of its object,
+    ground and colour, then any others."""
     ground = _as_entry(thing.get("ground")).get("object")
     names = [str(part) for part in (thing.get("object"), ground, thing.get("color")) if part]
     for name in (*names, *([AGENT_KEY] if AGENT_KEY in thing else [])):
@@ -666,9 +667,8 @@ def _candidate_characters(thing: CellThing) -> Iterator[str]:
 
 
 def _map_path(text: str, variant: str) -> KeyPath:
-    """Return the key path, such as `("variants", "big", "map")`, of the map in a scenario's `text`,
-    or of the map to add if there is none; `variant` is the edited version of the scenario, or
-    ""."""
+    """Return the key path of the map in a scenario file, such as `("variants", "big", "map")`. If
+    there is no map, it is where one must be added. `variant` is the edited variant, or ""."""
     variant_path: KeyPath = ("variants", variant, "map")
     if variant and has_value(text, variant_path):
         return variant_path

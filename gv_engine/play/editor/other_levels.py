@@ -101,9 +101,9 @@ class OtherLevel:
         return [each for each in objects if each.rules or each.name in declared]
 
     def _collect_object(self, name: str) -> LevelObject:
-        """Return the type called `name` with the rules about it and the other types that these
-        rules need. A rule about one of the other types is included if it changes that type: the
-        type is its `object_type`, or it has no `object_type`."""
+        """Return an object type of the other level with the rules about it, and all types that
+        these rules need. Of rules about such a further type, only those that change it are
+        included."""
         types, indices = [name], set[int]()
         for type_name in types:  # grows during the loop
             for index, rule in enumerate(self.rules):
@@ -117,8 +117,8 @@ class OtherLevel:
 
 
 def _find_types(rule: Rule, document: EditorDocument) -> list[str]:
-    """Return the names of the object types that `rule` names in its arguments; if it names none, of
-    the types with a component that the rule's code uses."""
+    """Return the names of the object types that a rule mentions in its arguments. If it mentions
+    none, return the types that have a component used by the rule's code."""
     vocab = document.vocabulary
     types = [vocab.types[kind] for kind in vocab.usual]
     texts = [text.partition(".")[0] for text in _iter_texts(rule.arguments)]
@@ -180,8 +180,9 @@ class Addition:
         self._rules = [(rule, self._convert(rule.entry)) for rule in rules]
 
     def _choose_name(self, name: str, declared: Mapping[str, Any]) -> str:
-        """Return the name that the type called `name` gets in the edited level; `declared` are the
-        types that the other level declares in YAML."""
+        """Return a name for the copied object type in the edited level. It is `name`, or a new one
+        if the edited level has a different type of that name. `declared` are the other level's
+        types."""
         vocab = self._work.vocabulary
         taken = {vocab.types[kind].name: vocab.types[kind] for kind in vocab.usual}
         if name in declared:
@@ -197,9 +198,9 @@ class Addition:
         return name
 
     def _add_sprites(self, name: str, can_rename: bool) -> str:
-        """Add copies of the sprite files of the other level's type `name` to `files`, and return
-        the name of the sprite in the edited level. If files with these names exist, the copies get
-        a prefix if `can_rename` is True."""
+        """Copy the sprite files of the other level's type `name`, and return the sprite's name in
+        the edited level. If files of these names exist, the copies get a prefix, provided that
+        `can_rename` is True."""
         assert self._level.document.scenario
         kind = self._level.document.vocabulary.types[name]
         sources = sprite_sources(self._level.document.scenario)
@@ -209,9 +210,9 @@ class Addition:
         return self._add_files(own, can_rename) + kind.sprite
 
     def _add_files(self, files: Mapping[str, Path], can_rename: bool = True) -> str:
-        """Add copies of `files`, by name of the copy, to `self.files`, which `apply` writes, and
-        return the prefix of their names: "", or the title of the other level if different files
-        have the same names and `can_rename` is True. Raise EditError if no name is free."""
+        """Plan copies of files from the other level into the edited one. `files` maps the name of
+        each copy to its original. Return the prefix of all copies: "" or, if names are taken and
+        `can_rename`, the other level's title. Raise EditError if no name is free."""
         prefixes = ["", f"{self._level.title.replace('-', '_')}_"] if can_rename else [""]
         for prefix in prefixes:
             copies = {
@@ -226,8 +227,8 @@ class Addition:
         raise EditError(f"Beside this level are other files of the name {names}; rename them")
 
     def _convert(self, value: Any) -> Any:
-        """Return `value`, a part of the other level's YAML, with object types named as in the
-        edited level. Copies of Python files that occur in it are added to `files`."""
+        """Convert a part of the other level's YAML for the edited level: object types get their new
+        names. Python files that it refers to are copied too."""
         if isinstance(value, list):
             return [self._convert(part) for part in value]
         if isinstance(value, dict):
@@ -258,8 +259,8 @@ class Addition:
         return text
 
     def apply(self) -> str:
-        """Write the files, and return the text of the edited level with the objects added; the
-        edited document does not change.
+        """Write the copied files, and return the text of the edited level with the objects added.
+        The document itself does not change.
 
         Raises:
             EditError: the level would have an error; then no file is left behind.
@@ -286,9 +287,9 @@ class Addition:
         return work.buffer.text
 
     def _allow_types(self, work: EditorDocument) -> None:
-        """Add the new object types to the lists of allowed types in `state_space` and
-        `observation_space` of `work`, if it has such lists; if a type is coloured, also add the
-        colours that the other level allows."""
+        """Allow the added object types in the edited level: add them to its lists in `state_space`
+        and `observation_space`, if any. If a type has colours, the other level's colours are
+        allowed too."""
         types = self._level.document.vocabulary.types
         is_colored = any(types[name].colored for name in self.names)
         usual = [COLORS[color] for color in USUAL_COLORS]
@@ -320,10 +321,9 @@ class Addition:
             work.set_value(("action_space",), [*old_actions, *new_actions])
 
     def _add_rules(self, work: EditorDocument, part: RulePart) -> None:
-        """Add the chosen rules of `part`, such as the rewards, to `work`, in the order of the other
-        level; leave out rules that `work` has already, see `_make_key`. If the other level combines
-        the rules of `part` by `reduce_all`, add the whole combination, and remove the rules of
-        `work` that are in it."""
+        """Add the chosen rules of one kind, such as rewards, to the edited level `work`, in the
+        order of the other level. Rules that exist already are skipped. A combination by
+        `reduce_all` is added as a whole."""
         chosen = [(rule, entry) for rule, entry in self._rules if rule.part is part]
         if not chosen:
             return
@@ -345,8 +345,8 @@ class Addition:
                 work.set_text(work.rules.remove_rule(old_rule))
 
     def _find_position(self, work: EditorDocument, rule: Rule) -> int:
-        """Return the index in `work` of the first rule that follows `rule` in the other level; the
-        number of rules if `work` has none of them."""
+        """Return where to insert a rule in the edited level: before the first rule that follows it
+        in the other level, else at the end."""
         converted = {chosen.path: entry for chosen, entry in self._rules}
         others = self._level.document.rules.rules(rule.part)
         following = others[others.index(rule) + 1 :]
@@ -360,7 +360,8 @@ def _list_keys(document: EditorDocument, part: RulePart) -> list[str]:
 
 
 def _make_key(entry: Any) -> str:
-    """Return a text that is equal for rules with the same name, object types and nested rules."""
+    """Return a text that identifies a rule by its name, object types and nested rules. Equal rules
+    have equal texts."""
     fields = entry if isinstance(entry, dict) else {"name": entry}
     kept = {
         key: fields[key]

@@ -147,8 +147,8 @@ class RuleList:
         ]
 
     def combination(self, part: RulePart) -> str:
-        """Return "any of these" or "all of these" if `part`, such as the end of episodes, combines
-        several rules by `or` or `and`; else ""."""
+        """Return how several rules of a kind are combined, for display: "any of these" for `or`,
+        "all of these" for `and`, "" for other parts."""
         return (
             ""
             if self._nested_nodes(part) is None
@@ -156,8 +156,8 @@ class RuleList:
         )
 
     def _nested_nodes(self, part: RulePart) -> list[YamlNode] | None:
-        """Return the YAML nodes of the rules that `part` combines by `or` or `and`; None if it does
-        not combine rules."""
+        """Return the YAML nodes of the rules that a part of the scenario combines by `or` or `and`.
+        None if it does not combine rules."""
         node = self._entries.get(part.key)
         if part.is_list or node is None or _rule_name(node) not in _COMBINATIONS:
             return None
@@ -316,8 +316,8 @@ def _is_inside(path: str, other: str) -> bool:
 
 
 def swap_fault_path(path: str, key_path: KeyPath, offset: int) -> str:
-    """Return the key path `path` of an error after the rule at `key_path` has changed places with
-    its neighbour at `offset`, 1 or -1. Paths of other rules stay the same."""
+    """Update the key path of an error after the rule at `key_path` has changed places with its
+    neighbour at `offset`, 1 or -1. Paths of other rules are returned unchanged."""
     *list_path, index = key_path
     if not isinstance(index, int):
         return path

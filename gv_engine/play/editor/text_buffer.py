@@ -44,8 +44,8 @@ class _Loader(yaml.SafeLoader):
     """YAML loader that keeps the place of each alias."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """Override PyYAML's method: an alias such as `*name` becomes a scalar node with the alias's
-        own position in the text."""
+        """Override of PyYAML's method. An alias such as `*name` becomes a scalar node with its own
+        position in the text, instead of the node that it refers to."""
         if self.check_event(yaml.AliasEvent):
             event = self.get_event()  # type: ignore[no-untyped-call]  # its stubs lack it
             return yaml.ScalarNode("!alias", event.anchor, event.start_mark, event.end_mark)
@@ -285,8 +285,8 @@ def has_comment(text: str, path: KeyPath) -> bool:
 
 
 def _find_entry(root: yaml.Node, path: KeyPath) -> _Entry | None:
-    """Return the entry (value with its key and its list or mapping) at the key path `path` below
-    the YAML node `root`; None if there is none."""
+    """Return the entry at a key path below a YAML node: the value with its key and its list or
+    mapping. None if there is none."""
     entry, node = None, root
     for key in path:
         entry = _find_child_entry(node, key)
@@ -309,8 +309,8 @@ def _find_child_entry(node: yaml.Node, key: str | int) -> _Entry | None:
 
 
 def _require_entry(text: str, path: KeyPath) -> _Entry:
-    """Return the entry (value with its key and its list or mapping) at the key path `path` in the
-    YAML `text`; raise an error if there is none.
+    """Return the entry at a key path in a YAML text: the value with its key and its list or
+    mapping. Raise an error if there is none.
 
     Raises:
         EditError: there is none.
@@ -329,8 +329,8 @@ def _start(part: Any) -> int:
 
 
 def _end(text: str, part: Any) -> int:
-    """Return the index in `text` after the last character of `part`, a YAML node or a (key, value)
-    pair of nodes. Unlike PyYAML's end mark, it lies before blank lines that follow."""
+    """Return the index in `text` just after a YAML node, or after a (key, value) pair of nodes.
+    Blank lines that follow are not included, unlike with PyYAML's end mark."""
     node: yaml.Node = part[1] if isinstance(part, tuple) else part
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         return _end(text, node.value[-1])
@@ -496,7 +496,7 @@ class TextBuffer:
         return self.is_unsaved and bool(self._undo_stack or self._redo_stack)
 
     def edit(self, change: Callable[[str], str], stroke: object = None) -> bool:
-        """Replace the text by `change(text)`, which can be undone.
+        """Replace the text by `change(text)`, which can be undone in one step.
 
         Args:
             change: returns the new text for the old one.
@@ -531,8 +531,8 @@ class TextBuffer:
         return self._restore_text(self._redo_stack, self._undo_stack)
 
     def _restore_text(self, source: list[str], target: list[str]) -> bool:
-        """Undo or redo: take the last text from the stack `source`, and push the current one onto
-        the stack `target`. Return False if `source` is empty."""
+        """Undo or redo: move the last text of the stack `source` into the buffer, and the current
+        text onto the stack `target`. Return False if `source` is empty."""
         if not source:
             return False
         target.append(self.text)

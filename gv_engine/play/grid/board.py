@@ -87,8 +87,8 @@ class CellSurface:
         return self.canvas.tiles.cell
 
     def resize(self, shape: tuple[int, ...], cell: int) -> bool:
-        """Make room for a grid with this (height, width), in cells of `cell` pixels. Return False
-        if that is the current size, so that the drawn cells stay."""
+        """Make room for a grid of this shape, (height, width), with cells of `cell` pixels. Return
+        False if it already has that size, so that the drawn cells can stay."""
         if (self.canvas.shown.shape, self.cell) == (shape, cell):
             return False
         height, width = shape
@@ -130,8 +130,8 @@ class Minimap:
         agent: tuple[float, float],
         shown: tuple[float, float, float, float],
     ) -> None:
-        """Draw the whole grid into a corner of `room`, as large as fits, with cells in the mask
-        `lit` bright; mark the agent and the part `shown` (in cells) that the main view displays.
+        """Draw the whole grid as a minimap into a corner of `room`. Cells in the mask `lit`, (H,
+        W), are bright. The agent's (y, x) and the part `shown` in the main view are marked.
 
         Args:
             surface: surface to draw on.
@@ -241,8 +241,8 @@ class Board:
     def _update_cells(
         self, codes: CellCodes, start: tuple[int, int], rect: pygame.Rect, cell: int
     ) -> None:
-        """Redraw the cached cells that have changed in `codes`, for a view that begins `start`
-        pixels (y, x) after the grid's top left."""
+        """Redraw those cached cells whose appearance, in `codes`, has changed. The view begins
+        `start` pixels (y, x) from the grid's top left corner."""
         height, width = codes.shape
         rows, columns = min(height, ceil(rect.h / cell) + 1), min(width, ceil(rect.w / cell) + 1)
         y, x = min(start[0] // cell, height - rows), min(start[1] // cell, width - columns)
@@ -323,7 +323,8 @@ class Board:
 
 
 def _hide_moving_objects(codes: CellCodes, motion: Motion) -> None:
-    """Put floor into the cells of `codes` at which the moving objects of `motion` will arrive."""
+    """Replace the objects in the cells where moving objects will arrive by floor, since these are
+    drawn separately. `codes` is changed in place."""
     keep_ground = ~codes.dtype.type(sprites.LOOK_MASK)
     for movement in motion.movements:
         if movement.opacity[1]:  # else the object is gone at the end
@@ -376,8 +377,8 @@ class EditorMapView(MapDrawing):
     def _update_center(
         self, cursor: MapCell, room: tuple[int, int], cell: int
     ) -> tuple[float, float]:
-        """Scroll as little as needed to keep the cell `cursor` away from the border of the view;
-        return the (y, x) cell in its center."""
+        """Scroll just enough to keep the cell `cursor` away from the border of the view. Return the
+        cell (y, x) in the centre."""
         margin = 1.5  # cells between the middle of the cursor's cell and the border
         y, x = (
             min(max(center, target - side / cell / 2 + margin), target + side / cell / 2 - margin)
@@ -479,8 +480,8 @@ class GridRenderer:
         self._surface = pygame.image.frombuffer(self._picture.data, (width, height), "RGB")
 
     def _draw_agent(self, canvas: TileCanvas, part: GridContent, left: int) -> None:
-        """Draw the agent of `part`, whose grid begins `left` pixels from the left; mark the cells
-        that the agent covers, to be redrawn by the next `draw`."""
+        """Draw the agent of one grid into the picture. The grid begins `left` pixels from the left.
+        The cells covered by the agent are marked, so that the next `draw` renews them."""
         y, x, facing = part.agent
         rect = self._cell_rect(y, x).move(left, 0)
         side = max(self._cell, MIN_AGENT_SIZE)

@@ -378,8 +378,8 @@ class GridEpisode(Episode):
         return watched
 
     def _iter_ray(self, cell: Cell, direction: int, reach: int) -> Iterator[Cell]:
-        """Yield the cells that a guard in `cell` sees, at most `reach`, up to the first one that
-        blocks vision; that one only if an agent can enter it."""
+        """Yield the cells that a guard in `cell` sees in a direction, at most `reach`. The ray ends
+        at the first cell that blocks vision, which is included only if an agent can enter it."""
         y, x = cell
         for _ in range(reach):
             y, x = beside(y, x, direction)

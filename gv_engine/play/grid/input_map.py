@@ -143,17 +143,16 @@ class Steering:
             self.facing = frame.agent[2]
 
     def turn_as_drawn(self, action: str, facing: int) -> Sequence[str]:
-        """Return the turns after which an agent that looks in the direction `facing` looks as it is
-        drawn, so that `action` acts on what is drawn ahead; () for a move or a turn."""
+        """Return the turn actions after which the agent faces as it is drawn on the screen, so that
+        `action` affects the cell drawn ahead. () if `action` is itself a move or turn."""
         is_plain = action in (*MOVE_DIRECTIONS, *TURN_DIRECTIONS, "NOOP", "DONE")
         if is_plain or len(self._turns) < 2:
             return ()
         return _TURNS.get(_find_relative(facing, self.facing), ())
 
     def direction_of(self, action: str, facing: int) -> str:
-        """Return the description of the steering command that begins with `action` for an agent
-        that looks in the direction `facing`, such as "go up"; "" if there is none. If the agent has
-        to be turned as it looks before `action`, return the command that turns it."""
+        """Describe in words what the steering command that begins with `action` does, such as "go
+        up"; "" if there is none. The agent looks in the direction `facing`."""
         relative_direction = (MOVE_DIRECTIONS | TURN_DIRECTIONS).get(action)
         if relative_direction is None and not self.turn_as_drawn(action, facing):
             return ""
@@ -309,8 +308,8 @@ class Walk:
 
     def _choose_goal_action(self, pose: Pose, mask: Mapping[str, bool]) -> str:
         """Return the last action of a walk that ends in front of the goal: put down the held
-        object, use the object ahead, or bump into it. Return an empty text if none has an
-        effect."""
+        object, use the object ahead, or bump into it. "" if no action has an effect. `mask` tells
+        which actions do."""
         if self._puts:
             return next((name for name in DROPS if mask.get(name)), "")
         level_actions = (name for name in mask if name not in ACTIONS)

@@ -71,11 +71,8 @@ class Motion(NamedTuple):
 
 
 def find_motion(before: Frame, after: Frame) -> Motion | None:
-    """Compare two frames, and return what an animation of the step shows: objects that move, appear
-    or vanish, and whether the agent's action failed. An object that is picked up moves to the
-    agent, and one that is put down comes from the agent. Return None if neither objects nor the
-    agent change and nothing failed, if the frames differ in shape, or if more than
-    `MAX_CHANGED_CELLS` cells change."""
+    """Compare two frames and return the animation between them: objects that move, appear or
+    vanish, and failed actions. None if there is nothing to animate or too much has changed."""
     if before.grid.shape != after.grid.shape:
         return None
     old_grid, new_grid = _grid_without_ground(before), _grid_without_ground(after)
@@ -107,8 +104,8 @@ def find_motion(before: Frame, after: Frame) -> Motion | None:
 
 
 def _slides(cell: Cell, grid: NDArray[np.uint8], changed: Collection[Cell]) -> list[Cell]:
-    """Return the cells of `changed` in straight lines from `cell`, the nearest first, with nothing
-    between that stays in `grid`."""
+    """Return the cells of `changed` that lie in a straight line from `cell`, nearest first. No
+    object that stays in `grid` may be in between."""
     height, width = grid.shape[:2]
     found = []
     for step_y, step_x in ((-1, 0), (1, 0), (0, -1), (0, 1)):
@@ -144,8 +141,8 @@ def step_sound(before: Frame, after: Frame) -> str:
 
 
 def is_failure(before: Frame, after: Frame) -> bool:
-    """Return whether the step from `before` to `after` has failed: nothing in or beside the agent's
-    cell has changed, nor has the agent gained anything; or the episode has been lost."""
+    """Return True if the step from frame `before` to `after` has failed: nothing changed in or
+    beside the agent's cell and the agent gained nothing, or the episode was lost."""
     if after.outcome and not before.outcome:
         return not after.success
     is_same = (before.agent, before.item) == (after.agent, after.item)
@@ -175,8 +172,8 @@ def _grid_without_ground(frame: Frame) -> NDArray[np.uint8]:
 
 
 def lerp(start: tuple[int, ...], goal: tuple[int, ...], progress: float) -> tuple[float, float]:
-    """Return the point (y, x) on the way from the cell `start` to the cell `goal` at `progress`
-    from 0 to 1; `goal` itself if the cells are more than one cell apart."""
+    """Return the point (y, x) at `progress`, from 0 to 1, between two cells. If the cells are more
+    than one cell apart, return `goal`."""
     if max(abs(start[0] - goal[0]), abs(start[1] - goal[1])) > 1:
         return goal[0], goal[1]
     remaining = 1 - progress

@@ -34,9 +34,9 @@ class _Probe(GridEpisode):
     """Episode that puts an agent into other cells and returns its observations from there."""
 
     def iter_poses(self, row: NDArray[Any], agent: int) -> Iterator[tuple[int, int, int]]:
-        """Put `agent` of the state `row` into each cell that it can enter, facing each direction,
-        and yield (y, x, facing) while it is there, unless its episode would end there. Agents that
-        cannot turn keep their facing."""
+        """Place an agent in each cell that it can enter, with each facing, and yield (y, x, facing)
+        while it is there. `row` is the record of the world's state. Poses that would end the
+        episode are skipped."""
         self.load_row(row)
         world, scenario = self.world, self.scenario
         rng_state = world.rng_state()
@@ -100,8 +100,8 @@ class PolicyMapper:
     def map_row(
         self, row: NDArray[Any], visits: Mapping[Cell, int]
     ) -> Generator[float, None, PolicyMap]:
-        """Return a generator that computes the map of the state `row` and pauses after each pose
-        of the agent; its result is the map, see `gv_engine.play.session.autoplay.MapSteps`.
+        """Compute the policy map of the state `row`, a world record, as a generator that pauses
+        after each pose of the agent. The map is the generator's return value.
 
         Args:
             row: () record of the scenario's layout.
@@ -139,8 +139,8 @@ class PolicyMapper:
         return PolicyMap(names, values, probabilities, counts, self._note)
 
     def _query_policy(self, inputs: Sequence[PolicyInput]) -> tuple[Any, NDArray[np.float64]]:
-        """Return the values (NaN if the policy estimates none) and the action probabilities that
-        the policy gives for each of at most `BATCH_SIZE` observations."""
+        """Return the policy's value and action probabilities for each of at most `BATCH_SIZE`
+        observations. Values are NaN if the policy estimates none."""
         count, policy = len(inputs), self._policy
         padded = [*inputs, *[inputs[-1]] * (BATCH_SIZE - count)]
         observation, info = (
@@ -163,9 +163,8 @@ class PolicyMapper:
 def _values_of_distances(
     distances: NDArray[np.float64], message: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Convert the solver's (n, a) table, the number of steps to a win in n states after each first
-    action (infinity if there is no win), to n values and (n, a) action probabilities; NaN for
-    states without a win.
+    """Convert steps to a win, (n states, a first actions) with infinity for no win, to values (n,)
+    and action probabilities (n, a). States without a win get NaN.
 
     Raises:
         SearchLimitError: `message` says why there are no distances.

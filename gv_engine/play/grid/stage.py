@@ -54,8 +54,9 @@ def place_views(
     readable: int,
     has_labels: bool = True,
 ) -> Mapping[str, ViewPlace]:
-    """Return the rectangles in which to draw state and observation, by view name: side by side or
-    one above the other, whichever uses the space better.
+    """Return the rectangles for drawing state and observation, by view name. They are side by side
+    or one above the other, whichever uses the space better. `grid` and `seen` are their shapes in
+    cells.
 
     Args:
         view: both, state or observation.
@@ -117,8 +118,8 @@ def _plan_views(
     seen: GridShape,
     readable: int,
 ) -> _ViewPlan:
-    """Return how state and observation, grids of the shapes `grid` and `seen`, share `free_size`
-    (width, height) if the state gets `share` of it."""
+    """Plan how state and observation share `free_size`, (width, height) in pixels. The state gets
+    `share` of it; `grid` and `seen` are the shapes in cells."""
     width, height = free_size
     if is_beside:
         cell, state = _fit(grid, int(width * share), height, readable)

@@ -129,8 +129,8 @@ class PolicyMaps:
 
 
 def _seek_each(session: Game, numbers: Iterable[int]) -> Iterator[int]:
-    """Yield each of `numbers`, with `session` at the state after as many steps; at the end go back
-    to the position and message before."""
+    """Move the session to the state after each number of steps in `numbers`, and yield the number.
+    At the end, restore position and message."""
     position, message = session.position, session.message
     for number in numbers:
         if number != session.position:
@@ -182,8 +182,8 @@ class PolicyAutoplayer:
         """Do nothing: a policy holds no resources."""
 
     def _replay_policy(self, seed: int, num_states: int) -> None:
-        """Restart the policy for the episode of `seed`, let it act again in the first `num_states`
-        recorded states, and drop the later ones."""
+        """Reset the policy for the episode of `seed`, let it act again in the first `num_states`
+        recorded states, and forget later states."""
         del self._digests[num_states:], self._inputs[num_states:], self._choices[num_states:]
         self._policy.begin([0], seed, [0])
         for inputs in self._inputs:
@@ -202,8 +202,8 @@ class PolicyAutoplayer:
             self._digests.append(digests[number])
 
     def _act(self, inputs: PolicyInput) -> NDArray[np.int64]:
-        """Return the index of the action that the policy chooses, or (A,) indices for several
-        agents, given the (observation, info) pair `inputs`.
+        """Return the index of the policy's action, or (A,) indices for several agents. `inputs` is
+        a pair (observation, info).
 
         Raises:
             GVEngineError: the policy failed.
@@ -288,8 +288,8 @@ class SolverAutoplayer:
         return self._hints
 
     def _continue_path(self, session: Game) -> SolutionPath | None:
-        """Return the rest of the path from the state before the last step of `session`, if that
-        step was the first of the path and others follow; else None."""
+        """Return the rest of the previous solution if the player's last step was its first action
+        and others follow. Else return None."""
         if not session.past_steps:
             return None
         *_, previous_state, _ = session.state_digests()

@@ -94,8 +94,8 @@ class BatchSource(Protocol):
 
 
 def cell_codes(batch: CompiledBatch) -> NDArray[np.uint32]:
-    """Return an (N, H, W) array with a code for the appearance of each cell, including its agent,
-    in the N worlds of `batch`; see `APPEARANCE_BITS`."""
+    """Return the appearance of each cell in N worlds, including agents, as integer codes of shape
+    (N, H, W). `APPEARANCE_BITS` explains the codes."""
     scenario = batch.scenario
     height, width = scenario.largest_shape
     codes: NDArray[np.uint32] = batch.looks[:, :height, :width] & np.uint32(APPEARANCE_BITS)
@@ -285,8 +285,8 @@ class BatchViewer(BatchSource):
     # ---- from outside --------------------------------------------------------------------
 
     def between_steps(self, work: Callable[[], _T]) -> _T:
-        """Run `work` between two steps of the worlds, and return its result or raise its error. If
-        the viewer's thread is alive, it runs `work` while this call waits."""
+        """Call `work` in the viewer's thread between two steps of the worlds, and return its result
+        or raise its error."""
         if not self._thread.is_alive():
             return work()
         future: Future[_T] = Future()

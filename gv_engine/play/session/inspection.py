@@ -169,9 +169,9 @@ def _describe_cell(world: Any, y: int, x: int) -> str:
 
 
 def _component_changes(old: Any, new: Any, e: int, thing: str) -> Iterator[Change]:
-    """Yield the differences between the components of entity `e` in the worlds `old` and `new`,
-    except position, appearance, facing and held object. `thing` is the entity's name, such as `red
-    key`."""
+    """Yield the differences between the components of entity `e` in two worlds. Position,
+    appearance, direction and held object are compared elsewhere. `thing` is the entity's name, such
+    as `red key`."""
     before, after = _other_fields(old, e), _other_fields(new, e)
     for component in dict.fromkeys((*after, *before)):
         if component not in before:
@@ -190,8 +190,8 @@ def _component_changes(old: Any, new: Any, e: int, thing: str) -> Iterator[Chang
 
 
 def _other_fields(world: Any, e: int) -> dict[str, dict[str, Any]]:
-    """Return the values of the component fields of entity `e` of `world`, by component and field
-    name, without position, appearance, facing and held object, which are compared separately."""
+    """Return the component fields of an entity by component and field name. Position, appearance,
+    direction and held object are left out, since they are compared separately."""
     layout, fields_by_component = world.layout, {}
     covered = {*_COVERED_FIELDS, layout.object_types[world.kind.value[e]].state}
     for cls in layout.components:
@@ -207,10 +207,9 @@ def _other_fields(world: Any, e: int) -> dict[str, dict[str, Any]]:
 
 
 def field_in_words(world: Any, e: int, column: str, field: str, value: Any) -> str:
-    """Return the `value` of a component's `field` as text, such as `2 RED`: the number of a type,
-    colour, state or direction comes with its name. An array field, given as a dict by item, becomes
-    a list of its numbers other than 0. `column` is the component in snake case, and `e` the entity
-    in `world`."""
+    """Return the value of a component's field as text, where type, colour, state and direction
+    numbers come with a name, such as `2 RED`. `column` is the component's name in snake case. Of an
+    array, given as a dict, only nonzero items are listed."""
     if isinstance(value, dict):
         numbers = (f"{item}: {number:g}" for item, number in value.items() if number)
         return ", ".join(numbers) or "all 0"
@@ -445,9 +444,8 @@ class Inspection:
         return self._inspect_entity(AGENT)
 
     def _inspect_entity(self, e: int, above: tuple[int, ...] = ()) -> Entity:
-        """Return a description of the entity with index `e`, and of the entities that its fields
-        refer to, such as a held key. Leave out entities in `above`, whose descriptions will contain
-        this one."""
+        """Describe entity `e` and, nested in it, the entities that it holds. Entities in `above`,
+        which hold this one, are left out."""
         world = self._simulation.world
         components, holds = [], {}
         for cls in self.scenario.layout.components:
@@ -494,9 +492,8 @@ class Inspection:
         return arrays
 
     def _visibility_call(self, name: str) -> Call | str:
-        """Return a call of the registered visibility function called `name`, or an error message.
-        Its parameters are the scenario's if the scenario uses that function, else their
-        defaults."""
+        """Return a visibility function by name, with its arguments, or an error message. The
+        arguments are the scenario's if it uses that function, else the defaults."""
         system = REGISTRIES[VISIBILITY][name]
         if self.scenario.visibility.system is system:
             return self.scenario.visibility

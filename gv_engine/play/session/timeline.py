@@ -196,8 +196,8 @@ class Timeline:
         return step
 
     def _limit_comparison(self, action: str) -> None:
-        """Let the comparison end here if the other timeline took another action than `action`; drop
-        it if its difference comes later."""
+        """End the comparison with the other timeline at this position if `action` differs from its
+        action. Drop the comparison if its first difference comes later."""
         comparison, position = self.comparison, self.position
         if comparison is None or position >= comparison.num_steps:
             return
@@ -349,8 +349,8 @@ def replay_timeline(
 def _compare_timelines(
     old: Timeline, new: Timeline, refusal: str
 ) -> Generator[None, None, ReloadComparison | None]:
-    """Return the first difference between the timelines, None if there is none; yield before each
-    comparison that takes time. `refusal` says why `new` is shorter than `old`, "" if it is not."""
+    """Find the first difference between two timelines; None if there is none. The generator yields
+    before each slow comparison. `refusal` says why `new` ended early, or is ""."""
     step, message = new.length + 1, refusal
     for position in range(new.length + 1):
         if _looks_equal(old, new, position):
@@ -369,9 +369,8 @@ def _compare_timelines(
 
 
 def _looks_equal(old: Timeline, new: Timeline, position: int) -> bool:
-    """Return whether the states of the timelines `old` and `new` after `position` steps are known
-    to be equal. Return False for position 0, as the text of a mission may differ there without a
-    change of the state."""
+    """Return True if the states of two timelines after `position` steps are known to be equal.
+    False for position 0, where only the mission's text may differ."""
     return (
         old.state_at(position) == new.state_at(position)
         and old.view_hashes[position] == new.view_hashes[position]

@@ -157,8 +157,8 @@ class Watchdog:
             self._stop(stack, now)
 
     def _should_stop(self, stack: list[FrameType], now: float) -> bool:
-        """Call the function `overrun`, and return whether it wants the rule to be stopped; `stack`
-        has the rule's Python frames, and `now` is the time."""
+        """Ask the function `overrun` if the rule must be stopped, and return its answer. `stack`
+        has the rule's Python frames, `now` is the time."""
         self._is_asking = True
         try:
             return self._overrun(self._describe_rule(stack, now))
@@ -175,9 +175,9 @@ class Watchdog:
         return StuckRule(function_frame.f_code.co_qualname, place, now - self._call_start)
 
     def _stop(self, stack: list[FrameType], now: float) -> None:
-        """Raise `Stopped` in the running rule, whose Python frames are in `stack`, but not inside a
-        function of the engine; `now` is the time. If the rule has caught an earlier `Stopped`, also
-        let its next line raise one."""
+        """Raise `Stopped` in the running rule, but not within a function of the engine. `stack` has
+        the rule's Python frames. If the rule has caught an earlier `Stopped`, raise it again at its
+        next line."""
         rule = self._describe_rule(stack, now)
         stopped = Stopped(f"{rule} ran for {rule.seconds:.0f} s and was stopped")
         self._num_tries += 1
@@ -196,8 +196,8 @@ class Watchdog:
 
 
 def _rule_frames(frame: FrameType | None) -> list[FrameType]:
-    """Return the Python frames of the rule that runs in `frame` or its callers, from the innermost
-    to the rule's function; [] if no rule runs."""
+    """Return the Python frames of the running rule, from the innermost to the rule's function.
+    `frame` is the frame to start from. [] if no rule is running."""
     stack: list[FrameType] = []
     num_rule_frames = 0
     while frame is not None:
@@ -220,7 +220,8 @@ def _ignore(frame: FrameType, event: str, argument: Any) -> None:
 
 
 def _make_raising_trace(stopped: Stopped) -> Callable[..., Any]:
-    """Return a trace function for `sys.settrace` that raises `stopped` at the next line of code."""
+    """Return a trace function for `sys.settrace` that raises `stopped` before the next line of code
+    is executed."""
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
         if event == "line":
@@ -276,8 +277,8 @@ def force_exit_after(seconds: float, message: str) -> Iterator[None]:
 
 
 def _handle_signals(reader: socket.socket, seconds: float, message: str) -> None:
-    """Read the numbers of arriving signals from the socket `reader` until it closes, and end the
-    process with `message` if the block does not end within `seconds` seconds of a signal."""
+    """Wait for signals and end the process with `message` if it still runs `seconds` after one. The
+    numbers of arriving signals are read from the socket `reader`, until that closes."""
     last_signal, first_time = 0, math.inf
     while True:
         try:

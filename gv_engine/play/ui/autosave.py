@@ -89,8 +89,8 @@ class AutosaveWriter:
         self._thread: Thread | None = None
 
     def save(self, works: Sequence[Unsaved | None], now: float) -> float | None:
-        """Start a thread that writes the entries of `works` that have changed, as the disk may be
-        slow; return the seconds until the next call, or None if everything is saved.
+        """Write the entries of `works` that have changed to disk, in a thread as that may be slow.
+        Return the seconds until the next call. None if everything is saved.
 
         Args:
             works: unsaved work of each open screen; None for a screen without.
@@ -119,8 +119,8 @@ class AutosaveWriter:
         self._write(before, works)
 
     def close(self, works: Sequence[Unsaved | None]) -> None:
-        """Write `works` for the next window to find, remove all other autosaves of this window, and
-        unlock the folder."""
+        """Save `works` for the next window to offer. Delete all other autosaves of this window and
+        unlock its folder."""
         self.flush(works)
         self._folder_lock.close()
         if self._folder and not any(works):
@@ -128,8 +128,8 @@ class AutosaveWriter:
         self._folder, self._last_written = None, []
 
     def _write(self, before: Sequence[Unsaved | None], works: Sequence[Unsaved | None]) -> None:
-        """Write each of `works` that differs from its entry in `before` into its file, and remove
-        the files of work that is saved or gone; set `error` if that fails."""
+        """Write each entry of `works` that differs from the same entry of `before` to its file.
+        Delete the files of entries that are saved elsewhere or gone. Set `error` if that fails."""
         names = [f"{index}{_get_suffix(work)}" for index, work in enumerate(works)]
         try:
             for name, work, work_before in zip_longest(names, works, before[: len(works)]):

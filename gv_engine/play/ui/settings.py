@@ -88,8 +88,8 @@ def read_toml(file: Path, noun: str) -> tuple[dict[str, Any], str, str]:
 
 
 def backup_broken_file(file: Path) -> str:
-    """Copy the unusable `file` to `<name>.bad`, before the next save overwrites it. Return a note
-    about the copy for the error message, or "" if the copy fails."""
+    """Copy an unusable file to `<name>.bad` before the next save overwrites it. Return a note about
+    the copy for the error message. "" if copying fails."""
     backup = file.with_name(f"{file.name}.bad")
     with suppress(OSError):
         if check_file_size(file, sys.maxsize, "settings") > MAX_SETTINGS_SIZE:
@@ -123,9 +123,9 @@ def _digest_source(source: str) -> str:
 
 
 def save_unfinished(title: str, source: str, replay: Replay | None) -> None:
-    """Save `replay` as the game of the level of `source`, called `title`, that the user can
-    continue later; for None, delete the saved one. The oldest of more than `MAX_UNFINISHED` games
-    is deleted.
+    """Save `replay` as the unfinished game of a level, to be continued later; None deletes the
+    saved one. `source` and `title` identify the level. Of more than `MAX_UNFINISHED` games, the
+    oldest is deleted.
 
     Args:
         title: title of the level.
@@ -393,9 +393,9 @@ class Progress:
         self.fewest, self.marks, self.error = self._read()
 
     def _read(self) -> tuple[dict[str, int], set[str], str]:
-        """Return three things read from the file: the fewest steps of a solution by digest of the
-        level, the digests of levels with a failed try or solved at the first try, each after a
-        prefix of `_MARKS`, and a message about invalid lines or ""."""
+        """Read the progress file. Return the fewest steps to a solution by level hash, the marks of
+        levels (a prefix of `_MARKS` and a level hash, for example for a failed try), and a message
+        about invalid lines or ""."""
         fewest, marks = dict[str, int](), set[str]()
         try:
             lines = read_bytes(self._file, _MAX_FILE_SIZE, "marks of solved levels").splitlines()
@@ -487,9 +487,8 @@ class Progress:
         self._add(digest, steps)
 
     def _add(self, name: str, steps: int) -> None:
-        """Save `steps` as the fewest steps of the level with the digest `name`, unless fewer are
-        saved. If the name begins with a prefix of `_MARKS`, save only that the level has this
-        mark."""
+        """Save the fewest steps of a level, unless fewer are saved. `name` is the level's hash, or
+        a prefix of `_MARKS` and the hash, to save only that mark."""
         if name in self.marks:
             return
         with suppress(OSError):  # another window may have written the file

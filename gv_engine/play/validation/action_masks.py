@@ -29,8 +29,8 @@ class _StepOutcome(NamedTuple):
 
 
 def find_mask_faults(scenario: Scenario) -> list[str]:
-    """Play short random episodes; return a list with one sentence about the first action that has
-    an effect although the action mask excludes it, or an empty list."""
+    """Play short random episodes to check action masks. Return a list with one sentence about the
+    first action that has an effect although its mask is 0, or []."""
     if scenario.layout.agents > 1:
         return []
     simulation, mask = Simulation(scenario), np.zeros(len(scenario.actions), np.int8)
@@ -61,7 +61,7 @@ def find_mask_faults(scenario: Scenario) -> list[str]:
 
 
 def _take_step(simulation: Simulation, row: np.ndarray, action: int) -> _StepOutcome:
-    """Take an action in the world state `row`, and return its outcome."""
+    """Take an action in the world state `row`, a record of the world, and return the outcome."""
     world = simulation.world
     world.restore(row)
     simulation.step(action)
@@ -72,9 +72,9 @@ def _take_step(simulation: Simulation, row: np.ndarray, action: int) -> _StepOut
 
 
 def _describe_fault(outcomes: dict[int, _StepOutcome], usual: _StepOutcome, place: str) -> str:
-    """Return the error message for the first action whose outcome differs from `usual`, the most
-    frequent one. `outcomes` has the outcome of each action that the mask excludes, and `place` the
-    level and step, for the message."""
+    """Return the error message for the first masked action whose outcome differs from `usual`, the
+    most frequent one. `outcomes` has the outcome of each masked action. `place` is the level and
+    step, as text."""
     action, outcome = next(item for item in outcomes.items() if item[1] != usual)
     if outcome.is_over != usual.is_over:
         effect = "ends the episode; give the terminating function answers="

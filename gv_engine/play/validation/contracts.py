@@ -49,9 +49,9 @@ def find_broken_contracts(scenario: Scenario, episodes: int = 3, seed: int = 0) 
 def _watch_function(
     messages: dict[str, None], system: System, part: str, function: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Return a wrapper of `function` that compares the world before and after each call, and adds a
-    sentence for each broken contract to `messages`. `part` is the function's role in `system`, such
-    as `function`, `remember` or `when`."""
+    """Wrap a function of a rule so that each call is checked: a sentence is added to `messages` if
+    it changes the world although it must not, for example. `part` is its role in `system`:
+    `function`, `remember` or `when`."""
     phase = system.phase if part == "function" else None  # helpers may only read
     may_edit = phase in _MAY_EDIT
     field_names = _ENGINE_FIELDS if may_edit and system.objects is None else []
@@ -92,7 +92,8 @@ def _watch_function(
 
 
 def _read_containers(function: Callable[..., Any]) -> dict[str, str]:
-    """Return the lists, dictionaries and sets among the globals of a rule's module as texts."""
+    """Return the lists, dicts and sets among the globals of a rule's module as texts, by name. They
+    are compared before and after a call."""
     module_globals = getattr(unwrap_partials(function), "__globals__", {})
     return {
         name: repr(value)

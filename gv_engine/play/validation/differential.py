@@ -35,7 +35,7 @@ from gv_engine.world.simulation import DISABLED, KEEP, NEXT_STEP, RESTART, SAME_
 
 
 def find_row_fault(scenario: Scenario, row: NDArray[Any]) -> str:
-    """Return an error message if a world's record is inconsistent; an empty text if it is
+    """Return an error message if `row`, the record of a world, is inconsistent; "" if it is
     consistent.
 
     Args:
@@ -143,8 +143,8 @@ class _WaitingRows:
         self._waiting.append((row, report))
 
     def find_fault(self) -> Report | None:
-        """Check and remove all waiting records; return the report of the first inconsistent one,
-        None if all are consistent."""
+        """Check all waiting world records and remove them. Return the report about the first
+        inconsistent one; None if all are consistent."""
         waiting, self._waiting = self._waiting, []
         if waiting and find_row_fault(self._scenario, np.stack([row for row, _ in waiting])):
             for row, report in waiting:
@@ -165,8 +165,8 @@ def run_differential_test(
     limit: float = math.inf,
     policy: str = "",
 ) -> Report:
-    """Play episodes in an object world and a compiled (or second object) world at once; report the
-    first step at which they differ or are inconsistent.
+    """Play the same episodes in an object world and a compiled (or second object) world. Return a
+    report with the first step at which they differ or are inconsistent.
 
     Checks that the world is consistent (see `find_row_fault`), that the observation lies in its
     space, and that the compiled world equals the object world: the whole record, observation,
@@ -218,8 +218,9 @@ def _play_episode(
     limit: float,
     before: Report,
 ) -> Report:
-    """Play the level of `seed` in both worlds until its end or a fault; return `before`, the report
-    of the episodes until now, with the steps of this one and its first fault, or "" for none."""
+    """Play the level of `seed` in both worlds until it ends or a fault is found. `before` is the
+    report on earlier episodes; return it with this episode's steps and fault ("" for none)
+    added."""
     actions: NDArray[np.int64] | None = None
     for step in range(_MAX_STEPS + 1):
         indices = () if actions is None else actions.tolist()
@@ -282,7 +283,8 @@ class _PolicyActions:
         self._policy.begin([0], seed, [number])
 
     def act(self, outputs: dict[str, Any]) -> NDArray[np.int64]:
-        """Return the action that the policy chooses for each agent, as (agents,) int64."""
+        """Return the policy's action for each agent, (agents,) int64, given the world's outputs of
+        the last step."""
         observations = outputs["observation"]
         if self._is_multi_agent:
             by_agent = [*observations.values()]
@@ -307,14 +309,15 @@ class _World:
         self.space = self._encoder.space
 
     def step(self, seed: int, actions: NDArray[np.int64] | None) -> None:
-        """Apply one action of each agent; if `actions` is None, start the level of `seed`."""
+        """Take one action of each agent. If `actions` is None, reset the world to the level of
+        `seed` instead."""
         if actions is None:
             self._batch.set_generator(0, np.random.default_rng(seed))
             actions = np.full(self.scenario.layout.agents, RESTART)
         self._batch.step(actions, DISABLED)
 
     def read_outputs(self) -> dict[str, Any]:
-        """Return copies of the results of the last step by name, and the world's record as `row`.
+        """Return copies of the last step's results by name, and the world's record as `row`.
 
         Raises:
             RuleError: a number does not fit into the record.
@@ -344,8 +347,8 @@ class _World:
 
 
 def _name_raising_line(error: RuleError) -> str:
-    """Return the message of an object world's error, with the line that raised it in place of the
-    rule's first line."""
+    """Return an error's message in which the first line of the rule is replaced by the line that
+    raised the error."""
     cause = error.__cause__ or error
     system, place = system_of(cause), find_author_line(cause)
     text = str(error)
@@ -355,8 +358,8 @@ def _name_raising_line(error: RuleError) -> str:
 def _step_both(
     worlds: dict[str, _World], seed: int, actions: NDArray[np.int64] | None, limit: float
 ) -> list[dict[str, Any]]:
-    """Take the same step in both worlds, or reset them to the level of `seed` if `actions` is None;
-    return the outputs of each.
+    """Take the same step in both worlds and return the outputs of each. If `actions` is None, reset
+    them to the level of `seed`. `limit` is the maximum time in seconds.
 
     Raises:
         _Fault: a rule failed.
@@ -387,7 +390,7 @@ def _step_both(
 
 
 def _format_timeout(world: _World, is_reset: bool, limit: float) -> str:
-    """Return the error message for a compiled step, or a reset, that did not end within `limit`
+    """Return the error message for a compiled step or reset that took longer than `limit`
     seconds."""
     step_phases = Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING
     phases = (Phase.RESET,) if is_reset else step_phases
@@ -404,8 +407,8 @@ def _format_timeout(world: _World, is_reset: bool, limit: float) -> str:
 
 
 def _check_outputs(first: dict[str, Any], second: dict[str, Any], is_repeated: bool) -> None:
-    """Raise _Fault unless rewards are finite and both worlds have the same outputs; `is_repeated`
-    says that the second one is another object world."""
+    """Raise _Fault if a reward is not finite, or if the outputs of the two worlds differ.
+    `is_repeated` is True if both are object worlds."""
     for rule, reward in first["reward_terms"].items():
         if not np.isfinite(reward).all():
             raise _Fault(f"{rule} returned {reward}; a reward is a finite number")
@@ -420,8 +423,8 @@ def _check_outputs(first: dict[str, Any], second: dict[str, Any], is_repeated: b
 
 
 def _check_observations(scenario: Scenario, observations: dict[str, Any], space: Any) -> None:
-    """Raise _Fault unless the observation, or with several agents each of the `observations`, is
-    consistent and lies in `space`."""
+    """Raise _Fault if an observation is inconsistent or not in `space`. `observations` is one
+    observation, or, with several agents, one for each."""
     is_multi_agent = scenario.layout.agents > 1
     for observation in observations.values() if is_multi_agent else (observations,):
         if message := find_observation_fault(scenario, observation):
@@ -431,8 +434,8 @@ def _check_observations(scenario: Scenario, observations: dict[str, Any], space:
 
 
 def _find_batch_fault(scenario: Scenario, kind: str, turns: int, seed: int) -> str:
-    """Step a batch of worlds with the backend `kind` for `turns` steps; return an error message if
-    a world behaves differently from the same world alone, else an empty text."""
+    """Step a batch of worlds with the backend `kind`, such as "compiled", for `turns` steps. Return
+    an error message if a world behaves differently than alone, else ""."""
     batch, single = (make_batch(scenario, n, kind, checked=True) for n in (_BATCH_SIZE, 1))
     rng, shape = make_rng(seed, "turns"), (_BATCH_SIZE, scenario.layout.agents)
     for i in range(_BATCH_SIZE):
@@ -468,8 +471,8 @@ def _find_batch_fault(scenario: Scenario, kind: str, turns: int, seed: int) -> s
 def _step_alone(
     batch: Backend, row: NDArray[Any], actions: NDArray[np.int64], mode: int
 ) -> dict[str, Any]:
-    """Take a step from the world `row` in a batch of one world, in the autoreset mode `mode`, and
-    return the outputs by name."""
+    """Take a step from the world record `row` in a batch of a single world. `mode` is the autoreset
+    mode. Return the outputs by name."""
     if actions[0] == KEEP:
         return {"row": row}
     if actions[0] == RESTART:
@@ -481,7 +484,8 @@ def _step_alone(
 
 
 def _read_outputs(batch: Backend, i: int, actions: NDArray[np.int64], mode: int) -> dict[str, Any]:
-    """Return the outputs and the record of world `i` of a batch after a step, by name."""
+    """Return outputs and record of world number `i` of a batch after a step, by name. `mode` is the
+    autoreset mode."""
     out, agents = batch.outputs, len(actions)
     own_slots = slice(i * agents, (i + 1) * agents) if agents > 1 else i
     is_over = np.all(out.terminated[own_slots] | out.truncated[own_slots])
@@ -491,8 +495,8 @@ def _read_outputs(batch: Backend, i: int, actions: NDArray[np.int64], mode: int)
 
 
 def _differences(name: str, left: Any, right: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Yield (place, left value, right value) for all numbers in which two arrays, records or
-    mappings differ."""
+    """Yield (place, left value, right value) for each number that differs between two arrays,
+    records or mappings. `name` is the beginning of the place."""
     if _is_record(left) and left.tobytes() == right.tobytes():
         return  # nearly always, and this comparison is twenty times as fast
     names = left if isinstance(left, dict) else left.dtype.names if _is_record(left) else ()

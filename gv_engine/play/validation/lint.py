@@ -41,8 +41,8 @@ from systems.transition import follow, hold_down, move_agent, push, slide, switc
 
 
 def find_unused_actions(scenario: Scenario) -> list[str]:
-    """Return a sentence for each action of the scenario that has no effect because no rule mentions
-    it."""
+    """Return a sentence for each action of the scenario that no rule mentions, and that therefore
+    has no effect."""
     calls = list(scenario.walk_calls(*Phase))
     if any(call.system.is_processor for call in calls):  # whose code cannot be searched for names
         return []
@@ -56,8 +56,7 @@ def find_unused_actions(scenario: Scenario) -> list[str]:
 
 
 def find_undeclared_actions(scenario: Scenario) -> list[str]:
-    """Return a sentence for each function of a rule that uses an action which the scenario does not
-    declare."""
+    """Return a sentence for each function of a rule that uses an action the scenario lacks."""
     declared = [command.name for command in scenario.own_actions]
     messages = {
         f"{format_place(*source_location(function))}: {function.__name__} asks for {action.name}, "
@@ -83,7 +82,7 @@ def _actions_in(value: Any) -> Iterator[Action]:
 
 
 def _iter_used_names(call: Call) -> Iterator[str]:
-    """Yield all action names, identifiers and strings that occur in a rule call and its
+    """Yield all action names, identifiers and strings that occur in a rule's arguments and
     functions."""
     called = _find_called_functions(call)
     values = [*call.arguments.values(), *(value for uses in called.values() for _, value in uses)]
@@ -162,7 +161,8 @@ def find_mistakes(scenario: Scenario) -> list[Finding]:
 
 
 def find_placed_mistakes(scenario: Scenario) -> list[tuple[Finding, ProblemPlace]]:
-    """Return likely mistakes in a scenario, each with its place in the scenario file if known."""
+    """Return likely mistakes in a scenario, each with its place in the scenario file. The place is
+    empty if it is unknown."""
     mistakes = [mistake for member in scenario.members for mistake in _Linter(member).findings()]
     actions = (*find_unused_actions(scenario), *find_undeclared_actions(scenario))
     findings = [Finding("action", message) for message in actions]
@@ -171,8 +171,8 @@ def find_placed_mistakes(scenario: Scenario) -> list[tuple[Finding, ProblemPlace
 
 
 def find_rule_place(scenario: Scenario, message: str) -> ProblemPlace:
-    """Return the place in the scenario file of the rule that `message` names; an empty place if it
-    names none."""
+    """Return where in the scenario file the rule named in `message` is. The place is empty if the
+    message names no rule."""
     for phase, key in _RULE_KEYS.items():
         for number, call in enumerate(scenario.calls(phase)):
             if any(re.search(rf"\b{part.name}\b", message) for part in call.walk()):
@@ -239,8 +239,8 @@ class _Linter:
     # ---- objects -----------------------------------------------------------------------------
 
     def check_states(self) -> Iterator[_Mistake]:
-        """Yield a mistake for each object type with a component that all of its states add, so that
-        the component does not depend on the state."""
+        """Report object types with a component that all of their states add. Such a component does
+        not depend on the state, so it belongs to the type itself."""
         nodes = mapping(self._root["objects"]) if "objects" in self._root else {}
         for object_type in self._scenario.layout.types:
             components_by_state = [set(parts) for parts in object_type.state_components]
@@ -280,8 +280,7 @@ class _Linter:
     # ---- rules -------------------------------------------------------------------------------
 
     def check_rules(self) -> Iterator[_Mistake]:
-        """Yield a mistake for each rule that needs an object type or component which no level ever
-        contains."""
+        """Report rules that need an object type or component that no level ever contains."""
         if not self._has_engine_rules_only:
             return
         possible_types, types = self._find_possible_types(), self._scenario.types
@@ -302,8 +301,8 @@ class _Linter:
                 )
 
     def check_order(self) -> Iterator[_Mistake]:
-        """Yield a mistake for each rule in the wrong order: it must come before another rule, such
-        as the move rule, but comes after it, or vice versa."""
+        """Report rules in the wrong order, such as a rule that must come before the move rule but
+        comes after it."""
         rules = [*self._rules(Phase.TRANSITION)]
         calls = [call for _, call in rules]
         move_indices = [index for index, call in enumerate(calls) if call.system is _MOVE]
@@ -323,8 +322,7 @@ class _Linter:
                     yield _Mistake(node, f"follow is a step late; put it behind {later.name}")
 
     def check_colors(self) -> Iterator[_Mistake]:
-        """Yield a mistake for each object that follows objects of its own colour if no such object
-        exists."""
+        """Report objects that follow objects of their own colour where no such object exists."""
         follow_rules: dict[int, list[tuple[YamlNode, Call]]] = {}  # by type of the followers
         for node, call in self._rules(Phase.TRANSITION) if self._has_engine_rules_only else ():
             if call.system is _FOLLOW:
@@ -338,8 +336,8 @@ class _Linter:
     def _find_followers_without_leader(
         self, node: YamlNode, follower: int, leaders: list[int]
     ) -> Iterator[_Mistake]:
-        """Yield a mistake for each colour in which a level has an object of the type `follower`,
-        but none of the types `leaders`."""
+        """Report each colour in which a level has an object of type `follower` but none of the
+        types `leaders`. `node` is the YAML node of the rule."""
         types = self._scenario.types
         leader_names = " or ".join(types[leader].name for leader in leaders)
         reported: set[int] = set()
@@ -361,7 +359,7 @@ class _Linter:
                 )
 
     def check_missions(self) -> Iterator[_Mistake]:
-        """Yield a mistake for the mission if no level has an object that the mission asks for."""
+        """Report the mission if no level has an object that it asks for."""
         if not ("mission" in self._root and self._has_engine_rules_only):
             return
         mission = self._scenario.layout.mission
@@ -390,8 +388,8 @@ class _Linter:
                 yield _Mistake(self._root["mission"], message)
 
     def _find_possible_types(self) -> set[int]:
-        """Return the numbers of the object types that levels contain, that the scenario file names,
-        or that such objects leave behind when they are used up."""
+        """Return the indices of object types that can occur: those in levels, those named in the
+        scenario file, and those that objects become when they are used up."""
         types = {FLOOR}
         for world in self._levels:
             types |= {world.kind.value[e] for e in range(world.layout.first_object, world.capacity)}
@@ -406,8 +404,8 @@ class _Linter:
         return types
 
     def check_actions(self) -> Iterator[_Mistake]:
-        """Yield a mistake for each rule with an argument that is an action which the scenario does
-        not have, and for each other rule whose condition is true only for such actions."""
+        """Report rules that wait for an action the scenario lacks, as an argument or in their
+        condition."""
         declared = self._scenario.actions
         tried = sorted({*range(len(ACTIONS)), *declared})
         conditional_rules = []
@@ -433,7 +431,7 @@ class _Linter:
 
     def _random_worlds(self, actions: list[int]) -> Iterator[ObjectWorld]:
         """Yield the world before each step of short random episodes. Actions are sampled from
-        `actions`, which may include actions that the scenario does not declare."""
+        `actions`, some of which the scenario may not declare."""
         simulation = Simulation(self._scenario)
         for seed in range(2):
             rng = make_rng(seed, "actions")
@@ -448,8 +446,8 @@ class _Linter:
     # ---- ends --------------------------------------------------------------------------------
 
     def check_goals(self) -> Iterator[_Mistake]:
-        """Yield a mistake for each terminating or success function about objects that walls keep
-        agents from reaching."""
+        """Report terminating and success functions about objects that agents cannot reach because
+        of walls."""
         types = self._scenario.types
         can_pass_walls = any(
             "telepod" in _find_columns_used(call, types) or WALL in call.arguments.values()
@@ -474,8 +472,7 @@ class _Linter:
                 yield _Mistake(node, message, self._map_cells(goal_masks))
 
     def check_rewards(self) -> Iterator[_Mistake]:
-        """Yield a mistake for each reward function whose rewards always cancel the rewards of an
-        earlier function."""
+        """Report reward functions whose rewards always cancel those of an earlier function."""
         calls = enumerate(self._scenario.calls(Phase.REWARD))
         for (_, earlier), (number, later) in combinations(calls, 2):
             if _are_opposite(earlier, later):
@@ -501,7 +498,7 @@ _CHECKS: dict[str, Callable[[_Linter], Iterable[_Mistake]]] = {
 
 
 def _are_opposite(one: Call, other: Call) -> bool:
-    """Return True if two calls of a built-in reward function differ only in the sign of their
+    """Return True if two uses of a built-in reward function differ only in the sign of their
     rewards."""
     is_same_function = one.system is other.system and one.agent_mask == other.agent_mask
     if not is_same_function or not is_engine_module(one.system.function.__module__):
@@ -526,7 +523,7 @@ def _describe_waiting(call: Call, actions: Iterable[int]) -> str:
 
 
 def _iter_nested_rules(node: YamlNode, call: Call) -> Iterator[tuple[YamlNode, Call]]:
-    """Yield a rule call and all calls that are its arguments, each with its YAML node."""
+    """Yield (YAML node, rule) for a rule and all rules nested in its arguments."""
     yield node, call
     fields = node.value if isinstance(node.value, dict) else {}
     for name, argument in call.arguments.items():
@@ -539,7 +536,7 @@ def _iter_nested_rules(node: YamlNode, call: Call) -> Iterator[tuple[YamlNode, C
 
 
 def _iter_scalars(node: YamlNode) -> Iterator[YamlNode]:
-    """Yield all texts and numbers in a YAML node that may contain lists and mappings."""
+    """Yield the YAML nodes of all texts and numbers below a node."""
     if not isinstance(node.value, dict | list):
         yield node
         return
@@ -548,8 +545,8 @@ def _iter_scalars(node: YamlNode) -> Iterator[YamlNode]:
 
 
 def _find_columns_used(call: Call, types: ObjectTypes) -> set[str]:
-    """Return the names of the components that a built-in rule uses; an empty set for user-defined
-    rules."""
+    """Return the names of the components that a built-in rule uses. The set is empty for
+    user-defined rules."""
     system = call.system
     if not is_engine_module(system.function.__module__):
         return set()

@@ -127,7 +127,8 @@ class Solver:
         checked: bool = False,
         agent: int = 0,
     ) -> None:
-        """Create the worlds in which levels are searched; see the class for the arguments."""
+        """Create the worlds in which levels are searched. The class docstring explains the
+        arguments."""
         self._scenario, self._agent = scenario, agent
         self._max_states, self._seconds = states, seconds
         self._max_steps = scenario.max_steps or states
@@ -172,8 +173,8 @@ class Solver:
         return self.solve_from(self._worlds.snapshot(0), deadline)
 
     def solve_from(self, row: NDArray[Any], deadline: float | None = None) -> Solution:
-        """Return the shortest sequence of actions that wins from the state `row`, or the reason why
-        there is none.
+        """Return a shortest sequence of actions that wins from the state `row`, a world record, or
+        the reason why there is none.
 
         Args:
             row: () row of the scenario's layout.
@@ -193,8 +194,8 @@ class Solver:
         return self.searched[level]
 
     def _search(self, worlds: Backend, start: NDArray[Any], uses_rng: bool) -> Solution:
-        """Search breadth-first for a win from the state `start`; return the shortest way to it. The
-        arguments are as for `_explore`.
+        """Search breadth-first for a win from the state `start`, a world record. Return a shortest
+        solution. `uses_rng` is True if steps may use random numbers.
 
         Raises:
             _RandomStep: as for `_explore`.
@@ -222,8 +223,9 @@ class Solver:
     def _explore(
         self, worlds: Backend, starts: NDArray[Any], uses_rng: bool, limit: float
     ) -> Iterator[_ExpandedStates]:
-        """Expand all states that can be reached, breadth-first, and yield them in batches. Update
-        the numbers of known states and of steps.
+        """Explore all states reachable from `starts`, world records, in at most `limit` steps,
+        breadth-first, and yield them in batches. `uses_rng` is True if steps may use random
+        numbers.
 
         Args:
             worlds: worlds that take the steps.
@@ -263,8 +265,8 @@ class Solver:
             self._depth += 1
 
     def count_steps(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the number of steps of the shortest path to a win from each of n states, for each
-        first action; infinity if there is no path. All states that can be reached are searched.
+        """For each of n states and each first action, return the number of steps of a shortest path
+        to a win, (n, actions); infinity if there is none. All reachable states are explored.
 
         Args:
             rows: (n,) rows of the scenario's layout.
@@ -284,7 +286,7 @@ class Solver:
     def _count_steps(
         self, worlds: Backend, starts: NDArray[Any], uses_rng: bool
     ) -> NDArray[np.float64]:
-        """Return the result of `count_steps`; `uses_rng` says whether steps may use random numbers.
+        """Compute the result of `count_steps`. `uses_rng` is True if steps may use random numbers.
 
         Raises:
             _RandomStep: a step used the RNG although `uses_rng` is False.
@@ -313,7 +315,7 @@ class Solver:
             steps = new_steps
 
     def _are_wins(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
-        """Return an (n,) mask of the states in `rows` that are wins."""
+        """Return which of n states are wins, as an (n,) mask. `rows` are world records."""
         if not self._scenario.tells_success:
             return np.asarray(rows["terminated"] != 0)
         won, members = rows["success"][:, 1:] != 0, rows["member"]
@@ -324,8 +326,8 @@ class Solver:
 
 
 def _list_joint_actions(scenario: Scenario) -> NDArray[np.int64]:
-    """Return the indices of all actions as (a,) for one agent, or of all combinations of actions as
-    (a, A) for A agents."""
+    """Return all actions by index: (a,) for one agent, or all combinations as (combinations, A) for
+    A agents."""
     count, agents = len(scenario.actions), scenario.layout.agents
     if agents == 1:
         return np.arange(count)
@@ -338,8 +340,8 @@ def _list_joint_actions(scenario: Scenario) -> NDArray[np.int64]:
 
 
 def _list_lone_actions(scenario: Scenario, agent: int) -> NDArray[np.int64]:
-    """Return (a, A) joint actions in which `agent`, counted from 1, takes each of the a actions,
-    and all other agents do nothing (action index a); (a,) actions if there is only one agent."""
+    """Return (a, A) joint actions in which only `agent`, counted from 1, acts: it takes each of the
+    a actions, and the others do nothing (index a). With one agent, the result is (a,)."""
     count = len(scenario.actions)
     actions = np.full((count, scenario.layout.agents), count)
     actions[:, agent - 1] = np.arange(count)
@@ -369,7 +371,7 @@ class Survey:
         checked: bool = False,
         on_level: Callable[[], object] = lambda: None,
     ) -> None:
-        """Search the levels of all seeds, until the time limit is reached."""
+        """Search the levels of all `seeds` for solutions until the time limit is reached."""
         self._solver = Solver(scenario, _SURVEY_STATES, seconds, checked)
         self._seconds, self._deadline = seconds, time.process_time() + seconds
         self._asked = 0
@@ -428,8 +430,8 @@ _STEPS = {"u": MOVE_FORWARD, "d": MOVE_BACKWARD, "l": MOVE_LEFT, "r": MOVE_RIGHT
 
 
 def check_solution(scenario: Scenario) -> tuple[list[tuple[str, object]], list[str]]:
-    """Play the solution that a level pack gives for the scenario's level; return facts and error
-    messages about it."""
+    """Play the solution that a level pack states for a level. Return facts as (label, value) pairs,
+    and error messages."""
     level = scenario.document.pack_level
     if level is None or not level.solution:
         return [], []
@@ -454,8 +456,8 @@ def check_solution(scenario: Scenario) -> tuple[list[tuple[str, object]], list[s
 
 
 def check_par(scenario: Scenario, survey: Survey) -> tuple[list[tuple[str, object]], list[str]]:
-    """Compare the par of a pack's level, its fewest steps, with the shortest solutions in `survey`;
-    return facts and error messages about it."""
+    """Compare a level's par, the fewest steps according to its pack, with the shortest solutions in
+    `survey`. Return facts as (label, value) pairs, and error messages."""
     level = scenario.document.pack_level
     lengths = {len(solution.actions) for solution in survey.solutions.values()} - {0}
     if level is None or not level.par or not lengths:
@@ -473,9 +475,8 @@ def _format_seeds(seeds: list[int]) -> str:
 
 
 def _trace_back(layers: list[list[Any]], state: int) -> Iterator[int]:
-    """Yield the actions that led to the state with index `state` in the last of `layers`, the last
-    action first. Each layer lists (parents, actions) of the states that are reached in one more
-    step."""
+    """Yield the actions that led to state number `state` of the last layer, last action first. Each
+    of `layers` has (parents, actions) of the states reached in one more step."""
     for layer in reversed(layers):
         parents, actions = (np.concatenate(parts) for parts in zip(*layer, strict=True))
         yield int(actions[state])
@@ -483,9 +484,8 @@ def _trace_back(layers: list[list[Any]], state: int) -> Iterator[int]:
 
 
 def _without_random_observations(scenario: Scenario) -> Scenario:
-    """Return the scenario with full visibility if its observations may use random numbers, else the
-    scenario itself. Observations do not matter to the search, and random ones would slow it
-    down."""
+    """Return the scenario with full visibility if its observations may use random numbers, which
+    would slow the search down. Else return the scenario itself."""
     transparent = Call(REGISTRIES[VISIBILITY]["fully_transparent"], {})
 
     def make_transparent(member: Scenario) -> Scenario:
@@ -531,9 +531,8 @@ class SolverWorker:
             self._connection.send((self._request_number, rows))
 
     def receive(self) -> tuple[Any, str] | None:
-        """Return the result of the last search, and the reason if it is empty; None while the
-        search runs. The result of a search from one state is the actions of a shortest path to a
-        win."""
+        """Return (result, reason why it is empty) of the last search. None while the search runs.
+        The result of a search from one state is the actions of a shortest solution."""
         try:
             while self._connection.poll():
                 number, result, message = self._connection.recv()
@@ -582,9 +581,9 @@ class ShortestPathHints(SolverWorker):
 def _serve(
     connection: Connection, scenario: Scenario, agent: int, limits: tuple[int, float]
 ) -> None:
-    """Run in the background process: search from the states that arrive through `connection` and
-    send the results, until the connection is closed. The other arguments are those of
-    `SolverWorker`."""
+    """Main function of the solver process: search from each state that arrives through
+    `connection`, and send back the result, until the connection closes. `agent` is as for
+    `Solver`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for the window
     solver: Solver | None = None
     with suppress(Exception):  # it is raised again, and reported, at the first request

@@ -42,8 +42,8 @@ class BatchLayout(NamedTuple):
 def lay_out_batch(
     size: tuple[int, int], count: int, shape: tuple[int, ...], min_cell: int = MIN_CELL
 ) -> BatchLayout:
-    """Return the layout that shows `count` worlds of `shape` (height, width) in an area of `size`
-    (width, height) pixels, with cells as large as possible, but at least `min_cell` pixels, even if
+    """Return a layout for `count` worlds of this shape, (height, width), in an area of `size`,
+    (width, height) pixels. Cells are as large as possible, but at least `min_cell` pixels, even if
     not all worlds fit.
 
     Args:
@@ -76,8 +76,8 @@ class WorldTiles(TileCache):
         self._theme = theme
 
     def _draw_tile(self, code: int) -> pygame.Surface:
-        """Return the picture of a cell; `code` packs the cell's object type, state, colour and
-        agent, one byte each."""
+        """Return the picture of a cell. The integer `code` holds object type, state, colour and
+        agent in one byte each."""
         sheet, cell = self._sheet, self.cell
         tile = pygame.Surface((cell, cell), 0, 32)
         type_index, state, color, agent, *_, joins = code.to_bytes(8, "little")
@@ -166,8 +166,8 @@ class BatchView:
         surface.blit(self._surface, self._origin, (0, 0, *rect.size))
 
     def _update_cells(self, codes: CellCodes) -> None:
-        """Draw on the view's own surface the cells of the visible worlds whose code in `codes`,
-        (n, H, W), has changed."""
+        """Redraw those cells of the visible worlds whose code has changed since the last call.
+        `codes` is (n, H, W)."""
         if self._drawn is None or self._drawn.shape != codes.shape:
             world, y, x = (axis.ravel() for axis in np.indices(codes.shape))
         else:
@@ -189,7 +189,8 @@ class BatchView:
 
     @property
     def _origin(self) -> tuple[int, int]:
-        """Position of the first visible world: the worlds are centred if there is room."""
+        """Position of the first visible world in pixels. The worlds are centred if there is
+        room."""
         width, height = self._surface.get_size()
         x_margin = max(0, self._rect.w - width) // 2
         y_margin = max(0, self._rect.h - height) // 2

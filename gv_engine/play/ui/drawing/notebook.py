@@ -30,9 +30,9 @@ _FIGURE = (
 
 
 def to_html(shown: Any) -> str:
-    """Return `shown` as HTML: a picture of each world of an environment, an animation of a session
-    or replay, or animations of the first episodes of a rollout. If it cannot be drawn, return a
-    text with the reason."""
+    """Return an object as HTML for notebooks: pictures of an environment's worlds, an animation of
+    a session or replay, or animations of a rollout's first episodes. If it cannot be drawn, return
+    the reason as text."""
     try:
         if isinstance(shown, RolloutSessions):
             count = min(len(shown), MAX_WORLDS)
@@ -82,9 +82,9 @@ def _get_frame(session: Game, position: int) -> Any:
 def _make_figure(
     scenario: Playable, frames: Iterable[Scene], kind: str, title: str, note: str = ""
 ) -> str:
-    """Return the last of `frames` as a picture, or all as an animation, in an HTML element with a
-    caption; `kind` is png or gif. Each frame is drawn before the next one is made, as frames may
-    share arrays."""
+    """Return an HTML figure with a caption. `kind` "png" shows the last of `frames`, "gif" an
+    animation of all. Each frame is drawn before the next is requested, as frames may share
+    arrays."""
     with TemporaryDirectory() as folder:
         path = Path(folder, f"game.{kind}")
         with Recorder(path, scenario, cell=CELL, fps=FPS) as recorder:

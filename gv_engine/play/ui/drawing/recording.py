@@ -89,8 +89,9 @@ class FrameRenderer:
         pygame.transform.smoothscale(large, (width, height), surface)
 
     def _draw(self, surface: pygame.Surface, stage: Stage) -> None:
-        """Draw the last frame with `stage` on a surface that is at least `MIN_SIZE` large: if a
-        view such as "state" was chosen, only that; else both views, title, panel and hints."""
+        """Draw the last frame with `stage` on a surface of at least `MIN_SIZE`. If a single view
+        such as "state" was chosen, only that is drawn, else both views with title, panel and
+        hints."""
         frame, line = self._frame, line_height(surface.get_size(), 1)
         stage.line = line
         stage.begin(None, frame)
@@ -262,8 +263,7 @@ class Recorder:
 
 
 def _fit_picture(picture: Picture, model: Picture) -> Picture:
-    """Return `picture` centred in an array with the shape of `model`; a larger picture is
-    cropped."""
+    """Centre `picture` in an array of the shape of `model`. A larger picture is cropped."""
     if picture.shape == model.shape:
         return picture
     sizes = zip(picture.shape, model.shape, strict=True)

@@ -90,9 +90,10 @@ class SpriteSheet:
         return is_joining
 
     def add_joins(self, codes: CellCodes) -> CellCodes:
-        """Return (…, H, W) codes of whole grids, see `encode_looks`, with the edges at which each
-        cell joins its neighbours in the highest byte, see `sprite_paths.EDGES`. A cell of a type
-        whose sprite has edges joins cells of its type, hidden ones, and the outside."""
+        """Return cell codes whose highest byte tells at which edges the cell joins its neighbours
+        (`sprite_paths.EDGES`), such as wall to wall. `codes`, (…, H, W), come from `encode_looks`.
+        Only types whose sprites have edges join cells of their own type, hidden cells and the
+        outside."""
         is_joining = self._joining[codes & 0xFF]
         if not is_joining.any():
             return codes
@@ -169,11 +170,10 @@ class SpriteSheet:
         ground: GroundSprite | None = None,
         joins: int = 0,
     ) -> pygame.Surface:
-        """Return the sprite `name` drawn on the floor, and on the object `ground` if there is one,
-        which is also shown small in a corner, such as a target under a crate. A sprite for both,
-        such as `crate_on_target`, takes the place of both, and ground that fills its cell and is
-        seen around the object is not shown again. The surface is opaque, and callers must not
-        change it. `color`, `size`, `is_lit` and `joins` are as for `get`."""
+        """Return the sprite `name` drawn on the floor, and on the object `ground` if given, which
+        is repeated small in a corner. A sprite for both, such as `crate_on_target`, replaces them.
+        The surface is opaque; callers must not change it. `color`, `size`, `is_lit` and `joins` are
+        as for `get`."""
         cache, key = self._get_cache(size), ("tile", name, color, is_lit, ground, joins)
         if key not in cache:
             tile = pygame.Surface((size, size), 0, 32)
@@ -206,8 +206,9 @@ class SpriteSheet:
     def draw_under_agent(
         self, surface: pygame.Surface, cell: Rect, appearance: Sequence[int]
     ) -> None:
-        """Draw the object on which an agent stands as a covered one, unless it is Floor, or fills
-        its cell and is seen around the agent. `appearance` is its type, state and colour."""
+        """Draw the object on which an agent stands, small in a corner. Floor, and ground that is
+        visible around the agent, are not drawn. `appearance` is the object's type, state and
+        colour."""
         type_index, state, color = map(int, appearance)
         name = self.sprite_name(type_index, state)
         if type_index > FLOOR and not self._fills_cell(name, color):
@@ -310,8 +311,8 @@ def split_clusters(text: str) -> list[str]:
 
 
 def find_font_file(clusters: Sequence[str]) -> str | None:
-    """Return the file of the system font that has glyphs for the most of `clusters`; None if no
-    font has any."""
+    """Return the system font file that has glyphs for the most of the letters in `clusters`. None
+    if no font has any of them."""
     if missing := [cluster for cluster in clusters if cluster not in _font_files]:
         covered = {file: _find_covered_letters(file, "".join(missing)) for file in _list_fonts()}
         for cluster in missing:
@@ -502,8 +503,8 @@ class LineFont:
     def _split_by_system_font(
         self, clusters: list[str]
     ) -> Iterator[tuple[str, freetype.Font, int]]:
-        """Yield the pieces, as `_split_by_font` does, of a text whose `clusters` the default font
-        lacks."""
+        """Split a text that the default font cannot show, given as letters in `clusters`. Yield
+        pieces like `_split_by_font`."""
         file = find_font_file(clusters)
         if file is None:
             yield "".join(clusters), self._font, 0
@@ -712,8 +713,8 @@ class TileCanvas:
         self.shown = codes
 
     def scroll(self, down: int, right: int) -> None:
-        """Update the record of drawn cells after the pixels were moved by `down` and `right` cells;
-        cells that scrolled into view will be drawn by the next `update`."""
+        """Record that the pixels were moved by `down` and `right` cells. The next `update` draws
+        the cells that came into view."""
         height, width = self.shown.shape
         shown = np.full_like(self.shown, NOT_DRAWN)
         if abs(down) < height and abs(right) < width:

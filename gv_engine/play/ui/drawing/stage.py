@@ -78,9 +78,9 @@ def default_cell_size(grid: Shape, viewport: Shape, min_readable: int) -> int:
 
 
 def scroll_offset(grid: Shape, viewport: Shape, center: Point, cell: int) -> Point:
-    """Return the pixel position (y, x) in the grid of the viewport's top left corner, such that the
-    cell `center` is as near to the middle as possible; negative if the grid is smaller than the
-    viewport.
+    """Return the pixel position (y, x) in the grid to show at the viewport's top left corner, so
+    that the cell `center` is as near to the middle as possible. It is negative if the grid is
+    smaller than the viewport.
 
     Args:
         grid: height and width of the grid in cells.
@@ -588,8 +588,8 @@ class StatusPanel:
 
     @property
     def _counters(self) -> list[tuple[str, str]]:
-        """Labels and values of steps, reward and return; for players of steps and score. Players
-        see the limit of steps from its half on."""
+        """(label, value) of steps, reward and return, or, for players, of steps and score. Players
+        see the step limit only in the second half of the episode."""
         scene = self._scene
         is_limit_shown = scene.max_steps and (
             self._is_research or 2 * scene.steps >= scene.max_steps

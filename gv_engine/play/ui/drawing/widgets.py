@@ -80,8 +80,8 @@ def _split_words(paragraph: str, line_height: int, width: int) -> Iterator[tuple
 
 
 def cut(rect: Rect, side: str, size: int, gap: int = 0) -> Rect:
-    """Cut a strip of `size` pixels off a side of `rect` ("top", "bottom", "left" or "right") and
-    return it; `rect` is changed and loses the strip and `gap` pixels more.
+    """Cut a strip of `size` pixels off one side of `rect` and return it. `side` is "top", "bottom",
+    "left" or "right". `rect` itself becomes smaller by the strip and `gap` pixels.
 
     Args:
         rect: rectangle to shrink.
@@ -108,8 +108,8 @@ def cut(rect: Rect, side: str, size: int, gap: int = 0) -> Rect:
 
 
 def find_first_row(heights: Sequence[int], chosen: int, height: int, first: int = 0) -> int:
-    """Return the index of the first visible row of a list that is `height` pixels high, such that
-    row `chosen` is visible: the previous index `first`, or the index nearest to it.
+    """Return the index of the first row to show in a list that is `height` pixels high, so that row
+    `chosen` is visible. It is as close to the previous first row, `first`, as possible.
 
     Args:
         heights: height of each row in pixels.
@@ -270,8 +270,8 @@ class Painter:
         self.draw_text(rect, f"[{text}]", align="center")
 
     def add_hit_area(self, rect: Rect, press: Callable[[Pixel], None], drag: bool = False) -> bool:
-        """Call `press` with the mouse position when `rect` is clicked, and if `drag` also while the
-        mouse is dragged. Return True if the mouse is over `rect`.
+        """Make a rectangle clickable: `press` is called with the mouse position at a click and, if
+        `drag`, while the mouse is dragged. Return True if the mouse is over it.
 
         Args:
             rect: rectangle of the picture.

@@ -110,9 +110,9 @@ SCREENS = {
 
 
 def next_row(name: str, chosen: int, page: int, count: int, wraps: bool = False) -> int | None:
-    """Return the index of the list row that the menu command `name`, such as `down`, selects,
-    starting from row `chosen` of `count` rows; None if the command does not move. `page` is the
-    number of visible rows, and `wraps` lets `up` and `down` wrap around.
+    """Return the list row that a menu command, such as `down`, selects from row `chosen` of `count`
+    rows. None if the command moves nothing. `page` is the number of visible rows. If `wraps`, the
+    first row follows the last.
 
     Args:
         name: name of the command.
@@ -317,9 +317,8 @@ class Bindings:
 def _find_default_keys(
     groups: Mapping[str, Sequence[KeyCommand]], keys: Mapping[tuple[str, str], Sequence[str]]
 ) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Return the default keys, by (group, name), of the commands in `groups` that `keys` does not
-    rebind. A default key is left out if `keys` gives it to another command that is active at the
-    same time."""
+    """Return the default keys, by (group, name), of all commands that `keys` does not rebind. A
+    default key that `keys` gives to another command active at the same time is left out."""
     default_keys = {}
     for group, commands in groups.items():
         taken_keys = set[str]()
@@ -334,9 +333,8 @@ def _find_default_keys(
 
 
 def check_action_key(group: str, name: str, key: str, others: Iterable[KeyCommand]) -> str:
-    """Return `key` in its usual spelling, if a level may bind it to its action `name` in the group
-    `group`; raise BindingsError if the key is unknown or taken. `others` are the level's other
-    actions.
+    """Return the usual spelling of a key that a level binds to its action `name`. Raise
+    BindingsError if the key is unknown or taken. `others` are the level's other actions.
 
     Args:
         group: group of the actions.
@@ -390,8 +388,8 @@ def format_keys_file(bindings: Bindings) -> str:
 
 
 def _check_changes(changes: Mapping[str, object]) -> dict[str, dict[str, list[str]]]:
-    """Return the content of a parsed `keys.toml`, `changes`, as lists of keys by group and command;
-    raise BindingsError for the first mistake in it."""
+    """Check the content of a parsed `keys.toml`, and return lists of keys by group and command.
+    Raise BindingsError for the first mistake."""
     checked: dict[str, dict[str, list[str]]] = {}
     for group, commands in changes.items():
         if group not in GROUPS:
@@ -437,8 +435,8 @@ def _are_active_together(group: str, other_group: str) -> bool:
 
 
 def _check_unique(changed_keys: Mapping[tuple[str, str], Sequence[str]]) -> None:
-    """Raise BindingsError if `changed_keys`, keys by (group, command), give one key to two commands
-    that are active at the same time."""
+    """Raise BindingsError if two commands that are active at the same time have the same key.
+    `changed_keys` has keys by (group, command)."""
     for command, other_command in combinations(changed_keys, 2):
         (group, name), (other_group, other_name) = command, other_command
         shared = [key for key in changed_keys[command] if key in changed_keys[other_command]]
@@ -490,8 +488,8 @@ def rebind(group: str, name: str, keys: Sequence[str] | None, file: Path | None 
 
 
 def describe_lost_keys(before: Bindings, after: Bindings, name: str) -> str:
-    """Return a text that lists the keys that commands other than `name` have in `before` and lack
-    in `after`, the bindings after a change of `name`; "" if there are none."""
+    """Return a text that lists which commands other than `name` have lost keys between `before` and
+    `after`; "" if none has."""
     texts = []
     for group, commands in GROUPS.items():
         for command in commands:
@@ -504,8 +502,8 @@ def describe_lost_keys(before: Bindings, after: Bindings, name: str) -> str:
 
 
 def replace_keys(keys: Sequence[str], key: str) -> list[str]:
-    """Return the keys of a command with `key` in place of the first one of the same device
-    (keyboard or gamepad)."""
+    """Return a command's keys in which `key` replaces the first key of the same device, keyboard or
+    gamepad."""
     is_button = key in PADS
     others = [other for other in keys if other != key]
     of_same_device = [index for index, other in enumerate(others) if (other in PADS) == is_button]

@@ -93,7 +93,7 @@ class AppContext:
         self.needs_redraw = True
 
     def pop(self) -> None:
-        """Close the screen on top of the stack; the app ends when none is left."""
+        """Close the topmost screen. The app ends when none is left."""
         self.screens.pop().on_close()
         self._keyboard.ignore_opening_text()
         self.needs_redraw = True
@@ -131,7 +131,7 @@ class AppContext:
 
     @contextmanager
     def showing_errors(self, failure: str = "") -> Iterator[None]:
-        """Catch an error of the `with` block and show its message to the user; `failure` is the
+        """Within a `with` block, catch errors and show their messages to the user. `failure` is the
         beginning of the message."""
         try:
             yield
@@ -159,8 +159,8 @@ class AppContext:
         self.play_sound("gain")
 
     def save_settings(self) -> None:
-        """Write the settings into their file; if that fails, show and print a warning, unless it is
-        the same as the last warning."""
+        """Save the settings to their file. If that fails, show and print a warning, but not the
+        same one twice in a row."""
         try:
             self.settings.save()
         except OSError as error:

@@ -182,8 +182,8 @@ class Keys:
 def _name_sequence(
     numbers: bytes | None, end: bytes | None, ss3_end: bytes | None, console_end: bytes | None
 ) -> str:
-    """Return the name of the key for a parsed terminal escape sequence, such as `Shift+Left`; "" if
-    it is unknown. The arguments are the groups of the regular expression `_SEQUENCE`."""
+    """Return the name of the key for a terminal escape sequence, such as `Shift+Left`; "" if
+    unknown. The arguments are the groups that the regular expression `_SEQUENCE` matched."""
     if console_end:  # A for F1 to E for F5
         return f"F{console_end[0] - ord('@')}"
     number, *modifiers = (int(digits or 1) for digits in (numbers or b"").split(b";"))
@@ -300,8 +300,8 @@ class Tty:
         return self.console.size
 
     def read(self, seconds: float) -> bytes | None:
-        """Return the bytes that the user types, waiting at most `seconds` seconds; b"" if there are
-        none, None if the terminal is closed."""
+        """Return the bytes that the user types within `seconds`. b"" if there are none, None if the
+        terminal is closed."""
         self._is_asking = self._has_answered = False
         if self._end_signal:
             self._exit_on_signal(self._end_signal, None)
@@ -327,8 +327,8 @@ class Tty:
         self.console.print(Screen(*printable_lines, style=style), end="")
 
     def ask(self, question: str) -> bool:
-        """Draw `question` in the last line of the screen; return True if the user has pressed
-        Ctrl-C since the question was first drawn. Called repeatedly while a long computation runs.
+        """Draw a question in the last line of the screen. Return True if the user has pressed
+        Ctrl-C since it was first drawn. It is called repeatedly during a long computation.
 
         Returns:
             True if Ctrl-C was pressed since the first call, or the process is to end.

@@ -86,8 +86,8 @@ class Viewer:
         self._open()
 
     def show(self, frame: Any) -> None:
-        """Wait, handling keys and mouse, until the chosen speed or the user allows the next
-        picture; then draw `frame`, a snapshot of the running program's world.
+        """Draw `frame`, a snapshot of the running program's world. First wait, handling keys and
+        mouse, until the chosen speed or the user allows the next picture.
 
         Raises:
             NoDisplay: no window can be opened.
@@ -256,8 +256,8 @@ class BatchProcess:
         self._process, self._connection = start_worker(_run_window, *args)
 
     def send_state(self) -> None:
-        """Count a step, and show the worlds' new state in the other process's window, at most 30
-        times a second."""
+        """Count a step, and send the worlds' new state to the window's process, at most 30 times a
+        second."""
         self._steps += 1
         if self._watched is not None:
             row = self._batch.rows[self._watched]
@@ -271,8 +271,8 @@ class BatchProcess:
             self.send(self._steps)
 
     def send_values(self, make_policy: Callable[[int], Policy]) -> None:
-        """Send the policy's values in the cells of the world that the window shows with values, at
-        most once a second; do nothing if there is no such world.
+        """Send the policy's value estimates for the cells of the world in which the window shows
+        them, at most once a second. Do nothing if there is no such world.
 
         Args:
             make_policy: function from a number of worlds to the policy that acts in them.
@@ -308,9 +308,9 @@ class RemoteWorlds(BatchSource):
     `gv_engine.play.session.batch_viewer.BatchSource`."""
 
     def __init__(self, scenario: Scenario, codes: NDArray[np.uint32], messages: Connection) -> None:
-        """Create a view of worlds that another process steps: `codes`, shared with that process,
-        packs the appearance of their cells, and `messages` brings step counts and points of the
-        curves."""
+        """Make a view of worlds that another process steps. `codes`, (N, H, W) in memory shared
+        with it, encodes the appearance of the cells. `messages` brings step counts and points of
+        the curves."""
         self.scenario, self.trouble = scenario, ""
         self.curves: deque[CurvePoint] = deque(maxlen=600)
         self._codes, self._messages = codes, messages
@@ -347,8 +347,8 @@ def _wrap_codes(memory: Any, shape: tuple[int, ...]) -> NDArray[np.uint32]:
 def _run_window(
     messages: Connection, scenario: Scenario, memory: Any, shape: tuple[int, ...], title: str
 ) -> None:
-    """Main function of the window's process: show worlds of `scenario` until the connection
-    `messages` closes. `memory` is shared and holds the packed appearance of their cells, an array
+    """Main function of the window's process: show the worlds of `scenario` until the connection
+    `messages` closes. `memory` is shared; it holds the codes of the cells' appearance as an array
     of `shape`."""
     from gv_engine.play.ui.screens.batch import BatchScreen
     from gv_engine.play.ui.window.app import App
