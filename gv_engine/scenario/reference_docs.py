@@ -572,7 +572,8 @@ def describe_rule(call: Call, types: ObjectTypes) -> tuple[str, str]:
 
 
 def fill_in(sentence: str, texts: Mapping[str, str]) -> tuple[str, set[str]]:
-    """Replace the names of a rule's parameters in a sentence by their values, `texts`, by name.
+    """Replace the names of a rule's parameters, and phrases that stand for them, in a sentence by
+    values: "an object of a type" becomes "a crate". `texts` has the values by parameter name.
     Return the sentence, and the names that were replaced.
 
     >>> fill_in("Push an object of a type, at most `most` times.", {"object_type": "Crate"})

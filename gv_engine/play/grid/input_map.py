@@ -319,7 +319,8 @@ class Walk:
 
     def _find_first_action(self, frame: Frame, from_outside: bool) -> tuple[str, Pose]:
         """Return the first action of a shortest path to the goal, and the agent's (y, x, facing)
-        after it; an empty action if there is no path. `from_outside` is as in `_is_at_goal`."""
+        after it. The action is "" if there is no path. If `from_outside`, the path ends beside the
+        goal, facing it."""
         start: Pose = frame.agent
         first_actions: dict[Pose, tuple[str, Pose]] = {start: ("", start)}
         queue = deque([start])

@@ -39,9 +39,9 @@ def value_color(value: float, low: float, high: float) -> tuple[int, int, int]:
 
 
 def arrow_points(action: str, facing: int) -> list[tuple[float, float]]:
-    """Return the (x, y) points of the arrow for an action of an agent that faces in a direction, in
-    cells from the middle of the cell, the tip last; [] for an action that neither moves nor turns.
-    A turn is an arrow with a corner."""
+    """Return the points (x, y) of the arrow that stands for an action, in cells from the centre of
+    the cell, the tip last. `facing` is the agent's direction. A turn gives an arrow with a corner,
+    any other action that does not move gives []."""
     if action in MOVE_DIRECTIONS:
         direction = rotate(facing, MOVE_DIRECTIONS[action])
         x, y = 0.3 * step_x(direction), 0.3 * step_y(direction)
@@ -116,7 +116,7 @@ def draw_spotlight(
 def _tint(
     surface: pygame.Surface, rect: pygame.Rect, color: str | tuple[int, int, int], alpha: int
 ) -> None:
-    """Draw `color` over `rect` with the opacity `alpha`, of 255."""
+    """Fill `rect` with a transparent colour. `alpha` is the opacity from 0 to 255."""
     tile = pygame.Surface(rect.size, 0, 32)
     tile.fill(color)
     tile.set_alpha(alpha)

@@ -92,9 +92,9 @@ class PolicyMaps:
     def start(
         self, session: Game, visits: Mapping[tuple[int, int], int] | None = None
     ) -> MapSteps | None:
-        """Return a generator that computes the map of the current state of `session`; None if there
-        are no maps of the policy in this scenario. `visits` is the number of visits by cell (y, x);
-        by default those of the session's episode.
+        """Return a generator that computes the policy map (value and best action in each cell) of
+        the session's current state. None if the policy has no maps in this scenario. `visits`
+        counts visits by cell (y, x), by default in the current episode.
 
         Raises:
             GVEngineError: the policy does not exist or, in the generator, cannot act in a cell.

@@ -127,8 +127,8 @@ class CurveRecorder:
         self._episodes.extend(zip(success, totals, lengths, strict=True))
 
     def add_point(self, steps: int) -> None:
-        """Append a point to the curves if a quarter of a second has passed since the last one.
-        `steps` is the number of steps that all worlds have taken together, for the speed."""
+        """Append a point to the curves, at most four times a second. `steps` is the total number of
+        steps of all worlds, from which the speed follows."""
         now = time.monotonic()
         if now < self._last_time + _POINT_INTERVAL:
             return

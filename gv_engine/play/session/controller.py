@@ -65,8 +65,8 @@ class PlayController:
         self.game.change_scenario(self._load(next_size_variant(self.game.scenario.name)))
 
     def take_action(self, action: str) -> bool:
-        """Take `action`, and save a solution or a failed try if it ends the episode. Return True if
-        a step was taken, see `Session.step`.
+        """Take an action. If it ends the episode, save the solution or the failed try. Return True
+        if a step was taken.
 
         Raises:
             RuleError: a rule failed, and the session is unchanged.

@@ -46,8 +46,8 @@ _WAIT_IN_DIGESTS = 8  # number of `WAIT` in digests: its value when the first re
 
 
 def row_digest(row: NDArray[Any], types: ObjectTypes) -> str:
-    """Return a hash, as 16 hexadecimal digits, of a world's state saved in `row`; `types` are the
-    object types of its scenario.
+    """Return a hash, as 16 hexadecimal digits, of a world's state. `row` is the world's record,
+    `types` are the object types of its scenario.
 
     Args:
         row: () array of a `Layout.dtype`.
@@ -100,9 +100,9 @@ _NO_CODE = replace(Trust.from_options(code=False), is_detached=True)
 
 
 def scenario_of_replay(replay: Replay, folder: Path) -> Playable:
-    """Return the scenario of a replay that was pasted as text, read from the scenario text in the
-    replay, and save that text as a file in a new subfolder of `folder`. No Python of the scenario
-    runs, and the scenario must match the replay's hash.
+    """Return the scenario of a replay that was pasted as text. Its scenario file is taken from the
+    replay and saved in a new subfolder of `folder`. No Python of the scenario runs, and the hash
+    must match.
 
     Args:
         replay: replay with the text of its scenario.
@@ -135,8 +135,8 @@ def scenario_of_replay(replay: Replay, folder: Path) -> Playable:
 
 
 def _variant_names(name: str) -> Iterator[tuple[str, str]]:
-    """Yield the (file name, variant) pairs that a scenario's `name` can stand for: the whole name
-    as file name, or, as in `maze-big`, the last word as the variant."""
+    """Yield each pair (file name, variant) that a scenario's name may mean: `maze-big` is the file
+    `maze-big`, or the variant `big` of the file `maze`."""
     stem, _, last_word = name.rpartition("-")
     for file_name, variant in ((name, ""), (stem, last_word)):
         if files.is_file_name(file_name):

@@ -243,8 +243,8 @@ def _clean_element(element: Element, scale: float, side: float, allows_dashes: b
 
 
 def _check_lengths(attributes: Mapping[str, str], scale: float, side: float) -> None:
-    """Raise ValueError if an attribute has a length of too many pixels; `scale` and `side` are as
-    for `_clean_element`."""
+    """Raise ValueError if an attribute of an SVG element is a length of too many pixels. `scale` is
+    pixels of a 48 x 48 sprite per SVG unit, `side` the longer side of the `viewBox`."""
     units = {"": 1, "px": 1, "%": side / 100, "em": _MAX_SIDE, "ex": _MAX_SIDE}
     for name in sorted(attributes.keys() - {*_NON_LENGTHS}):
         max_pixels = _MAX_STROKE if name == "stroke-width" else _MAX_NUMBER

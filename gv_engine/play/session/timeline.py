@@ -51,9 +51,8 @@ class Watch:
         return {path: self._read_file(path) for path in files} != self._first
 
     def _read_file(self, path: Path) -> SourceFile:
-        """Return a record of the file `path` with a hash of its content. The file is read again
-        only if its time or size has changed, or if it was less than two seconds old when last
-        read."""
+        """Return path and content hash of a file. The file is read again only if its time or size
+        has changed, or if it was less than two seconds old when last read."""
         try:
             stat = path.stat()
             stamp = stat.st_mtime_ns, stat.st_size

@@ -393,9 +393,9 @@ class Progress:
         self.fewest, self.marks, self.error = self._read()
 
     def _read(self) -> tuple[dict[str, int], set[str], str]:
-        """Read the progress file. Return the fewest steps to a solution by level hash, the marks of
-        levels (a prefix of `_MARKS` and a level hash, for example for a failed try), and a message
-        about invalid lines or ""."""
+        """Read the progress file. Return the fewest steps of a solution by level hash, the set of
+        marks, and a message about invalid lines or "". A mark is a prefix of `_MARKS` and a level
+        hash: "tried_…" is a failed try."""
         fewest, marks = dict[str, int](), set[str]()
         try:
             lines = read_bytes(self._file, _MAX_FILE_SIZE, "marks of solved levels").splitlines()

@@ -76,8 +76,8 @@ class GRUSequence(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        """Given the gradient of the loss by the states, return that by the features and the
-        weights. The state before the first step gets no gradient."""
+        """Return the gradients with respect to the features and the weights, given that with
+        respect to the states. The state before the first step gets no gradient."""
         features, kept, gates, before, candidates, input_weight, weight = ctx.saved_tensors
         reset, update, new = gates.chunk(3, 2)
         # d tanh(x) / dx = 1 - tanh(x)^2; d sigmoid(x) / dx = sigmoid(x) (1 - sigmoid(x))
@@ -139,7 +139,7 @@ class EmbeddingBag(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        """Given the gradient of the loss by the sums, return that by the table."""
+        """Return the gradient with respect to the table, given that with respect to the sums."""
         (rows,) = ctx.saved_tensors
         table_gradient = gradient.new_zeros(ctx.size)
         add = get_compiled(add_to_rows)
@@ -165,7 +165,7 @@ class OneHotBag(EmbeddingBag):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        """Given the gradient of the loss by the sums, return that by the table."""
+        """Return the gradient with respect to the table, given that with respect to the sums."""
         (rows,) = ctx.saved_tensors
         table_gradient, one = gradient.new_zeros(ctx.size), gradient.new_ones(1, 1)
         chunk_size = max(1, _MAX_NUMBERS // len(table_gradient))
@@ -201,8 +201,8 @@ class OneHotSelection(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        """Given the gradient of the loss by the selected numbers, return that by the scores. Codes
-        are integers and get none."""
+        """Return the gradient with respect to the scores, given that with respect to the selected
+        numbers. Codes are integers and get no gradient."""
         (codes,) = ctx.saved_tensors
         score_gradients = []
         chunk_size = max(1, _MAX_NUMBERS // (codes.shape[1] * ctx.num_codes))

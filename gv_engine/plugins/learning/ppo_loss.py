@@ -75,9 +75,9 @@ def write_ppo_gradient(
     coefficients: tuple[float, float, float],
     gradient: NDArray[np.float32],
 ) -> tuple[float, float, float, float]:
-    """Write the gradient of `compute_ppo_loss` by `outputs`, logits and value of each step, into
-    `gradient`. Return the sums of loss, entropy, approximate KL divergence and squared value error.
-    `coefficients` are `clip_coef`, `ent_coef`, `vf_coef`."""
+    """Write the gradient of the PPO loss with respect to `outputs` (logits and value of each step)
+    into `gradient`. Return the sums of loss, entropy, approximate KL divergence and squared value
+    error. `coefficients` are `clip_coef`, `ent_coef`, `vf_coef`."""
     masks, actions, old_log_probs, advantages, returns = steps
     clip_coef, ent_coef, vf_coef = coefficients
     loss = entropies = divergences = squared_errors = 0.0

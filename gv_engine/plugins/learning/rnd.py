@@ -68,7 +68,7 @@ class RNDLearner(Learner):
 
     def _scaled_rewards(self, done: Flags, live: Flags) -> Tensor:
         """Return the (T, N) scaled rewards plus `rnd_coef` times the intrinsic rewards for new
-        observations. `done` and `live` are as for `RewardScaler.scale`."""
+        observations. `done` is True where an episode ended, `live` where an agent took part."""
         rows, *_ = self._network_inputs(slice(None))
         with torch.no_grad():
             errors = self.net.prediction_errors(rows.flatten(0, 1))

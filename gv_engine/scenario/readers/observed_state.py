@@ -220,9 +220,9 @@ class StateReader:
     def _resolve_number(
         self, node: YamlNode, name: str
     ) -> tuple[int | None, str, Field, Sequence[int | None]]:
-        """Resolve a name such as `agent.health` or `agent.counts.WOOD`. Return the owner as in
-        `StateNumber.kind`, the column, the field, and the indices of the field's items, which are
-        [None] for a single number."""
+        """Resolve a name such as `agent.health` or `agent.counts.WOOD`. Return the owner (None for
+        the agent, WORLD, or a type index), the column, the field, and the indices of the field's
+        items, which are [None] for a single number."""
         owner, *parts = name.split(".")
         if len(parts) not in (1, 2, 3) or not all((owner, *parts)):
             last = name.split(".")[-1] or "health"
@@ -252,8 +252,8 @@ class StateReader:
         return [field.items.index(name)]
 
     def _read_owner(self, node: YamlNode, name: str) -> int | None:
-        """Return whose number it is, as in `StateNumber.kind`: None for "agent", WORLD for "world",
-        else the index of the object type with this name."""
+        """Return whose number it is: None for "agent", WORLD for "world", else the index of the
+        object type with this name."""
         if name.lower() == _AGENT:
             return None
         if name != _WORLD:
@@ -266,9 +266,9 @@ class StateReader:
     def _find_field(
         self, node: YamlNode, owner: str, kind: int | None, name: str, component: str
     ) -> tuple[str, Field]:
-        """Find the component field `name`, optionally of the given component, among the components
-        of an owner. Return the component's column and the field. `kind` identifies the owner as in
-        `StateNumber.kind`; `owner` is its name.
+        """Find the component field `name` among the components of an owner, or only in `component`
+        if given. Return the component's column and the field. `kind` is None for the agent, WORLD,
+        or a type index; `owner` is its name.
 
         Without `component`, it is the only component of the owner that has such a field; `owner` is
         the owner's name, and `kind` as in `StateNumber`. With `component`, it is the component in
@@ -294,8 +294,8 @@ class StateReader:
         raise node.error(f"the {whose} no field {name!r}{hint}")
 
     def _list_components(self, kind: int | None) -> Iterable[type]:
-        """Return the component classes that the agent, the world or objects of a type have at the
-        start. `kind` selects the owner as in `StateNumber.kind`."""
+        """Return the component classes that an owner has at the start. `kind` is None for the
+        agent, WORLD for the world, or the index of an object type."""
         if kind == WORLD:
             return [cls for cls, _ in self._layout.world_components]
         if kind is None:

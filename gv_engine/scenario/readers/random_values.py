@@ -73,8 +73,9 @@ def make_row(numbers: Sequence[int], fill: int = -1) -> NDArray[np.int64]:
 def make_padded_table(
     fill: int, rows: Sequence[Sequence[Any]], *item_shape: int
 ) -> NDArray[np.int64]:
-    """Return lists of different lengths as one array. Each list is padded with `fill`. Items are
-    integers, or arrays of `item_shape`; sizes are rounded up as in `make_table`."""
+    """Return lists of different lengths as one array, each padded with `fill`. Items are integers,
+    or arrays of `item_shape`. Sizes are rounded up, so that similar scenarios share compiled
+    code."""
     table = make_table(fill, len(rows), max(map(len, rows)) or 1, *item_shape)
     for index, row in enumerate(rows):
         table[index, : len(row)] = np.reshape(row, (len(row), *item_shape))

@@ -93,9 +93,9 @@ class YamlNode:
 
     @property
     def written(self) -> Any:
-        """The value as in `plain`, but with words such as `on` and `no`, which YAML reads as
-        booleans, as strings where they may be names. In lists these are all such words, elsewhere
-        only those in capitals, such as `OFF`."""
+        """The value as in `plain`, except for words such as `on` and `no`, which YAML reads as
+        booleans. They are strings here where they may be names: everywhere in lists, elsewhere only
+        in capitals, such as `OFF`."""
         if isinstance(self.value, dict):
             return {key: node.written for key, node in self.value.items()}
         if isinstance(self.value, list):

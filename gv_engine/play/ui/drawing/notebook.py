@@ -62,7 +62,8 @@ def _draw_environment(env: Any) -> str:
 
 
 def _animate(session: Game, title: str) -> str:
-    """Return an animation of all steps of `session`, whose position stays unchanged, as HTML."""
+    """Return an animation of all steps of a session as HTML. The session's position does not
+    change."""
     position, message, length = session.position, session.message, session.length
     skip = length // MAX_FRAMES + 1
     note = f", every {skip} steps" if skip > 1 else ""

@@ -643,8 +643,8 @@ class TileCache:
     """
 
     def __init__(self, sheet: SpriteSheet, cell: int, rgb: bool = False) -> None:
-        """Create a cache of tiles for cells of `cell` pixels: uint32 pixels of surfaces, or RGB
-        arrays if `rgb`."""
+        """Create a cache of pictures of cells that are `cell` pixels wide. The pictures are RGB
+        arrays if `rgb`, else uint32 pixels of surfaces."""
         self.cell = cell
         self._sheet, self._is_rgb = sheet, rgb
         self._codes: CellCodes = np.empty(0, np.uint32)  # sorted, in the order of the tiles

@@ -554,9 +554,9 @@ class StatusPanel:
         return not message or height <= rest.h
 
     def _draw_compact(self, rect: Rect) -> bool:
-        """Draw everything as lines of text into the low rectangle `rect`, with the held item as a
-        button at their left, and the message of the game for players at their right if there is
-        room. Return False if there is a message that was not drawn."""
+        """Draw the panel as lines of text into the low rectangle `rect`. The held item is a button
+        at their left; the game's message for players is at their right, if there is room. Return
+        False if there is a message that was not drawn."""
         line, scene = self._line, self._scene
         well = Rect(rect.x, rect.y, min(rect.h, 2 * line), min(rect.h, 2 * line))
         if self._stage.holds and self._stage.draw_item(self._painter.surface, well):

@@ -499,9 +499,9 @@ class PlayScreen(GameScreen):
         return self.app.progress.format_result(self.game, self.frame.steps) or steps
 
     def _draw_end(self, painter: Painter, area: Rect) -> None:
-        """Draw a card at the bottom of `area`, or at its top if the agent is below, with the result
-        of the episode, its medals and the buttons for what to do next; parts that do not fit are
-        left out. Success and failure differ in colour."""
+        """Draw a card with the result of the episode, its medals, and buttons for what to do next.
+        It is at the bottom of `area`, or at the top if the agent is below. Parts that do not fit
+        are left out."""
         line, level = painter.line_height, self.game.pack_level
         width = min(area.w, _END_WIDTH * line)
         area = Rect(area.centerx - width // 2, area.y, width, area.h)

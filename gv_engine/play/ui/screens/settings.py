@@ -188,8 +188,8 @@ class PauseMenu(Menu):
         return str(getattr(self._screen.game.scenario, "description", ""))
 
     def rows(self) -> Sequence[MenuRow]:
-        """Return at most eight rows: the main commands, a row for each list of further commands,
-        and rows for keys and settings and for leaving."""
+        """Return at most eight menu rows: the main commands, one row for each submenu of further
+        commands, and rows for keys and settings and for leaving."""
         rows = [self.close_row(self._screen.resume_label)]
         rows += [self._make_row(*command) for command in self._list_main_commands()]
         for title in _SECTIONS:
@@ -274,7 +274,8 @@ class PauseSection(PauseMenu):
         self.title = title
 
     def rows(self) -> Sequence[MenuRow]:
-        """Return a row for each command of the list, and a row that leads back."""
+        """Return a row for each command of this submenu, and a row that returns to the main
+        menu."""
         if self.title == _APP_SECTION:
             rows = [
                 self.command_row("Keys", "help"),

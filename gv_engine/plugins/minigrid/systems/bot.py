@@ -333,9 +333,8 @@ def fetch_object(m: Memory, s: Scratch, k: int, goal: int) -> int:
 
 def find_new(m: Memory, s: Scratch, is_last: bool) -> int:
     """Return the pose (cell and direction) with the best ratio of unseen cells to cost; NOWHERE if
-    there is none. If the instruction is about a door and `is_last` is False, no closed door is
-    opened before all walls that can be reached have been seen, as the door may be in one of these
-    walls."""
+    there is none. If a door is sought and `is_last` is False, closed doors stay closed until all
+    walls in reach have been seen, as the door may be in one of them."""
     seeks_door = s.found[SEEKS_DOOR] != 0
     s.found[WALLS] = seeks_door or is_last
     for cell in list_objects(s):
@@ -359,8 +358,8 @@ def needs_clearing(m: Memory, s: Scratch) -> bool:
 
 
 def explore_more(m: Memory, s: Scratch, is_last: bool) -> int:
-    """Return the next action for exploring; NO_WAY if nothing new can be seen. `is_last` is as for
-    `find_new`."""
+    """Return the next action for exploring; NO_WAY if nothing new can be seen. If a door is sought
+    and `is_last` is False, closed doors stay closed until all walls in reach have been seen."""
     goal = find_new(m, s, is_last)
     if goal == NOWHERE:
         return NO_WAY
@@ -417,8 +416,8 @@ def choose_action(m: Memory, s: Scratch) -> int:
 
 
 def make_plan(m: Memory, s: Scratch, pending: int) -> int:
-    """Return the first action of a new plan for one of the clauses whose bits are set in `pending`,
-    and keep the plan in the memory."""
+    """Make a new plan for one of the pending clauses, store it in the memory, and return its first
+    action. Bit k of `pending` is 1 if clause k is not done."""
     estimate_entries(m, s)
     action = continue_drop(m, s)
     if action == NO_WAY:
@@ -451,8 +450,8 @@ def continue_drop(m: Memory, s: Scratch) -> int:
 
 
 def follow_cheapest_clause(m: Memory, s: Scratch, pending: int) -> int:
-    """Return the next action for the clause with the least estimated cost among those whose bits
-    are set in `pending`; NO_WAY if none can be followed now."""
+    """Return the next action for the pending clause with the least estimated cost. Bit k of
+    `pending` is 1 if clause k is not done. NO_WAY if no clause can be followed now."""
     best, least, s.found[SEEKS_DOOR] = NO_WAY, 0, 0
     for k in range(MAX_CLAUSES):
         if pending >> k & 1 and DOOR in (m.clauses[k, KIND], m.clauses[k, OTHER_KIND]):

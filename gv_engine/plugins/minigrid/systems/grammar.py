@@ -193,7 +193,7 @@ class _Parser:
         return 2
 
     def _read_clause(self) -> None:
-        """Read a clause and store its numbers."""
+        """Read a clause, such as "pick up the red ball", and store it as a row of numbers."""
         verb = self._read(VERBS)
         clause = [verb, *self._read_description(list_kinds(verb))]
         if verb == PUT_NEXT:

@@ -53,7 +53,7 @@ def random_new_type_and_color(w: World, entities: Entities) -> tuple[int, int]:
 
 
 def type_number(w: World, entity: int) -> int:
-    """Return the index of an entity's type in PORTABLE_TYPES."""
+    """Return the position of an entity's object type in the tuple PORTABLE_TYPES."""
     number = 0
     while PORTABLE_TYPES[number] != w.kind.value[entity]:
         number += 1
