@@ -30,7 +30,8 @@ def copy_bytes(target: int, source: int, size: int) -> None:
 
 @emits(copy_bytes)
 def _copy_bytes(body: Body, target: Any, source: Any, size: Any) -> None:
-    """Emit a call that copies `size` bytes from the address `source` to the address `target`."""
+    """Emit a call of memcpy, which copies `size` bytes from the address `source` to the address
+    `target`."""
     target_pointer, source_pointer = (
         body.emit.value(f"inttoptr i64 {arithmetic.to_int(body, address).operand} to ptr")
         for address in (target, source)
@@ -40,8 +41,9 @@ def _copy_bytes(body: Body, target: Any, source: Any, size: Any) -> None:
 
 
 def make_byte_copy(count: int) -> Callable[[Any, int, Any, int], None]:
-    """Return a function `(source, source_start, target, target_start)` of compiled code that copies
-    `count` bytes from an offset in one array to an offset in another one, both in bytes."""
+    """Return a function to be called in compiled code, `(source, source_start, target,
+    target_start)`. It copies `count` bytes from one array to another. The starts are byte offsets
+    in the arrays."""
 
     def copy(source: Any, source_start: int, target: Any, target_start: int) -> None:
         raise NotImplementedError

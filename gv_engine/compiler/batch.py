@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gv_engine.compiler.cells import WorldRow
 from gv_engine.compiler.language.body import ARENA_HEAD, BLAME
 from gv_engine.compiler.language.compiler import Compiler
 from gv_engine.compiler.language.intrinsics import attempt, prefetch_record, save_failure
@@ -46,6 +47,8 @@ from gv_engine.world.simulation import (
     write_outputs,
 )
 
+BatchRecord = Any
+"""Record with the arrays of a batch, see `make_batch_type`."""
 CACHE_LINE = 64
 PREFETCH_DISTANCE = 4
 """Number of worlds by which the prefetch of rows runs ahead of the loop."""
@@ -59,7 +62,8 @@ error, and the index of the world, -1 for none."""
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Scenarios of a mixture that have equal systems, and so share compiled code.
+    """Scenarios of a mixture that have equal rules, and so share compiled code. A mixture is a list
+    of scenarios, one of which is sampled for each episode.
 
     Attributes:
         parameters: name of their array of parameters in the batch: a record for each member, with
@@ -73,8 +77,8 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class BatchPlan:
-    """Compile-time description of a batch, from which its code is generated: scenarios, arrays and
-    options.
+    """Compile-time description of a batch of worlds, from which its code is generated: scenarios,
+    arrays and options.
 
     Attributes:
         groups: groups of members.
@@ -110,7 +114,9 @@ Elements = Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]]
 
 
 def make_batch_type(layout: Layout, elements: Elements, is_checked: bool) -> RecordType:
-    """Return the record type of a batch: its arrays, with elements as `elements` describes."""
+    """Return the record type that tells compiled code where the arrays of a batch are. `elements`
+    has the shape and dtype of one element of each array, by name. If `is_checked`, writes of wrong
+    values into worlds fail."""
     record_types: dict[str, RecordType] = {"rows": make_row_type(layout, is_checked)}
     for name, (_, dtype) in elements.items():
         if dtype == RNG:
@@ -128,11 +134,11 @@ def make_batch_type(layout: Layout, elements: Elements, is_checked: bool) -> Rec
 # ---- compiled ------------------------------------------------------------------------------------
 
 
-def run_worlds(batch: Any, plan: Any, start: int, stop: int, mode: int) -> int:
-    """Step the worlds `start` to `stop` - 1 in an autoreset mode, and write their observations. The
-    action of a world's first agent may be RESTART (begin an episode), LOOK (only write
-    observations) or KEEP (do nothing). Return the number of worlds that failed; their error codes
-    are in `batch.rows`."""
+def run_worlds(batch: BatchRecord, plan: BatchPlan, start: int, stop: int, mode: int) -> int:
+    """Step the worlds `start` to `stop` - 1 by the actions in `batch.actions`, and write their
+    results into the other arrays. Instead of an action, a world can have RESTART, LOOK (observe
+    without a step) or KEEP (do nothing). Return the number of worlds that failed. `mode` is the
+    autoreset mode."""
     failed = 0
     for i in range(start, stop):
         later_world = batch.rows[i + PREFETCH_DISTANCE]
@@ -152,9 +158,10 @@ def run_worlds(batch: Any, plan: Any, start: int, stop: int, mode: int) -> int:
     return failed
 
 
-def run_world(batch: Any, plan: Any, i: int, mode: int) -> None:
-    """Reset, step or only observe world `i`, depending on the action of its first agent and on the
-    autoreset mode."""
+def run_world(batch: BatchRecord, plan: BatchPlan, i: int, mode: int) -> None:
+    """Step, reset or only observe world `i`, as the action of its first agent and the autoreset
+    `mode` say. In SAME_STEP mode, an ended world is observed twice: at its end and after the
+    reset."""
     w, first_line = batch.rows[i], i * plan.num_agents
     if w.stale != 0:
         w.stale = 0
@@ -181,8 +188,8 @@ def run_world(batch: Any, plan: Any, i: int, mode: int) -> None:
         action = RESTART
 
 
-def is_playing(batch: Any, plan: Any, group: Any, w: Any) -> Any:
-    """Return True if world `w` plays a scenario of `group`."""
+def is_playing(batch: BatchRecord, plan: BatchPlan, group: Group, w: WorldRow) -> Any:
+    """Return True if world `w` plays one of the scenarios in `group`."""
     if not plan.is_mixture:
         return True
     if w.is_checked and not 0 <= w.member < len(plan.group_of):
@@ -190,9 +197,9 @@ def is_playing(batch: Any, plan: Any, group: Any, w: Any) -> Any:
     return len(plan.groups) == 1 or batch[group.parameters][w.member].mine != 0
 
 
-def begin_episode(batch: Any, plan: Any, i: int, w: Any) -> None:
-    """Reset world `w` to a new level: of a sampled scenario if the batch is a mixture, and from the
-    batch's list of levels if it has one."""
+def begin_episode(batch: BatchRecord, plan: BatchPlan, i: int, w: WorldRow) -> None:
+    """Reset world `w`, which has index `i`, to a new level. In a mixture, sample its scenario
+    first. If the batch has a list of levels, take the level from there."""
     if "levels" in plan.array_names:
         copy_generator(w.rng, batch.drawing[i])
         copy_generator(batch.levels[take_next_level(batch, i)], w.rng)
@@ -207,24 +214,26 @@ def begin_episode(batch: Any, plan: Any, i: int, w: Any) -> None:
     clear_terms(terms)
 
 
-def take_next_level(batch: Any, i: int) -> int:
-    """Return the index of the level with which a world starts its next episode: the requested one,
-    or else a random one."""
+def take_next_level(batch: BatchRecord, i: int) -> int:
+    """Return the index of the level with which world `i` starts its next episode: the requested one
+    if there is one, else a random one."""
     level = batch.requested_levels[i]
     batch.requested_levels[i] = RANDOM_LEVEL
     return level if level != RANDOM_LEVEL else int(batch.drawing[i].random() * len(batch.levels))
 
 
 def clear_terms(terms: Any) -> None:
-    """Set all reward terms of (agents, functions) to 0."""
+    """Set all reward terms to 0. `terms` has shape (agents, reward functions)."""
     for k in range(terms.shape[0]):
         for slot in range(terms.shape[1]):
             terms[k, slot] = 0.0
 
 
-def step_group_world(batch: Any, plan: Any, group: Any, i: int, w: Any) -> None:
-    """Step world `w` of a group with the actions of its agents, and write rewards and done
-    flags."""
+def step_group_world(
+    batch: BatchRecord, plan: BatchPlan, group: Group, i: int, w: WorldRow
+) -> None:
+    """Step world `w`, which has index `i` and plays a scenario of `group`, by the actions in
+    `batch.actions`. Write rewards and done flags into the arrays of the batch."""
     first_line, p = i * plan.num_agents, batch[group.parameters][w.member]
     for k in plan.agent_indices:
         action_index = batch.actions[first_line + k]
@@ -239,9 +248,12 @@ def step_group_world(batch: Any, plan: Any, group: Any, i: int, w: Any) -> None:
         write_outputs(batch, first_line + k, w, k + 1)
 
 
-def write_group_outputs(batch: Any, plan: Any, group: Any, i: int, w: Any, is_shown: bool) -> None:
-    """Write the observations and action masks of all agents of world `w`: into the arrays of the
-    step if `is_shown`, else into the `final_` arrays for the end of an episode."""
+def write_group_outputs(
+    batch: BatchRecord, plan: BatchPlan, group: Group, i: int, w: WorldRow, is_shown: bool
+) -> None:
+    """Write the observations and action masks of all agents of world `w`, which has index `i` and
+    plays a scenario of `group`. They go into the arrays of the step, such as `grid`; if `is_shown`
+    is False, into those of the ended episode, such as `final_grid`."""
     p = batch[group.parameters][w.member]
     for k in plan.agent_indices:
         agent, line = k + 1, i * plan.num_agents + k
@@ -280,8 +292,9 @@ def write_group_outputs(batch: Any, plan: Any, group: Any, i: int, w: Any, is_sh
                 batch.final_terms[line, slot] = batch.terms[line, slot]
 
 
-def choose_ground(batch: Any, plan: Any, line: int, is_shown: bool) -> Any:
-    """Return the array for the ground that an agent sees, None if there is none."""
+def choose_ground(batch: BatchRecord, plan: BatchPlan, line: int, is_shown: bool) -> Any:
+    """Return the array into which the ground that an agent sees is written; None if the batch has
+    no such array. `line` is the agent's index in all arrays."""
     if "ground" not in plan.array_names:
         return None
     return batch.ground[line] if is_shown else batch.final_ground[line]
@@ -299,8 +312,9 @@ TRUSTED = frozenset({__name__, ScenarioPlan.__module__})
 def make_plan(
     scenario: Scenario, names: Iterable[str], parameters: Sequence[np.dtype[Any]], masks: bool
 ) -> BatchPlan:
-    """Return the compile-time plan of a batch with the arrays `names`; `parameters` has the dtype
-    of the parameters of each scenario, and `masks` selects action masks."""
+    """Return the compile-time description of a batch that has arrays with these `names`.
+    `parameters` has the dtype of the parameter record of each scenario. If `masks`, action masks
+    are computed."""
     plans = [ScenarioPlan(member, scenario.reward_names) for member in scenario.members]
     keys = [make_cache_key((plan, dtype)) for plan, dtype in zip(plans, parameters, strict=True)]
     group_keys = [*dict.fromkeys(keys)]
@@ -318,8 +332,8 @@ def make_plan(
 
 
 def find_prefetch_offsets(scenario: Scenario) -> tuple[int, ...]:
-    """Return the byte offsets in a world's row that nearly every step reads, to be prefetched: its
-    head, the beginning of each column that step rules use, and in small rows all cells."""
+    """Return byte offsets in the record of a world that nearly every step reads, so that they can
+    be loaded into the processor's cache early."""
     rules = scenario.walk_functions(TRANSITION, REWARD, TERMINATING)
     functions = find_functions([*rules, *VERBS.values(), cut_view, write_seen])
     used_names = {name for function in functions for name in names_of(function).attributes}
@@ -340,8 +354,8 @@ def find_prefetch_offsets(scenario: Scenario) -> tuple[int, ...]:
 
 
 def make_cache_key(value: Any) -> Any:
-    """Return a hashable key of a plan or one of its values; plans of the same program have equal
-    keys."""
+    """Return a hashable key of `value`, a `BatchPlan` or a value in it. Plans with equal keys
+    compile to the same code."""
     if isinstance(value, Mapping):
         return tuple((name, make_cache_key(each)) for name, each in value.items())
     if isinstance(value, tuple | list | frozenset):
@@ -358,9 +372,9 @@ def make_cache_key(value: Any) -> Any:
 def compile_batch(
     layout: Layout, plan: BatchPlan, elements: Elements, is_checked: bool, for_web: bool = False
 ) -> tuple[Compiler, str]:
-    """Compile the loop over the worlds of a batch. Return the compiler, and the LLVM IR of a module
-    with the function `run` (address of the batch record, start, stop, mode) that returns the number
-    of failed worlds.
+    """Compile the loop that steps all worlds of a batch. Return the compiler, and the LLVM IR of a
+    module with the function `run` (address of the batch record, start, stop, mode), which returns
+    the number of failed worlds. `elements` has the shape and dtype of one element of each array.
 
     For web pages (`language.wasm`), the code is smaller, and checked rules end.
     """

@@ -30,8 +30,8 @@ _ENGINE_FAULT = (
 
 
 def check_compilable(scenario: Scenario) -> None:
-    """Raise an error if a scenario cannot be compiled, because a system is arbitrary Python or a
-    view is too wide for its visibility rule.
+    """Raise an error if a scenario cannot be compiled, for example because a rule may be any Python
+    code, or because the view is too wide for its visibility rule.
 
     Raises:
         DoesNotCompileError: with the name of the system.
@@ -59,7 +59,8 @@ def check_compilable(scenario: Scenario) -> None:
 
 
 def _walk_systems(scenario: Scenario, phases: Iterable[Phase]) -> Iterator[System]:
-    """Yield the systems of these phases, including those of nested calls."""
+    """Yield the systems (rule functions with their helpers) that a scenario uses in `phases`,
+    including those nested in arguments."""
     for member in scenario.members:
         for phase in phases:
             for call in member.calls(phase):
@@ -67,7 +68,7 @@ def _walk_systems(scenario: Scenario, phases: Iterable[Phase]) -> Iterator[Syste
 
 
 class BatchProgram:
-    """Machine code for all worlds of a scenario.
+    """Machine code that steps all worlds of a scenario.
 
     Attributes:
         run: (address of the batch's record, start, stop, mode) → number of failed worlds; None
@@ -79,8 +80,8 @@ class BatchProgram:
     def __init__(
         self, scenario: Scenario, plan: BatchPlan, elements: Elements, checked: bool
     ) -> None:
-        """Describe the program of a batch with arrays of these elements, without compiling it yet;
-        `checked` code tests indices and overflow."""
+        """Store what `prepare` will compile. `elements` has the shape and dtype of one element of
+        each array in the batch. `checked` code tests indices and overflow."""
         self.run: Any = None
         self.address = 0
         self._compile_arguments = scenario.layout, plan, elements, checked
@@ -91,7 +92,7 @@ class BatchProgram:
         self._is_built_in = scenario.runs_engine_rules_only
 
     def prepare(self) -> None:
-        """Compile the program, unless it is compiled already.
+        """Compile the program if that was not done before.
 
         Raises:
             DoesNotCompileError: with the function, file, line and cause.
@@ -122,7 +123,8 @@ class BatchProgram:
         return self._generate_ir(for_web=True)
 
     def _generate_ir(self, for_web: bool = False) -> tuple[str, Mapping[int, Failure]]:
-        """Return the LLVM IR of the program, and its possible failures by error code."""
+        """Return the LLVM IR of the program, and the errors that it can end with, by error code.
+        `for_web` makes smaller code."""
         try:
             compiler, text = compile_batch(*self._compile_arguments, for_web)
         except DoesNotCompileError as error:
@@ -132,9 +134,9 @@ class BatchProgram:
         return text, compiler.failures
 
     def make_error(self, code: int, failure: np.void, scenario_index: int) -> Exception:
-        """Return the exception for the error `code` of a world, with the system that failed
-        attached; `failure` is a record of dtype `batch.FAILURE`, and `scenario_index` the scenario
-        that the world plays."""
+        """Return the Python exception for the error `code` that a compiled world has returned. The
+        exception names the rule that failed. `failure` is a record of dtype `batch.FAILURE`;
+        `scenario_index` says which scenario of a mixture the world plays."""
         text = self._failures[code].fill_in(failure["numbers"].tolist())
         class_name, _, message = text.partition(": ")
         cls: Any = getattr(errors, class_name, None) or getattr(builtins, class_name, None)
@@ -163,8 +165,9 @@ _MAX_PROGRAMS = 256
 def get_batch_program(
     scenario: Scenario, arrays: Mapping[str, NDArray[Any]], masks: bool, checked: bool
 ) -> tuple[BatchProgram, dict[str, NDArray[Any]]]:
-    """Return the cached or new program that steps a scenario's worlds, which is compiled when first
-    used, and the parameters of the scenario by name, to be added to the arrays of the batch.
+    """Return the program that steps a scenario's worlds (a new one is compiled when it is first
+    used), and the parameter arrays of its rules by name, which the caller adds to the arrays of the
+    batch.
 
     Args:
         arrays: arrays of the batch by name.

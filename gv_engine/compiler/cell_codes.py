@@ -25,9 +25,9 @@ CODE_STEP = "of_color", "low", "count", "rise", "wrong"
 def make_code_steps(
     of_color: bool, code_table: NDArray[Any], stride: int, unlisted_code: int
 ) -> NDArray[np.uint8]:
-    """Return (n, 5) steps with the columns `CODE_STEP`, from which `encode_cells` computes codes
-    without a table: for each range of types (of colours if `of_color`), the difference between the
-    code in `code_table` and index * `stride`, or that they get the code `unlisted_code`.
+    """Describe the lookup table `code_table` of cell codes as a few steps that vector code can
+    compute, (n, 5) uint8 with the columns `CODE_STEP`. For example, the codes 1, 2, 3, 7, 8 are
+    index + 1, and from index 3 on 3 more.
 
     Args:
         of_color: the table has the codes of colours, not of types.
@@ -79,8 +79,8 @@ def _emit_chunk(
     stride: Any,
     out: ArrayValue,
 ) -> Scalar:
-    """Emit vector code that writes the codes of 64 cells from index `start` on into `out`, computed
-    by `steps`; return a flag, true if a cell has no code."""
+    """Emit vector code that encodes the 64 `cells` from index `start` on and writes the codes into
+    `out`, as `encode_cells` does. Return a flag, true if a cell has no code."""
     value, do = body.emit.value, body.emit.do
     pointer = arrays.element_address(body, cells, (start,), is_inside=True)
     channels = value(f"load <{3 * CHUNK} x i8>, ptr {pointer}, align 1")
@@ -126,7 +126,7 @@ def _pick_lanes(body: Body, llvm: str, vector: str, lanes: Iterable[int]) -> str
 
 
 def _broadcast(body: Body, byte: str) -> str:
-    """Emit a vector with the same byte in all lanes."""
+    """Emit a vector with the same `byte` in all its elements; return the vector's LLVM name."""
     first = body.emit.value(f"insertelement {_CELLS} poison, i8 {byte}, i64 0")
     return body.emit.value(
         f"shufflevector {_CELLS} {first}, {_CELLS} poison, <{CHUNK} x i32> zeroinitializer"

@@ -22,6 +22,8 @@ from gv_engine.rules.geometry import count_bits
 from gv_engine.scenario.memory.layout import Layout
 from gv_engine.world.columns import describe_absence, describe_presence_write
 
+WorldRow = Any
+"""Record of one world in a compiled batch; the fields are those of `Layout.batch_dtype`."""
 OPAQUE = 1 << 31
 """Bit of an appearance: the cell blocks vision."""
 ALL_TYPES = (1 << 32) - 1
@@ -32,23 +34,27 @@ _GROUND_MESSAGE = "w.ground: there are no object types that live on the ground"
 # ---- appearances ---------------------------------------------------------------------------------
 
 
-def look_of(w: Any, e: int) -> Any:
-    """Return the appearance of an entity: type, state and colour in one integer."""
+def look_of(w: WorldRow, e: int) -> Any:
+    """Return the appearance of entity `e` as one integer: type in bits 0 to 7, state in bits 8 to
+    15, colour in bits 16 to 23, and `OPAQUE` (bit 31) if the entity blocks vision. NOTHING looks
+    like Floor."""
     if e == NOTHING:
         return FLOOR
     seen = w.kind.value[e] & 255 | (w.state_of(e) & 255) << 8 | (w.color.value[e] & 255) << 16
     return seen | (w.blocks_vision(e) != 0) << 31
 
 
-def look_beneath(w: Any, y: int, x: int) -> Any:
-    """Return the appearance of the ground of a cell."""
+def look_beneath(w: WorldRow, y: int, x: int) -> Any:
+    """Return the appearance (an integer, see `look_of`) of the ground in cell (y, x), whatever
+    stands on it."""
     if "beneath" in w.layout.look_arrays:
         return w.beneath[y, x]
     return w.look_of(w.ground[y, x])
 
 
-def update_look(w: Any, e: int) -> None:
-    """Update the appearance of the cell of an entity after its components have changed."""
+def update_look(w: WorldRow, e: int) -> None:
+    """Update the appearance of the cell that shows entity `e`. Called after a component of the
+    entity has changed."""
     y, x = w.position.y[e], w.position.x[e]
     is_inside = w.inside(y, x)
     if is_inside and w.at[y, x] == e:
@@ -59,8 +65,9 @@ def update_look(w: Any, e: int) -> None:
         w.update_looks_of(e)
 
 
-def update_looks_of(w: Any, e: int) -> None:
-    """Update the appearances of all cells with an entity."""
+def update_looks_of(w: WorldRow, e: int) -> None:
+    """Update the appearance of every cell that contains entity `e`. An entity of terrain, such as
+    Wall, is in many cells."""
     for y in range(w.height):
         for x in range(w.width):
             if w.at[y, x] == e:
@@ -69,12 +76,12 @@ def update_looks_of(w: Any, e: int) -> None:
                 w.ground[y, x] = e
 
 
-def update_looks(w: Any) -> None:
-    """Recompute the appearances of all cells, and all other derived fields, from the cells and
-    columns of a world."""
+def update_looks(w: WorldRow) -> None:
+    """Recompute all fields of a world that are derived from others, such as the appearance of each
+    cell. Called when a row was written from outside, for example by `restore`."""
     w.changed_types = ALL_TYPES
     if w.layout.is_large:
-        w.forget_cells(False)
+        w.clear_listed_cells(False)
         w.highest = w.layout.capacity - 1
     for y in range(w.layout.height + 1):
         for x in range(w.layout.width + 1):
@@ -87,14 +94,15 @@ def update_looks(w: Any) -> None:
 # ---- writers -------------------------------------------------------------------------------------
 
 
-def require_entity(w: Any, e: int) -> None:
+def require_entity(w: WorldRow, e: int) -> None:
     """Fail unless a number is that of an entity."""
     if not 0 <= e < w.layout.capacity:
         raise OutOfBoundsError(e, OutOfBoundsError.ENTITY, w.layout.capacity)
 
 
-def write_at(w: Any, cell: int, e: int) -> None:
-    """Put an entity into a cell, above the ground."""
+def write_at(w: WorldRow, cell: int, e: int) -> None:
+    """Put entity `e` into the cell with index `cell` (y * stride + x), on the layer above the
+    ground, and update the fields derived from it."""
     if w.is_checked:
         require_entity(w, e)
     at, looks = without_writer(w.at).ravel(), w.looks.ravel()
@@ -112,8 +120,9 @@ def write_at(w: Any, cell: int, e: int) -> None:
         w.block(cell, w.blocks_movement(e))
 
 
-def write_ground(w: Any, cell: int, e: int) -> None:
-    """Put an entity into a cell, on the ground."""
+def write_ground(w: WorldRow, cell: int, e: int) -> None:
+    """Put entity `e` into the cell with index `cell` (y * stride + x), on the ground layer, and
+    update the fields derived from it."""
     if w.is_checked:
         require_entity(w, e)
     ground = without_writer(w.ground).ravel()
@@ -126,8 +135,9 @@ def write_ground(w: Any, cell: int, e: int) -> None:
     update_look_of_layers(w, cell)
 
 
-def update_look_of_layers(w: Any, cell: int) -> None:
-    """Update the appearance of a cell that has an object above and one on the ground."""
+def update_look_of_layers(w: WorldRow, cell: int) -> None:
+    """Update the appearance of the cell with index `cell`, in worlds with a ground layer: the
+    object above is shown, or else the one on the ground."""
     above, below = without_writer(w.at).ravel()[cell], without_writer(w.ground).ravel()[cell]
     is_kept = "beneath" in w.layout.look_arrays
     beneath = w.beneath.ravel()[cell] if is_kept else w.look_of(below)
@@ -142,7 +152,7 @@ def update_look_of_layers(w: Any, cell: int) -> None:
         w.block(cell, w.blocks_movement(below) | w.blocks_movement(above))
 
 
-def refuse_ground(w: Any, cell: int, e: int) -> None:
+def refuse_ground(w: WorldRow, cell: int, e: int) -> None:
     """Fail: a rule writes the ground where there is none."""
     raise RuleError(_GROUND_MESSAGE)
 
@@ -150,16 +160,16 @@ def refuse_ground(w: Any, cell: int, e: int) -> None:
 def make_column_writer(
     layout: Layout, cls: type, field: str, is_checked: bool
 ) -> Callable[[Any, int, Any], None] | None:
-    """Return a function that writes a component field of an entity: it fails if `is_checked` and
-    the entity lacks the component, and updates the entity's appearance if that depends on the
-    field. Return None if a plain store suffices."""
+    """Return a function `(w, flat_index, value)` that writes one field of a component. It updates
+    the entity's appearance if that depends on the field. If `is_checked`, it fails for an entity
+    without the component. Return None if a plain store suffices."""
     name, missing_message = column_name(cls), describe_absence(cls, field)
     affects_look, is_kind = (name, field) in layout.look_fields, (name, field) == ("kind", "value")
     holds_entity = (name, field) in layout.entity_fields
     if not (affects_look or is_checked):
         return None
 
-    def write_column(w: Any, flat_index: int, value: Any) -> None:
+    def write_column(w: WorldRow, flat_index: int, value: Any) -> None:
         values = without_writer(w[name][field])
         e = flat_index if len(values.shape) == 1 else flat_index // values.shape[1]
         if is_checked:
@@ -177,11 +187,11 @@ def make_column_writer(
 
 
 def make_presence_writer(cls: type) -> Callable[[Any, int, Any], None]:
-    """Return a function that is called for writes to the flags `has` of a component, and always
-    fails: rules must not write them."""
+    """Return a function that fails with an error message. It is called when a rule writes a flag
+    `has` of a component, such as `w.door.has[e]`; rules use `w.add` and `w.take` instead."""
     text = describe_presence_write(cls)
 
-    def write(w: Any, e: int, value: Any) -> None:
+    def write(w: WorldRow, e: int, value: Any) -> None:
         raise ColumnError(text)
 
     return write
@@ -190,37 +200,39 @@ def make_presence_writer(cls: type) -> Callable[[Any, int, Any], None]:
 # ---- lists of cells by object type ---------------------------------------------------------------
 
 
-def add_changed_type(w: Any, kind: int) -> None:
+def add_changed_type(w: WorldRow, kind: int) -> None:
     """Note that objects of a type may have other components than their type gives them."""
     w.changed_types |= 1 << (kind & 31)
 
 
-def enlist(w: Any, cell: int, kind: int) -> None:
+def enlist(w: WorldRow, cell: int, kind: int) -> None:
     """Add a cell to the list of cells that show an object of a type."""
     k, i = kind % w.listed.shape[0], cell >> 6
     w.listed[k, i] |= _ONE << np.uint64(cell & 63)
     w.filled[k, i >> 6] |= _ONE << np.uint64(i & 63)
 
 
-def unlist(w: Any, cell: int, kind: int) -> None:
-    """Remove a cell from the list of cells that show an object of a type."""
-    k, i = kind % w.listed.shape[0], cell >> 6
+def unlist(w: WorldRow, cell: int, type_index: int) -> None:
+    """Remove the cell with index `cell` from `w.listed`, the bitmap of the cells that show an
+    object of type `type_index`."""
+    k, i = type_index % w.listed.shape[0], cell >> 6
     w.listed[k, i] &= ~(_ONE << np.uint64(cell & 63))
     if w.listed[k, i] == np.uint64(0):
         w.filled[k, i >> 6] &= ~(_ONE << np.uint64(i & 63))
 
 
-def block(w: Any, cell: int, blocks: Any) -> None:
-    """Store if a cell blocks movement; a change makes path lengths invalid."""
+def block(w: WorldRow, cell: int, is_blocked: Any) -> None:
+    """Store whether the cell with index `cell` blocks movement. If this changes, forget the path
+    lengths that `steps_from` keeps."""
     bit = _ONE << np.uint64(cell & 63)
-    if ((w.blocked[cell >> 6] & bit) != np.uint64(0)) != (blocks != 0):
+    if ((w.blocked[cell >> 6] & bit) != np.uint64(0)) != (is_blocked != 0):
         w.blocked[cell >> 6] ^= bit
         w.ways_from = np.uint64(0)
 
 
-def forget_cells(w: Any, lifts_entities: bool) -> None:
-    """Empty the lists of cells by object type, and show the listed cells as floor; if
-    `lifts_entities`, also remove the entities from them."""
+def clear_listed_cells(w: WorldRow, lifts_entities: bool) -> None:
+    """Clear `w.listed`, the bitmaps of the cells with an object, and show each of these cells as
+    floor. If `lifts_entities`, also remove the entities from the cells."""
     at, looks = without_writer(w.at).ravel(), w.looks.ravel()
     has_ground, is_kept = "ground" in w.layout.layers, "beneath" in w.layout.look_arrays
     for k in range(w.filled.shape[0]):
@@ -241,9 +253,9 @@ def forget_cells(w: Any, lifts_entities: bool) -> None:
     w.ways_from = np.uint64(0)
 
 
-def find_changed_types(w: Any) -> None:
-    """Set the bit in `w.changed_types` for each type with an object whose components differ from
-    those of its type."""
+def find_changed_types(w: WorldRow) -> None:
+    """Compute `w.changed_types`, a bit mask of object types. The bit of a type is 1 if a rule has
+    added a component to an object of the type, or removed one from it."""
     w.changed_types = 0
     for e in range(AGENT + 1, w.layout.capacity):
         kind = w.kind.value[e]
@@ -253,8 +265,9 @@ def find_changed_types(w: Any) -> None:
             w.changed_types |= 1 << (kind & 31)
 
 
-def has_changed(w: Any, e: int, prefab: int) -> bool:
-    """Return True if an entity has other components than the prefab number `prefab`."""
+def has_changed(w: WorldRow, e: int, prefab: int) -> bool:
+    """Return True if entity `e` has other components than the prefab with index `prefab` (the
+    components of a new object of one type)."""
     changed = False
     for values in w.tables.presence:
         # behind the end of a column entities have no such component, nor has NOTHING
@@ -265,8 +278,10 @@ def has_changed(w: Any, e: int, prefab: int) -> bool:
 # ---- searches ------------------------------------------------------------------------------------
 
 
-def having(w: Any, columns: Any) -> Any:
-    """Return the objects on the grid that have a component, row by row, ground layer first."""
+def having(w: WorldRow, columns: Any) -> Any:
+    """Compiled version of `ObjectWorld.having`: return an (n,) array of the objects on the grid
+    that have a component, such as Door for `columns` = `w.door`. They are in row order, in a cell
+    first the one on the ground."""
     if len(w.layout.layers) > 1 and not w.layout.is_large:
         return find_in_all_cells(w, columns)
     if w.changed_types == ALL_TYPES:
@@ -284,9 +299,10 @@ def having(w: Any, columns: Any) -> Any:
     return found[:count]
 
 
-def find_in_all_cells(w: Any, columns: Any) -> Any:
-    """Return the objects with a component by searching all cells: needed with two layers, where the
-    appearance of a cell does not show the object beneath."""
+def find_in_all_cells(w: WorldRow, columns: Any) -> Any:
+    """Return an (n,) array of the objects on the grid with a component, given by its `columns`. All
+    cells are searched; `having` uses this for worlds with a ground layer, where an object can hide
+    another one."""
     found = np.empty(len(w.layout.layers) * w.height * w.width, np.int64)
     count = 0
     for y in range(w.height):
@@ -295,9 +311,9 @@ def find_in_all_cells(w: Any, columns: Any) -> Any:
     return found[:count]
 
 
-def collect_in_cell(w: Any, columns: Any, y: int, x: int, found: Any, count: int) -> Any:
-    """Append the objects with a component in a cell to the array `found`, which has `count`
-    entries; return the new count."""
+def collect_in_cell(w: WorldRow, columns: Any, y: int, x: int, found: Any, count: int) -> Any:
+    """Write the objects of cell (y, x) that have a component, given by its `columns`, into the
+    array `found` from index `count` on. Return the new count."""
     below, above = w.ground[y, x], w.at[y, x]
     if below != NOTHING and columns.has[below]:
         found[count] = below
@@ -308,15 +324,16 @@ def collect_in_cell(w: Any, columns: Any, y: int, x: int, found: Any, count: int
     return count
 
 
-def count_candidates(w: Any, types: int) -> Any:
-    """Return an upper bound for the number of objects that `having` finds."""
+def count_candidates(w: WorldRow, type_mask: int) -> Any:
+    """Return an upper bound for the number of objects that `having` finds, to allocate its result.
+    `type_mask` is a bit mask of the object types that can have the component."""
     cells = len(w.layout.layers) * (w.layout.height + 1) * (w.layout.width + 1)
     if not w.layout.is_large:
         return cells
     count = 0
     for j in range(w.filled.shape[1]):
-        for i in set_bits(merge_bits(w.filled, types, j), 64 * j):
-            bits = merge_bits(w.listed, types, i)
+        for i in set_bits(merge_bits(w.filled, type_mask, j), 64 * j):
+            bits = merge_bits(w.listed, type_mask, i)
             count += count_bits(bits)
             for cell in set_bits(bits, 64 * i):
                 prefetch(w.at.ravel(), cell)
@@ -324,19 +341,23 @@ def count_candidates(w: Any, types: int) -> Any:
     return min(len(w.layout.layers) * count, cells)
 
 
-def collect_having(w: Any, columns: Any, i: int, bits: Any, found: Any, count: int) -> Any:
-    """Append the objects with a component in the cells 64 * i + k, for each bit k of `bits`, to the
-    array `found`, which has `count` entries; return the new count."""
+def collect_having(
+    w: WorldRow, columns: Any, word_index: int, bits: Any, found: Any, count: int
+) -> Any:
+    """Write the objects with a component, given by its `columns`, into the array `found` from index
+    `count` on. Search the cells 64 * `word_index` + k for each bit k that is set in `bits`. Return
+    the new count."""
     stride = w.at.shape[1]
-    for cell in set_bits(bits, 64 * i):
+    for cell in set_bits(bits, 64 * word_index):
         y, x = cell // stride, cell % stride
         if y < w.height and x < w.width:
             count = collect_in_cell(w, columns, y, x, found, count)
     return count
 
 
-def of_type(w: Any, kind: int) -> Any:
-    """Return the objects of a type on the grid, row by row."""
+def of_type(w: WorldRow, kind: int) -> Any:
+    """Compiled version of `ObjectWorld.of_type`: return an (n,) array of the objects on the grid of
+    type `kind`, in row order."""
     found = np.empty(w.placed[kind], np.int64)
     count = 0
     if w.layout.is_large:
@@ -353,36 +374,38 @@ def of_type(w: Any, kind: int) -> Any:
     return found[:count]
 
 
-def collect_typed(w: Any, kind: int, i: int, bits: Any, found: Any, count: int) -> Any:
-    """Append the objects of a type in the cells 64 * i + k, for each bit k of `bits`, to the array
-    `found`, which has `count` entries; return the new count."""
+def collect_typed(
+    w: WorldRow, type_index: int, word_index: int, bits: Any, found: Any, count: int
+) -> Any:
+    """Write the objects of type `type_index` into the array `found` from index `count` on. Search
+    the cells 64 * `word_index` + k for each bit k that is set in `bits`. Return the new count."""
     stride = w.at.shape[1]
-    for cell in set_bits(bits, 64 * i):
+    for cell in set_bits(bits, 64 * word_index):
         if count == len(found):
             break
         y, x = cell // stride, cell % stride
         if y < w.height and x < w.width:
-            e = w.on_layer_of(kind, y, x)
-            if e != NOTHING and w.kind.value[e] == kind:
+            e = w.on_layer_of(type_index, y, x)
+            if e != NOTHING and w.kind.value[e] == type_index:
                 found[count] = e
                 count += 1
     return count
 
 
-def merge_bits(lists: Any, types: int, i: int) -> Any:
-    """Return 64 bits, one for each cell from number 64 * `i` on: 1 if the cell shows an object of
-    one of some types. Bit k of the mask `types` stands for the types k, k + 32 and so on; `lists`
-    are the bitmaps by type."""
+def merge_bits(bitmaps: Any, type_mask: int, word_index: int) -> Any:
+    """Return 64 bits, one for each cell from number 64 * `word_index` on: 1 if the cell shows an
+    object of a wanted type. `bitmaps` has one bitmap of cells per type. Bit k of `type_mask`
+    selects the types k, k + 32 and so on."""
     bits = np.uint64(0)
-    for k in range(lists.shape[0]):
-        if types >> (k & 31) & 1:
-            bits |= lists[k, i]
+    for k in range(bitmaps.shape[0]):
+        if type_mask >> (k & 31) & 1:
+            bits |= bitmaps[k, word_index]
     return bits
 
 
-def steps_from(w: Any, y: int, x: int) -> Any:
-    """Return the path length from a cell to every cell; on large grids the result of the last call
-    is reused while no cell has changed."""
+def steps_from(w: WorldRow, y: int, x: int) -> Any:
+    """Return an array with the length of the shortest path from cell (y, x) to every cell, negative
+    where there is none. On large grids the last result is reused until a cell changes."""
     if w.layout.is_large:
         key = np.uint64(((y << 15 | x) << 15 | w.height) << 15 | w.width)
         if w.ways_from != key:
@@ -403,7 +426,8 @@ CELL_METHODS: dict[str, Callable[..., Any]] = {
     method.__name__: method
     for method in (
         *(look_of, look_beneath, update_look, update_looks_of, update_looks, enlist, unlist),
-        *(block, forget_cells, add_changed_type, find_changed_types, having, of_type, steps_from),
+        *(block, clear_listed_cells, add_changed_type, find_changed_types),
+        *(having, of_type, steps_from),
     )
 }
 """Methods of worlds by name."""

@@ -23,8 +23,9 @@ WORDS = (1, 2, 4, 8)
 
 @dataclass(frozen=True, eq=False)
 class FieldValues:
-    """Tables of values for fields whose columns have equal length and element size; each row of a
-    table is one set of values, such as those of one prefab.
+    """Table of values for several fields of components, whose columns have the same length and
+    element size. Each line of the table has one value for each field, such as the initial values of
+    one object type.
 
     Attributes:
         length: number of entities in the columns.
@@ -43,8 +44,9 @@ class FieldValues:
 
 
 def group_fields(row_type: RecordType, tables: Iterable[Table]) -> tuple[FieldValues, ...]:
-    """Return the value tables of fields of a row's columns, grouped by column length and element
-    size."""
+    """Return `tables`, each with (column, field, values), merged into few `FieldValues`: one for
+    all fields whose columns have the same length and element size. `row_type` is the record type of
+    a world."""
     groups: dict[tuple[int, int], list[tuple[int, NDArray[np.uint8]]]] = {}
     for column, field, table in tables:
         columns, start = row_type.fields[column]
@@ -66,7 +68,8 @@ def copy_values(w: Any, e: int, number: int, values: FieldValues) -> None:
 
 @emits(copy_values)
 def _copy_values(body: Body, w: Record, e: Any, number: Any, values: FieldValues) -> None:
-    """Emit code that writes the set of values with this `number` into the fields of entity `e`."""
+    """Emit code that writes the values in line `number` of the table `values` into the fields of
+    entity `e`."""
     size = values.bytes.shape[2]
     entity, llvm = _emit_offset(body, w.pointer, e, size), f"i{8 * size}"
     if isinstance(number, int) and size in WORDS:
@@ -94,8 +97,9 @@ def fill_values(w: Any, count: int, number: int, values: FieldValues, is_zeroed:
 def _fill_values(
     body: Body, w: Record, count: Any, number: int, values: FieldValues, is_zeroed: bool
 ) -> None:
-    """Emit code that writes the set of values with this `number` into the fields of all entities
-    below `count`."""
+    """Emit code that writes the values in line `number` of the table `values` into the fields of
+    all entities below `count`. If `is_zeroed`, the fields are 0 already, and zeros are not
+    written."""
     size, mixed_fields = values.bytes.shape[2], []  # fields whose bytes differ
     num_bytes = body.emit.value(f"mul i64 {arithmetic.to_int(body, count).operand}, {size}")
     for k, start in enumerate(values.starts):
@@ -119,8 +123,8 @@ def differ_from(w: Any, e: int, number: int, values: FieldValues) -> bool:
 
 @emits(differ_from)
 def _differ_from(body: Body, w: Record, e: Any, number: Any, values: FieldValues) -> Scalar:
-    """Emit code that tests if a field of entity `e` differs from the set of values with this
-    `number`; return the flag."""
+    """Emit code that compares the fields of entity `e` with line `number` of the table `values`.
+    Return a flag, true if a field differs."""
     table = arrays.constant_array(body, values.bytes.reshape(-1)).pointer
     entity = _emit_offset(body, w.pointer, e, 1)
     value_set = _emit_offset(body, table, number, len(values.starts))
@@ -134,7 +138,8 @@ def _differ_from(body: Body, w: Record, e: Any, number: Any, values: FieldValues
 
 
 def _emit_offset(body: Body, pointer: str, index: Any, size: int) -> str:
-    """Emit the address of the element at an index of an array of elements of `size` bytes."""
+    """Emit the address `pointer` + `index` * `size`: of an element in an array whose elements have
+    `size` bytes."""
     if isinstance(index, int):
         return body.emit.offset(pointer, index * size)
     offset = body.emit.value(f"mul i64 {arithmetic.to_int(body, index).operand}, {size}")

@@ -22,8 +22,8 @@ _ADDRESS_AND_LENGTH = np.dtype([("address", np.int64), ("length", np.int64)])
 
 
 def make_address_record(arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-    """Return a zero-dimensional record array with the memory `address` and the `length` of each
-    array, both int64.
+    """Return a record that tells compiled code where `arrays` are: a field for each array by name,
+    with its memory `address` and its `length`, both int64. The shape is ().
 
     The record does not keep the arrays alive.
     """
@@ -40,8 +40,9 @@ def address_record_dtype(names: Mapping[str, Any]) -> np.dtype[Any]:
 
 
 def iter_nested_calls(prefix: str, call: Call) -> Iterator[tuple[str, Call]]:
-    """Yield (field prefix, call) for each rule call that is an argument of `call`; `prefix` is the
-    field prefix of `call` itself."""
+    """Yield (field prefix, call) for each rule that is directly an argument of the rule in `call`.
+    Fields of the parameter record are named by prefixes: if `call` has "reduce_any", its first
+    nested rule has "reduce_any_functions_0". `prefix` is that of `call`."""
     for name, value in call.arguments.items():
         if isinstance(value, Call):
             yield f"{prefix}_{name}", value
@@ -62,8 +63,9 @@ _COMPILED_PHASES = [phase for phase in Phase if phase is not RENDERING]
 
 
 def list_call_fields(scenario: Scenario, *phases: Phase) -> list[tuple[str, Call]]:
-    """Return (field of the parameter record, rule call) for all calls of `phases`; of all compiled
-    phases if none are given."""
+    """Return (name of the field, call) for each rule of a scenario that is listed in `phases`, such
+    as ("REWARD_0", call). The field of the parameter record has the arguments of the rule. Without
+    `phases`, all compiled phases are included."""
     return [
         (f"{phase.name}_{number}", call)
         for phase in phases or _COMPILED_PHASES
@@ -79,9 +81,9 @@ def is_data(value: Any) -> bool:
 
 
 def make_parameters(scenario: Scenario, scenario_index: int = 0) -> NDArray[Any]:
-    """Return a (scenarios,) array of parameter records, one for each scenario of a mixture, or a
-    single one. Only the record `scenario_index` is filled in, so that callers can combine several
-    arrays.
+    """Return the arguments of a scenario's rules as a record array, which compiled code reads. A
+    mixture has one record for each of its scenarios, all with the same dtype; only the record
+    `scenario_index` is filled in, so that callers can combine several arrays.
 
     The filled record has the arguments of each call in its own sub-record, the step limit and the
     number of the first mission text. All other records are 0, except for their `share` of a
@@ -127,7 +129,7 @@ def make_parameters(scenario: Scenario, scenario_index: int = 0) -> NDArray[Any]
 
 
 def _make_record(values: dict[str, NDArray[Any]]) -> NDArray[Any]:
-    """Return a zero-dimensional record array with the given field values."""
+    """Return a structured array of shape () with these `values` in fields of the same names."""
     record = np.zeros((), np.dtype([(n, v.dtype, v.shape) for n, v in values.items()], align=True))
     for name, value in values.items():
         record[name] = value

@@ -19,7 +19,7 @@ _TO_UNIT = 1.0 / 9007199254740992.0
 
 
 def high_product(a: Any, b: Any) -> Any:
-    """Return the upper 64 bits of the 128-bit product of two uint64."""
+    """Return the upper 64 bits of the 128-bit product of two uint64 numbers."""
     a0, a1, b0, b1 = a & _MASK32, a >> _32, b & _MASK32, b >> _32
     middle = a1 * b0 + ((a0 * b0) >> _32)
     low = a0 * b1 + (middle & _MASK32)
@@ -27,7 +27,8 @@ def high_product(a: Any, b: Any) -> Any:
 
 
 def next64(r: Any) -> Any:
-    """Return 64 random bits from the generator state `r` and advance the state."""
+    """Advance the random generator and return 64 new random bits. `r` is the record with its
+    state."""
     high, low = r.state_high, r.state_low
     new_low = low * MULTIPLIER_LOW
     new_high = high_product(low, MULTIPLIER_LOW) + high * MULTIPLIER_LOW + low * MULTIPLIER_HIGH
@@ -43,8 +44,8 @@ def next64(r: Any) -> Any:
 
 
 def next32(r: Any) -> Any:
-    """Return 32 random bits from the generator state `r`: the first half of 64 new bits, or the
-    half that the last call left."""
+    """Return 32 random bits. The generator makes 64 at a time: `r`, the record with its state,
+    keeps the second half for the next call."""
     if r.has_half:
         r.has_half = _0
         half = r.half
@@ -62,8 +63,9 @@ def random(r: Any) -> Any:
 
 
 def integers(r: Any, low: int, high: int) -> Any:
-    """Return a random int64 in [low, high) from the generator state `r`, as NumPy's `integers`
-    does. A range of one value uses no random bits."""
+    """Compiled version of NumPy's `Generator.integers`: return a random int64 in [low, high). `r`
+    is the record with the generator's state. If only one value is possible, the state does not
+    change."""
     if high <= low:
         if low == 0:
             raise ValueError("high <= 0")
@@ -97,8 +99,8 @@ def choice(r: Any, n: int) -> Any:
 
 
 def _sample_up_to(r: Any, last: int) -> Any:
-    """Return a random int64 in [0, last] from the generator state `r`, by rejection of values that
-    are too large."""
+    """Return a random int64 from 0 to `last`, both included. Random bits are drawn again while
+    their number is too large. `r` is the record with the generator's state."""
     if last == 0:
         return np.int64(0)
     top = _U(last)
@@ -128,8 +130,9 @@ def _swap(values: Any, i: int, j: int) -> None:
 
 
 def sample_without_replacement(r: Any, n: int, size: int) -> Any:
-    """Return `size` distinct random integers in [0, n) in random order from the generator state
-    `r`, as NumPy's `choice(n, size, replace=False)` does."""
+    """Compiled version of NumPy's `Generator.choice(n, size, replace=False)`: return an array of
+    `size` different random integers in [0, n), in random order. `r` is the record with the
+    generator's state."""
     if size > n:
         raise ValueError("Cannot take a larger sample than population when replace is False")
     if n > 10_000 and size > n // 50:

@@ -19,6 +19,7 @@ from components.core import FLOOR
 from gv_engine.compiler import rng
 from gv_engine.compiler.cells import (
     CELL_METHODS,
+    WorldRow,
     make_column_writer,
     make_presence_writer,
     write_at,
@@ -50,7 +51,8 @@ from gv_engine.world.world import (
 
 
 class Tables:
-    """Lookup tables of a layout, which methods of compiled worlds read.
+    """Lookup tables computed from a layout, which the methods of compiled worlds read as
+    `w.tables`.
 
     Attributes:
         empty_prefab: number of the empty prefab.
@@ -67,7 +69,7 @@ class Tables:
     """
 
     def __init__(self, layout: Layout) -> None:
-        """Compute the tables that are needed in every world of `layout`."""
+        """Compute the tables that every world of `layout` needs."""
         self.layout = layout
         self.empty_prefab = layout.type_table_length
         self.has_prefab = np.array([bool(parts) for parts in layout.prefabs])
@@ -105,9 +107,9 @@ class Tables:
 
     @cached_property
     def state_changes(self) -> tuple[tuple[str, NDArray[Any], tuple[FieldValues, ...]], ...]:
-        """For each component that depends on an object's state: its column, the index of its values
-        for each (type, state), where 0 means no component and -1 no change, and the values by this
-        index."""
+        """Which components an object gains and loses by its state, for each component that depends
+        on it: (column, set numbers, values). The array of set numbers has for each (type, state)
+        the line of its values in the tables `values`; 0 removes the component, -1 keeps it."""
         layout, changes = self.layout, []
         max_states = max((len(kind.state_components) for kind in layout.types), default=0)
         for cls in layout.state_component_classes:
@@ -125,8 +127,8 @@ class Tables:
 
     @cached_property
     def types_having(self) -> Mapping[str, int]:
-        """By column, a bit mask of the types whose objects can have the component; see
-        `cells.merge_bits`."""
+        """Bit mask of the object types that can have a component, by the component's column, such
+        as "door". Bit k stands for the types k, k + 32 and so on, as in `cells.merge_bits`."""
         masks = dict.fromkeys(self.layout.names, 0)
         for kind in self.layout.types:
             for cls in (*dict(self.layout.prefabs[kind.index]), *kind.component_changes(0)):
@@ -137,7 +139,8 @@ class Tables:
 
     @cached_property
     def cleared(self) -> NDArray[np.uint8] | None:
-        """Bytes of a row without objects, from the byte `start` on; None for large rows."""
+        """Bytes of an empty world's row from offset `start` on, which `clear` copies. None for
+        large rows, where copying would take long."""
         layout = self.layout
         if layout.is_large:
             return None
@@ -155,7 +158,8 @@ class Tables:
 
     @cached_property
     def components(self) -> Mapping[str, tuple[tuple[FieldValues, ...], int]]:
-        """By column, the values of a removed and of a new component, and the column's length."""
+        """For each component, by column such as "door": a table with two lines, the values of a
+        removed and of a new component; and the number of entities in the column."""
         return {
             column_name(cls): (
                 group_fields(self._row_type, _list_fields(cls, [None, ()])),
@@ -166,8 +170,9 @@ class Tables:
 
 
 def _list_fields(cls: type, value_sets: list[tuple[float, ...] | None]) -> list[Table]:
-    """Return the fields of a component with their values in each of `value_sets`, where () stands
-    for the defaults and None for a removed component."""
+    """Return (column, field, values) for each field of component class `cls`, with one value for
+    each of `value_sets`. A set has one number per field; () stands for the defaults, None for a
+    missing component."""
     column = column_name(cls)
     has_component = np.array([values is not None for values in value_sets])
     tables: list[Table] = [(column, "has", has_component)]
@@ -180,11 +185,11 @@ def _list_fields(cls: type, value_sets: list[tuple[float, ...] | None]) -> list[
 # ---- methods -------------------------------------------------------------------------------------
 
 
-def fail(w: Any, message: str) -> None:
+def fail(w: WorldRow, message: str) -> None:
     """Let the reset or step fail; replaced by code that leaves the rule."""
 
 
-def _emit_fail(body: Body, w: Any, message: Any) -> None:
+def _emit_fail(body: Body, w: WorldRow, message: Any) -> None:
     if not isinstance(message, str):
         body.refuse("w.fail takes a text that is known before the program runs")
     body.fail_if(True, f"RuleError: {message}")
@@ -193,16 +198,17 @@ def _emit_fail(body: Body, w: Any, message: Any) -> None:
 LIBRARY[fail] = _emit_fail
 
 
-def write_fields(w: Any, e: int, number: int, groups: tuple[FieldValues, ...]) -> None:
-    """Write set number `number` of values into fields of an entity. Behind the end of a column
-    entities have its defaults."""
+def write_fields(w: WorldRow, e: int, line: int, groups: tuple[FieldValues, ...]) -> None:
+    """Write line `line` of each table in `groups` into the fields of entity `e`. Columns can be
+    shorter than the number of entities; entities after the end have the defaults."""
     for values in groups:
         if 0 <= e < values.length:
-            copy_values(w, e, number, values)
+            copy_values(w, e, line, values)
 
 
-def spawn(w: Any, kind: int) -> Any:
-    """Compiled version of `ObjectWorld.spawn`: create an object and return its entity."""
+def spawn(w: WorldRow, kind: int) -> Any:
+    """Compiled version of `ObjectWorld.spawn`: create an object of type `kind`, not yet in
+    any cell, and return its entity."""
     if len(w.tables.terrain) > 0 and w.terrain_of(kind) > NOTHING:
         return w.terrain_of(kind)
     if not 0 <= kind < len(w.tables.has_prefab) or not w.tables.has_prefab[kind]:
@@ -220,11 +226,11 @@ def spawn(w: Any, kind: int) -> Any:
     return e
 
 
-def run_out(w: Any) -> None:
+def run_out(w: WorldRow) -> None:
     raise CapacityError(CAPACITY)
 
 
-def remove_entity(w: Any, e: int) -> None:
+def remove_entity(w: WorldRow, e: int) -> None:
     """Compiled version of `ObjectWorld.remove`: remove an entity with all its components."""
     if w.is_terrain(e):
         w.fail(TERRAIN_IS_SHARED)
@@ -236,36 +242,37 @@ def remove_entity(w: Any, e: int) -> None:
             w.free = e
 
 
-def become_nothing(w: Any, e: int) -> None:
+def become_nothing(w: WorldRow, e: int) -> None:
     write_fields(w, e, w.tables.empty_prefab, w.tables.prefabs)
     w.alive[e] = 0
 
 
-def terrain_of(w: Any, kind: int) -> Any:
+def terrain_of(w: WorldRow, kind: int) -> Any:
     table = w.tables.terrain_entities
     return table[kind] if 0 <= kind < len(table) else -1
 
 
-def is_terrain(w: Any, e: int) -> Any:
+def is_terrain(w: WorldRow, e: int) -> Any:
     return e in w.tables.terrain
 
 
-def on_ground(w: Any, kind: int) -> Any:
+def on_ground(w: WorldRow, kind: int) -> Any:
     if not w.tables.has_ground_types:
         return False
     return w.tables.is_ground_type[kind] if 0 <= kind < w.tables.empty_prefab else False
 
 
-def num_states(w: Any, kind: int) -> Any:
+def num_states(w: WorldRow, kind: int) -> Any:
     return w.tables.num_states[kind]
 
 
-def left_by(w: Any, kind: int) -> Any:
+def left_by(w: WorldRow, kind: int) -> Any:
     return w.tables.successor_types[kind]
 
 
-def state_of(w: Any, e: int) -> Any:
-    """Compiled version of `ObjectWorld.state_of`: return an object's state index."""
+def state_of(w: WorldRow, e: int) -> Any:
+    """Compiled version of `ObjectWorld.state_of`: return the index of the object's state among the
+    states of its type."""
     # an absent component reads 0, so the sum is the state of the component that the object has
     if w.is_checked:  # a rule may have added another one
         number = find_state_column(w, e)
@@ -279,14 +286,15 @@ def state_of(w: Any, e: int) -> Any:
     return total
 
 
-def find_state_column(w: Any, e: int) -> Any:
+def find_state_column(w: WorldRow, e: int) -> Any:
     """Return the index of the column with the state of an entity's type; -1 if there is none."""
     kind = w.kind.value[e]
     return w.tables.state_columns[kind] if 0 <= kind < w.tables.empty_prefab else -1
 
 
-def set_state(w: Any, e: int, state: int) -> None:
-    """Compiled version of `ObjectWorld.set_state`: change an object's state and components."""
+def set_state(w: WorldRow, e: int, state: int) -> None:
+    """Compiled version of `ObjectWorld.set_state`: put object `e` into state number `state` of its
+    type, and add and remove the components that depend on the state."""
     number = find_state_column(w, e)
     for k, (column, field) in enumerate(w.layout.states):
         if number == k:
@@ -302,8 +310,9 @@ def set_state(w: Any, e: int, state: int) -> None:
                 w.update_look(e)
 
 
-def add(w: Any, e: int, column: str) -> None:
-    """Compiled version of `ObjectWorld.add`: give an entity a component with default values."""
+def add(w: WorldRow, e: int, column: str) -> None:
+    """Compiled version of `ObjectWorld.add`: give entity `e` a component with default values, named
+    by its `column`, such as "door"."""
     tables, length = w.tables.components[column]
     check_entity(w, e)
     if e == NOTHING:
@@ -315,8 +324,9 @@ def add(w: Any, e: int, column: str) -> None:
     w.update_look(e)
 
 
-def take(w: Any, e: int, column: str) -> None:
-    """Compiled version of `ObjectWorld.take`: remove a component from an entity."""
+def take(w: WorldRow, e: int, column: str) -> None:
+    """Compiled version of `ObjectWorld.take`: remove the component with this `column`, such as
+    "door", from entity `e`."""
     tables, _ = w.tables.components[column]
     check_entity(w, e)
     if e == NOTHING:
@@ -325,13 +335,14 @@ def take(w: Any, e: int, column: str) -> None:
     w.update_look(e)
 
 
-def check_entity(w: Any, e: int) -> None:
+def check_entity(w: WorldRow, e: int) -> None:
     if w.is_checked and not 0 <= e < w.layout.capacity:
         raise OutOfBoundsError(e, 0, w.layout.capacity)
 
 
-def clear(w: Any) -> None:
-    """Compiled version of `ObjectWorld.clear`: empty the world before a new level."""
+def clear(w: WorldRow) -> None:
+    """Compiled version of `ObjectWorld.clear`: remove all objects and reset all values of the world
+    before a new level."""
     w.capacity = w.layout.capacity
     w.free = w.layout.first_object
     w.height = 0
@@ -348,24 +359,25 @@ def clear(w: Any) -> None:
         write_fields(w, e, w.tables.empty_prefab + e, w.tables.prefabs)
 
 
-def wipe(w: Any) -> None:
-    """Remove all objects from a large world by overwriting its whole row."""
+def wipe(w: WorldRow) -> None:
+    """Remove all objects from a large world by overwriting its whole record. `empty_lists` is
+    faster, but misses what authors' rules wrote directly."""
     zero_bytes(w, w.tables.start)
     for name in w.layout.look_arrays:
         w[name][:] = FLOOR
     fill_columns(w, w.layout.capacity, True)
 
 
-def fill_columns(w: Any, stop: int, is_zeroed: bool) -> None:
+def fill_columns(w: WorldRow, stop: int, is_zeroed: bool) -> None:
     """Give the entities before `stop` the defaults of all columns; those other than 0 if
     `is_zeroed`."""
     for values in w.tables.prefabs:
         fill_values(w, min(stop, values.length), w.tables.empty_prefab, values, is_zeroed)
 
 
-def empty_lists(w: Any) -> None:
-    """Remove all objects from a large world one by one from its lists, so that only the memory in
-    use is written."""
+def empty_lists(w: WorldRow) -> None:
+    """Remove all objects from a large world by visiting only cells and entities in use, which is
+    faster than overwriting the whole record."""
     if w.layout.agents > 1:
         for agent in range(1, w.layout.agents + 1):
             w.stand(agent, -1, -1)
@@ -373,29 +385,30 @@ def empty_lists(w: Any) -> None:
     if w.layout.drawn > 0:
         w.drawn[:] = 0
     w.alive[: w.highest + 1] = 0
-    w.forget_cells(True)
+    w.clear_listed_cells(True)
     w.changed_types = 0
     w.highest = 0
     w.placed[:] = 0
     w.recent[:] = NOTHING
 
 
-def agents(w: Any) -> range:
+def agents(w: WorldRow) -> range:
     return range(1, (w.present if w.layout.has_smaller_members else w.layout.agents) + 1)
 
 
-def agent_at(w: Any, y: int, x: int) -> Any:
+def agent_at(w: WorldRow, y: int, x: int) -> Any:
     if w.layout.agents > 1:
         return w.who[y, x]
     return int((w.position.y[AGENT] == y) & (w.position.x[AGENT] == x))
 
 
-def is_taken(w: Any, y: int, x: int) -> Any:
+def is_taken(w: WorldRow, y: int, x: int) -> Any:
     return w.layout.agents > 1 and VERBS["is_taken"](w, y, x)
 
 
-def stand(w: Any, agent: int, y: int, x: int) -> None:
-    """Compiled version of `ObjectWorld.stand`: move an agent into a cell or off the grid."""
+def stand(w: WorldRow, agent: int, y: int, x: int) -> None:
+    """Compiled version of `ObjectWorld.stand`: move an agent into cell (y, x), or off the grid if
+    both are -1."""
     if w.layout.agents > 1:
         VERBS["stand"](w, agent, y, x)
     else:
@@ -403,7 +416,7 @@ def stand(w: Any, agent: int, y: int, x: int) -> None:
         w.position.x[agent] = x
 
 
-def forget(w: Any, agent: int) -> None:
+def forget(w: WorldRow, agent: int) -> None:
     if "forgotten" in w.layout.names:
         w.forgotten.count[agent] += 1
 
@@ -419,13 +432,13 @@ def _emit_word(body: Body, number: Any) -> Scalar:
 LIBRARY[word] = _emit_word
 
 
-def rng_state(w: Any) -> tuple[int, ...]:
+def rng_state(w: WorldRow) -> tuple[int, ...]:
     r = w.rng
     words = r.state_high, r.state_low, r.inc_high, r.inc_low, r.has_half, r.half
     return tuple(word(each) for each in words)
 
 
-def set_rng_state(w: Any, state: tuple[int, ...]) -> None:
+def set_rng_state(w: WorldRow, state: tuple[int, ...]) -> None:
     r = w.rng
     r.state_high, r.state_low, r.inc_high, r.inc_low, r.has_half, r.half = state
 
@@ -445,7 +458,8 @@ WORLD_METHODS: dict[str, Callable[..., Any]] = {
 
 
 def _emit_high_product(body: Body, a: Any, b: Any) -> Scalar:
-    """Emit one 128-bit multiplication of two uint64; return its upper 64 bits."""
+    """Emit one 128-bit multiplication of two uint64, and return the upper 64 bits of the
+    product."""
     x, y = (
         body.emit.value(f"zext i64 {arithmetic.to_kind(body, value, Kind.UINT).operand} to i128")
         for value in (a, b)
@@ -479,8 +493,8 @@ def draw_integers(r: Any, low: int, high: Any = None) -> Any:
 
 
 def draw_random(r: Any, size: Any = None) -> Any:
-    """Compiled version of `Generator.random`: return one or `size` random floats in [0, 1) from the
-    generator state `r`."""
+    """Compiled version of NumPy's `Generator.random`: return a random float in [0, 1), or an array
+    of `size` of them. `r` is the record with the state of the random generator."""
     if size is None:
         return rng.random(r)
     values = np.empty(size, np.float64)
@@ -491,8 +505,9 @@ def draw_random(r: Any, size: Any = None) -> Any:
 
 
 def draw_choice(r: Any, a: int, size: Any = None, replace: bool = True) -> Any:
-    """Compiled version of `Generator.choice` for integers below `a`: return one, or an array of
-    `size`, from the generator state `r`."""
+    """Compiled version of NumPy's `Generator.choice(a, size, replace)` for an integer `a`: return a
+    random integer in [0, a), or an array of `size` of them. `r` is the record with the state of the
+    random generator."""
     if size is None:
         return rng.choice(r, a)
     if not replace:
@@ -524,7 +539,8 @@ def make_parameter_type(dtype: np.dtype[Any]) -> RecordType:
 
 
 def make_row_type(layout: Layout, is_checked: bool = True) -> RecordType:
-    """Return the record type of the worlds of a layout."""
+    """Return the record type of a world with this `layout`: its fields, and the methods that rules
+    call. If `is_checked`, writes of wrong values fail."""
     dtype = layout.batch_dtype
     parts = {"rng": GENERATOR}
     attributes: dict[str, Any] = {

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from components.core import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT
+from gv_engine.compiler.cells import WorldRow
 from gv_engine.compiler.language.intrinsics import prefetch
 from gv_engine.compiler.language.values import RecordType
 from gv_engine.compiler.vectors import cut_looks, write_seen_looks
@@ -21,7 +22,9 @@ from gv_engine.world.view import get_view_tile_size
 
 
 def make_view_type(area: Area, by_rows: bool, with_entities: bool) -> RecordType:
-    """Return the record type of an agent's view of `area`."""
+    """Return the record type of an agent's view of `area`, the `view` that visibility rules get. If
+    `by_rows`, seen and transparent cells are stored as one bit mask per row, else as one byte per
+    cell. `with_entities` adds the entity of each cell."""
     tile, (height, width) = get_view_tile_size(area.shape), area.shape
     whole = [-(-size // tile) * tile for size in area.shape]
     fields: list[Any] = [("looks", np.uint32, whole)]
@@ -47,9 +50,9 @@ def make_view_type(area: Area, by_rows: bool, with_entities: bool) -> RecordType
 # ---- views ---------------------------------------------------------------------------------------
 
 
-def cut_view(w: Any, agent: int, view: Any) -> None:
-    """Copy the cells around an agent into `view`, rotated so that the agent faces up if the view
-    turns with it; all cells are unseen."""
+def cut_view(w: WorldRow, agent: int, view: Any) -> None:
+    """Copy the cells around an agent into the record `view`, all marked as unseen. The view is
+    rotated so that the agent faces up, unless its area has a fixed direction."""
     facing = up_in_view(w, agent, view.turns)
     y, x = w.position.y[agent], w.position.x[agent]
     ahead_y, ahead_x = step_y(facing), step_x(facing)
@@ -72,9 +75,9 @@ def cut_view(w: Any, agent: int, view: Any) -> None:
         draw_other_agents(w, agent, view)
 
 
-def prefetch_view(w: Any, area: Any) -> None:
-    """Prefetch the memory of the cells that the first agent will see: the first and last cell of
-    each grid row in its view area. This affects speed only."""
+def prefetch_view(w: WorldRow, area: Area) -> None:
+    """Load the cells that the first agent will see into the processor's cache. This affects only
+    speed."""
     facing = up_in_view(w, AGENT, area.turns)
     ahead_y, ahead_x = step_y(facing), step_x(facing)
     y, x = w.position.y[AGENT], w.position.x[AGENT]
@@ -89,24 +92,30 @@ def prefetch_view(w: Any, area: Any) -> None:
 
 
 def copy_entities(
-    w: Any, view: Any, is_turned: bool, line: int, next_line: int, cell: int, next_cell: int
+    w: WorldRow,
+    view: Any,
+    is_turned: bool,
+    row_start: int,
+    row_step: int,
+    column_start: int,
+    column_step: int,
 ) -> None:
-    """Copy the entities of a part of the grid into a view, starting at row `line`, column
-    `cell`, and moving by `next_line` and `next_cell`; `is_turned` swaps rows and columns. See
-    `cut_looks`."""
+    """Copy the entities of grid cells into `view.entity`. View cell (i, j) shows the grid cell
+    (`row_start` + i * `row_step`, `column_start` + j * `column_step`); if `is_turned`, i and j
+    change places."""
     for i in range(view.height):
         for j in range(view.width):
             along, away = (i, j) if is_turned else (j, i)
-            y, x = line + away * next_line, cell + along * next_cell
+            y, x = row_start + away * row_step, column_start + along * column_step
             e = OUTSIDE
             if w.inside(y, x):
                 e = w.at[y, x] if w.at[y, x] != NOTHING else w.ground[y, x]
             view.entity[i, j] = e
 
 
-def draw_other_agents(w: Any, agent: int, view: Any) -> None:
-    """Draw the other agents into a view. If several are in a cell, the one with the lowest number
-    is drawn."""
+def draw_other_agents(w: WorldRow, agent: int, view: Any) -> None:
+    """Draw all agents except `agent` into its `view`. If several stand in one cell, the one with
+    the lowest number is drawn."""
     # read once: a write to the view might change these fields
     facing = up_in_view(w, agent, view.turns)
     ahead_y, ahead_x = step_y(facing), step_x(facing)
@@ -124,7 +133,8 @@ def draw_other_agents(w: Any, agent: int, view: Any) -> None:
 
 
 def draw_entity(view: Any, i: int, j: int, e: int, appearance: int) -> None:
-    """Draw the `appearance` of entity `e` into row `i`, column `j` of a view."""
+    """Draw entity `e` into cell (i, j) of the view: its `appearance` (an integer, see
+    `cells.look_of`) and whether it blocks vision."""
     view.looks[i, j] = appearance
     if view.with_entities:
         view.entity[i, j] = e
@@ -136,8 +146,8 @@ def draw_entity(view: Any, i: int, j: int, e: int, appearance: int) -> None:
 
 
 def clear_row(view: Any, i: int) -> Any:
-    """Return a bit mask of the transparent cells of row `i` of a view; 0 for a row outside of the
-    view."""
+    """Return a bit mask of the transparent cells in row `i` of the view: bit j is 1 if light passes
+    through column j. 0 for a row outside of the view."""
     if not 0 <= i < view.height:
         return 0
     if view.by_rows:
@@ -149,8 +159,8 @@ def clear_row(view: Any, i: int) -> Any:
 
 
 def clear_row_from_right(view: Any, i: int) -> Any:
-    """Return a bit mask of the transparent cells of row `i` of a view, where bit j is the cell j
-    from the right; 0 for a row outside of the view."""
+    """Return a bit mask of the transparent cells in row `i` of the view, counted from the right:
+    bit 0 is the last column. 0 for a row outside of the view."""
     if not 0 <= i < view.height:
         return 0
     if view.by_rows:
@@ -162,7 +172,8 @@ def clear_row_from_right(view: Any, i: int) -> Any:
 
 
 def see_row(view: Any, i: int, seen: int, from_right: int = 0) -> None:
-    """Mark the cells in the bit mask `seen` of row `i` as seen, see `View.see_row`."""
+    """Mark cells of row `i` as seen: column j for each bit j that is set in `seen`, and the column
+    j from the right for each bit of `from_right`."""
     if view.by_rows:
         view.seen_rows[i] = seen
         view.seen_from_right[i] = from_right
@@ -179,9 +190,9 @@ VIEW_METHODS: dict[str, Callable[..., Any]] = {
 # ---- observations --------------------------------------------------------------------------------
 
 
-def write_seen(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
-    """Write (type, state, colour) of the seen cells of a view into `grid`, (h, w, 3), and of the
-    held object into `item`, (3,)."""
+def write_seen(w: WorldRow, agent: int, view: Any, grid: Any, item: Any) -> None:
+    """Write the observation of an agent: (type, state, colour) of the seen cells of `view` into
+    `grid` (h, w, 3), with Hidden for unseen cells, and of the held object into `item` (3,)."""
     write_seen_looks(view, grid)
     turn_states(w, grid, up_in_view(w, agent, view.turns))
     held = w.agent.holding[agent]
@@ -196,9 +207,10 @@ def write_look(grid: Any, i: int, j: int, look: int) -> None:
         grid[i, j, channel] = look >> 8 * channel & 255
 
 
-def turn_states(w: Any, grid: Any, up: int) -> None:
-    """Rotate the directions of objects in `grid`, (h, w, 3), relative to the direction `up` of the
-    view; those of agents are rotated elsewhere."""
+def turn_states(w: WorldRow, grid: Any, up: int) -> None:
+    """Rotate the states of objects whose states are directions, such as guards, in the observation
+    `grid` (h, w, 3), so that they are relative to the view. `up` is the grid direction at the top
+    of the view. Agents are rotated elsewhere."""
     if len(w.tables.turned) > 0:
         for i in range(grid.shape[0]):
             for j in range(grid.shape[1]):
@@ -206,9 +218,9 @@ def turn_states(w: Any, grid: Any, up: int) -> None:
                     grid[i, j, 1] = to_relative(grid[i, j, 1], up)
 
 
-def write_ground_seen(w: Any, agent: int, view: Any, grid: Any, out: Any) -> None:
-    """Write the ground objects of the cells that are seen in `grid` into `out`, (h, w, 3): Floor
-    where there is none, Hidden in unseen cells."""
+def write_ground_seen(w: WorldRow, agent: int, view: Any, grid: Any, out: Any) -> None:
+    """Write (type, state, colour) of the ground of the view's cells into `out` (h, w, 3): Floor if
+    there is no ground object. Cells that are Hidden in `grid` are Hidden in `out`."""
     facing = up_in_view(w, agent, view.turns)
     y, x = w.position.y[agent], w.position.x[agent]
     ahead_y, ahead_x = step_y(facing), step_x(facing)
@@ -225,8 +237,9 @@ def write_ground_seen(w: Any, agent: int, view: Any, grid: Any, out: Any) -> Non
     turn_states(w, out, facing)
 
 
-def write_whole(w: Any, agent: int, out: Any) -> None:
-    """Write (type, state, colour) of all cells and agents, seen or not, into `out`, (H, W, 3)."""
+def write_whole(w: WorldRow, agent: int, out: Any) -> None:
+    """Write (type, state, colour) of the whole grid into `out` (H, W, 3), with the object or agent
+    that each cell shows."""
     for y in range(out.shape[0]):
         for x in range(out.shape[1]):
             write_look(out, y, x, w.looks[y, x] if y < w.height and x < w.width else HIDDEN)
@@ -238,7 +251,7 @@ def write_whole(w: Any, agent: int, out: Any) -> None:
     write_agent(w, agent, NONE_GRID_OBJECT | w.agent.facing[agent] << 8 | NONE << 16, out)
 
 
-def write_agent(w: Any, agent: int, look: int, out: Any) -> None:
+def write_agent(w: WorldRow, agent: int, look: int, out: Any) -> None:
     """Write the appearance of an agent into its cell of (H, W, 3) `out`."""
     y, x = w.position.y[agent], w.position.x[agent]
     if w.inside(y, x) and y < out.shape[0] and x < out.shape[1]:
@@ -246,7 +259,8 @@ def write_agent(w: Any, agent: int, look: int, out: Any) -> None:
 
 
 def hide_all(grid: Any, item: Any) -> None:
-    """Write the observation of an agent that is off the grid: all cells Hidden, no held item."""
+    """Write the observation of an agent that is off the grid: Hidden in all cells of `grid` (h, w,
+    3), and no object in `item` (3,)."""
     item[:] = 0
     item[0] = NONE_GRID_OBJECT
     grid[:] = 0

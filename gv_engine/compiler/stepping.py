@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gv_engine.compiler.cells import WorldRow
 from gv_engine.compiler.language.intrinsics import call_marked, call_or_zeros, new_record, tabulate
 from gv_engine.compiler.parameters import is_data, iter_calls, list_call_fields
 from gv_engine.compiler.sight import cut_view, make_view_type, write_ground_seen, write_seen
@@ -35,8 +36,8 @@ Params = Any
 
 @dataclass(frozen=True, eq=False)
 class Argument:
-    """Argument of a rule call: a field of the parameter record, the result of nested calls, or a
-    compile-time constant.
+    """Compile-time description of one argument of a rule: its value comes from a field of the
+    parameter record, from the results of nested rules, or is a constant.
 
     Attributes:
         name: name of the parameter.
@@ -56,7 +57,8 @@ class Argument:
 
 @dataclass(frozen=True, eq=False)
 class CallPlan:
-    """Compile-time description of a rule call: its system and where its arguments come from.
+    """Compile-time description of a rule in the scenario's list: its system (the function and its
+    helpers) and where its arguments come from.
 
     Attributes:
         system: the system.
@@ -91,7 +93,8 @@ class CallPlan:
         return has_parameter(helper, name)
 
     def of(self, helper: Any) -> tuple[Argument, ...]:
-        """Return the arguments that a helper of the system takes."""
+        """Return the arguments that the function `helper` of the system takes, such as its
+        condition `when`."""
         return tuple(each for each in self.arguments if has_parameter(helper, each.name))
 
 
@@ -99,7 +102,7 @@ _RESULT_TYPES = {Phase.REWARD: float, Phase.TERMINATING: bool}
 
 
 class Planner:
-    """Makes the compile-time descriptions (`CallPlan`) of a scenario's rule calls.
+    """Makes the compile-time descriptions (`CallPlan`) of a scenario's rules.
 
     Attributes:
         marked: the systems of the calls planned so far, by their marks less 1.
@@ -110,7 +113,7 @@ class Planner:
         self.marked: list[System] = []
 
     def plan_phase(self, phase: Phase) -> tuple[CallPlan, ...]:
-        """Return the plans of the rule calls of a phase, in order."""
+        """Return the descriptions of the rules that the scenario lists in `phase`, in order."""
         plans = []
         for field, call in list_call_fields(self._scenario, phase):
             numbers = number_tests(call) if phase is Phase.TERMINATING else {}
@@ -119,9 +122,9 @@ class Planner:
         return tuple(plans)
 
     def _plan(self, group: str, prefix: str, call: Call, tests: dict[str, int]) -> CallPlan:
-        """Return the plan of a rule call whose parameters are in the fields `prefix`_… of the
-        sub-record `group`. `tests` has the numbers of the tests that can end the episode, by
-        field prefix."""
+        """Return the description of the rule in `call`. Its argument `name` is in the parameter
+        record, in the field `{prefix}_{name}` of the sub-record `group`. `tests` is the result of
+        `number_tests`."""
         arguments = []
         for name in call.argument_names():
             value, field = call.arguments[name], f"{prefix}_{name}"
@@ -153,8 +156,8 @@ class Planner:
 
 
 def number_tests(call: Call) -> dict[str, int]:
-    """Return the numbers, from 1 on, of the nested tests of `call` that can end an episode, by
-    their field prefix."""
+    """Return a number, from 1 on, for each nested terminating rule of `call` that can end the
+    episode. Keys are field prefixes such as "reduce_any_functions_0"."""
     parts = zip(iter_calls(call.name, call), call.iter_call_paths())
     return {
         prefix: number
@@ -164,8 +167,8 @@ def number_tests(call: Call) -> dict[str, int]:
 
 
 class ScenarioPlan:
-    """Compile-time description of a scenario: its rule calls by phase, and all other facts that its
-    step depends on.
+    """Compile-time description of a scenario: its rules by phase, and everything else that a step
+    depends on.
 
     Attributes:
         resets, transitions, rewards, visibility, observations: calls of these phases.
@@ -180,8 +183,8 @@ class ScenarioPlan:
     """
 
     def __init__(self, scenario: Scenario, reward_names: Sequence[str]) -> None:
-        """Plan the rule calls of a scenario; `reward_names` are those of all scenarios of its
-        mixture."""
+        """Describe the scenario. `reward_names` are the names of all reward terms: in a mixture, of
+        all its scenarios."""
         planner = Planner(scenario)
         self.resets = planner.plan_phase(Phase.RESET)
         self.transitions = planner.plan_phase(Phase.TRANSITION)
@@ -214,8 +217,10 @@ class ScenarioPlan:
 # ---- calls of systems, compiled ------------------------------------------------------------------
 
 
-def read_argument(w: Any, p: Params, argument: Any, agent: int, past: Any) -> Any:
-    """Return the value of an argument of a rule call, running nested calls."""
+def read_argument(w: WorldRow, p: Params, argument: Argument, agent: int, past: Any) -> Any:
+    """Return the value of one argument of a rule for `agent`: from the parameter record `p`, or by
+    running the nested rules. `past` holds what nested rules remembered before the step, or is
+    None."""
     if argument.field:
         return p[argument.group][argument.field]
     if argument.call is not None:
@@ -228,45 +233,48 @@ def read_argument(w: Any, p: Params, argument: Any, agent: int, past: Any) -> An
     return argument.value
 
 
-def evaluate_condition(w: Any, p: Params, call: Any, helper: Any, agent: int, action: int) -> bool:
-    """Return the result of a condition of a rule call: `helper`, one of its system's helper
-    functions."""
+def evaluate_condition(
+    w: WorldRow, p: Params, call: CallPlan, helper: Any, agent: int, action: int
+) -> bool:
+    """Return the result of `helper`, a condition of the rule in `call` (its `when` or `answers`),
+    for an agent and its action. The condition gets those of the rule's arguments that it takes."""
     agents = (agent,) if call.takes(helper, "agent") else ()
     actions = (action,) if call.takes(helper, "action") else ()
     values = tuple(read_argument(w, p, each, agent, None) for each in call.of(helper))
     return bool(helper(w, *agents, *actions, *values))
 
 
-def measure_call(w: Any, p: Params, call: Any, agent: int) -> Any:
-    """Call the `remember` functions of a rule call and of the calls nested in it before the step;
-    return their results for `run_call`."""
+def remember_before_step(w: WorldRow, p: Params, call: CallPlan, agent: int) -> Any:
+    """Before a step changes the world, run the `remember` functions of the rule in `call` and of
+    its nested rules. Return (own result or None, results of the arguments), which `run_call` takes
+    as `past`."""
     return (
-        call_marked(call.mark, measure_system, w, p, call, agent)
+        call_marked(call.mark, run_remember_function, w, p, call, agent)
         if call.system.remember is not None
         else None,
-        tuple(measure_argument(w, p, each, agent) for each in call.arguments),
+        tuple(remember_argument(w, p, each, agent) for each in call.arguments),
     )
 
 
-def measure_argument(w: Any, p: Params, argument: Any, agent: int) -> Any:
-    """Return what the calls in an argument remember."""
+def remember_argument(w: WorldRow, p: Params, argument: Argument, agent: int) -> Any:
+    """Run the `remember` functions of the rules nested in an argument; return their results."""
     if argument.call is not None:
-        return measure_call(w, p, argument.call, agent)
-    return tuple(measure_call(w, p, call, agent) for call in argument.calls)
+        return remember_before_step(w, p, argument.call, agent)
+    return tuple(remember_before_step(w, p, call, agent) for call in argument.calls)
 
 
-def measure_system(w: Any, p: Params, call: Any, agent: int) -> Any:
-    """Call the `remember` function of a system; return its result, a number or a tuple of
-    numbers."""
+def run_remember_function(w: WorldRow, p: Params, call: Any, agent: int) -> Any:
+    """Run the `remember` function of the rule in `call`, a `CallPlan`. Return its result, a number
+    or a tuple of numbers."""
     agents = (agent,) if call.takes(call.system.remember, "agent") else ()
     values = tuple(read_argument(w, p, each, agent, None) for each in call.of(call.system.remember))
     measured = call.system.remember(w, *agents, *values)
     return measured if isinstance(measured, tuple) else 0 + measured
 
 
-def run_call(w: Any, p: Params, call: Any, agent: int, past: Any) -> Any:
-    """Run a rule call in an agent's turn, if its condition holds; return its result. `past` is
-    the result of `measure_call`, or None."""
+def run_call(w: WorldRow, p: Params, call: CallPlan, agent: int, past: Any) -> Any:
+    """Run a rule in an agent's turn and return its result, or None if its condition `when` does not
+    hold. `past` is the result of `remember_before_step`; None for rules that remember nothing."""
     if call.agent_mask and not call.agent_mask[agent]:
         return call.masked_value
     if call.system.until is not None:
@@ -282,8 +290,10 @@ def run_call(w: Any, p: Params, call: Any, agent: int, past: Any) -> Any:
     return result if call.result_type is None else call.result_type(result)
 
 
-def call_function(w: Any, p: Params, call: Any, agent: int, past: Any) -> Any:
-    """Call the function of a system with its arguments, and return the result."""
+def call_function(w: WorldRow, p: Params, call: CallPlan, agent: int, past: Any) -> Any:
+    """Call the rule's function with the world, the agent, what it remembered before the step, and
+    its arguments, as far as it takes them. Return its result. `past` is the result of
+    `remember_before_step`."""
     agents = (agent,) if call.takes(call.system.function, "agent") else ()
     was = (past[0],) if call.system.remember is not None else ()
     values = tuple(
@@ -293,9 +303,10 @@ def call_function(w: Any, p: Params, call: Any, agent: int, past: Any) -> Any:
     return call.system.function(w, *agents, *was, *values)
 
 
-def record_ending(w: Any, call: Any, agent: int, result: Any, ended_by: int) -> None:
-    """Write the number of the innermost true test into `w.ended_by`; keep `ended_by`, the value
-    from before the call, if the call itself was false."""
+def record_ending(w: WorldRow, call: CallPlan, agent: int, result: Any, ended_by: int) -> None:
+    """Write into `w.ended_by[agent]` the number of the rule that ended the agent's episode: the
+    innermost one if rules are nested. `result` is the result of the rule in `call`; if it is false,
+    restore `ended_by`, the value from before the call."""
     is_over = bool(result)
     if is_over and w.ended_by[agent] == 0:
         w.ended_by[agent] = call.number
@@ -303,9 +314,9 @@ def record_ending(w: Any, call: Any, agent: int, result: Any, ended_by: int) -> 
         w.ended_by[agent] = ended_by
 
 
-def run_until(w: Any, p: Params, call: Any, agent: int) -> None:
-    """Run the nested resets again and again, each time in an empty world, until the condition
-    `until` of the call holds."""
+def run_until(w: WorldRow, p: Params, call: CallPlan, agent: int) -> None:
+    """Run the nested reset rules of `call` again and again, each time in an empty world, until its
+    condition `until` holds. Then call its function once."""
     tries = 0
     while True:  # what a try has made is free again after it
         if tries > 0:
@@ -318,13 +329,14 @@ def run_until(w: Any, p: Params, call: Any, agent: int) -> None:
             return
 
 
-def read_arguments(w: Any, p: Params, call: Any, agent: int) -> Any:
-    """Return the arguments of a call; nested calls run."""
+def read_arguments(w: WorldRow, p: Params, call: CallPlan, agent: int) -> Any:
+    """Return a tuple of the argument values of a rule for `agent`; nested rules run."""
     return tuple(read_argument(w, p, each, agent, None) for each in call.arguments)
 
 
-def ends_repetition(w: Any, p: Params, call: Any, tries: int) -> bool:
-    """Return the result of the condition that ends the repetition of a reset."""
+def ends_repetition(w: WorldRow, p: Params, call: Any, tries: int) -> bool:
+    """Return True if the repeated resets of `run_until` may stop: the condition `until` of the rule
+    in `call`, a `CallPlan`, holds. `tries` is the number of resets so far."""
     tried = (tries,) if call.takes(call.system.until, "tried") else ()
     values = tuple(read_argument(w, p, each, NOTHING, None) for each in call.of(call.system.until))
     return bool(call.system.until(w, *tried, *values))
@@ -333,8 +345,9 @@ def ends_repetition(w: Any, p: Params, call: Any, tries: int) -> bool:
 # ---- resets and steps, compiled ------------------------------------------------------------------
 
 
-def reset_world(w: Any, p: Params, plan: Any) -> None:
-    """Start an episode: sample a new level."""
+def reset_world(w: WorldRow, p: Params, plan: ScenarioPlan) -> None:
+    """Start an episode: clear the world and run the reset rules, which build a new level. `p` is
+    the record of the rules' parameters."""
     if plan.has_smaller_members:
         w.present = p.present
     w.steps = 0
@@ -354,9 +367,10 @@ def reset_world(w: Any, p: Params, plan: Any) -> None:
             run_call(w, p, call, NOTHING, None)
 
 
-def step_world(w: Any, p: Params, plan: Any, terms: Any) -> None:
-    """Step a world with the agents' actions in `w.action`. The value of each reward function is
-    written into `terms`, (agents, functions)."""
+def step_world(w: WorldRow, p: Params, plan: ScenarioPlan, terms: Any) -> None:
+    """Step a world once: each agent takes its action in `w.action`. Write the value of each reward
+    function into `terms`, an array of shape (agents, reward functions). `p` is the record of the
+    rules' parameters."""
     if plan.alone:
         clear_step_results(w, AGENT)
     else:
@@ -371,18 +385,19 @@ def step_world(w: Any, p: Params, plan: Any, terms: Any) -> None:
     w.truncated |= w.steps >= p.time_limit
 
 
-def measure_agent(k: int, w: Any, p: Params, call: Any) -> Any:
-    """Return what a call remembers for the agent with index `k`, zeros for one that does not take
-    part."""
-    return call_or_zeros(w.live[k + 1] != 0, measure_call, w, p, call, k + 1)
+def remember_for_agent(k: int, w: WorldRow, p: Params, call: CallPlan) -> Any:
+    """Run `remember_before_step` for the agent k + 1, and return the result; zeros if the agent
+    takes no part in the step."""
+    return call_or_zeros(w.live[k + 1] != 0, remember_before_step, w, p, call, k + 1)
 
 
-def run_systems(w: Any, p: Params, plan: Any, terms: Any) -> None:
-    """Run the transition, reward and terminating systems of a step."""
+def run_systems(w: WorldRow, p: Params, plan: ScenarioPlan, terms: Any) -> None:
+    """Run the transition, reward and terminating rules of one step, in this order. Write the value
+    of each reward function into `terms`, an array of shape (agents, reward functions)."""
     pasts = tuple(
-        (measure_call(w, p, call, AGENT),)
+        (remember_before_step(w, p, call, AGENT),)
         if plan.alone
-        else tabulate(plan.agents, measure_agent, w, p, call)
+        else tabulate(plan.agents, remember_for_agent, w, p, call)
         for call in plan.measured
     )
     ended, done = pasts[len(plan.rewards)], pasts[-1]
@@ -413,22 +428,25 @@ def run_systems(w: Any, p: Params, plan: Any, terms: Any) -> None:
             lift_absent_agents(w)
 
 
-def check_agents_placed(w: Any, plan: Any) -> None:
+def check_agents_placed(w: WorldRow, plan: ScenarioPlan) -> None:
     """Fail unless all agents that take part are on the grid."""
     for agent in plan.alone or w.agents():
         if plan.alone or w.live[agent]:
             check_agent_placed(w, agent)
 
 
-def end_agents(w: Any, p: Params, plan: Any, pasts: Any) -> None:
-    """Store for each agent if its episode is over."""
+def end_agents(w: WorldRow, p: Params, plan: ScenarioPlan, pasts: Any) -> None:
+    """Store in `w.done` for each agent whether the terminating rule ends its episode. `pasts[agent
+    - 1]` holds what the rule remembered before the step."""
     for agent in plan.alone or w.agents():
         if plan.alone or w.live[agent]:
             w.done[agent] = run_call(w, p, plan.ending, agent, pasts[agent - 1])
 
 
-def finish_agents(w: Any, p: Params, plan: Any, past: Any) -> None:
-    """Store for each agent if it has succeeded, and add its reward to its return."""
+def finish_agents(w: WorldRow, p: Params, plan: ScenarioPlan, past: Any) -> None:
+    """Store in `w.success` whether each agent that is done has succeeded, and add the reward of
+    this step to its return. `past[agent - 1]` holds what the success rule remembered before the
+    step."""
     for agent in plan.alone or w.agents():
         if plan.alone or w.live[agent]:
             if plan.success is not None and w.done[agent]:
@@ -436,9 +454,13 @@ def finish_agents(w: Any, p: Params, plan: Any, past: Any) -> None:
             w.total[agent] += w.reward[agent]
 
 
-def run_reward(w: Any, p: Params, plan: Any, call: Any, past: Any, terms: Any, slot: int) -> Any:
-    """Add the value of a reward function to each agent's reward, and write it into `terms`,
-    (agents, functions); with one agent, return it instead."""
+def run_reward(
+    w: WorldRow, p: Params, plan: ScenarioPlan, call: CallPlan, past: Any, terms: Any, slot: int
+) -> Any:
+    """Call one reward function for every agent. Add its value to the agent's reward, and store it
+    in column `slot` of `terms`, an array of shape (agents, reward functions). With a single agent,
+    return the value instead of storing it. `past` holds what the function remembered before the
+    step."""
     term = 0.0
     for agent in plan.alone or w.agents():
         if plan.alone or w.live[agent]:
@@ -452,8 +474,9 @@ def run_reward(w: Any, p: Params, plan: Any, call: Any, past: Any, terms: Any, s
 # ---- action masks and observations, compiled -----------------------------------------------------
 
 
-def reacts_to_action(w: Any, p: Params, call: Any, agent: int, action: int) -> Any:
-    """Return True if a transition rule would have an effect for an agent's action."""
+def reacts_to_action(w: WorldRow, p: Params, call: CallPlan, agent: int, action: int) -> Any:
+    """Return True if the transition rule in `call` would do something if the agent took this action
+    now."""
     if call.agent_mask and not call.agent_mask[agent]:
         return False
     reacts = nested_calls_react(w, p, call, agent, action) if call.system.is_spontaneous else True
@@ -464,9 +487,9 @@ def reacts_to_action(w: Any, p: Params, call: Any, agent: int, action: int) -> A
     )
 
 
-def nested_calls_react(w: Any, p: Params, call: Any, agent: int, action: int) -> Any:
-    """Return True if a transition among the arguments of a rule call would have an effect for an
-    agent's action."""
+def nested_calls_react(w: WorldRow, p: Params, call: CallPlan, agent: int, action: int) -> Any:
+    """Return True if a transition rule nested in the arguments of `call` would do something if the
+    agent took this action now."""
     if not call.has_nested:
         return False
     is_effective = False
@@ -476,9 +499,9 @@ def nested_calls_react(w: Any, p: Params, call: Any, agent: int, action: int) ->
     return is_effective
 
 
-def answers_action(w: Any, p: Params, call: Any, agent: int, action: int) -> Any:
-    """Return True if a reward or terminating function declares that an agent's action has an
-    effect, by its helper `answers`."""
+def answers_action(w: WorldRow, p: Params, call: CallPlan, agent: int, action: int) -> Any:
+    """Return True if the reward or terminating rule in `call` declares by its helper `answers` that
+    it reacts to this action, even if the action changes nothing in the world."""
     if call.agent_mask and not call.agent_mask[agent]:
         return False
     if call.system.answers is None and not call.has_nested:
@@ -493,8 +516,9 @@ def answers_action(w: Any, p: Params, call: Any, agent: int, action: int) -> Any
     return is_effective
 
 
-def is_valid(w: Any, p: Params, plan: Any, agent: int, action: int) -> Any:
-    """Return True if an agent's action has an effect in the present state."""
+def is_valid(w: WorldRow, p: Params, plan: ScenarioPlan, agent: int, action: int) -> Any:
+    """Return True if the agent's action would have an effect now: a transition rule would do
+    something, or a reward or terminating rule reacts to the action."""
     is_effective = False
     for test, calls in (
         (reacts_to_action, plan.transitions),
@@ -508,17 +532,18 @@ def is_valid(w: Any, p: Params, plan: Any, agent: int, action: int) -> Any:
     return is_effective
 
 
-def write_mask(w: Any, p: Params, plan: Any, agent: int, mask: Any) -> None:
-    """Write into `mask` for each action 1 if it has an effect, else 0."""
+def write_mask(w: WorldRow, p: Params, plan: ScenarioPlan, agent: int, mask: Any) -> None:
+    """Write the action mask of an agent into `mask`: 1 for each action that would have an effect
+    now, else 0."""
     for k, action in enumerate(plan.actions[:-1]):
         mask[k] = is_valid(w, p, plan, agent, action)
 
 
 def write_observation(
-    w: Any, p: Params, plan: Any, agent: int, grid: Any, item: Any, ground: Any
+    w: WorldRow, p: Params, plan: ScenarioPlan, agent: int, grid: Any, item: Any, ground: Any
 ) -> None:
-    """Write what an agent sees into `grid`, (h, w, 3), `item`, (3,), and `ground`, (h, w, 3),
-    unless it is None."""
+    """Write what an agent sees into the arrays `grid` (h, w, 3) and `item` (3,), and what lies on
+    the ground into `ground` (h, w, 3), unless it is None. Each entry is (type, state, colour)."""
     view = new_record(plan.view)
     cut_view(w, agent, view)
     call_marked(plan.visibility.mark, run_visibility, w, p, plan.visibility, agent, view)
@@ -529,19 +554,23 @@ def write_observation(
         write_ground_seen(w, agent, view, grid, ground)
 
 
-def run_visibility(w: Any, p: Params, call: Any, agent: int, view: Any) -> None:
-    """Run a visibility system."""
+def run_visibility(w: WorldRow, p: Params, call: CallPlan, agent: int, view: Any) -> None:
+    """Run the visibility rule in `call`, which marks the cells of `view` that the agent sees."""
     call.system.function(w, agent, view, *read_arguments(w, p, call, agent))
 
 
-def observe_view(w: Any, p: Params, call: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
-    """Run an observation system, which fills in `grid` and `item`."""
+def observe_view(
+    w: WorldRow, p: Params, call: CallPlan, agent: int, view: Any, grid: Any, item: Any
+) -> None:
+    """Run the observation rule in `call`, which changes the observation arrays `grid` and
+    `item`."""
     call.system.function(w, agent, view, (grid, item), *read_arguments(w, p, call, agent))
 
 
-def write_numbers(w: Any, agent: int, sources: Any, out: Any) -> None:
-    """Write the component fields `sources` into the vector `out`: fields of the agent, of the
-    world, or of the only object of a type (defaults if there is not exactly one)."""
+def write_numbers(w: WorldRow, agent: int, sources: Any, out: Any) -> None:
+    """Write component fields into the vector `out`. `sources` lists them as (column, field, object
+    type, item): the field of the agent if the type is None, of the world, or of the only object of
+    the type. Without such an object, or with several, write the default."""
     for k, (column, field, object_type, item) in enumerate(sources):
         e = (
             agent

@@ -19,7 +19,7 @@ _STORE = 16
 
 
 class _Vectors:
-    """Emits vector instructions with `size` lanes of i32 into a function."""
+    """Emits LLVM vector (SIMD) instructions on vectors of `size` 32-bit integers."""
 
     def __init__(self, body: Body, size: int) -> None:
         self.body, self.size, self.value = body, size, body.emit.value
@@ -44,7 +44,8 @@ class _Vectors:
         return self.value(f"shufflevector {llvm} {vector}, {llvm} {other_vector}, {mask}")
 
     def clamp(self, operand: str, low: int, high: int) -> str:
-        """Emit code that limits an i64 to [low, high]; return the result."""
+        """Emit code that limits the 64-bit integer `operand` to the range [low, high]; return the
+        result's LLVM name."""
         for bound, predicate in ((low, "slt"), (high, "sgt")):
             is_beyond = self.value(f"icmp {predicate} i64 {operand}, {bound}")
             operand = self.value(f"select i1 {is_beyond}, i64 {bound}, i64 {operand}")
@@ -62,8 +63,8 @@ class _Vectors:
         return self.value(f"zext i{self.size} {bits} to i64")
 
     def transpose(self, rows: list[str]) -> list[str]:
-        """Emit the transposition of a square matrix, given as a vector for each row, by swapping
-        its off-diagonal blocks of 1, 2, 4 … lanes; return the new rows."""
+        """Emit the transposition of a square matrix, given as one vector per row; return the new
+        rows. Blocks of 1, 2, 4 … elements are swapped in turn."""
         rows, step, lanes = [*rows], 1, range(self.size)
         while step < self.size:
             for r in (r for r in lanes if not r & step):
@@ -92,7 +93,8 @@ def cut_looks(
 
 @emits(cut_looks)
 def _emit_cut_looks(body: Body, w: Record, view: Record, *numbers: Any) -> None:
-    """Emit the code of `cut_looks`, which copies appearances of grid cells into a view."""
+    """Emit the code of `cut_looks`, which copies appearances of grid cells into a view. `numbers`
+    are its other arguments."""
     is_turned = arithmetic.to_number(body, numbers[0]).operand
     line, next_line, cell, next_cell = (
         arithmetic.to_int(body, number).operand for number in numbers[1:]
@@ -101,8 +103,8 @@ def _emit_cut_looks(body: Body, w: Record, view: Record, *numbers: Any) -> None:
 
 
 class _LookCutter:
-    """Emits the code of `cut_looks`: copies appearances into a view by square tiles of `size`
-    cells."""
+    """Emits the code of `cut_looks`, which copies appearances of grid cells into a view. The code
+    copies square tiles of `size` x `size` cells with vector instructions."""
 
     def __init__(
         self,
@@ -115,8 +117,8 @@ class _LookCutter:
         cell: str,
         next_cell: str,
     ) -> None:
-        """Prepare to copy from the grid cell (`line`, `cell`), moving by `next_line` and
-        `next_cell`, as `cut_looks` describes."""
+        """Prepare the copy. All strings are LLVM names of the arguments of `cut_looks`, which says
+        what they mean."""
         self._body, self._w, self._view = body, w, view
         self._is_turned, self._line, self._next_line = is_turned, line, next_line
         self._cell, self._next_cell = cell, next_cell
@@ -137,7 +139,7 @@ class _LookCutter:
         self._next_line_offset = v.value(f"mul i64 {next_line}, {self._stride}")
 
     def emit(self) -> None:
-        """Emit the code for all tiles."""
+        """Emit the code that copies all tiles."""
         num_tile_rows = -(-self._height // self._size)
         if num_tile_rows == 1:
             self._write_tiles(0)
@@ -145,8 +147,8 @@ class _LookCutter:
             flow.emit_loop(self._body, num_tile_rows, self._write_tiles)
 
     def _cut_tile(self, i: str, j: int) -> list[str]:
-        """Emit loads of the tile whose upper left cell is in row `i`, column `j` of the view;
-        return a vector for each row."""
+        """Emit code that loads one tile from the grid: the one whose upper left corner is view cell
+        (`i`, `j`). Return one vector of appearances per row."""
         v, emit, is_turned, lanes = (
             self._vectors,
             self._body.emit,
@@ -195,8 +197,8 @@ class _LookCutter:
         ]
 
     def _write_tiles(self, tile_row: Any) -> None:
-        """Emit stores of the tiles in row `tile_row` of tiles, and of the bit masks that visibility
-        rules read."""
+        """Emit code that copies the tiles with index `tile_row` from the top, and stores for
+        visibility rules which of their cells are transparent."""
         v, emit, size = self._vectors, self._body.emit, self._size
         i = v.value(f"mul i64 {arithmetic.to_int(self._body, tile_row).operand}, {size}")
         padded_width = -(-self._width // size) * size
@@ -219,11 +221,12 @@ class _LookCutter:
             self._store_words("clear_rows", i, clear_rows)
             self._store_words("clear_from_right", i, clear_from_right)
 
-    def _store_opaque(self, look: str, row: str, j: int) -> None:
-        """Emit a store of a byte for each cell of a row of a tile: 1 if the cell blocks vision,
-        else 0."""
+    def _store_opaque(self, appearances: str, row: str, j: int) -> None:
+        """Emit code that stores one byte per cell for part of a view row: 1 if the cell blocks
+        vision, else 0. The part begins at column `j` of row `row`; the vector `appearances` has its
+        cells."""
         v, size = self._vectors, self._size
-        is_opaque = v.value(f"icmp slt {v.vector_type} {look}, {v.constant(0)}")
+        is_opaque = v.value(f"icmp slt {v.vector_type} {appearances}, {v.constant(0)}")
         # a store may run over the row's end only if the next row is stored later
         num_cells = min(size, self._width - j) if j else size
         opaque = v.shuffle(f"<{size} x i1>", is_opaque, range(num_cells))
@@ -232,25 +235,27 @@ class _LookCutter:
         pointer = v.element_address(self._view, "opaque", index, 1)
         self._body.emit.do(f"store <{num_cells} x i8> {opaque}, ptr {pointer}, align 1")
 
-    def _add_clear_bits(self, word: str, look: str, j: int, from_right: bool = False) -> str:
-        """Emit code that adds the bits of the transparent cells of a row of a tile to `word`;
-        return the new word."""
+    def _add_clear_bits(self, mask: str, appearances: str, j: int, from_right: bool = False) -> str:
+        """Emit code that sets bits of the integer `mask` for the transparent cells of part of a
+        view row, which begins at column `j`; return the new mask. The vector `appearances` has the
+        cells, mirrored if `from_right`."""
         v = self._vectors
         num_cells = min(self._size, self._width - j)
-        bits = v.pack(v.value(f"icmp sge {v.vector_type} {look}, {v.constant(0)}"))
+        bits = v.pack(v.value(f"icmp sge {v.vector_type} {appearances}, {v.constant(0)}"))
         if from_right:
             bits = v.value(f"lshr i64 {bits}, {self._size - num_cells}")
             bits = v.value(f"shl i64 {bits}, {self._width - j - num_cells}")
         else:
             bits = v.value(f"and i64 {bits}, {(1 << num_cells) - 1}")
             bits = v.value(f"shl i64 {bits}, {j}")
-        return v.value(f"or i64 {word}, {bits}")
+        return v.value(f"or i64 {mask}, {bits}")
 
-    def _store_words(self, name: str, i: str, words: list[str]) -> None:
-        """Emit stores of bit masks into row `i` and following of the view's field `name`."""
+    def _store_words(self, name: str, first_row: str, masks: list[str]) -> None:
+        """Emit code that stores each of `masks`, one per view row from `first_row` on, into the
+        field `name` of the view."""
         v = self._vectors
-        for number, word in enumerate(words):
-            row = v.value(f"add i64 {i}, {number}")
+        for number, word in enumerate(masks):
+            row = v.value(f"add i64 {first_row}, {number}")
             pointer = v.element_address(self._view, name, row, 8)
             self._body.emit.do(f"store i64 {word}, ptr {pointer}")
 
@@ -262,8 +267,8 @@ def write_seen_looks(view: Any, grid: Any) -> None:
 
 @emits(write_seen_looks)
 def _emit_write_seen_looks(body: Body, view: Record, grid: ArrayValue) -> None:
-    """Emit the code of `write_seen_looks`, which writes the seen cells of a view into an
-    observation."""
+    """Emit the code of `write_seen_looks`, which writes the cells of a view into an observation
+    `grid`: Hidden if unseen."""
     size, width = view.type.attributes["tile"], view.type.attributes["width"]
     v, padded_width = _Vectors(body, size), -(-width // size) * size
     hidden = v.constant(HIDDEN)
@@ -291,7 +296,8 @@ def _emit_write_seen_looks(body: Body, view: Record, grid: ArrayValue) -> None:
 
 
 def _find_seen(v: _Vectors, view: Record, i: str, j: int) -> str:
-    """Emit a vector of flags, true for each seen cell of a view in row `i` from column `j` on."""
+    """Emit code that loads which cells of view row `i` are seen, from column `j` on. Return a
+    vector of flags, true for each seen cell."""
     width = view.type.attributes["width"]
     if not view.type.attributes["by_rows"]:
         index = v.value(f"add i64 {v.value(f'mul i64 {i}, {width}')}, {j}")
@@ -319,8 +325,8 @@ def find_typed_cells(w: Any, i: int, types: int) -> Any:
 
 @emits(find_typed_cells)
 def _emit_find_typed_cells(body: Body, w: Record, i: Any, types: Any) -> Scalar:
-    """Emit the code of `find_typed_cells`, which returns a bit mask of the cells that show one of
-    some types."""
+    """Emit the code of `find_typed_cells(w, i, types)`: return a 64-bit mask of the cells from
+    number 64 * `i` on, 1 if the cell shows an object whose type is in the bit mask `types`."""
     layout, v = w.type.attributes["layout"], _Vectors(body, 16)
     num_cells = (layout.height + 1) * (layout.width + 1)
     type_mask = v.broadcast(v.value(f"trunc i64 {arithmetic.to_int(body, types).operand} to i32"))

@@ -82,11 +82,11 @@ class BoundCall:
         takes_agent = function is not None and has_parameter(function, "agent")
         return [(agent, *arguments) if takes_agent else arguments for agent in self._agents]
 
-    def measure(self, w: Any, agent: int) -> None:
+    def remember_before_step(self, w: Any, agent: int) -> None:
         """Call the `remember` functions of this call and of nested calls before the transitions of
         a step, and keep their results for the agent's rewards and terminating tests."""
         for part in self._parts:
-            part.measure(w, agent)
+            part.remember_before_step(w, agent)
         if self._remember:
             try:
                 measurement = self._remember(*((w,) + self._remembered[agent]))

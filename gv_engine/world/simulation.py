@@ -394,7 +394,7 @@ class Simulation:
         with playing.context:
             for bound in playing.measurements:
                 for agent in world.playing:
-                    bound.measure(world, agent)
+                    bound.remember_before_step(world, agent)
             # as `esper.process()`, without those that do nothing now
             if scenario.may_call_esper:
                 esper.clear_dead_entities()
@@ -526,7 +526,7 @@ class Simulation:
         playing = self._get_bound_scenario()
         with playing.context:
             for ending in playing.endings:
-                ending.measure(self.world, agent)
+                ending.remember_before_step(self.world, agent)
                 if ending.run(self.world, agent):
                     return True
         return False

@@ -148,7 +148,7 @@ class ExpressionWorld(Move):
             raise ValueError("the episode is over: call reset()")
         self.begin(self.state, *self.env.check(self.state, action))
         if self._success:
-            self._success.measure(self, NOTHING)
+            self._success.remember_before_step(self, NOTHING)
         # as by `esper.process`, which would take a tenth of a step to ask all processors
         with self._step_context:
             verdict = self.env.decide(self, TRANSITION, TERMINATING, REWARD)

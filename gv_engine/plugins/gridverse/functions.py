@@ -476,7 +476,7 @@ def _run_transition(call: Call, state: State, action: int, rng: Rng) -> None:
     """Change `state` as the transition function `call` does when the agent takes `action`."""
     bound = BoundCall(call)
     with _use_rng_and_action(state.world, rng, action):
-        bound.measure(state.world, AGENT)
+        bound.remember_before_step(state.world, AGENT)
         bound.run(state.world, AGENT)
 
 
@@ -490,7 +490,7 @@ def _run_reward(
         store = get_store(state.world)
         with _use_rng_and_action(state.world, rng, action):
             store.before = state
-            bound.measure(state.world, AGENT)
+            bound.remember_before_step(state.world, AGENT)
             store.before = None
     after = next_state if isinstance(next_state, State) else state
     world = after.world if isinstance(after, State) else new_world(1, 1)
