@@ -54,27 +54,27 @@ _C_CONTIGUOUS_FLAG = 1
 
 
 class CompiledFunction:
-    """Compiled version of a Python function of numbers, arrays and tuples of them. It runs without
-    the GIL and without checking indices."""
+    """Compiled version of a Python function whose arguments are numbers, arrays or tuples of them.
+    It runs without the GIL, and does not check array indices."""
 
     def __init__(self, function: FunctionType) -> None:
-        """Wrap a Python function, which is compiled when it is first called."""
+        """Wrap a Python function. It is compiled at its first call."""
         self.__wrapped__ = function
         self._versions: dict[Any, _Version] = {}
         self._dtypes: dict[np.dtype[Any], np.dtype[Any]] = {}  # the first of several equal ones
         self._lock = Lock()
 
-    def __call__(self, *values: Any) -> Any:
-        """Call the compiled code, which is generated first for new types of arguments, and return
-        its result.
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the machine code with these arguments and return its result. For arguments of new
+        types, the code is compiled first.
 
         Raises:
             DoesNotCompileError: the function has no compiled version for them.
         """
         for version in [*self._versions.values()]:
-            if (result := version.run(*values)) is not _NO_MATCH:
+            if (result := version.run(*arguments)) is not _NO_MATCH:
                 return result
-        plain = tuple(map(self._to_plain, values))
+        plain = tuple(map(self._to_plain, arguments))
         key = tuple(map(_make_version_key, plain))
         with self._lock:
             if key not in self._versions:
@@ -82,8 +82,8 @@ class CompiledFunction:
         return self._versions[key].run(*plain)
 
     def _to_plain(self, value: Any) -> Any:
-        """Convert an argument to a Python number, or to an array whose dtype object is the one that
-        the machine code compares by identity."""
+        """Return the argument `value` as the machine code expects it: a NumPy number as a Python
+        number, and an array with the one dtype object that the code compares by identity."""
         if isinstance(value, tuple):
             return tuple(map(self._to_plain, value))
         if isinstance(value, np.ndarray):
@@ -98,10 +98,10 @@ class _Version:
         run: returns the result, or `_NO_MATCH` for arguments of other types.
     """
 
-    def __init__(self, function: FunctionType, values: tuple[Any, ...]) -> None:
-        """Compile a function for arguments of the same types as `values`."""
+    def __init__(self, function: FunctionType, arguments: tuple[Any, ...]) -> None:
+        """Compile a function for arguments of the same types as `arguments`."""
         compiler = Compiler(_LIBRARY, is_checked=False)
-        templates = tuple(map(_make_template, values))
+        templates = tuple(map(_make_template, arguments))
         bound = signature(function).bind(*templates)
         bound.apply_defaults()
         compiled = compiler.compile(function, bound.arguments)
@@ -112,7 +112,7 @@ class _Version:
             return getattr(builtins, error_type)(message)
 
         entry = _EntryWriter(templates, compiled, make_error).to_ir()
-        code = MachineCode("\n".join([compiler.module.to_ir(), entry]), level=3)
+        code = MachineCode("\n".join([compiler.module.to_ir(), entry]), optimization_level=3)
         # the machine code holds the addresses of these objects
         self.run = code.python_function("entry", (templates, make_error))
 
@@ -139,56 +139,57 @@ def compile_function(function: FunctionType) -> CompiledFunction:
     return CompiledFunction(function)
 
 
-def _make_version_key(value: Any) -> Any:
-    """Return a hashable key of an argument's type: arguments with equal keys use the same machine
-    code."""
-    if isinstance(value, tuple):
-        return tuple(map(_make_version_key, value))
-    if isinstance(value, np.ndarray):
-        return value.dtype, value.ndim, value.flags.c_contiguous
-    return type(value) if type(value) in _KINDS else id(value)
+def _make_version_key(argument: Any) -> Any:
+    """Return a hashable key of an argument's type, such as int, or dtype and number of axes of an
+    array. Arguments with equal keys use the same machine code."""
+    if isinstance(argument, tuple):
+        return tuple(map(_make_version_key, argument))
+    if isinstance(argument, np.ndarray):
+        return argument.dtype, argument.ndim, argument.flags.c_contiguous
+    return type(argument) if type(argument) in _KINDS else id(argument)
 
 
-def _make_template(value: Any) -> Any:
-    """Return a placeholder for an argument of the compiled function: the same structure, with empty
-    names of LLVM values."""
-    if isinstance(value, tuple):
-        return tuple(map(_make_template, value))
-    if isinstance(value, np.ndarray):
+def _make_template(argument: Any) -> Any:
+    """Return the compile-time value that stands for an argument, for example `Scalar(INT, "")` for
+    3: with the argument's type, but blank LLVM names."""
+    if isinstance(argument, tuple):
+        return tuple(map(_make_template, argument))
+    if isinstance(argument, np.ndarray):
         length = Scalar(Kind.INT, "", low=0)
-        shape = strides = (length,) * value.ndim
-        is_contiguous = value.flags.c_contiguous
-        if is_contiguous and value.ndim:
-            strides = (*strides[:-1], value.dtype.itemsize)
+        shape = strides = (length,) * argument.ndim
+        is_contiguous = argument.flags.c_contiguous
+        if is_contiguous and argument.ndim:
+            strides = (*strides[:-1], argument.dtype.itemsize)
         return ArrayValue(
             "",
             shape,
             strides,
-            value.dtype,
-            record=RecordType(value.dtype) if value.dtype.names else None,
+            argument.dtype,
+            record=RecordType(argument.dtype) if argument.dtype.names else None,
             is_contiguous=is_contiguous,
             is_numpy=False,
         )
-    return Scalar(_KINDS[type(value)], "") if type(value) in _KINDS else value
+    return Scalar(_KINDS[type(argument)], "") if type(argument) in _KINDS else argument
 
 
 class _EntryWriter:
-    """Generates the C function that Python calls (METH_FASTCALL, with an array of Python objects).
+    """Generates the C function that Python calls (METH_FASTCALL: with an array of Python objects).
     It reads the arguments, calls the compiled function without the GIL, and returns a Python
     object."""
 
     def __init__(
-        self, templates: Sequence[Any], version: Compiled, make_error: Callable[[int], Exception]
+        self, templates: Sequence[Any], compiled: Compiled, make_error: Callable[[int], Exception]
     ) -> None:
-        """Prepare the entry of the compiled function `version`; `make_error` returns the exception
-        for an error code."""
-        self._templates, self._version, self._emit = templates, version, Emitter()
+        """Prepare the C function around the function `compiled`. `templates` has the compile-time
+        value of each argument, with blank LLVM names. `make_error` returns the exception for an
+        error code."""
+        self._templates, self._version, self._emit = templates, compiled, Emitter()
         self._make_error = make_error
         self._no_match_label = self._emit.new_block()
         self._has_integers = False
 
     def to_ir(self) -> str:
-        """Return the LLVM IR of the function."""
+        """Return the LLVM IR of the C function."""
         emit, version = self._emit, self._version
         self._emit_guard(f"icmp eq i64 %count, {len(self._templates)}")
         objects = [
@@ -213,7 +214,7 @@ class _EntryWriter:
         return f"{head} {{\n{emit.to_ir()}\n}}"
 
     def _return_if_pending_error(self) -> None:
-        """Emit a return if Python has a pending exception, for example for an integer of more than
+        """Emit a return if Python has raised an exception, for example for an integer of more than
         64 bits."""
         error = self._emit.value(f"call ptr {_address('PyErr_Occurred')}()")
         error_label, next_label = self._emit.new_block(), self._emit.new_block()
@@ -226,8 +227,8 @@ class _EntryWriter:
     # ---- arguments -------------------------------------------------------------------------------
 
     def _unbox(self, template: Any, pyobject: str) -> Any:
-        """Emit code that converts a Python object to LLVM values, and return the argument; the code
-        leaves the function if the object does not have the type of `template`."""
+        """Emit code that reads an argument from a Python object, and return its value. If the
+        object has another type than `template`, the C function returns `_NO_MATCH`."""
         match template:
             case Scalar(kind=Kind.BOOL):
                 is_true = self._emit.value(f"icmp eq ptr {pyobject}, {_pointer(True)}")
@@ -252,8 +253,8 @@ class _EntryWriter:
         return template
 
     def _unbox_tuple(self, template: tuple[Any, ...], pyobject: str) -> tuple[Any, ...]:
-        """Emit code that converts the items of a Python tuple to LLVM values as in `template`, and
-        return them."""
+        """Emit code that reads the items of a Python tuple, and return their values. If the items
+        have other types than those of `template`, the C function returns `_NO_MATCH`."""
         self._guard_type(pyobject, tuple)
         size = self._load("i64", pyobject, _HEAD_SIZE)
         self._emit_guard(f"icmp eq i64 {size}, {len(template)}")
@@ -264,8 +265,8 @@ class _EntryWriter:
         return tuple(map(self._unbox, template, items))
 
     def _guard_array(self, template: ArrayValue, pyobject: str) -> None:
-        """Emit code that leaves the function unless a Python object is an array with the number of
-        axes, dtype and contiguity of `template`."""
+        """Emit code that makes the C function return `_NO_MATCH` unless a Python object is an array
+        with the dtype, number of axes and contiguity of `template`."""
         self._guard_type(pyobject, np.ndarray)
         ndim = self._load("i32", pyobject, _ARRAY_OFFSETS["nd"])
         self._emit_guard(f"icmp eq i32 {ndim}, {len(template.shape)}")
@@ -276,8 +277,8 @@ class _EntryWriter:
         self._emit_guard(f"icmp eq i32 {flag}, {int(template.is_contiguous)}")
 
     def _load_array(self, template: ArrayValue, pyobject: str) -> ArrayValue:
-        """Emit loads of the address, shape and strides of a NumPy array like `template`; return the
-        array value."""
+        """Emit loads of the address, shape and strides of a NumPy array, and return its value.
+        `template` has its dtype and number of axes."""
         ndim = len(template.shape)
         pointer = self._load("ptr", pyobject, _ARRAY_OFFSETS["data"])
         dimensions = self._load("ptr", pyobject, _ARRAY_OFFSETS["dimensions"])
@@ -310,8 +311,8 @@ class _EntryWriter:
     # ---- results ---------------------------------------------------------------------------------
 
     def _box(self, value: Any) -> str:
-        """Emit code that creates a Python object from a result; return the name of the new
-        reference."""
+        """Emit code that makes a Python object from the function's result `value`; return the LLVM
+        name of the reference."""
         if isinstance(value, Scalar):
             return self._box_number(value)
         if isinstance(value, tuple | list) and not is_known(value):
@@ -324,7 +325,7 @@ class _EntryWriter:
         return self._new_reference(value)
 
     def _box_number(self, number: Scalar) -> str:
-        """Emit code that creates a Python number; return the name of the new reference."""
+        """Emit code that makes a Python number; return the LLVM name of the reference."""
         argument = f"{number.kind.llvm} {number.operand}"
         match number.kind:
             case Kind.FLOAT:
@@ -343,7 +344,8 @@ class _EntryWriter:
         return _pointer(value)
 
     def _raise_if(self, code: str) -> None:
-        """Emit code that raises a Python exception if the error `code` is not 0."""
+        """Emit code that raises a Python exception and returns, unless the error code in the LLVM
+        value `code` is 0."""
         error_label, next_label = self._emit.new_block(), self._emit.new_block()
         self._emit.branch(self._emit.value(f"icmp ne i32 {code}, 0"), error_label, next_label)
         self._emit.start_block(error_label)

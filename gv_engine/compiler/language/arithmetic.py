@@ -23,6 +23,7 @@ from gv_engine.compiler.language.values import (
     Kind,
     ListValue,
     Scalar,
+    Value,
     bounds_of,
     describe,
     is_known,
@@ -63,8 +64,9 @@ INVERTED = "`~` of a truth value is -1 or -2 in Python: write `not`"
 TOO_LARGE = "OverflowError: an integer needs more than 64 bits"
 
 
-def to_number(body: Body, value: Any) -> Scalar:
-    """Convert a compile-time or run-time number to a `Scalar`; raise an error for other values."""
+def to_number(body: Body, value: Value) -> Scalar:
+    """Return a number as a `Scalar`, the compile-time form of a run-time number. Raise an error if
+    `value` is no number."""
     if isinstance(value, Scalar):
         return value
     if not is_number(value):
@@ -74,9 +76,9 @@ def to_number(body: Body, value: Any) -> Scalar:
     return constant(value)
 
 
-def to_kind(body: Body, value: Any, kind: Kind) -> Scalar:
-    """Emit the conversion of a number to a kind of number that can represent its value; raise an
-    error for other kinds."""
+def to_kind(body: Body, value: Value, kind: Kind) -> Scalar:
+    """Emit the conversion of a number to another kind, such as INT to FLOAT; raise an error unless
+    that kind can represent all values."""
     number = to_number(body, value)
     if number.kind is kind:
         return number
@@ -91,7 +93,7 @@ def to_kind(body: Body, value: Any, kind: Kind) -> Scalar:
     body.refuse(f"found {describe(number)} in place of {describe(Scalar(kind, ''))}")
 
 
-def to_int(body: Body, value: Any) -> Scalar:
+def to_int(body: Body, value: Value) -> Scalar:
     """Emit the conversion of a BOOL or INT to an INT; raise an error for other values."""
     number = to_number(body, value)
     if number.kind is Kind.BOOL:
@@ -103,9 +105,9 @@ def to_int(body: Body, value: Any) -> Scalar:
     return number
 
 
-def to_exact_float(body: Body, value: Any) -> Scalar:
-    """Emit the conversion of a number to a FLOAT; the code fails if an integer has no exact
-    float."""
+def to_exact_float(body: Body, value: Value) -> Scalar:
+    """Emit the conversion of a number to a FLOAT. The program fails if an integer has no exact
+    float, such as 2 ** 53 + 1."""
     if kind_of(value) is Kind.INT and body.is_checked:
         low, high = bounds_of(value)
         if low < -EXACT or high > EXACT:
@@ -117,8 +119,8 @@ def to_exact_float(body: Body, value: Any) -> Scalar:
     return to_kind(body, value, Kind.FLOAT)
 
 
-def emit_truth(body: Body, value: Any) -> Scalar | bool:
-    """Emit code for the truth of a value; return it, as a `bool` if it is constant at compile
+def emit_truth(body: Body, value: Value) -> Scalar | bool:
+    """Emit code for `bool(value)`. Return the result, a Python `bool` if it is constant at compile
     time."""
     if isinstance(value, Scalar):
         match value.kind:
@@ -136,8 +138,8 @@ def emit_truth(body: Body, value: Any) -> Scalar | bool:
     body.refuse(f"{describe(value)} has no truth value: compare it, or take its length")
 
 
-def emit_not(body: Body, value: Any) -> Scalar | bool:
-    """Emit code for `not value`; return the result, as a `bool` if it is constant at compile
+def emit_not(body: Body, value: Value) -> Scalar | bool:
+    """Emit code for `not value`. Return the result, a Python `bool` if it is constant at compile
     time."""
     truth = emit_truth(body, value)
     if isinstance(truth, bool):
@@ -152,9 +154,9 @@ def join_kinds(body: Body, first: Kind, second: Kind) -> Kind:
     return max(first, second, key=_KIND_RANKS.__getitem__)
 
 
-def emit_arithmetic(body: Body, op: ast.operator, a: Any, b: Any) -> Any:
-    """Emit code for a binary operator on numbers; return the result, a Python number if both
-    operands are constant at compile time."""
+def emit_arithmetic(body: Body, op: ast.operator, a: Value, b: Value) -> Value:
+    """Emit code for a binary operator such as `+` on two numbers. Return the result, a Python
+    number if both operands are constants."""
     if is_known(a) and is_known(b):
         return fold_constants(body, op, a, b)
     for value in (a, b):
@@ -177,9 +179,9 @@ def emit_arithmetic(body: Body, op: ast.operator, a: Any, b: Any) -> Any:
     return _emit_int_operation(body, op, to_int(body, a), to_int(body, b))
 
 
-def emit_unary(body: Body, op: ast.unaryop, value: Any) -> Any:
-    """Emit code for `-`, `+`, `~` or `not`; return the result, a Python number if the operand is
-    constant at compile time."""
+def emit_unary(body: Body, op: ast.unaryop, value: Value) -> Value:
+    """Emit code for `-`, `+`, `~` or `not`. Return the result, a Python number if the operand is a
+    constant."""
     if isinstance(op, ast.Not):
         return emit_not(body, value)
     if isinstance(value, bool) and isinstance(op, ast.Invert):
@@ -205,9 +207,9 @@ def emit_unary(body: Body, op: ast.unaryop, value: Any) -> Any:
     return Scalar(Kind.INT, inverted, ~integer.high, ~integer.low)
 
 
-def emit_scalar_comparison(body: Body, op: ast.cmpop, a: Any, b: Any) -> Any:
-    """Emit code for a comparison of numbers; return the result, a `bool` if both are constant at
-    compile time."""
+def emit_scalar_comparison(body: Body, op: ast.cmpop, a: Value, b: Value) -> Value:
+    """Emit code for a comparison of two numbers, such as `a < b`. Return the result, a `bool` if
+    both are constants."""
     if is_known(a) and is_known(b):
         return fold_constants(body, op, a, b)
     if not (is_number(a) and is_number(b)):
@@ -229,9 +231,9 @@ def emit_scalar_comparison(body: Body, op: ast.cmpop, a: Any, b: Any) -> Any:
     return body.emit.condition(f"icmp {predicate} i64 {x.operand}, {y.operand}")
 
 
-def require_no_nan(body: Body, item: Any) -> None:
-    """Emit code that fails if an item is nan: in tuples and lists, Python treats a nan as equal to
-    itself, which compiled code cannot."""
+def require_no_nan(body: Body, item: Value) -> None:
+    """Emit code that fails if `item`, an item of a tuple or list that is compared, is nan. Python
+    finds a nan equal to itself there, which compiled code cannot imitate."""
     if is_number(item) and kind_of(item) is Kind.FLOAT and body.is_checked:
         operand = to_number(body, item).operand
         is_nan = body.emit.condition(f"fcmp uno double {operand}, {operand}")
@@ -256,9 +258,9 @@ def emit_or(body: Body, a: Scalar | bool, b: Scalar | bool) -> Scalar | bool:
     return body.emit.condition(f"or i1 {a.operand}, {b.operand}")
 
 
-def emit_select(body: Body, condition: Scalar | bool, a: Any, b: Any) -> Any:
-    """Emit code for `a if condition else b` of two numbers, both of which are computed; return the
-    result."""
+def emit_select(body: Body, condition: Scalar | bool, a: Value, b: Value) -> Value:
+    """Emit code for `a if condition else b` of two numbers, without a branch: both are computed.
+    Return the result."""
     if isinstance(condition, bool):
         return a if condition else b
     kind = join_kinds(body, kind_of(a), kind_of(b))
@@ -268,17 +270,17 @@ def emit_select(body: Body, condition: Scalar | bool, a: Any, b: Any) -> Any:
     return Scalar(kind, selected, min(x.low, y.low), max(x.high, y.high), narrow_dtype_of(a, b))
 
 
-def fold_constants(body: Body, op: ast.AST, *values: Any) -> Any:
-    """Return the result of an operator on compile-time constants; raise an error if Python
-    would."""
+def fold_constants(body: Body, op: ast.AST, *values: Value) -> Value:
+    """Apply an operator to constants at compile time and return the result; raise a compile error
+    if Python raises an error."""
     try:
         return to_known(KNOWN_OPERATORS[type(op)](*values))
     except (ArithmeticError, TypeError, ValueError) as error:
         body.refuse(f"{type(error).__name__}: {error}")
 
 
-def _emit_bool_operation(body: Body, op: ast.operator, a: Any, b: Any) -> Scalar | bool:
-    """Emit code for `&`, `|` or `^` of two BOOLs, at least one of them a run-time value."""
+def _emit_bool_operation(body: Body, op: ast.operator, a: Value, b: Value) -> Scalar | bool:
+    """Emit code for `&`, `|` or `^` of two truth values, of which at most one is a constant."""
     match op:
         case ast.BitAnd():
             return emit_and(body, a, b)
@@ -291,8 +293,8 @@ def _emit_bool_operation(body: Body, op: ast.operator, a: Any, b: Any) -> Scalar
 
 
 def _emit_int_operation(body: Body, op: ast.operator, a: Scalar, b: Scalar) -> Scalar:
-    """Emit code for a binary operator on INTs; checked code fails on overflow, unless the bounds of
-    the operands exclude it."""
+    """Emit code for a binary operator on two INTs. With checks on, the program fails on
+    overflow."""
     match op:
         case ast.Add():
             low, high = a.low + b.low, a.high + b.high
@@ -325,8 +327,8 @@ def _emit_i64(body: Body, opcode: str, a: Scalar, b: Scalar) -> str:
 
 
 def _emit_or_fail_on_overflow(body: Body, opcode: str, a: Scalar, b: Scalar, error: str) -> str:
-    """Emit an operation such as "sadd" and code that fails if its result needs more than 64 bits;
-    return the name of the result."""
+    """Emit the integer operation `opcode`, such as "sadd". If the result needs more than 64 bits,
+    the program fails with the message `error`. Return the LLVM name of the result."""
     intrinsic, operands = (
         f"llvm.{opcode}.with.overflow.i64",
         (f"i64 {a.operand}", f"i64 {b.operand}"),
@@ -348,7 +350,7 @@ def _emit_bitwise(body: Body, op: ast.operator, a: Scalar, b: Scalar) -> Scalar:
 
 
 def _emit_int_division(body: Body, op: ast.operator, a: Scalar, b: Scalar) -> Scalar:
-    """Emit code for `a // b` or `a % b` of INTs, rounded down as in Python."""
+    """Emit code for `a // b` or `a % b` of INTs, rounded down as in Python: -7 // 2 is -4."""
     is_quotient = isinstance(op, ast.FloorDiv)
     if b.low <= 0 <= b.high:
         _fail_if_zero(body, b)
@@ -385,7 +387,7 @@ def _fail_if_zero(body: Body, divisor: Scalar) -> None:
     body.fail_if(is_zero, "ZeroDivisionError: integer division or modulo by zero")
 
 
-def _emit_int_select(body: Body, condition: Any, then: str, otherwise: str) -> str:
+def _emit_int_select(body: Body, condition: Value, then: str, otherwise: str) -> str:
     return body.emit.value(f"select i1 {condition.operand}, i64 {then}, i64 {otherwise}")
 
 
@@ -425,8 +427,8 @@ def _emit_int_power(body: Body, a: Scalar, b: Scalar) -> Scalar:
 
 
 def _emit_uint_operation(body: Body, op: ast.operator, a: Scalar, b: Scalar) -> Scalar:
-    """Emit code for a binary operator on UINTs. Array elements wrap around; single numbers fail on
-    overflow in authors' code."""
+    """Emit code for a binary operator on UINTs (NumPy's uint64). Elements of arrays wrap around at
+    2 ** 64; single numbers make an author's rule fail."""
     if type(op) in _INT_OPCODES and not (body.is_engine_code or body.is_elementwise):
         error = "FloatingPointError: overflow of a uint64"
         opcode = f"u{_INT_OPCODES[type(op)]}"
@@ -444,8 +446,8 @@ def _emit_uint_operation(body: Body, op: ast.operator, a: Scalar, b: Scalar) -> 
     return Scalar(Kind.UINT, _emit_i64(body, _UINT_OPCODES[type(op)], a, b))
 
 
-def _emit_float_operation(body: Body, op: ast.operator, a: Any, b: Any) -> Any:
-    """Emit code for a binary operator on floats, or for `/` of any numbers."""
+def _emit_float_operation(body: Body, op: ast.operator, a: Value, b: Value) -> Value:
+    """Emit code for a binary operator on FLOATs, or for `/` of any two numbers."""
     if isinstance(op, ast.Div):
         x, y = to_exact_float(body, a), to_exact_float(body, b)
     else:

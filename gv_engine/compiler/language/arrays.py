@@ -21,6 +21,7 @@ from gv_engine.compiler.language.values import (
     Method,
     Record,
     Scalar,
+    Value,
     array_of,
     bounds_of,
     describe,
@@ -41,9 +42,9 @@ def add_methods(**methods: Callable[..., Any]) -> None:
     LIBRARY.update((emit, emit) for emit in methods.values())
 
 
-def store_element(body: Body, array: ArrayValue, pointer: str, value: Any) -> None:
-    """Emit a store of a number into an array element at the address `pointer`: by the array's
-    writer function, if it has one."""
+def store_element(body: Body, array: ArrayValue, pointer: str, value: Value) -> None:
+    """Emit a store of the number `value` into the element of an array at the address `pointer`. If
+    the array has a writer function, call that instead."""
     writer = array.writer
     if writer is None:
         memory.store(body, pointer, array.dtype, value)
@@ -61,7 +62,8 @@ def store_element(body: Body, array: ArrayValue, pointer: str, value: Any) -> No
 
 
 def constant_array(body: Body, values: np.ndarray[Any, Any]) -> ArrayValue:
-    """Return a NumPy array as an array in the constant memory of the program."""
+    """Store a NumPy array in the constant memory of the module, and return it as a compile-time
+    array value."""
     is_broadcast = not any(values.strides)  # one number in memory stands for all
     if not is_broadcast:
         values = np.ascontiguousarray(values)
@@ -76,9 +78,9 @@ def constant_array(body: Body, values: np.ndarray[Any, Any]) -> ArrayValue:
     )
 
 
-def to_mutable(body: Body, value: Any) -> ArrayValue | ListValue:
-    """Return `value` unchanged if it is an array or list in memory; raise an error for other
-    values."""
+def to_mutable(body: Body, value: Value) -> ArrayValue | ListValue:
+    """Return `value` if it is an array or list in memory, which a rule can change; raise an error
+    for anything else."""
     if isinstance(value, np.ndarray):
         return constant_array(body, value)
     if not isinstance(array_of(value), ArrayValue):
@@ -89,9 +91,9 @@ def to_mutable(body: Body, value: Any) -> ArrayValue | ListValue:
 def normalize_index(
     body: Body, index: Scalar, length: int | Scalar, is_inside: bool = False, axis: int = 0
 ) -> Scalar:
-    """Emit the conversion of an index, which may be negative, to one that counts from 0; checked
-    code fails if it is out of bounds. `is_inside` promises an index that is neither negative nor
-    out of bounds."""
+    """Emit code that turns a Python index into one from 0 on: -1 becomes `length` - 1. With checks
+    on, the program fails if it is out of bounds. `is_inside` promises that it is neither negative
+    nor out of bounds. `axis` is for the error message."""
     size, given_index = arithmetic.to_int(body, length), index
     if index.low < 0 and not is_inside:
         comparison = arithmetic.emit_scalar_comparison(body, ast.Lt(), index, 0)
@@ -111,8 +113,8 @@ def normalize_index(
 def make_view(
     body: Body, array: ArrayValue, indices: tuple[Any, ...], is_inside: bool = False
 ) -> ArrayValue:
-    """Emit the address of the part of an array that indices and slices of its first axes select,
-    and return that part as a view. An index for each axis gives a view of shape ()."""
+    """Emit code for `array[indices]` that copies nothing: return the selected part of the array as
+    a view. An index for each axis gives a view of shape ()."""
     if len(indices) > len(array.shape):
         body.refuse(f"found {len(indices)} indices for {len(array.shape)} axes")
     pointer, shape, strides = array.pointer, [], []
@@ -156,7 +158,7 @@ def element_address(
 
 
 def _normalize_stored_index(
-    body: Body, index: Any, length: int | Scalar, capacity: int, wraps: bool
+    body: Body, index: Value, length: int | Scalar, capacity: int, wraps: bool
 ) -> Scalar:
     """Emit the conversion of an index to one that counts from 0; to 0 beyond the end of the array,
     which seems to be as long as `capacity`."""
@@ -166,8 +168,8 @@ def _normalize_stored_index(
 
 
 def _multiply_sizes(body: Body, a: int | Scalar, b: int | Scalar) -> int | str:
-    """Emit the product of two sizes, without overflow check; return an int if both are constant at
-    compile time."""
+    """Emit the product of two sizes in bytes or elements. Return an int if both are constants, else
+    an LLVM name."""
     if isinstance(a, int) and isinstance(b, int):
         return a * b
     x, y = arithmetic.to_int(body, a), arithmetic.to_int(body, b)
@@ -176,9 +178,9 @@ def _multiply_sizes(body: Body, a: int | Scalar, b: int | Scalar) -> int | str:
 
 def load_element(
     body: Body, array: ArrayValue, indices: tuple[Any, ...], is_inside: bool = False
-) -> Any:
-    """Emit a load of an array element, and return its value; with fewer indices than axes, return a
-    view."""
+) -> Value:
+    """Emit code for `array[indices]`: return the element's value, or a view if there are fewer
+    indices than axes. `is_inside` promises that all are in bounds."""
     view = make_view(body, array, indices, is_inside)
     if view.shape:
         return view
@@ -188,7 +190,7 @@ def load_element(
     return memory.load_value(body, view.pointer, array.dtype, array.is_numpy, is_constant)
 
 
-def read_array(body: Body, array: ArrayValue, index: Any, is_inside: bool = False) -> Any:
+def read_array(body: Body, array: ArrayValue, index: Value, is_inside: bool = False) -> Value:
     """Emit code for `array[index]`; return the value. The index is an integer, a slice, a tuple of
     them, or a mask."""
     if isinstance(index, ArrayValue):
@@ -199,8 +201,8 @@ def read_array(body: Body, array: ArrayValue, index: Any, is_inside: bool = Fals
 def _resolve_slice(
     body: Body, index: slice, length: int | Scalar
 ) -> tuple[int | Scalar, int | Scalar, int]:
-    """Emit code that computes the (start, number of items, step) of a slice of an axis with
-    `length` items."""
+    """Emit code that computes what a slice selects of an axis with `length` items: return (start,
+    number of items, step)."""
     step = 1 if index.step is None else index.step
     if not isinstance(step, int) or step == 0:
         body.refuse("the step of a slice is a number that is known while compiling, not 0")
@@ -222,14 +224,16 @@ def _resolve_slice(
     return start, span if step == 1 else _divide_rounding_up(body, span, step), step
 
 
-def _divide_rounding_up(body: Body, a: int | Scalar, divisor: int) -> Any:
+def _divide_rounding_up(body: Body, a: int | Scalar, divisor: int) -> Value:
     total = arithmetic.emit_arithmetic(body, ast.Add(), a, divisor - 1)
     return arithmetic.emit_arithmetic(body, ast.FloorDiv(), total, divisor)
 
 
-def _clip_slice_end(body: Body, value: Any, length: int | Scalar, default: int | Scalar) -> Scalar:
-    """Emit the conversion of a slice's start or stop, which may be negative or out of bounds, to an
-    index from 0 to `length`."""
+def _clip_slice_end(
+    body: Body, value: Value, length: int | Scalar, default: int | Scalar
+) -> Scalar:
+    """Emit code that turns a slice's start or stop into an index from 0 to `length`: -1 becomes
+    `length` - 1, and a number that is too large becomes `length`. `default` replaces None."""
     if value is None:
         return arithmetic.to_int(body, default)
     index, size = arithmetic.to_int(body, value), arithmetic.to_int(body, length)
@@ -246,8 +250,9 @@ def _clip_slice_end(body: Body, value: Any, length: int | Scalar, default: int |
     return index
 
 
-def write_array(body: Body, array: ArrayValue, index: Any, value: Any) -> None:
-    """Emit code for `array[index] = value`; it fails for arrays that all worlds share."""
+def write_array(body: Body, array: ArrayValue, index: Value, value: Value) -> None:
+    """Emit code for `array[index] = value`, where `index` may also be a mask or a slice. The
+    program fails for an array that rules must not change."""
     if not array.is_writable:
         body.fail_if(True, "ValueError: assignment destination is read-only")
         return
@@ -267,8 +272,9 @@ def write_array(body: Body, array: ArrayValue, index: Any, value: Any) -> None:
     store_element(body, array, view.pointer, value)
 
 
-def _fill_masked(body: Body, array: ArrayValue, mask: ArrayValue, value: Any) -> None:
-    """Emit code for `array[mask] = value`, where `value` is a number."""
+def _fill_masked(body: Body, array: ArrayValue, mask: ArrayValue, value: Value) -> None:
+    """Emit code for `array[mask] = value`: write the number `value` into each element where `mask`
+    is True."""
     array, mask = _check_mask(body, array, mask)
     value = _to_element(body, array, value)
 
@@ -283,8 +289,8 @@ def _fill_masked(body: Body, array: ArrayValue, mask: ArrayValue, value: Any) ->
 
 
 def _check_mask(body: Body, array: ArrayValue, mask: ArrayValue) -> tuple[ArrayValue, ArrayValue]:
-    """Return `array` and its index `mask`, both with one axis; raise an error for other indices,
-    and emit code that fails if their shapes differ."""
+    """Return `array` and the bool array `mask` in a form with one axis each. Raise an error if that
+    is impossible; emit code that fails if their shapes differ."""
     if mask.dtype != np.bool_ or len(array.shape) != len(mask.shape):
         body.refuse(ARRAY_INDEX)
     for x, y in zip(array.shape, mask.shape):
@@ -294,8 +300,8 @@ def _check_mask(body: Body, array: ArrayValue, mask: ArrayValue) -> tuple[ArrayV
 
 
 def ravel(body: Body, array: ArrayValue) -> ArrayValue:
-    """Return a view of an array with a single axis; raise an error if the array is not
-    contiguous."""
+    """Return a view of an array with a single axis; raise an error if the array has gaps in
+    memory."""
     if len(array.shape) == 1:
         return array
     if not array.is_contiguous:
@@ -311,9 +317,9 @@ def flatten(body: Body, array: ArrayValue) -> ArrayValue:
     return ravel(body, array)
 
 
-def fill(body: Body, array: ArrayValue, value: Any) -> None:
-    """Emit code that writes a number into all elements of an array, or the items of a tuple or of
-    an array of the same shape."""
+def fill(body: Body, array: ArrayValue, value: Value) -> None:
+    """Emit code that writes `value` into all elements of an array: a number, or the items of a
+    tuple or of an array of the same shape."""
     value = constant_array(body, value) if isinstance(value, np.ndarray) else array_of(value)
     if isinstance(value, tuple | list) and array.shape[0] == len(value):
         for k, item in enumerate(value):
@@ -335,7 +341,7 @@ def fill(body: Body, array: ArrayValue, value: Any) -> None:
 
 
 def copy_array(body: Body, array: ArrayValue) -> ArrayValue:
-    """Emit a copy of an array into a new one, and return it."""
+    """Emit code that copies an array into a new one; return the new array."""
     copied = allocate_array(body, array.shape, array.dtype, array.is_numpy)
     _for_each_element(
         body,
@@ -346,9 +352,9 @@ def copy_array(body: Body, array: ArrayValue) -> ArrayValue:
     return copied
 
 
-def _to_element(body: Body, array: ArrayValue, value: Any) -> Scalar:
-    """Emit the conversion of a number to the dtype of an array's elements; the code fails if it
-    does not fit, also for an empty array."""
+def _to_element(body: Body, array: ArrayValue, value: Value) -> Scalar:
+    """Emit the conversion of a number to the dtype of an array. The program fails if it does not
+    fit, even if the array is empty, as in NumPy."""
     if not is_number(value):
         body.refuse(f"found {describe(value)} in place of a number or an array")
     number = arithmetic.to_number(body, value)
@@ -358,11 +364,11 @@ def _to_element(body: Body, array: ArrayValue, value: Any) -> Scalar:
 
 
 def _for_each_element(
-    body: Body, array: ArrayValue, value: Any, emit_store: Callable[[str, Any], None]
+    body: Body, array: ArrayValue, value: Value, emit_store: Callable[[str, Any], None]
 ) -> None:
-    """Emit nested loops over the elements of an array. `emit_store` is called with the address of
-    an element and the number for it: the element of `value`, or `value` itself if that is a
-    number."""
+    """Emit nested loops over the elements of an array. `emit_store(pointer, number)` emits the code
+    for one element: its address, and the number for it, which is an element of `value` or `value`
+    itself."""
 
     def emit_iteration(k: Scalar) -> None:
         row = read_array(body, array, k, is_inside=True) if len(array.shape) > 1 else None
@@ -376,8 +382,9 @@ def _for_each_element(
     flow.emit_loop(body, array.shape[0], emit_iteration)
 
 
-def read_array_attribute(body: Body, array: ArrayValue, name: str) -> Any:
-    """Return an attribute of an array, such as `shape`, or one of its methods as a `Method`."""
+def read_array_attribute(body: Body, array: ArrayValue, name: str) -> Value:
+    """Return the value of `array.name`: an attribute such as `shape`, or a method such as `sum` as
+    a `Method`."""
     match name:
         case "shape":
             return array.shape
@@ -396,10 +403,11 @@ def read_array_attribute(body: Body, array: ArrayValue, name: str) -> Any:
 
 
 def allocate_array(
-    body: Body, shape: Any, dtype: np.dtype[Any], is_numpy: bool = True
+    body: Body, shape: Value, dtype: np.dtype[Any], is_numpy: bool = True
 ) -> ArrayValue:
-    """Emit the allocation of an array in the arena, and return it; its elements are not
-    initialized. The dtype `object` stands for Python's integers."""
+    """Emit the allocation of a new array, and return it; its elements are not initialized. It lies
+    in scratch memory that each run of the program reuses. The dtype `object` stands for Python's
+    integers."""
     if dtype == np.object_:
         dtype, is_numpy = np.dtype(np.int64), False
     lengths = shape if isinstance(shape, tuple | list) else (shape,)
@@ -419,7 +427,8 @@ def allocate_array(
 
 
 def take_masked(values: Any, mask: Any) -> Any:
-    """Return `values[mask]`, the elements where the mask is True; compiled like a rule."""
+    """Return `values[mask]`, the elements where the mask is True. This function is itself
+    compiled."""
     taken = np.empty_like(values)
     count = 0
     for k in range(len(values)):

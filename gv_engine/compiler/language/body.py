@@ -24,6 +24,7 @@ from gv_engine.compiler.language.source import Source, make_name, read_source
 from gv_engine.compiler.language.values import (
     Method,
     Scalar,
+    Value,
     describe,
     leaves,
     rebuild,
@@ -65,7 +66,8 @@ def emits(*functions: Any) -> Callable[[_F], _F]:
 
 
 def _adds_to(table: dict[Any, Callable[..., Any]], *keys: Any) -> Callable[[_F], _F]:
-    """Return a decorator that stores a function in `table` under each of `keys`."""
+    """Return a decorator that enters a function into `table`, a dictionary, under each of
+    `keys`."""
 
     def add(emit: _F) -> _F:
         table.update(dict.fromkeys(keys, emit))
@@ -76,8 +78,8 @@ def _adds_to(table: dict[Any, Callable[..., Any]], *keys: Any) -> Callable[[_F],
 
 @dataclass(frozen=True)
 class Failure:
-    """Error that a compiled program can end with: its message, and the line of the rule. In the
-    message, {0} stands for the first number that the program has stored in the arena."""
+    """Error with which a compiled program can end: its message and the line of the rule. {0} in the
+    message stands for the first number that the program stored with the error."""
 
     text: str
     file: str
@@ -135,17 +137,18 @@ class Nested:
 
 
 class Unknown(Exception):
-    """Raised when a variable is read that only later code of a loop assigns; the function is then
-    compiled again with what this attempt has learned."""
+    """Raised at the read of a variable that only later code of a loop assigns. The function is then
+    compiled again, with the variable's type."""
 
 
 class CompileAgain(Exception):
-    """Raised to restart the compilation of a function, because a variable needs a wider type."""
+    """Raised to compile the function from its beginning, because a variable needs a wider type,
+    such as float instead of int."""
 
 
 @dataclass
 class Hints:
-    """Types of variables found in earlier attempts to compile a function.
+    """Types of variables that earlier attempts to compile a function have found.
 
     Attributes:
         templates: templates of the values of variables that are assigned in several places.
@@ -163,8 +166,8 @@ class Hints:
 
 @dataclass
 class LocalVariable:
-    """Local variable of a function: a template of its value, and stack memory for each of its LLVM
-    values.
+    """Local variable of a function: its value with blank LLVM names (template), and stack memory
+    for each of its LLVM values.
 
     Without memory, the template is the value itself.
     """
@@ -209,7 +212,8 @@ class Loop:
 
 
 class Body:
-    """State of one version of a function while it is being compiled.
+    """One function during its compilation for certain argument types: what has been emitted, and
+    what is known about its variables.
 
     Attributes:
         emit: emitter of the instructions.
@@ -239,7 +243,8 @@ class Body:
     """
 
     def __init__(self, compiler: Compiler, function: FunctionType | Nested, hints: Hints) -> None:
-        """Begin to compile a function; `hints` are the results of earlier attempts."""
+        """Begin to compile a function. `hints` has the types of variables that earlier attempts
+        have found."""
         self.compiler, self.function, self.hints = compiler, function, hints
         self.source: Source = (
             function.source if isinstance(function, Nested) else read_source(function)
@@ -267,16 +272,16 @@ class Body:
         self.failures: list[tuple[str, str]] = []
         self.failure_blocks: dict[int, str] = {}
 
-    def evaluate(self, node: ast.expr) -> Any:
+    def evaluate(self, node: ast.expr) -> Value:
         """Emit code for an expression; return its value."""
         outer, self.node = self.node, node
         value = self.visit(node)
         self.node = outer
         return to_known(value) if isinstance(value, np.generic) else value
 
-    def visit(self, node: ast.AST) -> Any:
-        """Emit code for a statement or an expression; return the value of an expression. Raise an
-        error for syntax that rules cannot use."""
+    def visit(self, node: ast.AST) -> Value:
+        """Emit code for a statement or an expression. Return the value of an expression, None for a
+        statement. Raise an error for syntax that compiled rules cannot use."""
         visitor = VISITORS.get(type(node))
         if visitor is None:
             name = type(node).__name__
@@ -292,8 +297,8 @@ class Body:
         raise DoesNotCompileError(f"{self.source.file}:{line}: in {name}: {message}")
 
     def fail_if(self, condition: Scalar | bool, error: str, *numbers: Scalar) -> None:
-        """Emit code that returns the error code of `error` if a condition holds; `numbers` replace
-        {0}, {1} … in its message."""
+        """Emit code that ends the program with the message `error` if `condition` holds. `numbers`
+        replace {0}, {1} … in the message."""
         if condition is False:
             return
         line = getattr(self.node, "lineno", self.source.node.lineno)
@@ -313,8 +318,8 @@ class Body:
         self.emit.start_block(next_block)
 
     def _fail_with_numbers(self, condition: Scalar, code: int, numbers: Sequence[Scalar]) -> None:
-        """Emit code that stores `numbers` in the arena and returns the error `code` if a condition
-        holds."""
+        """Emit code that, if `condition` holds, stores `numbers` for the error message and returns
+        the error `code`."""
         failure_block, next_block = self.emit.new_block(), self.emit.new_block()
         self.emit.branch(condition.operand, failure_block, next_block)
         self.emit.start_block(failure_block)
@@ -330,17 +335,17 @@ class Body:
 
     # ---- calls -----------------------------------------------------------------------------------
 
-    def call_function(self, function: Callable[..., Any], *values: Any, **keywords: Any) -> Any:
+    def call_function(self, function: Callable[..., Any], *values: Value, **keywords: Any) -> Value:
         """Emit a call of a Python function, which is compiled; return its result."""
         if (emit_call := self.library.get(function)) is not None:
             return emit_call(self, *values, **keywords)
         return self.emit_call(*self.find_version(function, *values, **keywords))
 
     def find_version(
-        self, function: Callable[..., Any], *values: Any, **keywords: Any
+        self, function: Callable[..., Any], *values: Value, **keywords: Any
     ) -> tuple[Compiled, dict[str, Any]]:
-        """Return the compiled version of a function for arguments like these, and the arguments by
-        parameter name."""
+        """Return the compiled version of a function for these argument types, and its arguments by
+        parameter name. It is compiled if there is none yet."""
         assert isinstance(function, FunctionType)
         signature = _read_signature(function)
         if any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values()):
@@ -350,9 +355,14 @@ class Body:
         )
 
     def bind_arguments(
-        self, function: Any, signature: inspect.Signature, values: Any, keywords: Mapping[str, Any]
+        self,
+        function: Any,
+        signature: inspect.Signature,
+        values: Value,
+        keywords: Mapping[str, Any],
     ) -> dict[str, Any]:
-        """Return the arguments of a call by parameter name, defaults included."""
+        """Return the arguments of a call by parameter name, defaults included, as Python binds
+        `values` and `keywords`."""
         try:
             bound = signature.bind(*values, **keywords)
         except TypeError as error:
@@ -363,8 +373,8 @@ class Body:
     def compile_version(
         self, function: FunctionType | Nested, arguments: dict[str, Any]
     ) -> tuple[Compiled, dict[str, Any]]:
-        """Return the compiled version of a function for these arguments, and the arguments with
-        which it must be called."""
+        """Return the compiled version of a function for the types of these arguments, and the
+        arguments to be passed to it, by parameter name."""
         arguments = {name: self._bind_captured(value) for name, value in arguments.items()}
         try:
             compiled = self.compiler.compile(function, arguments)
@@ -378,7 +388,7 @@ class Body:
             self.refuse(f"{function.__name__} calls itself, which does not compile")
         return compiled, arguments
 
-    def _bind_captured(self, value: Any) -> Any:
+    def _bind_captured(self, value: Value) -> Value:
         """Return a function within this one with the variables that it reads; other values as they
         are."""
         if not isinstance(value, Nested) or not value.free or value.owner is not self:
@@ -389,14 +399,16 @@ class Body:
         """Return the variables of this function that a function within it reads."""
         return tuple(self.evaluate(make_name(name, self.node)) for name in function.free)
 
-    def call_with_code(self, function: Callable[..., Any], *values: Any) -> tuple[Any, str | None]:
+    def call_with_code(
+        self, function: Callable[..., Any], *values: Value
+    ) -> tuple[Any, str | None]:
         """Emit a call; return the result, and the operand of the error code (i32; 0 for none): None
         if the function cannot fail."""
         return self._emit_call(*self.find_version(function, *values))
 
-    def emit_call(self, compiled: Compiled, arguments: Mapping[str, Any]) -> Any:
-        """Emit a call of a compiled function, and code that passes on its error; return the
-        result."""
+    def emit_call(self, compiled: Compiled, arguments: Mapping[str, Any]) -> Value:
+        """Emit a call of a compiled function and return its result. If it fails, the calling
+        function returns the same error."""
         result, code = self._emit_call(compiled, arguments)
         if code is not None:
             self.propagate_failure(code)
@@ -405,8 +417,8 @@ class Body:
     def _emit_call(
         self, compiled: Compiled, arguments: Mapping[str, Any]
     ) -> tuple[Any, str | None]:
-        """Emit a call of a compiled function; return its result and the name of its error code,
-        None if it cannot fail."""
+        """Emit a call of a compiled function. Return its result, and the LLVM name of its error
+        code (None if it cannot fail)."""
         if compiled.is_empty:
             return compiled.result, None
         passed: list[str] = []
@@ -420,8 +432,8 @@ class Body:
         return result, code
 
     def call_external(self, name: str, result: str, *arguments: str, attributes: str = "") -> str:
-        """Emit a call of a function of LLVM or of the C library, with arguments such as "i64 %v1";
-        return the name of its result, "" if it returns void."""
+        """Emit a call of a function of LLVM or of the C library. Types and arguments are LLVM text,
+        such as "double" and "i64 %v1". Return the LLVM name of the result, "" if there is none."""
         types = ", ".join(each.rpartition(" ")[0] for each in arguments)
         function = self.module.declare(name, result, types, attributes)
         call = f"call {result} {function}({', '.join(arguments)}) {attributes}".rstrip()
@@ -431,8 +443,8 @@ class Body:
         return ""
 
     def propagate_failure(self, code: str, before: Callable[[], None] = lambda: None) -> None:
-        """Emit code that returns the error code of a call if it is not 0, after the code that
-        `before` emits."""
+        """Emit code that returns `code`, the error code of a call, if it is not 0. `before` emits
+        what happens before the return."""
         failure_block, next_block = self.emit.new_block(), self.emit.new_block()
         self.emit.branch(self.emit.value(f"icmp ne i32 {code}, 0"), failure_block, next_block)
         self.emit.start_block(failure_block)
@@ -463,7 +475,8 @@ class Body:
 
 @dataclass
 class Fork:
-    """Local variables before an `if`, and after each of its branches that continues."""
+    """Local variables before an `if`, and at the end of each branch that does not leave by `return`
+    or `break`."""
 
     body: Body
     before: VariableState
@@ -479,8 +492,8 @@ class Fork:
 
 
 def _merge_variables(branches: Sequence[dict[str, LocalVariable]]) -> dict[str, LocalVariable]:
-    """Return the local variables after an `if` from those of each branch; variables whose values
-    differ become `Mixed`."""
+    """Return the local variables after an `if`, given those at the end of each branch. A variable
+    whose values differ becomes `Mixed`."""
     merged = dict(branches[0])
     for branch in branches[1:]:
         for name, variable in branch.items():

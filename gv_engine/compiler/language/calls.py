@@ -13,13 +13,13 @@ from typing import Any
 from gv_engine.compiler.language import comprehensions, sequences, variables
 from gv_engine.compiler.language.body import Body, Nested, visits
 from gv_engine.compiler.language.source import LIST_METHODS, analyze_code
-from gv_engine.compiler.language.values import Method, Scalar, describe, is_growing, is_known
+from gv_engine.compiler.language.values import Method, Scalar, Value, describe, is_growing, is_known
 from gv_engine.rules.functions import is_foreign
 
 
 @visits(ast.Call)
-def _call(body: Body, node: ast.Call) -> Any:
-    """Emit code for a call in the source; return its result."""
+def _call(body: Body, node: ast.Call) -> Value:
+    """Emit code for a call expression and return its result."""
     match node.func:
         case ast.Attribute(ast.Name(name), method) if (
             method in LIST_METHODS and name in body.source.assigned
@@ -44,7 +44,8 @@ def _call(body: Body, node: ast.Call) -> Any:
 def _reduce_generator(
     body: Body, node: ast.Call, function: Any, generator: ast.GeneratorExp
 ) -> Scalar:
-    """Emit code for `any`, `all` or `sum` of a generator expression; return the result."""
+    """Emit code for `any`, `all` or `sum` of a generator expression, such as `sum(x for x in row)`;
+    return the result."""
     start = [*sequences.evaluate_all(body, node.args[1:])]
     start += _evaluate_keywords(body, node).values()
     if len(start) > (1 if function is sum else 0):
@@ -70,9 +71,9 @@ def is_iterator(body: Body, node: ast.expr) -> bool:
     return isinstance(node, ast.GeneratorExp)
 
 
-def call(body: Body, function: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    """Emit code for a call with evaluated arguments; return its result. Pure functions run at
-    compile time if all arguments are constants."""
+def call(body: Body, function: Any, arguments: list[Any], keywords: dict[str, Any]) -> Value:
+    """Emit code for a call whose arguments are evaluated, and return its result. A pure function of
+    constants is run at compile time."""
     if isinstance(function, Method) and isinstance(function.function, Nested):
         return call_nested(body, function.function, function.record, arguments, keywords)
     if isinstance(function, Nested):
@@ -111,7 +112,8 @@ def _function_def(body: Body, node: ast.FunctionDef) -> None:
 
 @visits(ast.Lambda)
 def _lambda(body: Body, node: ast.Lambda | ast.FunctionDef) -> Nested:
-    """Return a nested function, which is compiled when it is called."""
+    """Return the function that a `lambda` or nested `def` defines. It is compiled when it is
+    called."""
     source = replace(body.source, **analyze_code(node))
     free = sorted(source.loads.keys() & body.source.assigned.keys() - source.assigned.keys())
     source = replace(source, assigned=source.assigned + Counter(free))
@@ -121,7 +123,8 @@ def _lambda(body: Body, node: ast.Lambda | ast.FunctionDef) -> Nested:
 
 
 def _make_signature(body: Body, arguments: ast.arguments) -> inspect.Signature:
-    """Return the signature of a nested function, with the values of its defaults."""
+    """Return the signature of a nested function; the defaults of its parameters are evaluated
+    now."""
     parameters: list[inspect.Parameter] = []
 
     def add(argument: ast.arg, kind: Any, default: ast.expr | None) -> None:
@@ -141,8 +144,8 @@ def _make_signature(body: Body, arguments: ast.arguments) -> inspect.Signature:
     return inspect.Signature(parameters)
 
 
-def _evaluate_default(body: Body, node: ast.expr | None) -> Any:
-    """Return the value of a parameter's default, or `Parameter.empty` if it has none."""
+def _evaluate_default(body: Body, node: ast.expr | None) -> Value:
+    """Return the value of a parameter's default expression; `Parameter.empty` if `node` is None."""
     value = inspect.Parameter.empty if node is None else body.evaluate(node)
     if not is_known(value):
         body.refuse("the default of a parameter is known before the program runs")
@@ -152,12 +155,12 @@ def _evaluate_default(body: Body, node: ast.expr | None) -> Any:
 def call_nested(
     body: Body,
     function: Nested,
-    captured: Any,
+    captured: Value,
     arguments: list[Any],
     keywords: dict[str, Any],
-) -> Any:
-    """Emit a call of a nested function; return its result. `captured` has the values of the outer
-    variables that it reads; None to read them now."""
+) -> Value:
+    """Emit a call of a nested function and return its result. `captured` has the values of the
+    outer variables that it reads, by name; None to read them now."""
     if captured is None:
         if function.free and function.owner is not body:
             body.refuse(f"{function.__name__} reads variables of another function")
@@ -168,8 +171,8 @@ def call_nested(
 
 
 def _is_pure(function: Any) -> bool:
-    """Return True if a function may run at compile time: a class, a method of a constant, or a
-    method of one of the engine's own compile-time objects."""
+    """Return True if a function of constants may run at compile time: a class, a method of a
+    constant, or a method of the engine's compile-time objects."""
     owner = getattr(function, "__self__", None)
     if isinstance(owner, dict):
         return function.__name__ in ("get", "keys", "values", "items")

@@ -33,7 +33,7 @@ _MAX_DEPTH = 20
 
 
 class Compiler:
-    """Compiles functions into one LLVM module.
+    """Compiles rule functions and all functions that they call into one LLVM module.
 
     Attributes:
         module: text of the module.
@@ -51,8 +51,9 @@ class Compiler:
         is_checked: bool = True,
         trusted: Collection[str] = (),
     ) -> None:
-        """Make a compiler with the functions of `library`; `is_checked` code tests indices and
-        overflow, except in the `trusted` modules."""
+        """Make a compiler. `library` maps Python functions to functions that emit their code. If
+        `is_checked`, the code tests indices and overflow, except in the modules named in
+        `trusted`."""
         self.module, self.library, self.is_checked = Module(), library, is_checked
         self.trusted = trusted
         self.failures: dict[int, Failure] = {}
@@ -62,8 +63,9 @@ class Compiler:
         self._depths: Counter[Any] = Counter()
 
     def compile(self, function: Any, arguments: Mapping[str, Any]) -> Compiled | None:
-        """Return the version of a function for arguments like these; None if the function calls
-        itself, directly or through too many other versions."""
+        """Return the version of a function for arguments of these types, given by parameter name.
+        Return None if the function calls itself, directly or in a long chain of versions; this is
+        not supported."""
         arguments = {name: forget_bounds(value) for name, value in arguments.items()}
         key = function, tuple(map(version_key, arguments.values()))
         if self._depths[function] > _MAX_DEPTH:
@@ -86,8 +88,8 @@ class Compiler:
     def _compile_version(
         self, function: FunctionType | Nested, arguments: Mapping[str, Any], name: str
     ) -> Compiled:
-        """Compile a function for arguments like these, again with wider types where necessary;
-        return the compiled version."""
+        """Compile a function for arguments of these types. Start again with wider types where a
+        variable needs them. Return the compiled version, called `name` in LLVM."""
         hints = Hints()
         while True:  # each try may find hints for the next one
             with (
@@ -97,7 +99,7 @@ class Compiler:
                 return compile_body(Body(self, function, hints), arguments, name)
 
     def register_failure(self, failure: Failure) -> int:
-        """Return the error code, greater than 0, of a failure."""
+        """Return an error code, greater than 0, for an error with which the program can end."""
         name = PurePath(failure.file).name  # the code is the same wherever the file is
         code = crc32(f"{failure.text} {name} {failure.line} {failure.function}".encode()) or 1
         while self.failures.setdefault(code, failure) != failure:
@@ -106,7 +108,8 @@ class Compiler:
 
 
 def compile_body(body: Body, arguments: Mapping[str, Any], name: str) -> Compiled:
-    """Compile a function for arguments like these, and add its LLVM IR to the module."""
+    """Compile a function in one attempt, for arguments of these types, and add its LLVM IR to the
+    module under `name`."""
     parameter_types = [leaf.llvm for value in arguments.values() for leaf in leaves(value)]
     operands = iter([f"%p{k}" for k in range(len(parameter_types))])
     for variable in sorted(body.source.walrus_targets):
@@ -130,7 +133,8 @@ def compile_body(body: Body, arguments: Mapping[str, Any], name: str) -> Compile
 
 
 def _emit_returns(body: Body, name: str) -> Compiled:
-    """Emit all `return` statements of a function, now that the types of its results are known."""
+    """Emit all `return` statements of a function at the end of its compilation, when the type of
+    the result is known. Return the compiled function."""
     values = [value for _, value in body.returns] or [None]
     result = reduce(partial(flow.join_values, body), values)
     body.failures += [(label, str(code)) for code, label in body.failure_blocks.items()]
@@ -155,7 +159,7 @@ def _emit_returns(body: Body, name: str) -> Compiled:
 
 
 def _emit_return(body: Body, compiled: Compiled, operands: list[str]) -> None:
-    """Emit one `return`, with the LLVM values `operands` of the result."""
+    """Emit one `return`. `operands` are the LLVM names of the parts of the result."""
     if not operands:
         body.emit.terminate("ret void")
     elif len(operands) == 1:

@@ -28,6 +28,7 @@ from gv_engine.compiler.language.values import (
     Kind,
     ListValue,
     Scalar,
+    Value,
     bounds_of,
     describe,
     is_number,
@@ -37,7 +38,7 @@ from gv_engine.compiler.language.values import (
 )
 
 
-def check_sum_start(body: Body, start: Any = 0) -> int | Scalar:
+def check_sum_start(body: Body, start: Value = 0) -> int | Scalar:
     """Return the number with which a sum begins; refuse what is no integer."""
     if not is_number(start) or kind_of(start) is not Kind.INT or narrow_dtype_of(start):
         body.refuse(f"found {describe(start)} in place of an integer that `sum` begins with")
@@ -45,9 +46,9 @@ def check_sum_start(body: Body, start: Any = 0) -> int | Scalar:
 
 
 @visits(ast.ListComp, ast.GeneratorExp)
-def _list_comp(body: Body, node: ast.ListComp | ast.GeneratorExp) -> Any:
-    """Emit code for a list comprehension. Return a Python list if its items and conditions are
-    constant at compile time; else emit a loop, and return a list in memory."""
+def _list_comp(body: Body, node: ast.ListComp | ast.GeneratorExp) -> Value:
+    """Emit code for a list comprehension. Return a Python list if everything is constant at compile
+    time. Otherwise emit a loop, and return a list in memory."""
     generator = node.generators[0]
     items = sequences.get_items(body, body.evaluate(generator.iter))
     if isinstance(items, tuple):
@@ -63,7 +64,7 @@ def _list_comp(body: Body, node: ast.ListComp | ast.GeneratorExp) -> Any:
 def _emit_list_loop(
     body: Body, element: ast.expr, generator: ast.comprehension, items: Iterated
 ) -> ListValue:
-    """Emit the loop of a list comprehension; return its list, which has memory for all items."""
+    """Emit the loop of the list comprehension `[element for … in items]`; return its list."""
     length = items.length
     count_slot = body.emit.alloca("i64")
     body.emit.do(f"store i64 0, ptr {count_slot}")
@@ -99,8 +100,8 @@ def _emit_list_loop(
 
 
 def _are_filters_known(body: Body, generator: ast.comprehension, items: tuple[Any, ...]) -> bool:
-    """Return True if the conditions of a comprehension are constant at compile time. The code that
-    finds this out is discarded."""
+    """Return True if all conditions of a comprehension are constant at compile time. To find out,
+    they are compiled, and the code is discarded."""
     block = body.emit.block
     assert block is not None
     with body.branching() as fork:
@@ -120,9 +121,9 @@ def _unroll(
     element: ast.expr,
     generators: list[ast.comprehension],
     items: tuple[Any, ...],
-) -> Any:
-    """Return the Python list of a comprehension whose element is evaluated at compile time for each
-    of `values`."""
+) -> Value:
+    """Return the list of a comprehension whose loop runs at compile time, once for each of `items`,
+    the items of the first generator."""
     values: list[Any] = []
     generator, *inner = generators
     for item in items:
@@ -139,8 +140,8 @@ def _unroll(
 
 
 def _require_known_condition(body: Body, test: ast.expr) -> bool:
-    """Return the truth of a condition that is constant at compile time; raise an error for
-    others."""
+    """Return the truth of a condition that is constant at compile time; raise an error if it is
+    not."""
     truth = expressions.emit_condition(body, test)
     if not isinstance(truth, bool):
         body.refuse("the `if` of this comprehension is not known: write a loop")
@@ -148,8 +149,8 @@ def _require_known_condition(body: Body, test: ast.expr) -> bool:
 
 
 def _emit_if_all(body: Body, tests: list[ast.expr]) -> Iterator[str]:
-    """Emit jumps around code that runs only if all tests hold. Used as a `for` loop: it yields
-    once, for that code, the label to which the code must jump at its end."""
+    """Emit jumps around code that is to run only if all `tests` hold. Used as `for label in
+    _emit_if_all(…)`: the code in this block must end with a jump to `label`."""
     skip_label = body.emit.new_block()
     for test in tests:
         condition = expressions.emit_condition(body, test)
@@ -165,8 +166,8 @@ def _emit_if_all(body: Body, tests: list[ast.expr]) -> Iterator[str]:
 def emit_reduction(
     body: Body, function: Any, node: ast.GeneratorExp, start: int | Scalar
 ) -> Scalar:
-    """Emit loops for `any`, `all` or `sum` of a generator expression; return the result. `any` and
-    `all` stop at the first item that decides."""
+    """Emit the loops for `any`, `all` or `sum` (`function`) of a generator expression; return the
+    result. `any` and `all` stop at the first item that decides."""
     is_sum, is_any = function is sum, function is any
     first = arithmetic.to_int(body, start) if is_sum else constant(not is_any)
     llvm = first.kind.llvm
@@ -202,7 +203,8 @@ def _emit_nested_loops(
     element: ast.expr,
     emit_item: Callable[[], None],
 ) -> None:
-    """Emit the nested loops of a comprehension; `emit_item` emits the code of the innermost one."""
+    """Emit the nested loops of a comprehension, one for each generator. `emit_item` is called once,
+    to emit the code of the innermost loop."""
     generator, *inner = generators
     items = sequences.get_items(body, body.evaluate(generator.iter))
     table = sequences.to_table(body, items) if isinstance(items, tuple) else items

@@ -21,7 +21,8 @@ BURN = "gv_engine_burn"
 
 
 class Emitter:
-    """Writer of the LLVM instructions of one function, block by block.
+    """Writer of the LLVM instructions of one function, block by block. A block is a sequence of
+    instructions without jumps.
 
     Args:
         guards_loops: call `BURN` in each turn of a loop.
@@ -34,8 +35,8 @@ class Emitter:
     has_loops = False
 
     def __init__(self, guards_loops: bool = False) -> None:
-        """Begin an empty function; `guards_loops` makes each loop call a function that can stop
-        it."""
+        """Begin an empty function. If `guards_loops`, each loop calls a function that can stop the
+        program."""
         self._guards_loops = guards_loops
         self._blocks: dict[str, list[str]] = {"entry": []}
         self._entry_lines: list[str] = []  # before those of the block "entry"
@@ -46,7 +47,7 @@ class Emitter:
         self.start_block("entry")
 
     def new_block(self) -> str:
-        """Return the label of a new, empty block."""
+        """Return a new label for a block that is written later, with `start_block`."""
         self._count += 1
         label = f"b{self._count}"
         self._blocks[label] = []
@@ -91,8 +92,8 @@ class Emitter:
         return self.value(f"getelementptr i8, ptr {pointer}, i64 {num_bytes}")
 
     def call(self, name: str, returns: Sequence[str], arguments: Sequence[str]) -> list[str]:
-        """Emit a call of a function of the module whose results have the LLVM types `returns`;
-        return the names of the results."""
+        """Emit a call of a function of this module; return the LLVM names of its results, which
+        have the LLVM types `returns`."""
         return_type = join_types(returns)
         call = f'call {return_type} @"{name}"({", ".join(arguments)})'
         if not returns:
@@ -110,8 +111,8 @@ class Emitter:
         return f"%v{self._count}"
 
     def alloca(self, llvm_type: str) -> str:
-        """Emit the allocation of stack memory that exists until the function returns; return its
-        address."""
+        """Emit an allocation of stack memory for a value of this LLVM type; return the LLVM name of
+        its address. The memory exists until the function returns."""
         self._count += 1
         name = f"%s{self._count}"
         self._entry_lines.append(f"{name} = alloca {llvm_type}")
@@ -124,8 +125,8 @@ class Emitter:
         return name
 
     def reserve_position(self) -> Callable[[str], str]:
-        """Return a function that inserts an instruction at the present position later, and returns
-        its result as `value` does."""
+        """Return a function that inserts an instruction at the present position, to be called
+        later. It returns the LLVM name of the instruction's result."""
         assert self.block is not None
         lines = self._blocks[self.block]
         position = len(lines)
@@ -138,7 +139,7 @@ class Emitter:
         return insert_value
 
     def jump(self, label: str) -> None:
-        """End the block with a jump."""
+        """End the present block with a jump to the block `label`."""
         if label in self._started:
             self.has_loops = True
             if self._guards_loops:
@@ -179,7 +180,7 @@ def format_float(value: float) -> str:
 
 
 def constant(value: bool | int | float | np.uint64) -> Scalar:
-    """Return a Python or NumPy number as an LLVM constant."""
+    """Return the `Scalar` for a number that is a constant, such as 3 for `i64 3`."""
     if isinstance(value, bool | np.bool_):
         return Scalar(Kind.BOOL, "true" if value else "false", int(value), int(value))
     if isinstance(value, np.uint64):
@@ -197,7 +198,7 @@ _DEFINED, _CALLED = re.compile(r'^define [^@]*@"([^"]+)"'), re.compile(r'call [^
 
 
 class Module:
-    """Functions, constant arrays and declarations of one LLVM module.
+    """Functions, constant arrays and declarations that make up one LLVM module.
 
     Attributes:
         guards_loops: True to call `BURN`, which the module does not define, in each turn of a loop.
@@ -247,8 +248,8 @@ class Module:
         return "\n".join([*constants, *self._declarations.values(), *functions])
 
     def _mark_inlined_functions(self) -> list[str]:
-        """Return the LLVM IR of all functions, with the attribute that makes LLVM inline or not
-        inline each of them.
+        """Return the LLVM IR of all functions. Each is marked to be copied into its callers
+        (inlined), or not, depending on its length.
 
         A function with one call is inlined before LLVM simplifies any code. Else it would be
         simplified again with every caller around it, which takes three times as long. Only large

@@ -25,6 +25,7 @@ from gv_engine.compiler.language.values import (
     Method,
     Record,
     Scalar,
+    Value,
     describe,
     is_growing,
     is_known,
@@ -36,8 +37,9 @@ _CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("s"): str, ord("r"): repr, 
 
 
 @visits(ast.Name)
-def _name(body: Body, node: ast.Name) -> Any:
-    """Return the value of a variable, global or built-in name."""
+def _name(body: Body, node: ast.Name) -> Value:
+    """Return the value that a name has here: a local variable, a captured or global one, or a
+    built-in."""
     if node.id in body.source.assigned:
         value = variables.read_variable(body, node.id)
         return sequences.read_list(body, value) if is_growing(value) else value
@@ -54,7 +56,7 @@ def _tuple(body: Body, node: Any) -> tuple[Any, ...]:
 
 
 @visits(ast.Set)
-def _set(body: Body, node: ast.Set) -> Any:
+def _set(body: Body, node: ast.Set) -> Value:
     """Return a set of compile-time constants."""
     values = tuple(sequences.evaluate_all(body, node.elts))
     if not is_known(values):
@@ -63,7 +65,7 @@ def _set(body: Body, node: ast.Set) -> Any:
 
 
 @visits(ast.Dict)
-def _dict(body: Body, node: ast.Dict) -> Any:
+def _dict(body: Body, node: ast.Dict) -> Value:
     """Return a dictionary of compile-time constants."""
     pairs = [
         (key and body.evaluate(key), body.evaluate(x)) for key, x in zip(node.keys, node.values)
@@ -93,28 +95,28 @@ def _joined_str(body: Body, node: ast.JoinedStr) -> str:
 
 
 @visits(ast.NamedExpr)
-def _named_expr(body: Body, node: ast.NamedExpr) -> Any:
+def _named_expr(body: Body, node: ast.NamedExpr) -> Value:
     value = body.evaluate(node.value)
     variables.assign(body, node.target, value)
     return value
 
 
 @visits(ast.UnaryOp)
-def _unary_op(body: Body, node: ast.UnaryOp) -> Any:
+def _unary_op(body: Body, node: ast.UnaryOp) -> Value:
     if isinstance(node.op, ast.Not):
         return arithmetic.emit_not(body, emit_condition(body, node.operand))
     return arithmetic.emit_unary(body, node.op, body.evaluate(node.operand))
 
 
 @visits(ast.Compare)
-def _compare(body: Body, node: ast.Compare) -> Any:
+def _compare(body: Body, node: ast.Compare) -> Value:
     left = body.evaluate(node.left)
     return _compare_chain(body, left, node.ops, node.comparators)
 
 
-def _compare_chain(body: Body, left: Any, ops: list[ast.cmpop], nodes: list[ast.expr]) -> Any:
-    """Emit code for `left op node op …`; comparisons after a false one are not evaluated at run
-    time."""
+def _compare_chain(body: Body, left: Value, ops: list[ast.cmpop], nodes: list[ast.expr]) -> Value:
+    """Emit code for a chain such as `left < a < b`. At run time, later comparisons are skipped if
+    one is false."""
     is_set = isinstance(nodes[0], ast.Set) and isinstance(ops[0], ast.In | ast.NotIn)
     right = _tuple(body, nodes[0]) if is_set else body.evaluate(nodes[0])
     result = operators.emit_comparison(body, ops[0], left, right)
@@ -133,8 +135,8 @@ def emit_condition(body: Body, node: ast.expr) -> Scalar | bool:
 
 
 def _emit_bool_condition(body: Body, nodes: list[ast.expr], is_and: bool) -> Scalar | bool:
-    """Emit code for the truth of `a and b …`, or of `a or b …`; return it, as a `bool` if it is
-    constant at compile time."""
+    """Emit code for the truth of `a and b …` (or of `a or b …`), in an `if`, for example. Return
+    it, a Python `bool` if it is constant at compile time."""
     first = emit_condition(body, nodes[0])
     if len(nodes) == 1 or (isinstance(first, bool) and first is not is_and):
         return first
@@ -146,8 +148,9 @@ def _emit_bool_condition(body: Body, nodes: list[ast.expr], is_and: bool) -> Sca
     return truth
 
 
-def _emit_bool_op(body: Body, nodes: list[ast.expr], is_and: bool) -> Any:
-    """Emit code for `a and b …`, or `a or b …`; return the value of the deciding operand."""
+def _emit_bool_op(body: Body, nodes: list[ast.expr], is_and: bool) -> Value:
+    """Emit code for the value of `a and b …` (or of `a or b …`): the operand that decides, as in
+    Python."""
     first = body.evaluate(nodes[0])
     if len(nodes) == 1:
         return first
@@ -160,7 +163,7 @@ def _emit_bool_op(body: Body, nodes: list[ast.expr], is_and: bool) -> Any:
 
 
 @visits(ast.IfExp)
-def _if_exp(body: Body, node: ast.IfExp) -> Any:
+def _if_exp(body: Body, node: ast.IfExp) -> Value:
     """Emit code for `a if test else b`; return the result."""
     test = emit_condition(body, node.test)
     return flow.emit_conditional(
@@ -172,9 +175,9 @@ def _emit_short_circuit(
     body: Body,
     test: Scalar | bool,
     emit_rest: Callable[[], Any],
-    first: Any,
+    first: Value,
     is_and: bool,
-) -> Any:
+) -> Value:
     """Emit code for the rest of an `and` that runs if the test is true, or of an `or` that runs if
     it is false; else the result is `first`."""
     if is_and:
@@ -205,9 +208,8 @@ VISITORS.update(
 )
 
 
-def read_attribute(body: Body, owner: Any, name: str) -> Any:
-    """Return the attribute `name` of a record, an array or a compile-time object; emit a load for a
-    field of a record."""
+def read_attribute(body: Body, owner: Value, name: str) -> Value:
+    """Return the value of `owner.name`. For a field of a record, emit a load."""
     if isinstance(owner, Record):
         return memory.read_field(body, owner, name)
     if isinstance(owner, ListValue):

@@ -19,6 +19,7 @@ from gv_engine.compiler.language.values import (
     Method,
     Range,
     Scalar,
+    Value,
     describe,
     is_known,
     is_number,
@@ -38,9 +39,10 @@ from gv_engine.compiler.language.values import (
 
 def emit_conditional(
     body: Body, test: Scalar | bool, then: Callable[[], Any], otherwise: Callable[[], Any]
-) -> Any:
-    """Emit both branches and a conditional jump; return the merged value of the branches (a phi
-    node). If the test is constant at compile time, emit only one branch."""
+) -> Value:
+    """Emit a branch: `then` and `otherwise` emit the code of both sides and return their values.
+    Return the merged value (a phi node). For a test that is constant at compile time, emit only one
+    side."""
     if isinstance(test, bool):
         return then() if test else otherwise()
     then_label, else_label, merge_label = (body.emit.new_block() for _ in range(3))
@@ -65,9 +67,9 @@ def emit_conditional(
     return _merge_branches(body, incoming, merge_label)
 
 
-def _merge_branches(body: Body, incoming: list[tuple[str, Any]], merge_label: str) -> Any:
-    """Emit a jump to `merge_label` at the end of each branch, and phi nodes there; return the
-    merged value of the branches."""
+def _merge_branches(body: Body, incoming: list[tuple[str, Any]], merge_label: str) -> Value:
+    """Emit the jumps from the ends of branches to `merge_label`, and return their merged value
+    there (phi nodes). `incoming` has (last block, value) of each branch."""
     template = reduce(partial(join_values, body), [value for _, value in incoming])
     operands: list[list[str]] = []
     labels: list[str] = []
@@ -85,9 +87,9 @@ def _merge_branches(body: Body, incoming: list[tuple[str, Any]], merge_label: st
     return rebuild(template, iter(merged))
 
 
-def join_values(body: Body, a: Any, b: Any) -> Any:
-    """Return a template (a value without LLVM names) that can hold both values: equal constants
-    stay constant, and numbers of two kinds become the wider kind."""
+def join_values(body: Body, a: Value, b: Value) -> Value:
+    """Return a value with blank LLVM names (a template) that can hold both `a` and `b`. Equal
+    constants stay constant; int and float give float."""
     if is_known(a) and a is b:
         return a
     if is_number(a) and is_number(b):
@@ -105,9 +107,9 @@ def join_values(body: Body, a: Any, b: Any) -> Any:
     body.refuse(f"the value is {describe(a)} here and {describe(b)} there")
 
 
-def convert_to_template(body: Body, value: Any, template: Any) -> Any:
-    """Emit the conversion of the numbers in a value to their kinds in `template`, which
-    `join_values` has returned."""
+def convert_to_template(body: Body, value: Value, template: Value) -> Value:
+    """Emit conversions that make `value` fit `template`, the result of `join_values`; return the
+    converted value."""
     if isinstance(template, Scalar):
         if template.kind is Kind.FLOAT:
             return arithmetic.to_exact_float(body, value)
@@ -127,9 +129,8 @@ def convert_to_template(body: Body, value: Any, template: Any) -> Any:
 def releasing_arrays(
     body: Body, loop: Loop, nodes: Sequence[ast.AST] | None, before: Container[str]
 ) -> Iterator[None]:
-    """Context manager around the code of one loop iteration: at its end, start a new block, and
-    emit the release of arrays that the iteration has allocated, unless one is used later. `before`
-    has the variables that existed before the loop.
+    """Context manager around the code of one loop iteration. At its end, emit code that frees the
+    arrays that the iteration has allocated, unless one of them is used later.
 
     Args:
         nodes: code of the iteration; None to release nothing.
@@ -150,8 +151,8 @@ def releasing_arrays(
 
 
 def _lets_arrays_escape(body: Body, nodes: Sequence[ast.AST], outer: Container[str]) -> bool:
-    """Return True if code after a loop iteration may read an array that it allocates, because
-    `nodes`, the code of the iteration, stores one in one of `outer`."""
+    """Return True if code after a loop iteration may use an array that the iteration has allocated.
+    `nodes` is the code of the iteration, and `outer` has the variables from before the loop."""
     usage = find_usage(*nodes)
     return any(
         _contains_array(body.last_values[name])
@@ -166,8 +167,9 @@ def emit_loop(
     emit_iteration: Callable[[Scalar], None],
     nodes: Sequence[ast.AST] | None = None,
 ) -> None:
-    """Emit a loop over the integers from 0 to `count` - 1; `emit_iteration` is called once with the
-    loop index. If `nodes` has the whole code of an iteration, its temporary arrays are released."""
+    """Emit a loop over the integers from 0 to `count` - 1. `emit_iteration(k)` is called once, to
+    emit the loop's code. If `nodes`, the source of that code, is given, arrays allocated in an
+    iteration are freed at its end."""
     before, loop = body.save_variables(), Loop(body.emit.new_block(), body.emit.new_block())
 
     def emit_and_continue(k: Scalar) -> None:
@@ -182,14 +184,15 @@ def emit_loop(
 
 def emit_counted_loop(
     body: Body,
-    count: Any,
+    count: Value,
     emit_iteration: Callable[[Scalar], None],
     loop: Loop,
     end_label: str,
     nodes: Sequence[ast.AST] | None,
 ) -> None:
-    """Emit a loop over the integers from 0 to `count` - 1, up to its jump to `end_label`. `count`
-    is a number, or a function that emits code for it before each iteration."""
+    """Emit a loop over the integers from 0 to `count` - 1, which ends with a jump to `end_label`.
+    `count` is a number, or a function that emits code for it before each iteration.
+    `emit_iteration` and `nodes` are as for `emit_loop`."""
     known_count = None if callable(count) else arithmetic.to_int(body, count)
     test_label, body_label = (body.emit.new_block() for _ in range(2))
     next_k = body.emit.new_name()

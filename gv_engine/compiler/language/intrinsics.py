@@ -18,6 +18,7 @@ from gv_engine.compiler.language.values import (
     Record,
     RecordType,
     Scalar,
+    Value,
     leaves,
     rebuild,
 )
@@ -33,7 +34,7 @@ def without_writer(array: Any) -> Any:
 
 
 @emits(without_writer)
-def _without_writer(body: Body, array: Any) -> Any:
+def _without_writer(body: Body, array: Value) -> Value:
     return replace(array, writer=None) if isinstance(array, ArrayValue) else array
 
 
@@ -43,8 +44,9 @@ def attempt(function: Callable[..., Any], *values: Any) -> int:
 
 
 @emits(attempt)
-def _attempt(body: Body, function: Callable[..., Any], *values: Any) -> Any:
-    """Emit a call whose error does not end the caller; return the error code."""
+def _attempt(body: Body, function: Callable[..., Any], *values: Value) -> Value:
+    """Emit code for `attempt(function, *values)`: call the function and return its error code, 0
+    for success. Its error does not end the caller."""
     body.emit.do(f"store i64 0, ptr {body.emit.offset('%arena', BLAME)}")
     used = body.emit.value("load i64, ptr %arena")
     _, code = body.call_with_code(function, *values)
@@ -72,8 +74,9 @@ def call_marked(mark: int, function: Callable[..., Any], *values: Any) -> Any:
 
 
 @emits(call_marked)
-def _call_marked(body: Body, mark: int, function: Callable[..., Any], *values: Any) -> Any:
-    """Emit a call that stores `mark`, the number of a system, if it fails."""
+def _call_marked(body: Body, mark: int, function: Callable[..., Any], *values: Value) -> Value:
+    """Emit a call of a rule's function and return its result. If it fails, `mark`, the number of
+    the rule, is stored first, so that the error can name it."""
     if body.library.get(function) is not None:
         return body.call_function(function, *values)
     pointer = body.emit.offset("%arena", BLAME)
@@ -102,8 +105,11 @@ def call_or_zeros(condition: bool, function: Callable[..., Any], *values: Any) -
 
 
 @emits(call_or_zeros)
-def _call_or_zeros(body: Body, condition: Any, function: Callable[..., Any], *values: Any) -> Any:
-    """Emit a call that is skipped unless `condition` holds; return its result, or zeros."""
+def _call_or_zeros(
+    body: Body, condition: Value, function: Callable[..., Any], *values: Value
+) -> Value:
+    """Emit a call of `function` that is skipped unless `condition` holds. Return its result, or
+    zeros of the same types."""
     result: Any = None
 
     def emit_call() -> Any:
@@ -125,9 +131,9 @@ def tabulate(count: int, function: Callable[..., Any], *values: Any) -> list[Any
 
 
 @emits(tabulate)
-def _tabulate(body: Body, count: int, function: Callable[..., Any], *values: Any) -> Any:
-    """Emit a loop that collects the results of `function(k, *values)` for each k below `count`;
-    return an array of them."""
+def _tabulate(body: Body, count: int, function: Callable[..., Any], *values: Value) -> Value:
+    """Emit a loop that calls `function(k, *values)` for k from 0 to `count` - 1; return the results
+    as an array."""
     version, _ = body.find_version(function, Scalar(Kind.INT, "0"), *values)
     dtypes = [_KINDS[leaf.llvm].dtype for leaf in leaves(version.result)]
     columns = tuple(arrays.allocate_array(body, count, dtype) for dtype in dtypes)
@@ -148,7 +154,7 @@ def copy_constant(record: Any, start: int, values: Any) -> None:
 
 
 @emits(copy_constant)
-def _copy_constant(body: Body, record: Record, start: int, values: Any) -> None:
+def _copy_constant(body: Body, record: Record, start: int, values: Value) -> None:
     source, target = arrays.constant_array(body, values), body.emit.offset(record.pointer, start)
     memory.emit_memcpy(body, target, source.pointer, len(values))
 
@@ -169,9 +175,9 @@ def set_bits(word: Any, first: int) -> list[int]:
 
 
 @emits(set_bits)
-def _set_bits(body: Body, word: Any, first: Any) -> Iterated:
-    """Return the indices of the bits that are set in a 64-bit word, counted from `first`, as items
-    of a loop."""
+def _set_bits(body: Body, word: Value, first: Value) -> Iterated:
+    """Return the indices of the bits of a 64-bit integer that are 1, as items of a `for` loop:
+    0b101 gives `first` and `first` + 2."""
     remaining_bits = body.emit.alloca("i64")
     body.emit.do(f"store i64 {arithmetic.to_number(body, word).operand}, ptr {remaining_bits}")
 
@@ -191,7 +197,7 @@ def prefetch(array: Any, *indices: int) -> None:
 
 
 @emits(prefetch)
-def _prefetch(body: Body, array: ArrayValue, *indices: Any) -> None:
+def _prefetch(body: Body, array: ArrayValue, *indices: Value) -> None:
     memory.emit_prefetch(body, arrays.element_address(body, array, indices, is_inside=True))
 
 

@@ -34,6 +34,7 @@ from gv_engine.compiler.language.values import (
     ListValue,
     Range,
     Scalar,
+    Value,
     array_of,
     describe,
     is_known,
@@ -44,7 +45,7 @@ from gv_engine.compiler.language.values import (
 
 
 @emits(np.uint64)
-def _uint(body: Body, value: Any) -> Any:
+def _uint(body: Body, value: Value) -> Value:
     """Emit code for `np.uint64(value)`."""
     if is_known(value):
         return np.uint64(value)
@@ -59,7 +60,7 @@ def _uint(body: Body, value: Any) -> Any:
 
 
 @emits(float, np.float64)
-def _float(body: Body, value: Any = 0.0) -> Any:
+def _float(body: Body, value: Value = 0.0) -> Value:
     """Emit code for `float(value)`."""
     if is_known(value):
         return float(value)
@@ -73,7 +74,7 @@ def _float(body: Body, value: Any = 0.0) -> Any:
 
 
 @emits(abs)
-def _abs(body: Body, value: Any) -> Any:
+def _abs(body: Body, value: Value) -> Value:
     """Emit code for `abs(value)`."""
     if is_known(value):
         return abs(value)
@@ -98,10 +99,10 @@ def _abs(body: Body, value: Any) -> Any:
 
 
 def _make_min_or_max(op: ast.cmpop) -> Callable[..., Any]:
-    """Return the function that emits code for `min` (`op` is <) or `max` (`op` is >): the first of
-    the least or greatest values."""
+    """Return the function that emits code for `min` (if `op` is <) or `max` (if it is >). Of
+    several equal values, the first is returned."""
 
-    def emit(body: Body, *values: Any, **options: Any) -> Any:
+    def emit(body: Body, *values: Value, **options: Any) -> Value:
         if options.keys() - {"default"}:
             body.refuse(f"min and max take no {', '.join(options)} in compiled code: write a loop")
         if len(values) == 1 and isinstance(items := _to_items(body, values[0]), Iterated):
@@ -126,9 +127,9 @@ SUM_OF_FRACTIONS = "`sum` of fractions rounds by version of Python: use add_up"
 NO_ITEMS = "ValueError: min() or max() of nothing"
 
 
-def _to_items(body: Body, value: Any) -> tuple[Any, ...] | Iterated:
-    """Return the items of an array or a range as a loop; a tuple of the value itself for any other
-    value."""
+def _to_items(body: Body, value: Value) -> tuple[Any, ...] | Iterated:
+    """Return the items of an array or range, to be used in a loop. Any other value becomes a tuple
+    with this value."""
     value = array_of(value)
     if isinstance(value, ArrayValue | Range | Iterated):
         return sequences.get_items(body, value)
@@ -137,9 +138,9 @@ def _to_items(body: Body, value: Any) -> tuple[Any, ...] | Iterated:
 
 def _emit_min_or_max_loop(
     body: Body, op: ast.cmpop, items: Iterated, options: dict[str, Any]
-) -> Any:
-    """Emit a loop that finds the least (`op` is <) or greatest (`op` is >) item of an array or a
-    range; return the item. `options` may have a `default` for an empty one."""
+) -> Value:
+    """Emit a loop that finds the smallest (`op` is <) or largest (`op` is >) item of an array or
+    range; return the item. `options` may have a `default` for empty ones."""
     is_empty = operators.emit_comparison(body, ast.Eq(), items.length, 0)
     if not options:
         body.fail_if(is_empty, NO_ITEMS)
@@ -176,7 +177,7 @@ LIBRARY[min], LIBRARY[max] = _make_min_or_max(ast.Lt()), _make_min_or_max(ast.Gt
 
 
 @emits(sum)
-def _sum_items(body: Body, values: Any, start: Any = 0) -> Any:
+def _sum_items(body: Body, values: Value, start: Value = 0) -> Value:
     """Emit code for `sum(values, start)`."""
     start = comprehensions.check_sum_start(body, start)
     values = array_of(values)
@@ -189,9 +190,9 @@ def _sum_items(body: Body, values: Any, start: Any = 0) -> Any:
     return _emit_sum(body, values, start)
 
 
-def _emit_sum(body: Body, values: Any, start: int | Scalar = 0) -> Any:
-    """Emit code for the sum of the integers of a tuple, a list or an array; raise an error for
-    floats."""
+def _emit_sum(body: Body, values: Value, start: int | Scalar = 0) -> Value:
+    """Emit code for the sum of the integers in a tuple, list or array. Raise an error for floats,
+    which Python adds with other rounding."""
     if isinstance(values, ArrayValue):
         return _emit_array_sum(body, numpy_library.flatten_items(body, values), start)
     total: Any = start
@@ -203,7 +204,7 @@ def _emit_sum(body: Body, values: Any, start: int | Scalar = 0) -> Any:
 
 
 def _emit_array_sum(body: Body, array: ArrayValue, start: int | Scalar) -> Scalar:
-    """Emit a loop that adds up the elements of an array; return the sum."""
+    """Emit a loop that adds the elements of an array to `start`; return the sum."""
     slot = body.emit.alloca("i64")
     body.emit.do(f"store i64 {arithmetic.to_int(body, start).operand}, ptr {slot}")
     if kind_of(arrays.load_element(body, array, (constant(0),), is_inside=True)) is Kind.FLOAT:
@@ -220,7 +221,7 @@ def _emit_array_sum(body: Body, array: ArrayValue, start: int | Scalar) -> Scala
 
 
 @emits(round)
-def _round(body: Body, value: Any, digits: Any = None) -> Any:
+def _round(body: Body, value: Value, digits: Value = None) -> Value:
     """Emit code for `round(value, digits)`."""
     if is_known((value, digits)):
         return round(value, digits)
@@ -237,7 +238,7 @@ def _round(body: Body, value: Any, digits: Any = None) -> Any:
 
 
 @emits(len)
-def _len(body: Body, value: Any) -> Any:
+def _len(body: Body, value: Value) -> Value:
     """Emit code for `len(value)`."""
     if isinstance(value, ArrayValue):
         return value.shape[0]
@@ -252,9 +253,9 @@ def _len(body: Body, value: Any) -> Any:
 
 
 @emits(range)
-def _range(body: Body, *values: Any) -> Any:
-    """Return the range of `range(*values)`: a Python range if all values are constant at compile
-    time."""
+def _range(body: Body, *values: Value) -> Value:
+    """Emit code for `range(*values)`. Return a Python range if all arguments are constants, else a
+    `Range`."""
     start, stop, step = {1: (0, *values, 1), 2: (*values, 1), 3: values}[len(values)]
     if is_known(values):
         return range(start, stop, step)
@@ -263,12 +264,12 @@ def _range(body: Body, *values: Any) -> Any:
     return Range(_to_integer(body, start), _to_integer(body, stop), _to_integer(body, step))
 
 
-def _to_integer(body: Body, value: Any) -> int | Scalar:
+def _to_integer(body: Body, value: Value) -> int | Scalar:
     return value if isinstance(value, int) else arithmetic.to_int(body, value)
 
 
 @emits(enumerate)
-def _enumerate(body: Body, values: Any, start: int = 0) -> Any:
+def _enumerate(body: Body, values: Value, start: int = 0) -> Value:
     """Emit code for `enumerate(values, start)`."""
     items = sequences.get_items(body, values)
     if isinstance(items, tuple):
@@ -279,7 +280,7 @@ def _enumerate(body: Body, values: Any, start: int = 0) -> Any:
 
 
 @emits(reversed)
-def _reversed(body: Body, values: Any) -> Any:
+def _reversed(body: Body, values: Value) -> Value:
     """Emit code for `reversed(values)`."""
     if isinstance(values, range):
         return values[::-1]
@@ -296,7 +297,7 @@ def _reversed(body: Body, values: Any) -> Any:
 
 
 @emits(zip)
-def _zip(body: Body, *values: Any, strict: bool = False) -> Any:
+def _zip(body: Body, *values: Value, strict: bool = False) -> Value:
     """Emit code for `zip(*values)`."""
     columns = [sequences.get_items(body, value) for value in values]
     if all(isinstance(items, tuple) for items in columns):
@@ -314,7 +315,8 @@ def _zip(body: Body, *values: Any, strict: bool = False) -> Any:
 
 
 def _has_all(values: Any) -> bool:
-    """Return True if all elements of a flat array are true."""
+    """Return True if all elements of a one-dimensional array are true. This function is itself
+    compiled."""
     for value in values:
         if not value:
             return False
@@ -322,25 +324,27 @@ def _has_all(values: Any) -> bool:
 
 
 def _has_any(values: Any) -> bool:
-    """Return True if an element of a flat array is true."""
+    """Return True if any element of a one-dimensional array is true. This function is itself
+    compiled."""
     for value in values:
         if value:
             return True
     return False
 
 
-def _all(body: Body, array: ArrayValue) -> Any:
+def _all(body: Body, array: ArrayValue) -> Value:
     return body.call_function(_has_all, numpy_library.flatten_items(body, array))
 
 
-def _any(body: Body, array: ArrayValue) -> Any:
+def _any(body: Body, array: ArrayValue) -> Value:
     return body.call_function(_has_any, numpy_library.flatten_items(body, array))
 
 
 def _make_any_or_all(is_any: bool) -> Callable[..., Any]:
-    """Return the function that emits code for `any` or `all` of the items of a value."""
+    """Return the function that emits code for `any(values)`, or for `all(values)` if `is_any` is
+    False."""
 
-    def emit(body: Body, values: Any) -> Any:
+    def emit(body: Body, values: Value) -> Value:
         items = sequences.get_items(body, values)
         if isinstance(items, Iterated):
             if not isinstance(array_of(values), ArrayValue):
@@ -359,7 +363,7 @@ LIBRARY[any], LIBRARY[all] = _make_any_or_all(True), _make_any_or_all(False)
 
 
 @emits(sorted)
-def _sorted(body: Body, values: Any) -> Any:
+def _sorted(body: Body, values: Value) -> Value:
     """Emit code for `sorted(values)`: a copy, sorted in place."""
     if is_known(values):
         return sorted(values)
@@ -380,7 +384,7 @@ def _refuse_nan(values: Any) -> None:
 
 
 @emits(list)
-def _list(body: Body, values: Any = ()) -> Any:
+def _list(body: Body, values: Value = ()) -> Value:
     """Emit code for `list(values)`."""
     items = sequences.get_items(body, values)
     if isinstance(items, tuple):
@@ -393,14 +397,14 @@ def _list(body: Body, values: Any = ()) -> Any:
 
 
 @emits(isinstance)
-def _isinstance(body: Body, value: Any, cls: Any) -> bool:
+def _isinstance(body: Body, value: Value, cls: Value) -> bool:
     if cls is not tuple:
         body.refuse("isinstance asks for tuples alone in compiled code")
     return isinstance(value, tuple)
 
 
 @emits(np.arange)
-def _arange(body: Body, *values: Any) -> ArrayValue:
+def _arange(body: Body, *values: Value) -> ArrayValue:
     if any(kind_of(value) is Kind.FLOAT for value in values):
         body.refuse("np.arange takes integers in compiled code")
     return numpy_library.make_range_array(body, sequences.get_items(body, _range(body, *values)))

@@ -35,10 +35,10 @@ _new_function = ctypes.PYFUNCTYPE(
 
 
 class MachineCode:
-    """Machine code of a module, in memory as long as this object lives."""
+    """Machine code of an LLVM module. It stays in memory as long as this object lives."""
 
-    def __init__(self, text: str, level: int = 1) -> None:
-        """Compile the LLVM IR of a module, with LLVM's optimization level `level`."""
+    def __init__(self, ir: str, optimization_level: int = 1) -> None:
+        """Compile a module, given as LLVM IR, with LLVM's optimization level 0 to 3."""
         _initialize()
         target = binding.Target.from_default_triple()
         machine = target.create_target_machine(
@@ -48,9 +48,9 @@ class MachineCode:
         )
         head = f'target triple = "{binding.get_process_triple()}"\n'
         head += f'target datalayout = "{machine.target_data}"\n'
-        module = binding.parse_assembly(head + text)
+        module = binding.parse_assembly(head + ir)
         module.verify()
-        options = binding.create_pipeline_tuning_options(speed_level=level)
+        options = binding.create_pipeline_tuning_options(speed_level=optimization_level)
         options.loop_vectorization = True
         passes = binding.create_pass_builder(machine, options)
         passes.getModulePassManager().run(module, passes)

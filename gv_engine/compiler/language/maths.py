@@ -12,13 +12,13 @@ import numpy as np
 from gv_engine.compiler.language import arithmetic
 from gv_engine.compiler.language.body import LIBRARY, Body, emits
 from gv_engine.compiler.language.emitter import constant
-from gv_engine.compiler.language.values import Kind, Scalar, is_known, kind_of
+from gv_engine.compiler.language.values import Kind, Scalar, Value, is_known, kind_of
 
 
 @emits(int, np.int64)
-def to_integer(body: Body, value: Any = 0) -> Any:
-    """Emit code for `int(value)`, which fails for a float that does not fit into 64 bits; return
-    the result, a Python int if `value` is constant at compile time."""
+def to_integer(body: Body, value: Value = 0) -> Value:
+    """Emit code for `int(value)`. The program fails if a float does not fit into 64 bits. Return
+    the result, a Python int if `value` is a constant."""
     if is_known(value):
         return int(value)
     number = arithmetic.to_number(body, value)
@@ -38,8 +38,8 @@ def to_integer(body: Body, value: Any = 0) -> Any:
     return Scalar(Kind.INT, body.emit.value(f"fptosi double {number.operand} to i64"))
 
 
-def emit_float_call(body: Body, name: str, *values: Any, attributes: str = "") -> Scalar:
-    """Emit a call of a function of LLVM or of the C library that takes and returns floats; return
+def emit_float_call(body: Body, name: str, *values: Value, attributes: str = "") -> Scalar:
+    """Emit a call of the LLVM or C function `name`, whose arguments and result are floats; return
     the result."""
     arguments = [
         f"double {arithmetic.to_kind(body, value, Kind.FLOAT).operand}" for value in values
@@ -63,18 +63,17 @@ def _fmod(body: Body, a: Scalar, b: Scalar) -> Scalar:
     return Scalar(Kind.FLOAT, body.emit.value(f"frem double {a.operand}, {b.operand}"))
 
 
-def emit_c_call(body: Body, name: str, *values: Any) -> Scalar:
+def emit_c_call(body: Body, name: str, *values: Value) -> Scalar:
     """Emit a call of a function of the C library, the one that CPython calls; return the float."""
     return emit_float_call(body, name, *values, attributes="nobuiltin")
 
 
 def _make_c_function(name: str) -> Callable[..., Any]:
-    """Return the function that emits a call of a function of `math` with one or two arguments. As
-    in Python, the code fails if finite arguments give infinity, or arguments other than nan give
-    nan."""
+    """Return the function that emits code for a function of `math` such as `math.sin`, by a call of
+    the C library. The program fails where Python raises ValueError or OverflowError."""
     overflow_error = "OverflowError: math range error" if name in _OVERFLOWING else DOMAIN_ERROR
 
-    def emit(body: Body, *values: Any) -> Any:
+    def emit(body: Body, *values: Value) -> Value:
         arguments = [arithmetic.to_kind(body, value, Kind.FLOAT) for value in values]
         result = emit_c_call(body, name, *arguments)
         has_no_nan: Any = True
@@ -100,7 +99,7 @@ for _name in _C_FUNCTIONS.split():
 
 
 @emits(math.sqrt)
-def _sqrt(body: Body, value: Any) -> Any:
+def _sqrt(body: Body, value: Value) -> Value:
     """Emit code for `math.sqrt(value)`."""
     if is_known(value):
         return math.sqrt(value)
@@ -111,9 +110,10 @@ def _sqrt(body: Body, value: Any) -> Any:
 
 
 def _make_logarithm(name: str) -> Callable[..., Any]:
-    """Return the function that emits code for a logarithm, which fails for numbers up to 0."""
+    """Return the function that emits code for a logarithm such as `math.log2`. The program fails
+    for numbers that are not positive."""
 
-    def emit(body: Body, value: Any) -> Any:
+    def emit(body: Body, value: Value) -> Value:
         number = arithmetic.to_kind(body, value, Kind.FLOAT)
         zero = constant(0.0).operand
         is_undefined = body.emit.condition(f"fcmp ole double {number.operand}, {zero}")
@@ -128,10 +128,10 @@ for _name in ("log", "log2", "log10"):
 
 
 def _make_rounding(name: str) -> Callable[..., Any]:
-    """Return the function that emits code for `math.floor`, `math.ceil` or `math.trunc`, which
-    return an integer."""
+    """Return the function that emits code for `math.floor`, `math.ceil` or `math.trunc`. The result
+    is an integer."""
 
-    def emit(body: Body, value: Any) -> Any:
+    def emit(body: Body, value: Value) -> Value:
         if kind_of(value) is not Kind.FLOAT:
             return arithmetic.to_int(body, value)
         return to_integer(body, _make_intrinsic(name)(body, value))
@@ -144,18 +144,18 @@ LIBRARY[math.trunc] = _make_rounding("trunc")
 
 
 @emits(math.isnan)
-def _isnan(body: Body, value: Any) -> Any:
+def _isnan(body: Body, value: Value) -> Value:
     number = arithmetic.to_kind(body, value, Kind.FLOAT)
     return body.emit.condition(f"fcmp uno double {number.operand}, {number.operand}")
 
 
 @emits(math.isinf)
-def _isinf(body: Body, value: Any) -> Any:
+def _isinf(body: Body, value: Value) -> Value:
     return body.emit.condition(f"fcmp oeq double {fabs(body, value).operand}, {INFINITY}")
 
 
 @emits(math.isfinite)
-def _isfinite(body: Body, value: Any) -> Any:
+def _isfinite(body: Body, value: Value) -> Value:
     return body.emit.condition(f"fcmp olt double {fabs(body, value).operand}, {INFINITY}")
 
 
@@ -171,7 +171,7 @@ def _to_degrees(radians: float) -> float:
 
 
 def _isqrt(n: int) -> int:
-    """Return `math.isqrt(n)`; compiled like a rule."""
+    """Return `math.isqrt(n)`. This function is itself compiled."""
     if n < 0:
         raise ValueError("isqrt() argument must be nonnegative")
     root = int(math.sqrt(n))  # right, but for the rounding of large numbers
@@ -189,7 +189,7 @@ def scale_of(x: float) -> float:
 
 @emits(scale_of)
 def _emit_scale(body: Body, x: Scalar) -> Scalar:
-    """Emit code for the power of two that scales `x` to about 1."""
+    """Emit code that returns a power of two, such that `x` times this power is near 1."""
     # by the exponent, the bits from 52 on, with the bias 1023: 2**(1022 - e) has 2045 - exponent
     value = body.emit.value
     exponent = value(f"lshr i64 {value(f'bitcast double {x.operand} to i64')}, 52")
@@ -204,7 +204,7 @@ def _emit_scale(body: Body, x: Scalar) -> Scalar:
 
 
 def _square(x: float) -> tuple[float, float]:
-    """Return `x * x` and its rounding error, by Dekker's algorithm."""
+    """Return `x * x` rounded, and its rounding error, computed by Dekker's algorithm."""
     split = x * 134217729.0  # 2**27 + 1
     high = split - (split - x)
     low = x - high
@@ -251,9 +251,10 @@ def _hypot(a: float, b: float) -> float:
 
 
 def _make_float_function(function: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """Return the function that emits a call of `function`, compiled for `count` float arguments."""
+    """Return the function that emits a call of `function`, a Python function of `count` floats that
+    is compiled."""
 
-    def emit(body: Body, *values: Any) -> Any:
+    def emit(body: Body, *values: Value) -> Value:
         if len(values) != count:
             body.refuse(f"takes {count} numbers in compiled code, found {len(values)}")
         arguments = [arithmetic.to_kind(body, value, Kind.FLOAT) for value in values]

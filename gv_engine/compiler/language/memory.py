@@ -21,6 +21,7 @@ from gv_engine.compiler.language.values import (
     Record,
     RecordType,
     Scalar,
+    Value,
     Writer,
     kind_of_dtype,
 )
@@ -44,8 +45,8 @@ def load_value(
 
 
 def _load(body: Body, pointer: str, dtype: np.dtype[Any], is_constant: bool) -> Scalar:
-    """Emit a load of a number of `dtype` from the address `pointer`, from constant memory if
-    `is_constant`; return the number."""
+    """Emit a load of a number of `dtype` from the address `pointer`. `is_constant` promises that
+    the number never changes."""
     kind, stored = kind_of_dtype(dtype), storage_type(dtype)
     metadata = f", !invariant.load {EMPTY_METADATA}" if is_constant else ""
     number = body.emit.value(f"load {stored}, ptr {pointer}{metadata}")
@@ -64,8 +65,9 @@ def _load(body: Body, pointer: str, dtype: np.dtype[Any], is_constant: bool) -> 
     return Scalar(kind, number, int(info.min), int(info.max))
 
 
-def store(body: Body, pointer: str, dtype: np.dtype[Any], value: Any) -> None:
-    """Emit a store of a number; in checked code it fails if the number does not fit the dtype."""
+def store(body: Body, pointer: str, dtype: np.dtype[Any], value: Value) -> None:
+    """Emit a store of a number as `dtype` at the address `pointer`. With checks on, the program
+    fails if the number does not fit."""
     kind, stored = kind_of_dtype(dtype), storage_type(dtype)
     if kind is Kind.BOOL:
         truth = arithmetic.to_number(body, arithmetic.emit_truth(body, value))
@@ -85,8 +87,8 @@ def store(body: Body, pointer: str, dtype: np.dtype[Any], value: Any) -> None:
 
 
 def _to_float32(body: Body, operand: str) -> str:
-    """Emit the conversion of a double to a float; checked code fails if a finite number becomes
-    infinite."""
+    """Emit the conversion of a 64-bit float to 32 bits. With checks on, the program fails if a
+    finite number becomes infinite."""
     converted = body.emit.value(f"fptrunc double {operand} to float")
     if body.is_checked:
         # x - x is nan if x is infinite or nan, else 0
@@ -101,7 +103,8 @@ def _to_float32(body: Body, operand: str) -> str:
 
 
 def require_fit(body: Body, number: Scalar, dtype: np.dtype[Any]) -> None:
-    """Emit checked code that fails if an integer is out of the range of `dtype`."""
+    """Emit code that fails if an integer is out of the range of `dtype`, such as 300 for uint8.
+    Without checks, emit nothing."""
     info, error = np.iinfo(dtype), f"OverflowError: the number does not fit into {dtype}"
     low, high = int(info.min), int(info.max)
     if not body.is_checked or (number.kind, kind_of_dtype(dtype)) == (Kind.UINT, Kind.UINT):
@@ -134,9 +137,9 @@ def emit_prefetch(body: Body, pointer: str) -> None:
     body.call_external("llvm.prefetch.p0", "void", *arguments)
 
 
-def read_field(body: Body, record: Record, name: str) -> Any:
-    """Emit a load of a record's field and return its value; for a name that is no field, return the
-    attribute of the record type."""
+def read_field(body: Body, record: Record, name: str) -> Value:
+    """Emit code for `record.name` and return its value: a field is loaded, any other name is an
+    attribute of the record's type."""
     fields = record.type.fields
     if name in fields:
         dtype, start = fields[name]
@@ -148,9 +151,11 @@ def read_field(body: Body, record: Record, name: str) -> Any:
     return Method(record, value) if callable(value) else value
 
 
-def _read_field_at(body: Body, record: Record, name: str, start: int, dtype: np.dtype[Any]) -> Any:
-    """Emit a load of the record field `name` at the byte offset `start`; return its value, an array
-    as a view."""
+def _read_field_at(
+    body: Body, record: Record, name: str, start: int, dtype: np.dtype[Any]
+) -> Value:
+    """Emit a load of a field at the byte offset `start` of a record. Return its value; for an
+    array, a view."""
     part, pointer = record.type.parts.get(name), body.emit.offset(record.pointer, start)
     if name in record.type.arrays:
         return _load_array(body, pointer, *record.type.arrays[name])
@@ -188,8 +193,8 @@ def _load_array(
     dtype: np.dtype[Any],
     record: RecordType | None,
 ) -> ArrayValue:
-    """Emit loads of the address and length of an array, two int64 at `descriptor`; return the
-    array."""
+    """Emit loads of an array's address and length, two int64 at the address `descriptor`, and
+    return the array. Its elements have shape `element_shape`, and a `dtype` or `record` type."""
     int64 = np.dtype(np.int64)
     length_pointer = body.emit.offset(descriptor, int64.itemsize)
     address = load_value(body, descriptor, int64, is_constant=True)
@@ -200,9 +205,9 @@ def _load_array(
     return ArrayValue(pointer, shape, strides, dtype, record=record, is_numpy=False)
 
 
-def write_field(body: Body, record: Record, name: str, value: Any) -> None:
-    """Emit a store of a number into a record's field; raise an error for fields that hold no
-    number."""
+def write_field(body: Body, record: Record, name: str, value: Value) -> None:
+    """Emit a store of a number into the field `name` of a record. Raise an error for a field that
+    is an array or record."""
     fields = record.type.fields
     if name not in fields or fields[name][0].names or fields[name][0].subdtype:
         body.refuse(f"{name!r} cannot be assigned here")
@@ -211,8 +216,8 @@ def write_field(body: Body, record: Record, name: str, value: Any) -> None:
 
 
 def allocate(body: Body, size: Scalar) -> str:
-    """Emit the allocation of `size` bytes in the arena; return their address. The arena begins with
-    two integers: used bytes and all bytes."""
+    """Emit the allocation of `size` bytes and return their address. They lie in scratch memory, the
+    arena, which each run reuses; it begins with two integers: bytes in use, and all bytes."""
     used = body.emit.value("load i64, ptr %arena")
     pointer = body.emit.value(f"getelementptr i8, ptr %arena, i64 {used}")
     capacity_pointer = body.emit.value("getelementptr i8, ptr %arena, i64 8")

@@ -13,6 +13,7 @@ from gv_engine.compiler.language.values import (
     ArrayValue,
     ListValue,
     Scalar,
+    Value,
     array_of,
     describe,
     is_number,
@@ -25,24 +26,24 @@ _PYTHON_DTYPES = {bool: np.bool_, int: np.int64, float: np.float64}
 
 
 def _dtype(body: Body, value: Any) -> np.dtype[Any]:
-    """Return the dtype that a compile-time argument such as `np.int64` names."""
+    """Return the NumPy dtype for an argument `dtype=` of a rule, such as `np.int64` or "int64"."""
     dtype = np.dtype(_PYTHON_DTYPES.get(value, value) if isinstance(value, type) else value)
     if dtype.kind not in "biufO":
         body.refuse(f"arrays of rules hold numbers, found the dtype {dtype}")
     return dtype
 
 
-def _dtype_like(body: Body, array: ArrayValue, dtype: Any) -> tuple[np.dtype[Any], bool]:
+def _dtype_like(body: Body, array: ArrayValue, dtype: Value) -> tuple[np.dtype[Any], bool]:
     return (array.dtype, array.is_numpy) if dtype is None else (_dtype(body, dtype), True)
 
 
 @emits(np.empty)
-def _empty(body: Body, shape: Any, dtype: Any = np.float64) -> ArrayValue:
+def _empty(body: Body, shape: Value, dtype: Value = np.float64) -> ArrayValue:
     return arrays.allocate_array(body, shape, _dtype(body, dtype))
 
 
 @emits(np.full)
-def _full(body: Body, shape: Any, value: Any, dtype: Any = None) -> ArrayValue:
+def _full(body: Body, shape: Value, value: Value, dtype: Value = None) -> ArrayValue:
     """Emit code for `np.full(shape, value, dtype)`."""
     if dtype is None and not is_number(value):
         body.refuse(f"found {describe(value)} in place of a number")
@@ -53,24 +54,24 @@ def _full(body: Body, shape: Any, value: Any, dtype: Any = None) -> ArrayValue:
 
 
 @emits(np.empty_like)
-def _empty_like(body: Body, values: Any, dtype: Any = None) -> ArrayValue:
+def _empty_like(body: Body, values: Value, dtype: Value = None) -> ArrayValue:
     array = array_of(values)
     return arrays.allocate_array(body, array.shape, *_dtype_like(body, array, dtype))
 
 
 @emits(np.zeros_like)
-def _zeros_like(body: Body, array: ArrayValue, dtype: Any = None) -> ArrayValue:
+def _zeros_like(body: Body, array: ArrayValue, dtype: Value = None) -> ArrayValue:
     return _full_like(body, array, 0, dtype)
 
 
 @emits(np.full_like)
-def _full_like(body: Body, array: ArrayValue, value: Any, dtype: Any = None) -> ArrayValue:
+def _full_like(body: Body, array: ArrayValue, value: Value, dtype: Value = None) -> ArrayValue:
     made = _empty_like(body, array, dtype)
     arrays.fill(body, made, value)
     return made
 
 
-def make_range_array(body: Body, items: Any) -> ArrayValue:
+def make_range_array(body: Body, items: Value) -> ArrayValue:
     """Emit a loop that writes the integers of a range into a new array; return the array."""
     array = arrays.allocate_array(body, items.length, np.dtype(np.int64))
 
@@ -83,7 +84,7 @@ def make_range_array(body: Body, items: Any) -> ArrayValue:
 
 
 @emits(np.asarray)
-def _as_array(body: Body, values: Any, dtype: Any = None) -> ArrayValue:
+def _as_array(body: Body, values: Value, dtype: Value = None) -> ArrayValue:
     """Emit code for `np.asarray(values, dtype)`."""
     is_array = isinstance(values, ArrayValue) and values.is_numpy
     if is_array and (dtype is None or _dtype(body, dtype) == values.dtype):
@@ -92,7 +93,7 @@ def _as_array(body: Body, values: Any, dtype: Any = None) -> ArrayValue:
 
 
 @emits(np.array)
-def make_array(body: Body, values: Any, dtype: Any = None) -> ArrayValue:
+def make_array(body: Body, values: Value, dtype: Value = None) -> ArrayValue:
     """Emit code for `np.array(values, dtype)`; return the new array."""
     values = array_of(values)
     if isinstance(values, ArrayValue):
@@ -116,13 +117,13 @@ def make_array(body: Body, values: Any, dtype: Any = None) -> ArrayValue:
     return array
 
 
-def _require_wide(body: Body, dtype: Any, *values: Any) -> None:
+def _require_wide(body: Body, dtype: Value, *values: Value) -> None:
     if dtype is None and (narrow := narrow_dtype_of(*values)):
         body.refuse(arithmetic.NARROW_ARITHMETIC.format(narrow))
 
 
 def insertion_sort(values: Any) -> None:
-    """Sort an array in place, with nan at its end; compiled like a rule."""
+    """Sort an array in place; nan comes last. This function is itself compiled."""
     for i in range(1, len(values)):
         value = values[i]
         k = i
@@ -133,14 +134,14 @@ def insertion_sort(values: Any) -> None:
 
 
 @emits(np.sort)
-def _sort(body: Body, array: Any) -> ArrayValue:
+def _sort(body: Body, array: Value) -> ArrayValue:
     copied = make_array(body, array)
     body.call_function(insertion_sort, copied)
     return copied
 
 
 @emits(np.take)
-def _take(body: Body, table: Any, indices: ArrayValue) -> ArrayValue:
+def _take(body: Body, table: Value, indices: ArrayValue) -> ArrayValue:
     """Emit code for `np.take(table, indices)`."""
     table, indices = array_of(table), array_of(indices)
     taken = arrays.allocate_array(body, indices.shape, table.dtype)
@@ -158,7 +159,7 @@ def _copy(body: Body, values: ArrayValue | ListValue) -> ArrayValue | ListValue:
     return copy_list(body, array_of(values)) if is_list else make_array(body, values)
 
 
-def flatten_items(body: Body, values: Any) -> Any:
+def flatten_items(body: Body, values: Value) -> Value:
     """Return a view with one axis of an array; return a list as it is."""
     return values if isinstance(values, ListValue) else arrays.ravel(body, values)
 
@@ -170,7 +171,8 @@ def _require_view(body: Body, array: ArrayValue) -> ArrayValue:
 
 
 def _find_first(values: Any, precedes: Any) -> int:
-    """Return the index of the first element that no other element precedes, or of the first nan."""
+    """Return the index of the first nan in an array, or else of the smallest element (the largest
+    if `precedes` is `>`). This function is itself compiled."""
     best = 0
     if len(values) == 0:
         raise ValueError("attempt to get argmin or argmax of an empty sequence")
@@ -196,10 +198,10 @@ def _make_arg_extreme(is_before: Any) -> Callable[..., Any]:
 
 
 def _make_extreme(find_index: Callable[..., Any], python_function: Any) -> Callable[..., Any]:
-    """Return the function that emits code for `array.min()` or `array.max()`, which is nan if an
-    element is; for integers it is `python_function`, `min` or `max`."""
+    """Return the function that emits code for `array.min()` or `array.max()`. `find_index` finds
+    the element in a float array; `python_function` is `min` or `max`, for integers."""
 
-    def emit(body: Body, array: ArrayValue) -> Any:
+    def emit(body: Body, array: ArrayValue) -> Value:
         flat = arrays.ravel(body, array)
         if flat.dtype.kind != "f":
             return LIBRARY[python_function](body, flat)
@@ -209,7 +211,7 @@ def _make_extreme(find_index: Callable[..., Any], python_function: Any) -> Calla
 
 
 def copy_list(body: Body, array: ArrayValue) -> ListValue:
-    """Emit a copy of an array into a new list; return the list."""
+    """Emit a copy of an array with one axis into a new list; return the list."""
     if narrow := arrays.load_element(
         body, array, (0,) * len(array.shape), is_inside=True
     ).narrow_dtype:
@@ -224,7 +226,7 @@ def _tolist(body: Body, array: ArrayValue) -> ListValue:
 
 
 def _make_list(body: Body, array: ArrayValue) -> ListValue:
-    """Emit a copy of an array with one axis into a new list; return the list."""
+    """Emit code for `array.tolist()` of an array with one axis; return the list."""
     if len(array.shape) > 1:
         body.refuse("a list of rows does not compile: make a list of each row")
     kind = kind_of_dtype(array.dtype)

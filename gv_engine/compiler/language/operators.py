@@ -18,6 +18,7 @@ from gv_engine.compiler.language.values import (
     ListValue,
     Range,
     Scalar,
+    Value,
     array_of,
     describe,
     is_known,
@@ -29,9 +30,9 @@ _ARRAYS = ArrayValue, ListValue, np.ndarray
 
 def _compare_lexicographically(
     body: Body, op: ast.cmpop, a: tuple[Any, ...], b: tuple[Any, ...]
-) -> Any:
-    """Emit code for `a < b`, `a <= b`, `a > b` or `a >= b` of tuples: the first pair of different
-    items decides, else the lengths."""
+) -> Value:
+    """Emit code for a comparison of tuples by `<`, `<=`, `>` or `>=`. As in Python, the first items
+    that differ decide, or else the lengths."""
     if not (a and b):
         return KNOWN_OPERATORS[type(op)](len(a), len(b))
     strict_op = ast.Lt() if isinstance(op, ast.Lt | ast.LtE) else ast.Gt()
@@ -41,13 +42,13 @@ def _compare_lexicographically(
     return arithmetic.emit_or(body, is_decided, arithmetic.emit_and(body, is_equal, rest))
 
 
-def _emit_equality(body: Body, a: Any, b: Any) -> Any:
+def _emit_equality(body: Body, a: Value, b: Value) -> Value:
     arithmetic.require_no_nan(body, a)
     return emit_comparison(body, ast.Eq(), a, b)
 
 
-def _emit_membership(body: Body, value: Any, values: Any) -> Any:
-    """Emit code for `value in values`; return the result, a `bool` if it is constant at compile
+def _emit_membership(body: Body, value: Value, values: Value) -> Value:
+    """Emit code for `value in values`. Return the result, a `bool` if it is constant at compile
     time."""
     if isinstance(array_of(values), ArrayValue):
         if isinstance(values, ListValue):
@@ -69,8 +70,8 @@ def _emit_membership(body: Body, value: Any, values: Any) -> Any:
     return is_member
 
 
-def _emit_range_membership(body: Body, value: Any, values: range | Range, step: int) -> Any:
-    """Emit code for `value in values`, where `values` is a range; return the result."""
+def _emit_range_membership(body: Body, value: Value, values: range | Range, step: int) -> Value:
+    """Emit code for `value in values` of a range with this `step`; return the result."""
     if kind_of(value) is Kind.FLOAT:
         body.refuse("found a fraction in place of an integer before `in`")
     start_op, stop_op = (ast.GtE(), ast.Lt()) if step > 0 else (ast.LtE(), ast.Gt())
@@ -85,9 +86,9 @@ def _emit_range_membership(body: Body, value: Any, values: range | Range, step: 
     return is_member
 
 
-def emit_comparison(body: Body, op: ast.cmpop, a: Any, b: Any) -> Any:
-    """Emit code for a comparison of values of any type; return the result, a `bool` if it is
-    constant at compile time."""
+def emit_comparison(body: Body, op: ast.cmpop, a: Value, b: Value) -> Value:
+    """Emit code for a comparison of any two values, such as `a == b` or `a is None`. Return the
+    result, a `bool` if it is constant at compile time."""
     if isinstance(op, ast.In | ast.NotIn):
         is_member = _emit_membership(body, a, b)
         return is_member if isinstance(op, ast.In) else arithmetic.emit_not(body, is_member)
@@ -107,8 +108,8 @@ def emit_comparison(body: Body, op: ast.cmpop, a: Any, b: Any) -> Any:
     return arithmetic.emit_scalar_comparison(body, op, a, b)
 
 
-def _compare_sequences(body: Body, op: ast.cmpop, a: Sequence[Any], b: Sequence[Any]) -> Any:
-    """Emit code for a comparison of two tuples or two lists; return the result, a `bool` if it is
+def _compare_sequences(body: Body, op: ast.cmpop, a: Sequence[Any], b: Sequence[Any]) -> Value:
+    """Emit code for a comparison of two tuples or two lists. Return the result, a `bool` if it is
     constant at compile time."""
     if not isinstance(op, ast.Eq | ast.NotEq):
         return _compare_lexicographically(body, op, tuple(a), tuple(b))
@@ -120,9 +121,9 @@ def _compare_sequences(body: Body, op: ast.cmpop, a: Sequence[Any], b: Sequence[
     return is_equal if isinstance(op, ast.Eq) else arithmetic.emit_not(body, is_equal)
 
 
-def emit_operator(body: Body, op: ast.operator, a: Any, b: Any) -> Any:
-    """Emit code for a binary operator on values of any type; return the result, a constant if both
-    operands are."""
+def emit_operator(body: Body, op: ast.operator, a: Value, b: Value) -> Value:
+    """Emit code for a binary operator such as `+` on any two values. Return the result, a constant
+    if both operands are."""
     if is_known((a, b)):
         return arithmetic.emit_arithmetic(body, op, a, b)
     if isinstance(a, _ARRAYS) or isinstance(b, _ARRAYS):
@@ -135,10 +136,10 @@ def emit_operator(body: Body, op: ast.operator, a: Any, b: Any) -> Any:
 
 
 def _emit_elementwise(
-    body: Body, emit_scalar: Callable[..., Any], op: ast.AST, a: Any, b: Any
+    body: Body, emit_scalar: Callable[..., Any], op: ast.AST, a: Value, b: Value
 ) -> ArrayValue:
-    """Emit loops that apply an operator to the elements of two arrays of one shape, or of an array
-    and a number; return the array of the results. `emit_scalar` emits the operator on numbers."""
+    """Emit loops for an operator on two arrays of one shape, or on an array and a number; return
+    the array of results. `emit_scalar(body, op, a, b)` emits the operator on two elements."""
     if isinstance(a, ListValue) or isinstance(b, ListValue):
         body.refuse("operators do not take lists in compiled code: np.array(...) of them")
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
@@ -183,7 +184,7 @@ def _are_same_sequence_type(a: Any, b: Any) -> bool:
 
 
 def holds_number(values: Any, number: Any) -> bool:
-    """Return True if a number is among the elements of an array; compiled like a rule."""
+    """Return True if an array contains a number. This function is itself compiled."""
     for value in values:
         if value == number:
             return True

@@ -22,6 +22,7 @@ from gv_engine.compiler.language.values import (
     Range,
     Record,
     Scalar,
+    Value,
     array_of,
     bounds_of,
     describe,
@@ -39,7 +40,8 @@ _BYTES = {"true": "1", "false": "0"}
 
 
 def evaluate_all(body: Body, nodes: Sequence[ast.expr]) -> Iterator[Any]:
-    """Emit code for expressions and yield their values, with `*values` unpacked."""
+    """Emit code for several expressions, such as the arguments of a call, and yield their values.
+    `*items` gives the value of each item."""
     for node in nodes:
         if isinstance(node, ast.Starred):
             yield from unpack(body, body.evaluate(node.value))
@@ -47,9 +49,9 @@ def evaluate_all(body: Body, nodes: Sequence[ast.expr]) -> Iterator[Any]:
             yield body.evaluate(node)
 
 
-def unpack(body: Body, value: Any, count: int | None = None) -> Sequence[Any]:
-    """Return the items of a tuple, a list or an array of constant length; raise an error for
-    others, or if there are not `count` items."""
+def unpack(body: Body, value: Value, count: int | None = None) -> Sequence[Any]:
+    """Return the items of a tuple, list or array whose length is constant. Raise an error for other
+    values, or unless there are `count` items."""
     value = array_of(value)
     if isinstance(value, ArrayValue) and isinstance(length := value.shape[0], int):
         value = tuple(arrays.load_element(body, value, (k,)) for k in range(length))
@@ -60,8 +62,9 @@ def unpack(body: Body, value: Any, count: int | None = None) -> Sequence[Any]:
     return value
 
 
-def read_item(body: Body, owner: Any, index: Any) -> Any:
-    """Emit code for `owner[index]`; return the value, a constant if both are."""
+def read_item(body: Body, owner: Value, index: Value) -> Value:
+    """Emit code for `owner[index]` of any value. Return the item, a constant if both are
+    constants."""
     if isinstance(owner, Record) and isinstance(index, str):
         return memory.read_field(body, owner, index)
     if isinstance(owner, np.ndarray):
@@ -85,7 +88,8 @@ def read_item(body: Body, owner: Any, index: Any) -> Any:
 
 
 def _is_known_element(array: np.ndarray[Any, Any], index: Any) -> bool:
-    """Return True if `array[index]` is constant at compile time."""
+    """Return True if `array[index]`, an element of a constant array, is known at compile time:
+    `index` has a constant for each axis, all in bounds."""
     indices = index if isinstance(index, tuple) else (index,)
     return len(indices) == array.ndim and all(
         isinstance(number, int | np.integer) and 0 <= number < length
@@ -93,9 +97,9 @@ def _is_known_element(array: np.ndarray[Any, Any], index: Any) -> bool:
     )
 
 
-def look_up_dict(body: Body, values: dict[Any, Any], key: Any, *default: Any) -> Any:
-    """Emit code that finds a key in a compile-time dict; return its value. For a missing key the
-    value is `default`, or the code fails if there is no default."""
+def look_up_dict(body: Body, values: dict[Any, Any], key: Value, *default: Value) -> Value:
+    """Emit code for `values[key]` of a compile-time dict with a run-time key; return the value. For
+    a missing key return `default`, or let the program fail if there is none."""
     index: Any = len(values)
     for k, known_key in enumerate(values):
         is_equal = operators.emit_comparison(body, ast.Eq(), key, known_key)
@@ -106,9 +110,9 @@ def look_up_dict(body: Body, values: dict[Any, Any], key: Any, *default: Any) ->
     return index_tuple(body, (*values.values(), *default), index)
 
 
-def index_tuple(body: Body, values: tuple[Any, ...], index: Any) -> Any:
-    """Emit code for `values[index]` with a run-time index, which reads a table of the items' LLVM
-    values; return the item. All items must fit one template."""
+def index_tuple(body: Body, values: tuple[Any, ...], index: Value) -> Value:
+    """Emit code for `values[index]` with a run-time index: store the items in a table and load one
+    from there. Raise an error if the items have different types."""
     number = arrays.normalize_index(body, arithmetic.to_int(body, index), len(values))
     template = reduce(partial(flow.join_values, body), values)
     rows = [leaves(flow.convert_to_template(body, value, template)) for value in values]
@@ -120,8 +124,8 @@ def index_tuple(body: Body, values: tuple[Any, ...], index: Any) -> Any:
 
 
 def _load_from_table(body: Body, llvm: str, operands: list[str], index: Scalar) -> str:
-    """Emit a load from a table of LLVM values: constant memory, or stack memory that is filled
-    here."""
+    """Emit a load of `operands[index]`, where `operands` are LLVM names or constants of the type
+    `llvm`, put into a table in memory. Return the LLVM name of the result."""
     is_constant = not any(operand.startswith("%") for operand in operands)
     is_byte = is_constant and llvm == "i1"  # in constant memory, a truth value takes a byte
     if is_byte:
@@ -138,9 +142,9 @@ def _load_from_table(body: Body, llvm: str, operands: list[str], index: Scalar) 
     return body.emit.value(f"trunc i8 {loaded} to i1") if is_byte else loaded
 
 
-def get_items(body: Body, value: Any) -> tuple[Any, ...] | Iterated:
-    """Return the items that a loop over `value` visits: a tuple if they can be unrolled at compile
-    time, else an `Iterated`, which emits code for an item."""
+def get_items(body: Body, value: Value) -> tuple[Any, ...] | Iterated:
+    """Return what a loop over `value` visits: a tuple of items if they are known at compile time
+    (the loop can be unrolled), else an `Iterated`."""
     if isinstance(value, np.ndarray):
         value = arrays.constant_array(body, value)
     if isinstance(value, ArrayValue):
@@ -170,8 +174,7 @@ def to_table(body: Body, items: tuple[Any, ...]) -> Iterated:
 
 
 def compute_range_length(body: Body, value: Range) -> int | Scalar:
-    """Emit code for the length of a range; return it, as an int if it is constant at compile
-    time."""
+    """Emit code for the length of a range. Return it, an int if it is constant at compile time."""
     bounds = value.start, value.stop, value.step
     if is_known(bounds):
         return len(range(*bounds))  # type: ignore[arg-type]
@@ -185,7 +188,7 @@ def compute_range_length(body: Body, value: Range) -> int | Scalar:
 
 
 def compute_range_item(body: Body, value: Range, index: Scalar) -> Scalar:
-    """Emit code for the item of a range at `index`; return it."""
+    """Emit code for the item of a range at `index`, `start + index * step`; return it."""
     start, stop = arithmetic.to_int(body, value.start), arithmetic.to_int(body, value.stop)
     item = index.operand
     if value.step != 1:
@@ -202,8 +205,8 @@ def compute_range_item(body: Body, value: Range, index: Scalar) -> Scalar:
 
 
 def iterate_list(body: Body, values: ListValue) -> Iterated:
-    """Return the items of a list for a loop, including items that the loop appends while it
-    runs."""
+    """Return what a loop over a list visits. As in Python, items that the loop appends to the list
+    are visited, too."""
     return Iterated(
         lambda: read_count(body, values),
         lambda k: read_from_list(body, read_list(body, values), k, is_inside=True),
@@ -227,8 +230,9 @@ def _column_pointer(body: Body, values: ListValue, k: int) -> str:
     return body.emit.offset(values.pointer, HEAD_SIZE + 8 * k)
 
 
-def read_from_list(body: Body, values: ListValue, index: Any, is_inside: bool = False) -> Any:
-    """Emit code for `values[index]`; return the item, or a copy for a slice."""
+def read_from_list(body: Body, values: ListValue, index: Value, is_inside: bool = False) -> Value:
+    """Emit code for `values[index]` of a list. Return the item; for a slice, a new list.
+    `is_inside` promises that the index is in bounds."""
     if isinstance(index, ArrayValue):
         body.refuse(arrays.ARRAY_INDEX)
     if isinstance(index, slice):
@@ -239,12 +243,12 @@ def read_from_list(body: Body, values: ListValue, index: Any, is_inside: bool = 
     return rebuild(values.item_template, (number.operand for number in numbers))
 
 
-def _to_index(body: Body, index: Any) -> Any:
+def _to_index(body: Body, index: Value) -> Value:
     is_bool = is_number(index) and kind_of(index) is Kind.BOOL
     return arithmetic.to_int(body, index) if is_bool else index
 
 
-def write_item(body: Body, owner: ArrayValue | ListValue, index: Any, value: Any) -> None:
+def write_item(body: Body, owner: ArrayValue | ListValue, index: Value, value: Value) -> None:
     """Emit code for `owner[index] = value` with an array or a list of numbers."""
     if isinstance(owner, ArrayValue):
         arrays.write_array(body, owner, index, value)
@@ -267,9 +271,9 @@ def read_count(body: Body, values: ListValue) -> Scalar:
     return Scalar(Kind.INT, body.emit.value(f"load i64, ptr {values.pointer}"), 0)
 
 
-def read_list(body: Body, values: ListValue) -> Any:
-    """Emit loads of the addresses and length of a list from its variable; return the list with its
-    present items."""
+def read_list(body: Body, values: ListValue) -> Value:
+    """Emit loads of a list's addresses and length from its variable's memory. Return the list as it
+    is now."""
     if values.item_template is None:
         return []
     count, columns = read_count(body, values), []
@@ -280,9 +284,9 @@ def read_list(body: Body, values: ListValue) -> Any:
     return replace(values, columns=tuple(columns), pointer="")
 
 
-def append_item(body: Body, values: ListValue, item: Any) -> None:
-    """Emit code that appends a number or a tuple of numbers to a list; restart the compilation if
-    the list needs wider items."""
+def append_item(body: Body, values: ListValue, item: Value) -> None:
+    """Emit code for `values.append(item)`, where an item is a number or a tuple of numbers. If the
+    list needs wider items, such as floats, compile the function again."""
     numbers = [arithmetic.to_number(body, part) for part in item_numbers(item)]
     if narrow := narrow_dtype_of(*numbers):
         body.refuse(NARROW_ARITHMETIC.format(narrow))
@@ -316,7 +320,8 @@ def append_item(body: Body, values: ListValue, item: Any) -> None:
 
 
 def _double_capacity(body: Body, values: ListValue, count: str) -> None:
-    """Emit code that moves the items of a list to twice as much memory, and 8 items more."""
+    """Emit code that moves a list of `count` items to new memory, for twice as many items and 8
+    more."""
     capacity = body.emit.value(f"add i64 {body.emit.value(f'shl i64 {count}, 1')}, 8")
     body.emit.do(f"store i64 {capacity}, ptr {body.emit.offset(values.pointer, 8)}")
     for k, number in enumerate(item_numbers(values.item_template)):
@@ -336,8 +341,8 @@ def _double_capacity(body: Body, values: ListValue, count: str) -> None:
         body.emit.do(f"store ptr {new_column}, ptr {column_pointer}")
 
 
-def pop_item(body: Body, values: ListValue) -> Any:
-    """Emit code that removes the last item of a list and fails if it is empty; return the item."""
+def pop_item(body: Body, values: ListValue) -> Value:
+    """Emit code for `values.pop()`; return the item. The program fails if the list is empty."""
     items = read_list(body, values)
     count = body.emit.value(f"load i64, ptr {values.pointer}")
     is_empty = body.emit.condition(f"icmp eq i64 {count}, 0")
@@ -348,8 +353,8 @@ def pop_item(body: Body, values: ListValue) -> Any:
     return item
 
 
-def call_list_method(body: Body, method: str, values: ListValue, arguments: Sequence[Any]) -> Any:
-    """Emit code for `append`, `pop` or `clear` of a list; return the result."""
+def call_list_method(body: Body, method: str, values: ListValue, arguments: Sequence[Any]) -> Value:
+    """Emit code for the method "append", "pop" or "clear" of a list; return its result."""
     if len(arguments) != (1 if method == "append" else 0):
         body.refuse(f"`{method}` of a list takes other arguments in compiled code")
     if method == "append":
@@ -360,8 +365,9 @@ def call_list_method(body: Body, method: str, values: ListValue, arguments: Sequ
     return None
 
 
-def widen_items(body: Body, values: ListValue, template: Any) -> NoReturn:
-    """Restart the compilation of the function, with a list whose items fit `template`."""
+def widen_items(body: Body, values: ListValue, template: Value) -> NoReturn:
+    """Compile the function again from its beginning, with a list whose items fit `template`, such
+    as floats instead of integers."""
     if values.name not in body.changed_lists:
         body.refuse("the item is of another kind than those of the list")
     old = body.hints.item_templates.get(values.name, template)

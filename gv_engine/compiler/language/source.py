@@ -36,7 +36,7 @@ class Source:
 
 
 def read_source(function: FunctionType) -> Source:
-    """Return the source of a function.
+    """Return the source of a function, with the variables that it assigns and reads.
 
     Raises:
         DoesNotCompileError: the source is not at hand.
@@ -49,7 +49,7 @@ def read_source(function: FunctionType) -> Source:
 
 
 def _analyze_source(function: FunctionType) -> dict[str, Any]:
-    """Return the attributes of a `Source` for a function."""
+    """Return the attributes of the `Source` of a function, as a dictionary."""
     nodes, code = find_function_nodes(function), function.__code__
     if len(nodes) != 1:
         reason = "its source is not at hand" if not nodes else "another one stands in its line"
@@ -61,7 +61,8 @@ def _analyze_source(function: FunctionType) -> dict[str, Any]:
 
 @cache
 def analyze_code(node: ast.FunctionDef | ast.Lambda) -> dict[str, Any]:
-    """Return those attributes of a `Source` that depend only on the syntax tree."""
+    """Return the attributes of a `Source` that depend only on the syntax tree of the function, as a
+    dictionary."""
     usage = find_usage(node.body) if isinstance(node, ast.Lambda) else find_usage(*node.body)
     arguments = [each.arg for each in ast.walk(node.args) if isinstance(each, ast.arg)]
     return {
@@ -81,7 +82,7 @@ LIST_METHODS = ("append", "pop", "clear")
 
 @dataclass(frozen=True)
 class Usage:
-    """Variables that a part of a function reads and assigns.
+    """Names of the variables that a piece of code assigns and reads.
 
     Attributes:
         stores: how often each is assigned, by `+=` and the like twice. Variables of comprehensions
@@ -97,7 +98,7 @@ class Usage:
     walrus_targets: set[str] = field(default_factory=set)
 
     def add(self, node: ast.AST) -> None:
-        """Add the variables that a syntax tree reads and assigns."""
+        """Add the variables that the code below an AST node assigns and reads."""
         match node:
             case ast.Name(name, ast.Load()):
                 self.reads[name] += 1
@@ -120,7 +121,7 @@ class Usage:
             inner.merge(find_usage(child)) if isinstance(child, ast.stmt) else inner.add(child)
 
     def merge(self, other: Usage) -> None:
-        """Add the variables of another part of the function."""
+        """Add the variables of another piece of code."""
         self.stores.update(other.stores)
         self.reads.update(other.reads)
         self.changed_lists.update(other.changed_lists)
@@ -129,7 +130,7 @@ class Usage:
 
 @cache
 def find_usage(*nodes: ast.AST) -> Usage:
-    """Return the variables that these syntax trees read and assign."""
+    """Return the variables that the code of these AST nodes assigns and reads."""
     usage = Usage()
     for node in nodes:
         usage.add(node)

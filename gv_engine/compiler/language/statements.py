@@ -37,6 +37,7 @@ from gv_engine.compiler.language.values import (
     ListValue,
     Record,
     Scalar,
+    Value,
     describe,
     is_growing,
     is_known,
@@ -46,7 +47,8 @@ from gv_engine.rules.errors import DoesNotCompileError
 
 
 def compile_statements(body: Body, statements: list[ast.stmt]) -> None:
-    """Emit code for statements, up to the first that leaves the block, such as `return`."""
+    """Emit code for a list of statements. Those after a `return`, `break` or `continue` are
+    skipped."""
     for statement in statements:
         if not body.emit.is_reachable():
             return
@@ -65,8 +67,8 @@ def compile_statements(body: Body, statements: list[ast.stmt]) -> None:
 
 
 def _refuse_read_and_change(body: Body, statement: ast.stmt) -> None:
-    """Raise an error for a statement that changes a list and reads it in another expression, such
-    as `x = items[items.pop()]`, whose result depends on the order of evaluation."""
+    """Raise an error for a statement that both changes and reads a list, such as `x =
+    items[items.pop()]`: its result depends on the order of evaluation."""
     if not body.changed_lists or isinstance(statement, ast.FunctionDef):
         return
     node: ast.AST = statement
@@ -106,7 +108,8 @@ def _assign(body: Body, node: ast.Assign) -> None:
 
 
 def _is_new_list(body: Body, node: ast.expr) -> bool:
-    """Return True if an expression creates a new list, so that no variable refers to it yet."""
+    """Return True if an expression makes a new list, such as `[1, 2]`, to which no variable refers
+    yet."""
     if not isinstance(node, ast.Call):
         return isinstance(node, ast.List | ast.ListComp | ast.BinOp)
     if isinstance(node.func, ast.Name):
@@ -155,9 +158,8 @@ def _augmented_assignment(body: Body, node: ast.AugAssign) -> None:
             memory.write_field(body, record, node.target.attr, value)
 
 
-def _evaluate_augmented(body: Body, node: ast.AugAssign, old_value: Any) -> Any:
-    """Emit code for the value that an augmented assignment such as `+=` stores in place of
-    `old_value`; return it."""
+def _evaluate_augmented(body: Body, node: ast.AugAssign, old_value: Value) -> Value:
+    """Emit code for `old_value += …` or another augmented assignment, and return the new value."""
     if _contains_list(old_value):
         body.refuse("`+=` changes a list, which may have other names: use append")
     value = operators.emit_operator(body, node.op, old_value, body.evaluate(node.value))
@@ -195,9 +197,9 @@ def _refuse_placeholders(body: Body, node: ast.AST) -> None:
             body.refuse("the text of an error has no {0} in compiled code")
 
 
-def _evaluate_exception(body: Body, node: ast.expr) -> Any:
-    """Return the exception of a `raise`, with {0}, {1} … in place of its run-time arguments, which
-    are numbers and stored in the arena."""
+def _evaluate_exception(body: Body, node: ast.expr) -> Value:
+    """Return the exception of a `raise` statement. Run-time numbers in its message are stored with
+    the error; the message has {0}, {1} … in their place."""
     if isinstance(node, ast.Call) and not node.keywords:
         values = tuple(sequences.evaluate_all(body, node.args))
         cls = body.evaluate(node.func)
@@ -268,7 +270,7 @@ def _while(body: Body, node: ast.While) -> None:
 
 
 def _compile_loop_body(body: Body, statements: list[ast.stmt], loop: Loop) -> None:
-    """Emit code for the statements inside a loop."""
+    """Emit code for the statements inside a loop, where `break` and `continue` refer to `loop`."""
     compile_statements(body, statements)
     if body.emit.is_reachable():
         loop.continue_states.append(body.save_variables())
@@ -282,7 +284,8 @@ def _finish_loop(
     statements: list[ast.stmt],
     is_else_reached: bool = True,
 ) -> None:
-    """Emit code for the `else` of a loop, and continue after the loop."""
+    """Emit code for the `else` block of a loop, given by its `statements`, and go on after the
+    loop. `is_else_reached` is False if the loop can only end by `break`."""
     body.loops.pop()
     if is_else_reached:
         body.emit.start_block(else_label)
@@ -306,8 +309,9 @@ def _for(body: Body, node: ast.For) -> None:
 
 
 def _evaluate_iterable(body: Body, node: ast.For) -> tuple[Any, ...] | Iterated:
-    """Return the items that a `for` loop iterates over, including those that it appends to its own
-    list while it runs."""
+    """Return what a `for` loop iterates over: a tuple if the items are known at compile time (the
+    loop is unrolled), else an `Iterated`. As in Python, items that the loop body appends to the
+    list are visited, too."""
     local_lists = body.changed_lists & body.source.assigned.keys()
     if isinstance(node.iter, ast.Name) and node.iter.id in local_lists:
         values = variables.read_variable(body, node.iter.id)
@@ -321,7 +325,7 @@ def _evaluate_iterable(body: Body, node: ast.For) -> tuple[Any, ...] | Iterated:
 
 
 def _emit_for_loop(body: Body, node: ast.For, items: Iterated) -> None:
-    """Emit a `for` loop over items that are computed at run time."""
+    """Emit a `for` loop whose items are computed at run time."""
     nodes = [node.target, *node.body]
     variables.flag_unset(body, [*nodes, *node.orelse])
     before = body.save_variables()
@@ -341,7 +345,7 @@ def _emit_for_loop(body: Body, node: ast.For, items: Iterated) -> None:
 
 
 def _unroll(body: Body, node: ast.For, items: tuple[Any, ...]) -> None:
-    """Emit the body of a `for` loop once for each item."""
+    """Emit the body of a `for` loop once for each of `items`, without a loop at run time."""
     nodes = [node.target, *node.body]
     variables.flag_unset(body, [*nodes, *node.orelse])
     loop, is_else_reached = Loop("", body.emit.new_block()), True
@@ -377,8 +381,8 @@ def _continue(body: Body, node: ast.Continue) -> None:
 
 
 def _find_conflicts(node: ast.AST) -> Iterator[str]:
-    """Yield the list variables that an expression both changes, by a method call, and reads outside
-    of that call."""
+    """Yield the names of list variables that an expression both changes, as by `pop`, and reads
+    elsewhere."""
     reads: set[str] = set()
     changed: set[str] = set()
     waiting: list[ast.AST] = [node]

@@ -15,6 +15,9 @@ from typing import Any
 
 import numpy as np
 
+Value = Any
+"""Value of an expression while compiling: a Python object if it is constant, else a placeholder for
+what the program computes, such as a `Scalar` or an `ArrayValue`."""
 LOWEST, HIGHEST = -(1 << 63), (1 << 63) - 1
 """Bounds of the integers of compiled code."""
 EXACT = 1 << 53
@@ -60,7 +63,8 @@ class Scalar:
 
 @dataclass(frozen=True, eq=False)
 class RecordType:
-    """A type of records in memory.
+    """Type of records in memory, such as the state of one world: its fields, and the attributes and
+    methods that rules can use.
 
     Attributes:
         dtype: NumPy dtype of a record.
@@ -99,7 +103,7 @@ class RecordType:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record in memory."""
+    """Record in memory, such as one world: its address and type."""
 
     pointer: str
     type: RecordType
@@ -191,8 +195,8 @@ def to_range(value: Range | range) -> Range:
 
 @dataclass(frozen=True)
 class Iterated:
-    """Items that a loop iterates over: their number, or a function that emits code for it, and a
-    function that emits code for the item at an index."""
+    """Items of a loop at run time: their number, and a function that emits code for the item at an
+    index. The number may also be a function that emits code for it."""
 
     length: Any
     read: Callable[[Scalar], Any]
@@ -206,12 +210,12 @@ class Method:
     function: Any
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: Value) -> bool:
     """Return True for numbers, known or not."""
     return isinstance(value, Scalar | bool | int | float | np.bool_ | np.integer | np.floating)
 
 
-def to_known(value: Any) -> Any:
+def to_known(value: Value) -> Value:
     """Return a number of NumPy that is known while compiling as a number of Python, except for
     `numpy.uint64` and narrow ones, whose arithmetic differs; return all other values as they
     are."""
@@ -220,8 +224,8 @@ def to_known(value: Any) -> Any:
     return value if narrow_dtype_of(value) else value.item()
 
 
-def kind_of(value: Any) -> Kind:
-    """Return the kind of a compile-time or run-time number."""
+def kind_of(value: Value) -> Kind:
+    """Return the kind of a number, such as `Kind.INT` for 3."""
     if isinstance(value, Scalar):
         return value.kind
     if isinstance(value, bool):
@@ -247,10 +251,10 @@ def bounds_of(value: int | Scalar) -> tuple[int, int]:
     return (0, 1) if value.kind is Kind.BOOL else (value.low, value.high)
 
 
-def narrow_dtype_of(*values: Any) -> str:
-    """Return the dtype of the first narrow number (fewer than 64 bits) among some numbers; "" if
-    there is none."""
-    for value in values:
+def narrow_dtype_of(*numbers: Any) -> str:
+    """Return the dtype of the first number that comes from an array with fewer than 64 bits, such
+    as "uint8"; "" if there is none."""
+    for value in numbers:
         if isinstance(value, Scalar) and value.narrow_dtype:
             return value.narrow_dtype
         if isinstance(value, np.integer | np.floating) and value.itemsize < 8:
@@ -258,8 +262,8 @@ def narrow_dtype_of(*values: Any) -> str:
     return ""
 
 
-def is_known(value: Any) -> bool:
-    """Return True if a value is constant at compile time."""
+def is_known(value: Value) -> bool:
+    """Return True if a value is constant at compile time: it needs no LLVM value."""
     if isinstance(value, _SEQUENCES):
         return all(map(is_known, value))
     if isinstance(value, slice):
@@ -273,9 +277,9 @@ _UNKNOWN = Scalar, Record, ArrayValue, ListValue, Range, Method
 # ---- values within values ------------------------------------------------------------------------
 
 
-def subvalues_of(value: Any) -> Sequence[Any]:
-    """Return the values inside a tuple, list, record or other compound value that may have LLVM
-    values."""
+def subvalues_of(value: Value) -> Sequence[Any]:
+    """Return the values inside a compound value, such as the items of a tuple. Only those that may
+    have LLVM names are returned."""
     if not isinstance(value, _WITH_PARTS):
         return ()
     match value:
@@ -293,8 +297,8 @@ def subvalues_of(value: Any) -> Sequence[Any]:
 _WITH_PARTS = *_SEQUENCES, ArrayValue, ListValue, Range, Method
 
 
-def with_parts(value: Any, parts: Iterable[Any]) -> Any:
-    """Return a copy of a compound value in which `parts` replace those that
+def with_parts(value: Value, parts: Iterable[Any]) -> Value:
+    """Return a copy of a compound value such as a tuple, in which `parts` replace the values that
     `subvalues_of` returns."""
     match value:
         case list():
@@ -315,16 +319,16 @@ def with_parts(value: Any, parts: Iterable[Any]) -> Any:
     return value
 
 
-def iter_nested(value: Any) -> Iterator[Any]:
+def iter_nested(value: Value) -> Iterator[Any]:
     """Yield a value, and all values within it."""
     yield value
     for part in subvalues_of(value):
         yield from iter_nested(part)
 
 
-def storage_key(value: Any) -> Any:
-    """Return a hashable key of how a value is stored; values with equal keys fit into the same LLVM
-    values."""
+def storage_key(value: Value) -> Value:
+    """Return a hashable key that says how a value is stored. Two values with equal keys fit into
+    the same LLVM variables."""
     if isinstance(value, _COMPARABLE):
         return type(value), value
     match value:
@@ -357,7 +361,7 @@ def storage_key(value: Any) -> Any:
 _COMPARABLE = int, str, np.dtype, FunctionType
 
 
-def version_key(value: Any) -> Any:
+def version_key(value: Value) -> Value:
     """Return a hashable key, equal for values with the same known parts and the same kinds of
     unknown ones. A function is compiled once for each key of its arguments."""
     parts = subvalues_of(value)
@@ -372,15 +376,16 @@ class Leaf:
     operand: str
 
 
-def _has_pointer(value: Any) -> bool:
+def _has_pointer(value: Value) -> bool:
     return isinstance(value, _IN_MEMORY) or is_growing(value)
 
 
 _IN_MEMORY = Record, ArrayValue
 
 
-def leaves(value: Any) -> list[Leaf]:
-    """Return all LLVM values inside a value, in the order in which `rebuild` takes them."""
+def leaves(value: Value) -> list[Leaf]:
+    """Return all LLVM values inside a value, such as the address and each length of an array.
+    `rebuild` takes them in the same order."""
     if isinstance(value, Scalar):
         return [Leaf(value.kind.llvm, value.operand)]
     llvm_values = [Leaf("ptr", value.pointer)] if _has_pointer(value) else []
@@ -389,8 +394,9 @@ def leaves(value: Any) -> list[Leaf]:
     return llvm_values
 
 
-def rebuild(template: Any, operands: Iterator[str]) -> Any:
-    """Return a copy of `template` with its LLVM values replaced by the next ones of `operands`."""
+def rebuild(template: Value, operands: Iterator[str]) -> Value:
+    """Return a copy of `template` in which all LLVM names are replaced by the next ones of
+    `operands`; the inverse of `leaves`."""
     if isinstance(template, Scalar):
         return replace(template, operand=next(operands))
     if _has_pointer(template):
@@ -399,9 +405,9 @@ def rebuild(template: Any, operands: Iterator[str]) -> Any:
     return with_parts(template, [rebuild(part, operands) for part in parts]) if parts else template
 
 
-def forget_bounds(value: Any) -> Any:
-    """Return a value without the bounds of its integers, so that one compiled version serves all
-    values with the same version key. Lengths remain at least 0."""
+def forget_bounds(value: Value) -> Value:
+    """Return a value without what is known about the range of its integers, so that one compiled
+    function serves all of them. Lengths stay known to be at least 0."""
     if isinstance(value, Scalar):
         return replace(value, low=LOWEST, high=HIGHEST)
     if isinstance(value, ListValue) and value.columns:
@@ -414,19 +420,20 @@ def forget_bounds(value: Any) -> Any:
     return with_parts(value, parts) if parts else value
 
 
-def is_growing(value: Any) -> bool:
+def is_growing(value: Value) -> bool:
     """Return True for a list that its variable has and changes."""
     return isinstance(value, ListValue) and bool(value.name) and not value.columns
 
 
-def array_of(value: Any) -> Any:
+def array_of(value: Value) -> Value:
     """Return the array of a list of numbers in memory; return all other values as they are."""
     is_list = isinstance(value, ListValue) and isinstance(value.item_template, Scalar)
     return value.columns[0] if is_list else value
 
 
-def describe(value: Any) -> str:
-    """Return a description of a value's type for error messages."""
+def describe(value: Value) -> str:
+    """Return a short description of a value's type for error messages, such as "an array of
+    int64"."""
     match value:
         case Scalar():
             return f"{'an' if value.kind is Kind.INT else 'a'} {value.kind.title}"

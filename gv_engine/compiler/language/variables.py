@@ -21,6 +21,7 @@ from gv_engine.compiler.language.values import (
     ListValue,
     Record,
     Scalar,
+    Value,
     describe,
     forget_bounds,
     is_known,
@@ -36,9 +37,10 @@ from gv_engine.compiler.language.values import (
 )
 
 
-def make_growing(body: Body, name: str, value: Any, item: Any) -> Any:
-    """Emit a copy of a list into one that the variable `name` may change, and return it; return
-    other values unchanged. `item` is a template of the items, None if it is still unknown."""
+def make_growing(body: Body, name: str, value: Value, item: Value) -> Value:
+    """Emit code that copies a list, so that the variable `name` can append to it; return the copy.
+    Return any other value unchanged. `item` is the type of the items (a template), None if it is
+    unknown."""
     if not isinstance(value, list | ListValue):
         return value
     num_columns = len(sequences.item_numbers(item)) if item else 0
@@ -57,7 +59,7 @@ def make_growing(body: Body, name: str, value: Any, item: Any) -> Any:
     return copied
 
 
-def read_variable(body: Body, name: str) -> Any:
+def read_variable(body: Body, name: str) -> Value:
     """Return the value of a local variable; emit loads if it is in memory.
 
     Raises:
@@ -95,9 +97,9 @@ def read_variable(body: Body, name: str) -> Any:
     return rebuild(variable.template, iter(operands))
 
 
-def assign_name(body: Body, name: str, value: Any, is_argument: bool = False) -> None:
-    """Assign a value to a local variable; emit stores if it is in memory. A constant stays constant
-    if only one statement assigns the variable, or if it is no number."""
+def assign_name(body: Body, name: str, value: Value, is_argument: bool = False) -> None:
+    """Assign a value to the local variable `name`. If several statements assign the variable, it is
+    kept in memory, and a store is emitted. A constant can stay a constant if there is only one."""
     if name in body.changed_lists and not is_argument:
         value = make_growing(body, name, value, body.hints.item_templates.get(name))
     elif _contains_growing_list(value):
@@ -119,13 +121,13 @@ def assign_name(body: Body, name: str, value: Any, is_argument: bool = False) ->
     body.set_names.add(name)
 
 
-def _new_variable(body: Body, template: Any) -> LocalVariable:
+def _new_variable(body: Body, template: Value) -> LocalVariable:
     return LocalVariable(template, [body.emit.alloca(leaf.llvm) for leaf in leaves(template)])
 
 
-def _assign_shared(body: Body, name: str, value: Any) -> LocalVariable:
-    """Return the variable `name`, whose memory fits the values of all statements that assign it;
-    restart the compilation if `value` does not fit."""
+def _assign_shared(body: Body, name: str, value: Value) -> LocalVariable:
+    """Return the variable `name`, which several statements assign and which is kept in memory. If
+    `value` does not fit this memory, compile the function again."""
     template = body.hints.templates.get(name, _to_template(value))
     variable = body.variables[name] = _get_shared(body, name, template)
     joined = _to_template(flow.join_values(body, variable.template, value))
@@ -135,14 +137,15 @@ def _assign_shared(body: Body, name: str, value: Any) -> LocalVariable:
     return variable
 
 
-def _get_shared(body: Body, name: str, template: Any) -> LocalVariable:
+def _get_shared(body: Body, name: str, template: Value) -> LocalVariable:
     if name not in body.shared:
         body.shared[name] = _new_variable(body, template)
     return body.shared[name]
 
 
-def assign(body: Body, target: ast.expr, value: Any) -> None:
-    """Assign a value to a variable, an element, a field, or a tuple of them."""
+def assign(body: Body, target: ast.expr, value: Value) -> None:
+    """Assign a value to a target of an assignment: a name, an element, a field, or a tuple of
+    targets."""
     outer, body.node = body.node, target
     match target:
         case ast.Name(id="_") if not body.source.loads["_"]:
@@ -165,9 +168,9 @@ def assign(body: Body, target: ast.expr, value: Any) -> None:
     body.node = outer
 
 
-def _unpack_targets(body: Body, targets: list[ast.expr], value: Any) -> Sequence[Any]:
-    """Return a value for each assignment target; `*name` gets a list of the values that the other
-    targets leave."""
+def _unpack_targets(body: Body, targets: list[ast.expr], value: Value) -> Sequence[Any]:
+    """Return the value for each target of an assignment such as `a, *b = value`. A target with a
+    star gets a list of the values that are left."""
     star_indices = [k for k, target in enumerate(targets) if isinstance(target, ast.Starred)]
     if not star_indices:
         return sequences.unpack(body, value, len(targets))
@@ -180,8 +183,8 @@ def _unpack_targets(body: Body, targets: list[ast.expr], value: Any) -> Sequence
 
 
 def forget_known(body: Body, nodes: Iterable[ast.AST], is_unrolled: bool = False) -> None:
-    """Make variables that a loop assigns run-time values, since they may change between
-    iterations."""
+    """Treat the variables that a loop assigns as not constant, because they may change from one
+    iteration to the next. `nodes` is the code of the loop."""
     stores = find_usage(*nodes).stores
     for name in stores.keys() & body.variables.keys() - body.shared.keys():
         variable = body.variables[name]
@@ -190,8 +193,8 @@ def forget_known(body: Body, nodes: Iterable[ast.AST], is_unrolled: bool = False
 
 
 def flag_unset(body: Body, nodes: Sequence[ast.AST]) -> None:
-    """Emit, in checked code, a flag for each variable that these statements may be the first to
-    set; it is false until then."""
+    """With checks on, emit a run-time flag for each variable that `nodes` may assign for the first
+    time. The flag is false until then, and a read of an unset variable fails."""
     if body.is_checked:
         names = find_usage(*nodes).stores.keys()
         for name in sorted(names - body.set_names - body.is_set_flags.keys()):
@@ -205,8 +208,8 @@ def emit_unset_flag(body: Body, name: str) -> None:
 
 
 def resolve_early_reads(body: Body) -> None:
-    """Restart the compilation with the types of variables that were read before they were assigned;
-    raise an error for variables that are never assigned."""
+    """If variables were read before their assignment was compiled, compile the function again with
+    their types. Raise an error for a variable that is never assigned."""
     assigned = body.early_reads.keys() & body.last_values.keys()
     for name in assigned:
         body.hints.templates[name] = _to_template(body.last_values[name])
@@ -229,8 +232,8 @@ def _contains_growing_list(value: Any) -> bool:
 
 
 def _to_template(value: Any) -> Any:
-    """Return a template for a variable that several statements assign, in which no number is a
-    constant."""
+    """Return the type of a variable that several statements assign, as a value with blank LLVM
+    names (template). Its numbers are not constant."""
     if is_number(value):
         return Scalar(kind_of(value), "", narrow_dtype=narrow_dtype_of(value))
     if isinstance(value, tuple) or (isinstance(value, list) and not is_known(value)):

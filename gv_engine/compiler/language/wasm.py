@@ -101,11 +101,11 @@ def make_wasm_machine() -> Any:
 # ---- modules -------------------------------------------------------------------------------------
 
 
-def link_texts(texts: Sequence[str], entries: Sequence[str]) -> bytes:
-    """Link modules, given as LLVM IR, into one WebAssembly module with the functions `entries`;
-    return its bytes.
+def link_texts(ir_modules: Sequence[str], exported: Sequence[str]) -> bytes:
+    """Compile modules, given as LLVM IR, and link them into one WebAssembly module; return its
+    bytes.
 
-    It exports the functions `entries` of each module with the index of the module behind their
+    It exports the functions `exported` of each module with the index of the module behind their
     names, such as `run0`, and `gv_engine_start`, to be called before each run: where loops are
     guarded, a run stops with a trap after too many turns of them. It imports its memory, and
     functions of the C library such as `log` by name.
@@ -117,9 +117,9 @@ def link_texts(texts: Sequence[str], entries: Sequence[str]) -> bytes:
     machine = make_wasm_machine()
     head = f'target datalayout = "{machine.target_data}"\ntarget triple = "{WASM_TRIPLE}"\n'
     linked, exports = binding.parse_assembly(head + _RUNTIME), [START_FUNCTION]
-    for number, text in enumerate(texts):
+    for number, text in enumerate(ir_modules):
         module = binding.parse_assembly(head + text)
-        for name in entries:
+        for name in exported:
             exports.append(f"{name}{number}")
             module.get_function(name).name = exports[-1]
         _simplify(module, machine)
@@ -132,8 +132,8 @@ def link_texts(texts: Sequence[str], entries: Sequence[str]) -> bytes:
 
 
 def _simplify(module: Any, machine: Any) -> None:
-    """Run those optimization passes of LLVM on a module that reduce size and time most; all passes
-    of level 1 take six times as long."""
+    """Run a few of LLVM's optimization passes on a module, those with most effect on its size and
+    speed. All passes would take six times as long."""
     passes = binding.create_new_module_pass_manager()
     passes.add_sroa_pass()
     passes.add_simplify_cfg_pass()
@@ -158,16 +158,16 @@ _HEADER_SIZE = 8
 """Bytes of a module before its sections: magic number and version."""
 
 
-def add_exports(code: bytes, names: Sequence[str]) -> bytes:
-    """Convert LLVM's object file `code` to a module that exports the functions `names`, without the
-    sections for linkers.
+def add_exports(object_file: bytes, names: Sequence[str]) -> bytes:
+    """Turn LLVM's WebAssembly object file into a module that exports the functions `names`; return
+    its bytes.
 
     The indices and addresses in an object file are provisional, as a linker may move them. As
     nothing else is linked in, they are final here.
 
     Source: the WebAssembly Core Specification, 5.5, and its tool conventions, "Linking".
     """
-    sections = [*_read_sections(code)]
+    sections = [*_read_sections(object_file)]
     function_indices: dict[str, int] = {}
     for section_id, contents in sections:
         if section_id == _CUSTOM:
@@ -184,13 +184,13 @@ def add_exports(code: bytes, names: Sequence[str]) -> bytes:
     kept = [section for section in sections if section[0] != _CUSTOM]
     kept.append((_EXPORT, _leb128(len(names)) + b"".join(exports)))
     kept.sort(key=lambda section: _SECTION_ORDER.index(section[0]))
-    return code[:_HEADER_SIZE] + b"".join(
+    return object_file[:_HEADER_SIZE] + b"".join(
         bytes([section_id]) + _leb128(len(contents)) + contents for section_id, contents in kept
     )
 
 
 def _read_sections(code: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the (section number, contents) of each section of a module."""
+    """Yield (section id, contents) for each section of a WebAssembly module, given as bytes."""
     index = _HEADER_SIZE
     while index < len(code):
         size, start = _read_number(code, index + 1)
@@ -199,8 +199,8 @@ def _read_sections(code: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _find_functions(linking: bytes) -> dict[str, int]:
-    """Return the index of each function that a module defines by name, read from its section
-    `linking`."""
+    """Return the index of each function in a WebAssembly module by its name, from the contents of
+    the module's section `linking`."""
     function_indices: dict[str, int] = {}
     _, index = _read_number(linking, 0)  # the version
     while index < len(linking):
@@ -217,8 +217,8 @@ _FUNCTION_SYMBOL, _DATA_SYMBOL, _SECTION_SYMBOL = 0, 1, 3
 
 
 def _read_symbols(linking: bytes, index: int) -> Iterator[tuple[str, int]]:
-    """Yield the (name, function index) of each defined function from the symbol table at an index
-    of the section `linking`."""
+    """Yield (name, function index) for each function in the symbol table of a WebAssembly module.
+    The table begins at byte `index` of the section `linking`."""
     count, index = _read_number(linking, index)
     for _ in range(count):
         symbol_type = linking[index]
@@ -239,7 +239,8 @@ def _read_symbols(linking: bytes, index: int) -> Iterator[tuple[str, int]]:
 
 
 def _read_number(data: bytes, index: int) -> tuple[int, int]:
-    """Return the unsigned LEB128 number at an index, and the index of the byte after it."""
+    """Read a number in LEB128 encoding (7 bits per byte) at byte `index`. Return the number, and
+    the index of the byte after it."""
     value = shift = 0
     while True:
         byte = data[index]
@@ -251,7 +252,7 @@ def _read_number(data: bytes, index: int) -> tuple[int, int]:
 
 
 def _leb128(value: int) -> bytes:
-    """Return a non-negative integer in unsigned LEB128 encoding."""
+    """Return a non-negative integer in LEB128 encoding (7 bits per byte)."""
     out = bytearray()
     while value > 127:
         out.append(value & 127 | 128)
