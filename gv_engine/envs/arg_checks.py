@@ -26,8 +26,8 @@ from gv_engine.rules.errors import describe_allowed
 
 
 def check_at_least(minimum: int, **named_value: Any) -> int:
-    """Return the value of a single keyword argument, such as `workers=4`, after a check that it is
-    an integer of at least `minimum`.
+    """Return the value of the only keyword argument, such as `workers=4`. Raise an error unless it
+    is an integer of at least `minimum`.
 
     Args:
         minimum: least allowed value.
@@ -59,8 +59,8 @@ def check_time_limit(max_episode_steps: int | None) -> int | None:
 
 
 def check_options(options: Any, *names: str) -> dict[str, Any]:
-    """Return the `options` of a reset as a dictionary, after a check that all keys are among
-    `names`; {} for None.
+    """Return the argument `options` of `reset` as a dictionary, {} for None. Raise an error if a
+    key is not among `names`.
 
     Raises:
         ValueError: an option is not among `names`, or `options` is no mapping.
@@ -82,8 +82,8 @@ a mapping has entries by world and may lack some."""
 
 
 def resolve_seeds(seed: Seeds, count: int, noun: str) -> list[int | None]:
-    """Return the seed for each of `count` worlds from the argument `seed` of `reset`; None for a
-    world without a seed. `noun` is the word for a world in messages.
+    """Return one seed for each of `count` worlds, None for a world without one, from the argument
+    `seed` of `reset`: None, an integer or a sequence. `noun` is the word for a world in messages.
 
     Args:
         seed: seeds as `reset` takes them.
@@ -118,8 +118,8 @@ def resolve_seeds(seed: Seeds, count: int, noun: str) -> list[int | None]:
 
 
 def describe_action_fault(array: NDArray[Any], shape: tuple[int, ...], noun: str = "world") -> str:
-    """Return an error message about `array`, actions that are no integers of the `shape`; its
-    first axis has a length of one for each `noun`."""
+    """Return an error message for `array`, actions that are no integers or do not have this
+    `shape`. `noun` says what the first axis counts, such as "world"."""
     fix = f", one for each of the {shape[0]} {noun}s" if len(shape) == 1 else ""
     if array.shape == shape:
         fix = "; use .astype(int)" if array.dtype.kind == "f" else ""
@@ -130,7 +130,8 @@ def describe_action_fault(array: NDArray[Any], shape: tuple[int, ...], noun: str
 
 
 def check_reward_dtype(dtype: DTypeLike) -> np.dtype[Any]:
-    """Return `dtype` as a NumPy dtype, after a check that rewards can have it: float64 or float32.
+    """Return `dtype` as a NumPy dtype. Raise an error unless it is float64 or float32, the dtypes
+    that rewards can have.
 
     Raises:
         ValueError: the dtype is neither float64 nor float32.
@@ -142,7 +143,8 @@ def check_reward_dtype(dtype: DTypeLike) -> np.dtype[Any]:
 
 
 def parse_autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
-    """Return `mode`, an autoreset mode or its name, as Gymnasium's `AutoresetMode`.
+    """Return Gymnasium's `AutoresetMode` for `mode`, which is one already, or its name such as
+    "NextStep".
 
     Raises:
         ValueError: there is no such mode.
@@ -161,8 +163,8 @@ ArraySpecs = Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]]
 
 
 def as_output_arrays(out: Any, specs: ArraySpecs) -> dict[str, NDArray[Any]]:
-    """Return NumPy arrays by name that share the memory of the caller's arrays in `out`, after a
-    check that each has the (shape, dtype) in `specs`.
+    """Return the caller's arrays in `out`, by name, as NumPy arrays that share their memory. Raise
+    an error if one does not have the (shape, dtype) that `specs` names.
 
     Args:
         out: mapping of names to NumPy arrays, buffers, or CPU tensors with `__dlpack__`; a buffer
@@ -192,8 +194,8 @@ def as_output_arrays(out: Any, specs: ArraySpecs) -> dict[str, NDArray[Any]]:
 def _as_output_array(
     label: str, buffer: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> NDArray[Any]:
-    """Return a NumPy array of this shape and dtype that shares the memory of `buffer`; `label`
-    names it in messages.
+    """Return a NumPy array that shares the memory of `buffer`. Raise an error unless it has this
+    shape and dtype. `label` is the word for `buffer` in messages.
 
     Raises:
         ValueError: shape, dtype or memory layout does not fit, or the memory is read-only.
@@ -215,8 +217,8 @@ def _as_output_array(
 
 
 def _view_memory(label: str, buffer: Any) -> NDArray[Any]:
-    """Return a NumPy array that shares the memory of `buffer`: an array, a buffer or a DLPack
-    tensor. `label` names it in messages."""
+    """Return a NumPy array that shares the memory of `buffer`: an array, a buffer, or a tensor with
+    DLPack. `label` is the word for `buffer` in messages."""
     if isinstance(buffer, np.ndarray):
         return buffer
     try:
@@ -234,8 +236,8 @@ def _view_memory(label: str, buffer: Any) -> NDArray[Any]:
 
 
 def _reports_read_only(buffer: Any) -> bool:
-    """Return True if the tensor `buffer` supports DLPack 1.0 or later, which reports whether memory
-    is read-only."""
+    """Return True if the tensor `buffer` can say that its memory is read-only, which needs DLPack
+    1.0."""
     try:
         capsule = buffer.__dlpack__(max_version=(1, 0))
     except TypeError:

@@ -35,8 +35,8 @@ _NO_ACTION = -1
 
 
 class ScenarioEnv(RenderedEnv, gymnasium.Env[_Observation, np.int64]):
-    """Environment with one world of a scenario. Domains add the world, its spaces and its
-    rendering.
+    """Base class of environments with one world. Subclasses for grids and for formulas add the
+    world, its spaces and its drawing.
 
     Args:
         render_mode: one of `metadata["render_modes"]`, or None.
@@ -62,7 +62,7 @@ class ScenarioEnv(RenderedEnv, gymnasium.Env[_Observation, np.int64]):
         raise NotImplementedError
 
     def _reset_generator(self, seed: int | None) -> np.random.Generator | None:
-        """Return a random number generator for the reset with this seed; None if the world
+        """Return the random generator with which the reset begins; None for no seed, when the world
         continues with its own generator."""
         self._is_closed = False
         if seed is None and self._started:
@@ -72,7 +72,7 @@ class ScenarioEnv(RenderedEnv, gymnasium.Env[_Observation, np.int64]):
         return self.np_random
 
     def _check_action(self, action: Any) -> int:
-        """Return the action as an integer, after a check that it is in the action space.
+        """Return the action as an int. Raise an error unless it is in the action space.
 
         Raises:
             ValueError: the action is not in the action space, or `reset` was not called yet.
@@ -114,7 +114,7 @@ _ONLY_WORLD = np.ones(1, np.bool_)
 
 
 class GridEnv(ScenarioEnv[Any]):
-    """Gymnasium environment with one world of a scenario.
+    """Gymnasium environment with one grid world of a scenario.
 
     Observations are new arrays in every step, by default
 
@@ -188,8 +188,7 @@ class GridEnv(ScenarioEnv[Any]):
         flat_info: bool = False,
         **options: Any,
     ) -> None:
-        """Make the world and the observation and action spaces; the class says what each argument
-        means."""
+        """Create the world and the spaces; the class docstring explains the arguments."""
         super().__init__(render_mode)
         self.scenario: Scenario
         loaded = resolve_grid_scenario(scenario, max_steps, **options)
@@ -242,8 +241,8 @@ class GridEnv(ScenarioEnv[Any]):
         return f"for {', '.join(self.scenario.action_names)}"
 
     def _cache_output_views(self) -> None:
-        """Store views of the world's output arrays, because it would take longer to slice the
-        arrays in every step."""
+        """Keep views of the arrays with the world's results, because slicing them in every step
+        would be slow."""
         out = self._batch.outputs
         self._observed = [array[0, ...] for array in out.get_arrays(self._encoder.source_arrays)]
         self._mask, self._terms = out.mask[0], out.terms[0]
@@ -254,8 +253,8 @@ class GridEnv(ScenarioEnv[Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Start a new episode with a new random level, or with the level that belongs to `seed`;
-        return observation and info.
+        """Start a new episode, and return (observation, info). The level is random, or the one that
+        `seed` stands for.
 
         Args:
             seed: seed of the world's RNG; without one the RNG continues (at first with system
@@ -293,8 +292,7 @@ class GridEnv(ScenarioEnv[Any]):
         return self._observation(), reward, terminated, truncated, self._info()
 
     def _step_batch(self, action: int) -> None:
-        """Step the world, the only one in the batch, by the action with the index `action`, and
-        redraw the window if there is one."""
+        """Step the world by the action with index `action`. If a window is open, draw it again."""
         self._action[0] = action
         self._batch.step(self._action, DISABLED)
         if self.render_mode == "human":
@@ -304,8 +302,8 @@ class GridEnv(ScenarioEnv[Any]):
         return self._encoder.encode(*self._observed)
 
     def _info(self) -> dict[str, Any]:
-        """Return the dictionary `info` about the present state, with the action mask and the reward
-        terms."""
+        """Return the dictionary `info` for the present state: action mask, reward terms, and
+        others."""
         terms = dict(zip(self._reward_names, self._terms.tolist()))
         info: dict[str, Any] = {"action_mask": self._mask.copy(), "reward_terms": terms}
         if self._flat_info:
@@ -356,8 +354,8 @@ def flatten_reward_terms(terms: dict[str, Any]) -> dict[str, Any]:
 def resolve_grid_scenario(
     scenario: Scenario | str | Path | dict[str, Any], max_steps: int | None = None, **options: Any
 ) -> Scenario:
-    """Return `scenario`, loaded with `options` if it is given by name, file or mapping, and with
-    the step limit `max_steps` if one is given."""
+    """Return the scenario to play. A name, a file or a mapping is loaded with `options` as its
+    parameters; `max_steps` replaces its step limit."""
     if not isinstance(scenario, Scenario | str | os.PathLike | dict):
         raise ValueError(
             f"scenario={scenario!r}: allowed are a Scenario, a name, a file and a mapping"

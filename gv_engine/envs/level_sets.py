@@ -48,8 +48,9 @@ _ANY = 2**62
 
 
 def find_values_read_by_rules(scenario: Scenario) -> NDArray[np.bool_]:
-    """Return a bool array of shape (scenarios of the mixture, random values): True where a rule of
-    the scenario may read the level's random value `w.drawn[k]` after the reset."""
+    """Return an array of shape (scenarios of the mixture, random values). It is True where a rule
+    may read `w.drawn[k]`, a random value of the level, after the reset, so that levels with other
+    values play differently."""
     num_values = scenario.layout.drawn
     is_read = np.zeros((len(scenario.members), num_values), np.bool_)
     if not is_read.size:
@@ -69,8 +70,8 @@ def find_values_read_by_rules(scenario: Scenario) -> NDArray[np.bool_]:
 
 
 def _find_read_indices(function: FunctionType) -> Iterator[int]:
-    """Yield each k for which the code of a function reads the level's random value `w.drawn[k]`;
-    yield `_ANY` if k is computed."""
+    """Yield each k for which the code of a function reads `w.drawn[k]`, a random value of the
+    level. Yield `_ANY` if it computes k."""
     names = names_of(function)
     if not names.is_known:
         yield _ANY
@@ -112,11 +113,11 @@ _MAX_BYTES = 2**22
 
 
 class LevelsError(errors.GVEngineError):
-    """A level set does not exist or cannot be used."""
+    """A set of levels does not exist or cannot be used."""
 
 
 class LevelSet(NamedTuple):
-    """Distinct levels of a scenario.
+    """A set of different levels of a scenario, such as those for training.
 
     Attributes:
         scenario: scenario of the levels; for `larger`, the larger one.
@@ -127,7 +128,7 @@ class LevelSet(NamedTuple):
     seeds: tuple[int, ...]
 
     def save(self, path: Path) -> None:
-        """Write the set into a JSON file, which can then be named wherever a level set is expected.
+        """Write the set into a JSON file. The file's name can be used as `levels=`.
 
         Raises:
             OSError: the file cannot be written.
@@ -140,8 +141,8 @@ class LevelSet(NamedTuple):
 
 
 def level_set(scenario: Scenario, levels: Levels | LevelSet, world: str = "auto") -> LevelSet:
-    """Return the `LevelSet` that a `levels=` argument means: a name such as "train", seeds, a file
-    or a level set.
+    """Return the set of levels that an argument `levels=` means: a name such as "train", a sequence
+    of seeds, a file, or a `LevelSet`.
 
     >>> level_set(Scenario.load("keydoor-5x5"), "0:3", world="object").seeds
     (0, 1, 2)
@@ -168,8 +169,9 @@ def level_set(scenario: Scenario, levels: Levels | LevelSet, world: str = "auto"
 def limit_to_levels(
     scenario: Scenario, levels: Levels | LevelSet | None, world: str
 ) -> tuple[Scenario, NDArray[Any] | None]:
-    """Return the scenario to play, and the random generator state of each level in `levels`, as an
-    array; None in place of the array if `levels` is None, so that all levels may occur."""
+    """Return the scenario to play, and the state of the random generator that makes each level in
+    `levels`. If `levels` is None, all levels may occur, and there is None in place of the
+    states."""
     if levels is None:
         return scenario, None
     limited = level_set(scenario, levels, world)
@@ -177,8 +179,8 @@ def limit_to_levels(
 
 
 def _make_level_set(scenario: Scenario, backend: str, name: str) -> LevelSet:
-    """Return the set `name` of a scenario, "train", "validation", "test" or "test-layout"; the
-    levels are sampled by the backend called `backend`.
+    """Return the set `name` of a scenario: "train", "validation", "test" or "test-layout".
+    `backend` ("compiled", for example) says in which kind of world the levels are sampled.
 
     Raises:
         LevelsError: there are too few distinct levels or layouts.
@@ -196,8 +198,9 @@ def _make_level_set(scenario: Scenario, backend: str, name: str) -> LevelSet:
 
 
 def _make_sets(levels: Sequence[tuple[int, int]], layouts: Sequence[int]) -> dict[str, list[int]]:
-    """Split levels, (seed, layout key) pairs, into the sets "train", "test" and so on by their
-    layouts; return the seeds of each set by its name."""
+    """Split levels, given as (seed, layout key), into the sets "train", "test" and so on, so that
+    levels with one layout are in one set. Return the seeds of each set by its name. `layouts` has
+    the layout keys in order."""
     seeds = [seed for seed, _ in levels]
     test_layouts = {*layouts[_TEST_SLICE]}
     sets = {"test": seeds[_TEST_SLICE]}
@@ -232,8 +235,8 @@ TEST_SETS = "test", "test-layout"
 
 
 def make_larger(scenario: Scenario) -> Scenario:
-    """Return the scenario with larger levels: its parameter `size` is set to almost twice the value
-    (9 for 5, 17 for 9).
+    """Return the scenario with larger levels: its parameter `size` is almost doubled, for example
+    from 5 to 9 or from 9 to 17.
 
     Raises:
         LevelsError: there is no such parameter, or the scenario has the largest allowed size.
@@ -252,7 +255,7 @@ def make_larger(scenario: Scenario) -> Scenario:
 
 
 def _with_settings(scenario: Scenario, settings: dict[str, Any]) -> Scenario:
-    """Return the scenario read again from its file with the parameter values `settings`.
+    """Return the scenario, loaded again from its file with the parameter values `settings`.
 
     Raises:
         LevelsError: the scenario was not read from a file.
@@ -271,8 +274,8 @@ def _parse_seed_range(text: str) -> range | None:
 
 
 def _set_of_seeds(scenario: Scenario, levels: Any, world: str) -> LevelSet:
-    """Return the set of different levels that the seeds in the sequence `levels` give; `world`
-    names the backend that samples them.
+    """Return the set of levels for a sequence of seeds. Seeds that give the same level as an
+    earlier one are left out. `world` says in which kind of world the levels are sampled.
 
     Raises:
         LevelsError: the argument is no sequence of 1 to 5000 seeds.
@@ -296,7 +299,7 @@ def _is_seed(value: Any) -> bool:
 
 
 def _load_set(scenario: Scenario, path: Path) -> LevelSet:
-    """Return the level set that the JSON file at `path` holds, after a check that it belongs to the
+    """Return the set of levels in the JSON file at `path`. Raise an error if it belongs to another
     scenario.
 
     Raises:
@@ -326,7 +329,8 @@ def _load_set(scenario: Scenario, path: Path) -> LevelSet:
 
 
 def check_level_seeds(values: Any) -> tuple[int, ...]:
-    """Return `values`, the seeds of a level set that was read from a file, as a tuple.
+    """Return `values`, the seeds of a set that were read from a file, as a tuple. Raise an error if
+    they are no seeds.
 
     Raises:
         ValueError: they are no integers from 0 on, or there are none.
@@ -340,8 +344,8 @@ def check_level_seeds(values: Any) -> tuple[int, ...]:
 def _iter_distinct_levels(
     scenario: Scenario, seeds: Iterable[int], world: str
 ) -> Iterator[tuple[int, int]]:
-    """Yield (seed, layout key) for each of the seeds whose level differs from the levels of all
-    seeds before it; `world` names the backend that samples the levels."""
+    """Yield (seed, layout key) for each seed, except for those whose level an earlier seed has
+    given. `world` says in which kind of world the levels are sampled."""
     seen_keys: set[int] = set()
     num_without_new = 0
     for seed, key, layout in iter_level_keys(scenario, seeds, world):
@@ -364,8 +368,8 @@ def find_layouts(levels: LevelSet, world: str = "auto") -> list[int]:
 def iter_level_keys(
     scenario: Scenario, seeds: Iterable[int], world: str
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield (seed, key of the level, key of its layout) for each of `seeds`; equal levels and equal
-    layouts have equal keys. `world` names the backend that samples the levels."""
+    """Yield (seed, level key, layout key) for each seed. Equal levels have equal level keys, and
+    equal layouts equal layout keys. `world` says in which kind of world the levels are sampled."""
     is_object = world == "object"
     backend = make_batch(scenario, 1, world) if is_object else make_expansion_batch(scenario)
     is_read = find_values_read_by_rules(scenario)
@@ -382,9 +386,9 @@ def iter_level_keys(
 def compute_content_keys(
     rows: NDArray[Any], layout: Layout, is_read: NDArray[np.bool_] | None
 ) -> NDArray[np.uint64]:
-    """Return a hash of each world in `rows`, equal for worlds with the same objects in the same
-    cells and the same random values; random values for which `is_read` is False are ignored. If
-    `is_read` is None, hash only the layout: type, state, colour, cell and content of objects.
+    """Return a hash of each world in `rows`, records of world states. Worlds with the same objects
+    in the same cells have the same hash, unless their levels' random values differ where `is_read`
+    is True, because rules read them. If `is_read` is None, hash only the layout.
 
     The order in which objects were spawned does not count. Hashes are only comparable within one
     process.
@@ -416,9 +420,9 @@ def compute_content_keys(
 def _compute_entity_keys(
     rows: NDArray[Any], layout: Layout, salts: Iterator[np.uint64], only_layout: bool
 ) -> NDArray[np.uint64]:
-    """Return an (n, entities) hash of each entity in `rows`, records of n worlds; 0 for those that
-    do not exist. With `only_layout`, hash only the appearance and cell of objects, and no
-    agents."""
+    """Return an (n, entities) array with a hash of each entity in `rows`, records of n worlds; 0
+    where there is no entity. With `only_layout`, hash only the appearance and cell of objects, and
+    leave out agents. `salts` are random numbers."""
     is_counted = np.ones(layout.capacity, np.bool_)
     is_counted[AGENT : AGENT + layout.agents] = not only_layout
     seen_fields = {("position", "y"), ("position", "x"), ("kind", "value"), ("color", "value")}

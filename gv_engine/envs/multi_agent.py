@@ -21,8 +21,8 @@ from gv_engine.world.simulation import SAME_STEP
 
 
 class EachAgentVectorEnv(GridVectorEnv):
-    """Gymnasium vector environment of N worlds with A agents for single-agent trainers: arrays have
-    N * A lines (entries on the first axis), one for each agent, world by world.
+    """Gymnasium vector environment in which each agent counts as an environment, so that trainers
+    for one agent can be used. N worlds with A agents have arrays of N * A entries, world by world.
 
     World i of `reset(seed=s)` has the seed `s + i`; `reset_mask`, snapshots and pictures are per
     world. An agent that is done has a reward of 0 and stays `terminated` until its world is reset:
@@ -68,8 +68,9 @@ class EachAgentVectorEnv(GridVectorEnv):
         return lines.reshape(self.num_worlds, agents, *lines.shape[1:])
 
     def _info(self, outputs: Any = None) -> dict[str, Any]:
-        """Return the dictionary `info` about all agents of all worlds, with `live`: True for agents
-        that can act in the next step. `outputs` are the caller's arrays."""
+        """Return the dictionary `info` about all agents of all worlds. Its entry `live` is True for
+        agents that can act in the next step. `outputs` has arrays of the caller to be filled, or is
+        None."""
         out = self._batch.outputs
         is_done = out.terminated | out.truncated
         # a world in which all agents are done is reset by the next step
@@ -84,7 +85,8 @@ def _delegate(name: str) -> Any:
 
 
 class AgentsVectorEnv:
-    """Vector environment of N worlds with A agents in arrays (N, A, …), stepped by compiled code.
+    """Vector environment of N worlds with A agents, whose arrays have the shape (N, A, …). It is
+    stepped by compiled code.
 
     Observations, rewards, `terminated`, `truncated` and the contents of `info` are those of
     `GridVectorEnv`, with an axis of agents behind the axis of worlds; `info["live"]` is (N, A)
@@ -127,8 +129,7 @@ class AgentsVectorEnv:
     def __init__(
         self, scenario: Scenario | str | Path | dict[str, Any], num_envs: int = 1, **options: Any
     ) -> None:
-        """Make the worlds and the observation and action spaces; the class says what each argument
-        means."""
+        """Create the worlds and the spaces; the class docstring explains the arguments."""
         self.flat = EachAgentVectorEnv(scenario, num_envs, **options)
         self.num_envs = num_envs
         self.agents = tuple(self.scenario.agent_group.names)
@@ -201,8 +202,7 @@ class AgentsVectorEnv:
         return deepcopy(self)
 
     def _as_lines(self, out: Mapping[str, Any] | None) -> dict[str, NDArray[Any]] | None:
-        """Return the caller's arrays `out`, of shape (N, A, …), as arrays of shape (N * A, …) that
-        share their memory."""
+        """Return the caller's arrays `out`, of shape (N, A, …), as views of shape (N * A, …)."""
         if out is None:
             return None
         specs = {
@@ -216,8 +216,8 @@ class AgentsVectorEnv:
         }
 
     def _by_world(self, arrays: Any) -> Any:
-        """Return arrays of shape (N * A, …), also in nested dictionaries, as (N, A, …); a tuple of
-        texts becomes one tuple per world."""
+        """Return arrays of shape (N * A, …) as (N, A, …), also those in nested dictionaries. A
+        tuple of N * A texts becomes N tuples."""
         if isinstance(arrays, dict):
             return {name: self._by_world(value) for name, value in arrays.items()}
         (agents,) = self.agent_shape

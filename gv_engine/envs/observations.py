@@ -46,8 +46,8 @@ _LONGEST_SENTENCE = "You see a  512 steps right and 512 steps backward\n"
 
 
 class IndexGrid(ObservationEncoder):
-    """Encoder of `grid` (h, w, channels), `agent_id_grid` (h, w) and `item` (channels,), see
-    `Representation`.
+    """Encoder of the code numbers of cells: `grid` (h, w, channels), `agent_id_grid` (h, w) and
+    `item` (channels,). `Representation` explains them.
 
     Args:
         scenario: scenario that is observed.
@@ -57,8 +57,7 @@ class IndexGrid(ObservationEncoder):
     space: spaces.Dict
 
     def __init__(self, scenario: Scenario, name: str) -> None:
-        """Make the encoder for the representation called `name`, such as "compact", and the
-        observation space."""
+        """Prepare the encoder for the representation called `name`, such as "compact"."""
         super().__init__(representations.Representation.of_observation(scenario, name))
         self.space = self._representation.gymnasium_space
         self._agent_id_grid = agent_id_grid(
@@ -74,8 +73,8 @@ class IndexGrid(ObservationEncoder):
         return arrays
 
     def write(self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
-        """Write the code numbers of the observed cells (`grid`) and of the held object (`item`)
-        into the arrays `out`."""
+        """Encode the observed cells (`grid`) and the object in the agent's hand (`item`), and write
+        the code numbers into the arrays `out`."""
         for cells, target in ((grid, out["grid"]), (item, out["item"])):
             if not self._is_default:
                 self._representation.codes(cells, target)
@@ -98,8 +97,8 @@ class IndexGrid(ObservationEncoder):
 
 
 class LayeredGrid(IndexGrid):
-    """Encoder of `grid` (h, w, 6), `agent_id_grid` (h, w) and `item` (3,), with the ground layer in
-    three more channels.
+    """Encoder of cells with their ground: `grid` (h, w, 6), in which the last three channels are
+    the ground, `agent_id_grid` (h, w) and `item` (3,).
 
     The first three channels are those of `default`, which shows the ground only where nothing
     covers it. The ground channels are Floor where nothing lies on the ground and Hidden where
@@ -112,7 +111,7 @@ class LayeredGrid(IndexGrid):
     source_arrays = "grid", "item", "ground"
 
     def __init__(self, scenario: Scenario) -> None:
-        """Make the encoder and the observation space; the class says what each argument means."""
+        """Prepare the encoder; the class docstring explains its arrays."""
         super().__init__(scenario, "default")
         view: Any = self.space["grid"]
         low, high = (np.concatenate([bound, bound], -1) for bound in (view.low, view.high))
@@ -127,7 +126,7 @@ class LayeredGrid(IndexGrid):
 
     def write(self, out: Arrays, *observed: NDArray[np.uint8]) -> None:
         """Write the observed cells and the ground beneath them into the six channels of
-        `out["grid"]`, and the held object into `out["item"]`."""
+        `out["grid"]`, and the object in the agent's hand into `out["item"]`."""
         grid, item, ground = observed
         out["grid"][..., :3], out["grid"][..., 3:] = grid, ground
         if out["item"] is not item:
@@ -137,9 +136,9 @@ class LayeredGrid(IndexGrid):
 
 
 class OneHotGrid(IndexGrid):
-    """Encoder of `grid` (channels, h, w), `agent_id_grid` (h, w) and `item` (channels,) as one-hot
-    planes: channel k is 1 where the type, state or colour has the number k in the representation
-    `compact`.
+    """Encoder of cells as one-hot planes: `grid` (channels, h, w), `agent_id_grid` (h, w) and
+    `item` (channels,). Channel k is 1 where the type, state or colour has code number k in the
+    representation `compact`.
 
     Args:
         scenario: scenario that is observed.
@@ -147,7 +146,7 @@ class OneHotGrid(IndexGrid):
     """
 
     def __init__(self, scenario: Scenario, dtype: str = "uint8") -> None:
-        """Make the encoder of planes of zeros and ones of this dtype, and the observation space."""
+        """Prepare the encoder; its planes have this dtype."""
         if dtype not in ("uint8", "float32"):
             raise ValueError(f"dtype={dtype!r}: allowed are 'uint8' and 'float32'")
         super().__init__(scenario, "compact")
@@ -161,8 +160,8 @@ class OneHotGrid(IndexGrid):
         )
 
     def write(self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
-        """Write the observed cells (`grid`) and the held object (`item`) into `out`, as planes with
-        1 where a type, state or colour is present."""
+        """Write the observed cells (`grid`) and the object in the agent's hand (`item`) into `out`:
+        planes with 1 where a type, state or colour is, else 0."""
         item_as_grid = item[..., None, None, :], out["item"][..., None, None]
         for cells, planes in ((grid, out["grid"]), item_as_grid):
             codes = self._representation.codes(cells)
@@ -181,8 +180,8 @@ class OneHotGrid(IndexGrid):
 
 
 def mark_channels(codes: NDArray[Any], planes: NDArray[Any]) -> None:
-    """Fill `planes` (M, channels, cells): 1 where the channel is one of the three `codes` (M,
-    cells, 3) of the cell, else 0; also runs compiled."""
+    """Fill `planes` (M, channels, cells) with 0, and with 1 in the channels that `codes` (M, cells,
+    3) lists for each cell. This function is also compiled."""
     for i in range(len(codes)):
         planes[i] = 0
         for cell in range(codes.shape[1]):
@@ -191,8 +190,8 @@ def mark_channels(codes: NDArray[Any], planes: NDArray[Any]) -> None:
 
 
 class PixelView(ObservationEncoder):
-    """Encoder of a picture of the view: (h * cell, w * cell, 3) uint8 RGB in the sprites and
-    standard palette of the game.
+    """Encoder that draws the agent's view: an image (h * cell, w * cell, 3) of uint8 RGB, with the
+    sprites of the game.
 
     The agent faces up in its own cell. The object in its hand covers the lower right quarter of
     that cell. Both are missing if the agent's cell is outside the view.
@@ -207,8 +206,8 @@ class PixelView(ObservationEncoder):
     space: spaces.Box
 
     def __init__(self, scenario: Scenario, cell: int = 8, channels_first: bool = False) -> None:
-        """Make the encoder of pictures, with `cell` pixels for a cell's side, and the observation
-        space; `channels_first` puts the colour axis first."""
+        """Prepare the encoder. A cell of the image has `cell` x `cell` pixels; `channels_first`
+        makes the colour axis the first one."""
         super().__init__(representations.Representation.of_observation(scenario, "cells"))
         cell = check_at_least(_MIN_CELL_PIXELS, cell=cell)
         self._channels_first = bool(channels_first)
@@ -231,8 +230,8 @@ class PixelView(ObservationEncoder):
     def write(
         self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8], facing: Any = FORWARD
     ) -> None:
-        """Draw the observed cells (`grid`), the agent and the object in its hand (`item`), and
-        write the pixels into `out`. `facing` is the agent's direction in the view."""
+        """Draw the observed cells (`grid`), the agent, and the object in its hand (`item`) into the
+        image in `out`. `facing` is the agent's direction in the view."""
         height, width = grid.shape[-3:-1]
         _, planes, side, line_bytes = self._cell_pictures.shape
         codes = np.empty((grid[..., 0, 0, 0].size, height, width), np.uint32)
@@ -257,8 +256,9 @@ class PixelView(ObservationEncoder):
 
 @cache
 def make_tile_blit(line_bytes: int) -> Callable[..., None]:
-    """Return the function `paint(codes, tiles, out)`, to be compiled, which draws images from
-    tiles. Each pixel line of a tile has `line_bytes` bytes."""
+    """Return the function `paint_tiles(codes, tiles, out)`, to be compiled, which puts an image
+    together from tiles: `codes` has the tile of each cell. A row of pixels of a tile takes
+    `line_bytes` bytes."""
     from gv_engine.compiler.addresses import make_byte_copy
 
     copy = make_byte_copy(line_bytes)
@@ -280,7 +280,7 @@ def make_tile_blit(line_bytes: int) -> Callable[..., None]:
 
 
 class TextView(ObservationEncoder):
-    """Encoder of the view as text; a batch of worlds gives a tuple of texts.
+    """Encoder of the agent's view as text. With a batch of worlds, it is a tuple of texts.
 
     Args:
         scenario: scenario that is observed.
@@ -293,7 +293,7 @@ class TextView(ObservationEncoder):
     space: spaces.Text
 
     def __init__(self, scenario: Scenario, style: str = "map") -> None:
-        """Make the encoder and the observation space; the class says what each argument means."""
+        """Prepare the encoder; the class docstring explains `style`."""
         super().__init__(representations.Representation.of_observation(scenario))
         if style not in VIEW_STYLES:
             raise ValueError(f"style={style!r}{describe_allowed(style, VIEW_STYLES)}")
@@ -341,8 +341,8 @@ class TextView(ObservationEncoder):
 
 
 class FlatEncoder(ObservationEncoder):
-    """Encoder of the whole observation as one vector (D,): `grid` and `item` as in `cells` or
-    `onehot`, then `mission` and `state`, if the scenario has them.
+    """Encoder of the whole observation as one vector (D,): grid and item as code numbers or
+    one-hot, then mission and state vector if the scenario has them.
 
     Args:
         scenario: scenario that is observed.
@@ -355,8 +355,7 @@ class FlatEncoder(ObservationEncoder):
     space: spaces.Box
 
     def __init__(self, scenario: Scenario, onehot: bool = False, dtype: str | None = None) -> None:
-        """Make the encoder of flat vectors, of code numbers or, with `onehot`, of zeros and ones,
-        and the observation space."""
+        """Prepare the encoder. With `onehot`, the vector has zeros and ones, else code numbers."""
         if dtype not in (None, "float32"):
             raise ValueError(f"dtype={dtype!r}: allowed are 'float32' and None")
         self._encoder: IndexGrid = OneHotGrid(scenario) if onehot else IndexGrid(scenario, "cells")
@@ -379,8 +378,8 @@ class FlatEncoder(ObservationEncoder):
         self._scratch: Arrays = {}  # encoded grids and items, reused
 
     def write(self, out: Arrays, *observed: NDArray[Any]) -> None:
-        """Write the observed grid, the held object, mission and state one after the other into the
-        vectors `out["flat"]`."""
+        """Write the observed grid, item, mission and state one after the other into the vector
+        `out["flat"]`."""
         grid, item, *numbers = observed
         batch_shape = item.shape[:-1]
         if not self._scratch or self._scratch["item"].shape[: len(batch_shape)] != batch_shape:
@@ -392,8 +391,8 @@ class FlatEncoder(ObservationEncoder):
 
 
 class TokenEncoder(ObservationEncoder):
-    """Encoder that replaces the `mission` of another encoder's observation by the token ids of its
-    text: (length,) int32, padded with 0.
+    """Encoder that wraps another one and replaces the `mission` by the token ids of its text:
+    (length,) int32, padded with 0.
 
     Args:
         encoder: encoder of observations with a mission in numbers.
@@ -401,7 +400,7 @@ class TokenEncoder(ObservationEncoder):
     """
 
     def __init__(self, encoder: ObservationEncoder, tokens: MissionTokens) -> None:
-        """Make the encoder around another one, and the observation space."""
+        """Prepare the encoder around `encoder`. `tokens` maps missions to token ids."""
         super().__init__(encoder._representation)
         self._encoder, self._tokens = encoder, tokens
         parts: Any = encoder.single_observation_space
@@ -432,8 +431,8 @@ class TokenEncoder(ObservationEncoder):
 
 
 class VectorEncoder(ObservationEncoder):
-    """Encoder that adds a vector to another encoder's observation: an array (k,), or a line of
-    text.
+    """Encoder that wraps another one and adds a vector to its observation, as an array (k,) or as a
+    line of text.
 
     Args:
         encoder: encoder of the other parts of the observation.
@@ -444,8 +443,8 @@ class VectorEncoder(ObservationEncoder):
     def __init__(
         self, encoder: ObservationEncoder, key: str, source: Missions | ObservedState
     ) -> None:
-        """Make the encoder that adds the vector of `source` to the observations of another encoder,
-        under the name `key` in dictionaries."""
+        """Prepare the encoder around `encoder`. The vector that `source` describes is added under
+        the name `key`."""
         super().__init__(encoder._representation)
         self._encoder, self._key, self._source = encoder, key, source
         self._box = spaces.Box(source.low, source.high, dtype=source.dtype)
@@ -460,7 +459,7 @@ class VectorEncoder(ObservationEncoder):
         return self._add_to_space(self._encoder.single_observation_space)
 
     def _add_to_space(self, space: spaces.Space[Any]) -> spaces.Space[Any]:
-        """Return `space`, a space of the inner encoder's observations, extended by the vector."""
+        """Return `space`, the observation space of the wrapped encoder, extended by the vector."""
         if isinstance(space, spaces.Text):
             charset = space.character_set.union(self._source.line_characters, "\n")
             length = space.max_length + 1 + self._source.max_line_length
@@ -485,8 +484,8 @@ class VectorEncoder(ObservationEncoder):
         return {**self._encoder.make_shared_arrays(*inner_observed), self._key: vector}
 
     def write(self, out: Arrays, *observed: NDArray[Any]) -> None:
-        """Write the inner encoder's encoding of the `observed` arrays, and the vectors, the last of
-        the `observed` arrays, into the arrays `out`."""
+        """Let the wrapped encoder encode the `observed` arrays except the last one, which has the
+        vectors; write everything into the arrays `out`."""
         *inner_observed, vector = observed
         self._encoder.write(out, *inner_observed)
         if out[self._key] is not vector:
@@ -503,8 +502,8 @@ class VectorEncoder(ObservationEncoder):
         return self._add_vector(self._encoder.encode(*inner_observed), vector.copy())
 
     def _add_vector(self, observation: Any, vector: NDArray[Any]) -> Any:
-        """Return the inner encoder's `observation` with the vector (k,); for arrays or texts of N
-        worlds, with the vectors (N, k)."""
+        """Return the wrapped encoder's `observation` with the `vector` (k,) added; for N worlds,
+        with the vectors (N, k)."""
         if isinstance(observation, str):
             return "\n".join(filter(None, (observation, self._source.to_line(vector))))
         if isinstance(observation, tuple):  # a text for each world
@@ -532,8 +531,8 @@ REPRESENTATION_NAMES = *_ENCODERS, *_PLUGIN_ENCODERS
 
 
 def make_encoder(scenario: Scenario, spec: RepresentationSpec) -> ObservationEncoder:
-    """Return the encoder that turns what agents observe into the representation `spec`: a name, or
-    a mapping with a name and options.
+    """Return the encoder that turns what an agent observes into the representation `spec`: a name
+    such as "compact", or a mapping with `name` and options.
 
     With the option `"mission": "tokens"`, for any representation with a separate mission in
     numbers, the mission is given as the token ids of its text.
@@ -554,8 +553,8 @@ def make_encoder(scenario: Scenario, spec: RepresentationSpec) -> ObservationEnc
 
 
 def _find_encoder_class(name: Any, options: Iterable[str]) -> Callable[..., ObservationEncoder]:
-    """Return the class of the representation called `name`; raise ValueError if there is none, or
-    if it lacks one of `options`."""
+    """Return the encoder class of the representation called `name`. Raise ValueError if there is
+    none, or if it does not take one of `options`."""
     if not isinstance(name, str) or name not in REPRESENTATION_NAMES:
         allowed = describe_allowed(str(name or ""), REPRESENTATION_NAMES)
         raise ValueError(f"no representation {name!r}{allowed}")
@@ -573,9 +572,9 @@ def _find_encoder_class(name: Any, options: Iterable[str]) -> Callable[..., Obse
 def _make_token_encoder(
     scenario: Scenario, name: Any, encoder: ObservationEncoder, mission_option: Any
 ) -> ObservationEncoder:
-    """Return an encoder that replaces the mission in the observations of `encoder` by token ids.
-    Raise ValueError if the option `mission` of the representation `name` is not "tokens", or if
-    observations have no mission."""
+    """Return an encoder around `encoder` that gives missions as token ids. Raise ValueError unless
+    `mission_option`, the option `mission` of the representation `name`, is "tokens" and the
+    scenario has missions."""
     if mission_option != "tokens":
         raise ValueError(f"found the option mission={mission_option!r}, allowed is 'tokens'")
     if scenario.missions is None:

@@ -39,8 +39,8 @@ def make_vector_env(scenario: Any = None, num_envs: int = 1, **options: Any) -> 
 
 
 def _resolve(scenario: Any, options: dict[str, Any]) -> Any:
-    """Return the scenario from any source, and remove values of its parameters and trust options
-    from `options`."""
+    """Load the scenario for `gymnasium.make` from a name, file or mapping. Remove its parameters
+    and the options about trust from `options`, which the environment gets."""
     if scenario is None:
         raise TypeError("no scenario: give a name, a file or a mapping, scenario='keydoor-9x9'")
     # imported when needed, as `import gv_engine` registers ids and reads no scenario

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 class RenderMode(Protocol):
-    """Interface of a render mode: `show` draws a frame, and `result` is then the value that an
-    environment's `render()` returns."""
+    """Interface of a render mode, such as `ansi`. `show` takes a frame; `result` is then what
+    `env.render()` returns."""
 
     result: Any
 
@@ -72,7 +72,7 @@ def check_render_mode(render_mode: str | None, modes: Sequence[str]) -> None:
 
 
 class Renderer:
-    """Drawer of worlds: it runs the rendering systems, and shows their frames in a render mode.
+    """Draws worlds: runs their rendering rules, and passes the frames to a render mode.
 
     Args:
         name: name of the mode.

@@ -40,7 +40,8 @@ class HasArrays(Protocol):
 
 
 class _Codes(NamedTuple):
-    """Code numbers that one representation uses for type, state and colour indices."""
+    """Code numbers that one representation uses for types, states and colours, whose indices they
+    replace."""
 
     types: dict[int, int]
     first_states: dict[int, int]  # by type; its other states follow
@@ -48,8 +49,8 @@ class _Codes(NamedTuple):
     stride: int = 0  # between states, if type, state and colour share one number
 
     def list_possible(self, num_states: dict[int, int]) -> list[list[int]]:
-        """Return, for each channel of a cell, the list of all code numbers that can occur;
-        `num_states` is the number of states by object type."""
+        """Return for each channel of a cell all code numbers that can occur there. `num_states` has
+        the number of states of each type."""
         if self.stride:
             return [list(range(self.stride * sum(num_states.values())))]
         states = [
@@ -65,8 +66,9 @@ def _make_default_codes(num_states: dict[int, int], colors: tuple[int, ...]) -> 
 
 
 def _make_no_overlap_codes(num_states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
-    """Return code numbers in which states begin above the largest type, and `colors` above the
-    largest state. `num_states` is the number of states by type."""
+    """Return code numbers that do not overlap: first the types, then the states from above the
+    largest type, then `colors` from above the largest state. `num_states` has the number of states
+    of each type."""
     first_state = max(num_states) + 1
     first_color = first_state + max(num_states.values()) + 1
     return _Codes(
@@ -77,8 +79,8 @@ def _make_no_overlap_codes(num_states: dict[int, int], colors: tuple[int, ...]) 
 
 
 def _make_compact_codes(num_states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
-    """Return code numbers without gaps: first the types, then the states of each type, then
-    `colors`. `num_states` is the number of states by type."""
+    """Return code numbers without gaps: 0, 1, 2 … for the types, then for the states of each type,
+    then for `colors`. `num_states` has the number of states of each type."""
     *first_states, first_color = accumulate(num_states.values(), initial=len(num_states))
     return _Codes(
         types={t: i for i, t in enumerate(num_states)},
@@ -88,8 +90,8 @@ def _make_compact_codes(num_states: dict[int, int], colors: tuple[int, ...]) -> 
 
 
 def _make_cell_codes(num_states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
-    """Return code numbers with one number for each combination of type, state and one of `colors`.
-    `num_states` is the number of states by type."""
+    """Return code numbers with a single channel: one number for each combination of type, state and
+    one of `colors`. `num_states` has the number of states of each type."""
     stride = len(colors)
     *first_codes, _ = accumulate((stride * n for n in num_states.values()), initial=0)
     return _Codes(
@@ -111,7 +113,8 @@ REPRESENTATIONS = "default", "no-overlap", "compact"
 
 
 class Representation:
-    """Encoder of (type, state, colour) index arrays into one representation, with its space.
+    """Encoder of arrays with (type, state, colour) into one representation, such as "compact", and
+    its space.
 
     Attributes:
         name: one of `REPRESENTATIONS`, or "cells".
@@ -145,8 +148,8 @@ class Representation:
         is_state: bool,
         types: ObjectTypes = OBJECT_TYPES,
     ) -> None:
-        """Make the tables of code numbers for these types (`objects`) and `colors`, and the
-        Gymnasium space of grids of this `shape`, with the agent if `is_state`."""
+        """Compute the code numbers of the types `objects` and of `colors`, and the space for grids
+        of this `shape`. If `is_state`, observations are whole grids with the agent."""
         if name not in _CODE_MAKERS:
             allowed = describe_allowed(name, tuple(_CODE_MAKERS))
             raise ValueError(f"no representation {name!r}{allowed}")
@@ -200,8 +203,8 @@ class Representation:
         return table
 
     def _make_space(self, shape: tuple[int, int], low: list[int], high: list[int]) -> spaces.Dict:
-        """Return the Gymnasium space of the arrays for grids of this `shape`; `low` and `high`
-        bound the code numbers of each channel."""
+        """Return the Gymnasium space for grids of this `shape`, in which the code numbers of
+        channel k go from `low[k]` to `high[k]`."""
 
         def box(shape: tuple[int, ...], low: Any, high: Any, dtype: Any) -> spaces.Box:
             low, high = (np.broadcast_to(bound, shape).astype(dtype) for bound in (low, high))
@@ -219,8 +222,8 @@ class Representation:
 
     @property
     def gymnasium_space(self) -> spaces.Dict:
-        """The space for Gymnasium, which rejects empty ranges: each upper bound is at least one
-        above the lower bound."""
+        """The space as Gymnasium accepts it: bounds that are equal are changed so that `high` is
+        `low` + 1."""
         return spaces.Dict(
             {
                 name: spaces.Box(box.low, np.maximum(box.high, box.low + 1), dtype=box.dtype.type)
@@ -239,8 +242,8 @@ class Representation:
         return self._backend is not None and self._backend.uses_compiled_code
 
     def codes(self, cells: NDArray[np.uint8], out: NDArray[Any] | None = None) -> NDArray[Any]:
-        """Return the code numbers of `cells`, an array of (type, state, colour) of grid cells or
-        held objects, in `out` if it is given.
+        """Return the code numbers of `cells`, an array of (type, state, colour). They are written
+        into `out` if it is given.
 
         Args:
             cells: (…, 3) uint8 type, state and colour indices.
@@ -271,8 +274,8 @@ class Representation:
         return out
 
     def _encode_compiled(self, cells: NDArray[np.uint8], out: NDArray[Any]) -> bool:
-        """Write the code numbers of (M, 3) `cells` into (M, channels) `out` by compiled code;
-        return True if a type or colour is not in the space."""
+        """Write the code numbers of `cells` (M, 3) into `out` (M, channels), by compiled code.
+        Return True if a type or colour is not in the space."""
         from gv_engine.compiler import cell_codes
         from gv_engine.compiler.compiled_function import compile_function
 
@@ -292,8 +295,8 @@ class Representation:
         return compile_function(look_up_codes)(cells, *tables, out) or has_unlisted
 
     def _look_up(self, table: NDArray[Any], indices: NDArray[np.uint8], noun: str) -> NDArray[Any]:
-        """Return the code numbers in `table` for `indices` of types or colours; `noun` is "type" or
-        "colour", for the error message.
+        """Return `table[indices]`: the code numbers of types or colours. Raise an error for one
+        that is not in the space; `noun`, "type" or "colour", is for its message.
 
         Raises:
             ValueError: an index is not listed.
@@ -307,7 +310,8 @@ class Representation:
     def encode(
         self, grid: NDArray[np.uint8], item: NDArray[np.uint8], agent: NDArray[np.integer[Any]]
     ) -> Arrays:
-        """Return the arrays of `space` by name, for one observation or state, or for many at once.
+        """Return the arrays of an observation by name: the encoded `grid` and `item`, and those
+        about the `agent`. Works for many observations at once.
 
         Args:
             grid: (…, H, W, 3) type, state and colour indices.
@@ -346,9 +350,9 @@ def look_up_codes(
     stride: int,
     out: NDArray[Any],
 ) -> bool:
-    """Write the code numbers of (M, 3) `cells` into (M, channels) `out`: type codes, first state
-    code of each type plus state * `stride`, and colour codes. Return True if a type or colour has
-    the code `unlisted`.
+    """Write the code numbers of `cells` (M, 3) into `out` (M, channels), by tables. A state's code
+    is the first one of its type plus state * `stride`. Return True if a type or colour has the code
+    `unlisted`, and so is not in the space.
 
     Args:
         cells: type, state and colour indices.
@@ -373,8 +377,8 @@ def look_up_codes(
 
 
 def agent_id_grid(shape: tuple[int, ...], agent: NDArray[np.integer[Any]]) -> NDArray[np.uint8]:
-    """Return arrays (…, *shape) with 1 in the cell of the agent and 0 elsewhere; `agent` (…, 3) has
-    its y, x and orientation. All are 0 if it is off the grid."""
+    """Return a grid of this `shape` with 1 in the agent's cell and 0 elsewhere. `agent` has its (y,
+    x, orientation); off the grid, all are 0. Many agents give many grids."""
     y, x = agent[..., 0, None, None], agent[..., 1, None, None]
     height, width = shape
     is_agent: NDArray[np.bool_] = (np.arange(height)[:, None] == y) & (np.arange(width) == x)
@@ -387,8 +391,8 @@ def observer_pose(scenario: Scenario) -> NDArray[np.int64]:
 
 
 def encode_agent(shape: tuple[int, ...], agent: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
-    """Return (…, 6) numbers for `agent` (…, 3): y and x scaled to -1 to 1 on a grid of this
-    `shape`, and the orientation one-hot."""
+    """Return six numbers for an agent, given as (y, x, orientation): y and x scaled to -1 … 1 on a
+    grid of this `shape`, and the orientation one-hot. `agent` (…, 3) gives (…, 6)."""
     encoded = np.zeros((*agent.shape[:-1], 2 + len(ORIENTATIONS)))
     for axis, size in enumerate(shape):
         # on a single row or column every position counts as the middle
@@ -402,7 +406,7 @@ MISSION, STATE = "mission", "state"
 
 
 class ObservationEncoder:
-    """Encoder of the observations that an environment returns.
+    """Base class of encoders, which make the observations that an environment returns.
 
     Attributes:
         space: space of one observation.
@@ -477,8 +481,8 @@ class ObservationEncoder:
         return self.to_observation(arrays)
 
     def split(self, arrays: Arrays) -> NDArray[np.object_]:
-        """Return an object array of the K observations in `arrays`, arrays whose first axis is K
-        worlds; the observations share their memory."""
+        """Return an object array with one observation for each of K worlds. `arrays` have K entries
+        on their first axis; the observations are views of them."""
         observations = np.empty(len(next(iter(arrays.values()))), object)
         for i, parts in enumerate(zip(*arrays.values(), strict=True)):
             observations[i] = self.to_observation(dict(zip(arrays, parts, strict=True)))

@@ -80,8 +80,8 @@ class Bounds(NamedTuple):
 
 
 class Array:
-    """Part of the annotation of a field that holds several numbers, which rules read and write as
-    `w.bag.counts[e, k]`: `counts: Annotated[Int16, Array(12)] = 0`.
+    """Annotation of a field that holds several numbers: `counts: Annotated[Int16, Array(12)] = 0`.
+    Rules read and write one of them as `w.bag.counts[e, k]`.
 
     Args:
         items: number of items, or their names: `Array(Item)` for `class Item(IntEnum)` with the
@@ -93,8 +93,8 @@ class Array:
     """
 
     def __init__(self, items: int | Iterable[str] | type[Enum]) -> None:
-        """Declare an array of `items`: a number of items, their names, or an enum whose members
-        name them."""
+        """Declare an array field. `items` is the number of its items, their names, or an enum whose
+        members name them."""
         if isinstance(items, type):
             if [member.value for member in items] != [*range(len(items))]:
                 raise ValueError(f"the values of {items.__name__} do not count from 0")
@@ -112,7 +112,7 @@ MOST_ITEMS = 64
 
 @dataclass(frozen=True)
 class Field:
-    """Field of a component, one column of a world.
+    """Field of a component: one column of a world, such as `w.door.status`.
 
     Attributes:
         name: name of the attribute.
@@ -208,8 +208,8 @@ def component(cls: type[_C] | None = None, *, often: bool = False) -> Any:
 
 
 def _make_array_init(arrays: dict[str, Array]) -> Callable[[Any], None]:
-    """Return a method `__post_init__` for a component class that converts the value of each array
-    field to a new list; a single number is repeated for all items."""
+    """Return a method `__post_init__` for a component class. It replaces the value of each array
+    field by a new list, so that `counts=0` becomes [0, 0, 0]."""
 
     def convert_to_lists(self: Any) -> None:
         for name, array in arrays.items():
@@ -228,8 +228,8 @@ def _describe_default(field: dataclasses.Field[Any]) -> str:
 
 
 def _read_field(cls: type[Any], field: dataclasses.Field[Any], hint: Any) -> Field:
-    """Return the `Field` (name, dtype, default) for a field of the dataclass `cls`; its type
-    annotation `hint` names the dtype."""
+    """Return the name, dtype, default and bounds of a field of the dataclass `cls`, as a `Field`.
+    `hint` is its type annotation."""
     if field.name == "has":
         raise TypeError(f"component {cls.__name__}: 'has' is the column of its presence")
     plain, *details = get_args(hint) or (hint,)
@@ -258,8 +258,8 @@ def _read_field(cls: type[Any], field: dataclasses.Field[Any], hint: Any) -> Fie
 
 
 def _find_bounds_error(field: Field, bounds: Bounds) -> str:
-    """Return an error message if the declared `bounds` do not fit the dtype or the default of a
-    field; else ""."""
+    """Return an error message if the declared `bounds` of a field do not fit its dtype or its
+    default; else ""."""
     if not isinstance(field.dtype, np.dtype):
         return "has bounds, which only numbers have"
     low, high = Field(field.name, field.dtype, 0).bounds

@@ -28,7 +28,7 @@ class GVEngineError(Exception):
 
 
 class RuleError(GVEngineError, RuntimeError):
-    """A rule failed: it is not defined for this world, or broke the contract of rules.
+    """A rule failed: it cannot run in this world, or did something that rules must not do.
 
     Attributes:
         worlds: indices of all worlds of a batch that failed in this step; the message is about the
@@ -41,8 +41,8 @@ class RuleError(GVEngineError, RuntimeError):
 
     @classmethod
     def from_worlds(cls, failed_worlds: Iterable[int], first_error: RuleError) -> RuleError:
-        """Return the error of a step of many worlds, from the indices of all worlds that failed and
-        the error of the first of them."""
+        """Return one error for a step in which several worlds failed. It names the indices of all
+        of them, and has the message of `first_error`."""
         worlds = tuple(failed_worlds)
         error = first_error.world_error or first_error  # without the index of another batch
         num_others = len(worlds) - 1
@@ -53,8 +53,8 @@ class RuleError(GVEngineError, RuntimeError):
 
 
 class Stopped(BaseException):
-    """Raised within a rule that runs for too long; a BaseException, so that `except Exception` in a
-    rule does not catch it."""
+    """Raised inside a rule that runs for too long, to stop it. It is a BaseException, so that
+    `except Exception` in the rule does not catch it."""
 
 
 class StoppedError(RuleError):
@@ -62,7 +62,7 @@ class StoppedError(RuleError):
 
 
 class ColumnError(RuleError):
-    """A rule wrote a value that does not fit its column. The message names the rule if the
+    """A rule wrote a value that a component's field cannot hold. The message names the rule if the
     attribute `system` is set."""
 
     def __str__(self) -> str:
@@ -76,11 +76,11 @@ class CapacityError(RuleError):
 
 
 class NoRoomError(RuleError):
-    """No cell was free for an object that is placed at random. The arguments are a message, or the
-    index of the entry in the scenario's list `place` and its line number (0 if unknown)."""
+    """No cell was free for an object that a reset rule places at random. The arguments are a
+    message; or an index in the scenario's list `place`, and its line number (0 if unknown)."""
 
     def __str__(self) -> str:
-        """Return the message with the place in the scenario where the object is declared."""
+        """Return the message. It says where in the scenario file the object is listed."""
         if len(self.args) != 2:
             return super().__str__()
         number, line = self.args
@@ -92,8 +92,8 @@ class NoRoomError(RuleError):
 
 
 class OutOfBoundsError(IndexError):
-    """Index out of bounds of an array or a column, with NumPy's message; or, if the axis is
-    `ENTITY`, a number that is written as an entity and is none."""
+    """An index is out of bounds of an array; or, if the axis is `ENTITY`, a number is written as an
+    entity that does not exist."""
 
     ENTITY = -1
 
@@ -101,7 +101,7 @@ class OutOfBoundsError(IndexError):
         super().__init__(index, axis, size)
 
     def __str__(self) -> str:
-        """Return a message in NumPy's words, or one that names the entity."""
+        """Return the message: NumPy's for an index, or one that names the missing entity."""
         index, axis, size = self.args
         if axis == self.ENTITY:
             return f"{index} is no entity: allowed are 1 to {size - 1}, and 0 for none"
@@ -109,11 +109,11 @@ class OutOfBoundsError(IndexError):
 
 
 class DoesNotCompileError(GVEngineError, RuntimeError):
-    """A rule that runs in the object world cannot be compiled for a batch."""
+    """A rule cannot be compiled. It still runs in worlds of Python objects."""
 
 
 class BuiltInDoesNotCompileError(DoesNotCompileError):
-    """A built-in rule cannot be compiled: a bug of the engine or a broken installation."""
+    """A rule of the engine itself cannot be compiled, because of a bug or a broken installation."""
 
 
 class MissingExtraError(GVEngineError, ModuleNotFoundError):
@@ -125,7 +125,7 @@ class SeveralAgentsError(GVEngineError, ValueError):
 
 
 class ProblemPlace(NamedTuple):
-    """Location of a problem in a scenario.
+    """Place of a problem in a scenario file: file, line, column.
 
     Attributes:
         path: keys that lead to the value, as messages show them; "" for the whole scenario.
@@ -153,7 +153,7 @@ class ScenarioError(GVEngineError, ValueError):
     places: tuple[ProblemPlace, ...] = ()
 
     def __init__(self, problems: Iterable[str]) -> None:
-        """Make the error from `problems`, texts of one line each, or from a single text."""
+        """Make the error from one text, or from several texts of one line each."""
         lines = [problems] if isinstance(problems, str) else problems
         self.problems = tuple(shorten(line, _MAX_LINE_LENGTH) for line in lines)
         total_lengths = accumulate(map(len, self.problems))
@@ -171,7 +171,7 @@ class TrustError(ScenarioError):
 
 
 class UnknownOptionError(ScenarioError, TypeError):
-    """An option that is neither built in nor a parameter of the scenario."""
+    """An option is neither one of the environment nor a parameter of the scenario."""
 
 
 def escape_unprintable(text: str) -> str:
@@ -231,9 +231,9 @@ def describe_allowed(wrong: object, allowed: Iterable[object], label: str = "all
 
 
 def suggest_similar(wrong: object, allowed: Iterable[str], cutoff: float = 0.6) -> str:
-    """Return `; did you mean 'x'?`, where x is the name in `allowed` that is most similar to the
-    unknown name `wrong`, ignoring case; return "" if no similarity reaches `cutoff` (1 means
-    equal).
+    """Return the text `; did you mean 'x'?`, to end an error message. x is the name in `allowed`
+    that is most similar to the unknown name `wrong`, ignoring case. Return "" if none is similar by
+    at least `cutoff`, from 0 to 1.
 
     >>> suggest_similar("lr", ["seed", "learning_rate"])
     "; did you mean 'learning_rate'?"

@@ -17,7 +17,7 @@ VIEWS = ("both", "state", "observation", "explored")
 
 
 class ShownNumber(NamedTuple):
-    """One number of an agent's state vector, as it is shown to people.
+    """One number of an agent's state vector, with its name and bounds, as it is shown to people.
 
     Attributes:
         label, text: label of the number, and its value as text.
@@ -54,8 +54,9 @@ class AgentMark(NamedTuple):
 
 
 class PolicyMap(NamedTuple):
-    """Values and action probabilities of a policy if the agent stood in each of the cells, with
-    everything else as in the present state; and the number of visits of each cell in the episode.
+    """Map of a policy for each cell of the grid: its value estimate and action probabilities if the
+    agent stood there, with everything else unchanged; and how often the agent was there in this
+    episode.
 
     Attributes:
         actions: names of the A actions.
@@ -73,8 +74,8 @@ class PolicyMap(NamedTuple):
     note: str = ""
 
     def find_best_directions(self) -> NDArray[np.int64]:
-        """Return an (H, W) array with the direction in which the agent's value is highest in each
-        cell, or in which its best action is most probable if no values are known; -1 for cells
+        """Return an (H, W) array with the best direction for the agent to face in each cell: the
+        one with the highest value or, without values, with the most probable action. -1 for cells
         without data."""
         is_known = ~np.isnan(self.values)
         scores = self.values if is_known.any() else self.probabilities.max(-1)
@@ -92,8 +93,8 @@ class PolicyMap(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Scene:
-    """Part of a frame that grid worlds and formula worlds share: last action, rewards, outcome and
-    texts.
+    """What frames of grid worlds and of formula worlds have in common: last action, rewards,
+    outcome and texts.
 
     Attributes:
         action: last action, such as MOVE_FORWARD or `Commutative Swap at 3`; "" after a reset.
@@ -133,7 +134,7 @@ class Scene:
 
 @dataclass(frozen=True, eq=False)
 class Frame(Scene):
-    """Contents of one picture of a grid world, as arrays and plain values.
+    """Everything that is drawn in one picture of a grid world, as arrays and plain values.
 
     Attributes:
         grid: (H, W, 3) uint8 type, state and colour of every cell.
@@ -178,8 +179,9 @@ class Frame(Scene):
         return self.seen if self.is_dim else None
 
     def limit_to_explored(self) -> Frame:
-        """Return a copy of the frame that shows only what the agent knows: cells out of its sight
-        as it last saw them, and the watched cells only of guards in its sight."""
+        """Return a copy of the frame that shows only what the agent knows. Cells out of its sight
+        look as it last saw them, and the cells that a guard watches are shown only if it sees the
+        guard."""
         if self.explored is None:
             return self
         grid = np.where(self.seen[..., None], self.grid, self.explored[..., :3])
@@ -193,8 +195,8 @@ class Frame(Scene):
         return replace(self, grid=grid, beneath=beneath, watched=watched)
 
     def find_differences(self, other: Frame) -> list[tuple[int, int]]:
-        """Return (y, x) of the cells in which this frame and `other` differ in content or agent; []
-        if their grids have different shapes."""
+        """Return the cells (y, x) in which `other` shows another object or agent than this frame.
+        Return [] if the grids differ in shape."""
         if self.grid.shape != other.grid.shape:
             return []
         differs = (self.grid != other.grid).any(-1)
@@ -207,8 +209,8 @@ class Frame(Scene):
 
     @property
     def visible_ground(self) -> NDArray[np.uint8] | None:
-        """(h, w, 3) uint8 array of the ground objects in the observed cells, turned to the agent's
-        view; type 0 for cells out of sight. None if the level has no ground objects."""
+        """(h, w, 3) uint8 array with (type, state, colour) of the ground in the agent's view; type
+        0 for cells out of sight. None if the level has no ground objects."""
         if self.beneath is None:
             return None
         ground = np.zeros_like(self.observation)
@@ -249,8 +251,8 @@ class Frame(Scene):
 
 @dataclass(frozen=True, eq=False)
 class Canvas:
-    """Argument of rendering systems: `show`, which takes the finished frame, and values for the
-    frame that the world itself does not hold, such as the title and the last observation.
+    """What rendering rules draw on: `show` takes the finished frame. It also has values that the
+    world does not know, such as the title and the last observation.
 
     Attributes:
         show: function that takes the finished frame and shows it in a window, an array or a text.

@@ -18,7 +18,8 @@ _FOREIGN_PACKAGES = {"numpy", "numba", "llvmlite", "esper"} | set(sys.stdlib_mod
 
 @dataclass(frozen=True)
 class Names:
-    """Names in the code of a function, nested functions included.
+    """Names of variables, attributes and texts in the code of a function, nested functions
+    included.
 
     Attributes:
         variables: variables that are read.
@@ -56,8 +57,9 @@ def names_of(function: Any) -> Names:
 
 
 def find_functions(roots: Iterable[Any]) -> dict[FunctionType, list[tuple[str, Any]]]:
-    """Return all functions of the engine or of authors that can be called from `roots`. Each is
-    mapped to the (name, value) pairs of the globals, closure cells and defaults that it uses."""
+    """Return all functions that can be called from the functions in `roots`, except those of other
+    libraries. Each is mapped to (name, value) of the globals, closure variables and defaults that
+    it uses."""
     uses: dict[FunctionType, list[tuple[str, Any]]] = {}
     waiting = [root for root in roots if isinstance(root, FunctionType)]
     while waiting:
@@ -104,8 +106,8 @@ def _collect_names(nodes: tuple[ast.FunctionDef | ast.Lambda, ...]) -> Names:
 
 
 def _iter_used_values(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """Yield (name, value) of the globals, module attributes, closure cells and defaults that a
-    function uses; of all globals of its module if its source is not available."""
+    """Yield (name, value) of each global, module attribute, closure variable and default that a
+    function uses. If its source cannot be read, yield all globals of its module."""
     names = names_of(function)
     wanted = names.variables - names.assigned if names.is_known else {*function.__globals__}
     for name in sorted(wanted & function.__globals__.keys()):
@@ -127,7 +129,8 @@ def _is_foreign_module(name: str) -> bool:
 
 
 def _flatten(value: Any) -> Iterator[Any]:
-    """Yield the elements of nested tuples and lists one by one; yield any other `value` itself."""
+    """Yield the items of nested tuples and lists one by one: [1, (2, 3)] gives 1, 2, 3. Yield any
+    other `value` itself."""
     if isinstance(value, tuple | list):
         for part in value:
             yield from _flatten(part)

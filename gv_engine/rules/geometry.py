@@ -21,8 +21,8 @@ ORIENTATIONS = ("FORWARD", "BACKWARD", "LEFT", "RIGHT")
 
 
 class NamedNumber(IntEnum):
-    """Base class of numbers with names. A member is always true, so that `if status:` tells a
-    member from None."""
+    """Base class of enums of numbers, such as directions. A member is always true, even 0, so that
+    `if status:` tells a member from None."""
 
     def __bool__(self) -> bool:
         return True
@@ -71,7 +71,7 @@ _FIRST_CUSTOM = WAIT + 1
 
 
 def named_action(name: str) -> Action:
-    """Return the action with this name; if no such action is built in, declare a custom one.
+    """Return the action called `name`. If no built-in action has this name, declare a new action.
 
     The number is a hash of the name, so it is the same in every scenario and process.
 
@@ -174,9 +174,9 @@ def up_in_view(w: World, agent: int, turns: int) -> int:
 
 @dataclass(frozen=True)
 class Area:
-    """Observation area: inclusive ranges of rows and columns relative to an agent that faces up,
-    such as `[[-6, 0], [-3, 3]]`. If `turns`, the area turns with the agent; else its top is always
-    towards the top of the grid.
+    """The cells around an agent that it may observe: inclusive ranges of rows and columns relative
+    to an agent that faces up. For example, `[[-6, 0], [-3, 3]]` is 7 x 7 cells ahead of it. If
+    `turns`, the area turns with the agent; else its top is always towards the top of the grid.
 
     >>> area = Area(-6, 0, -3, 3)
     >>> area.shape, area.observer
@@ -199,8 +199,8 @@ class Area:
         return -self.ymin, -self.xmin
 
     def view_cell(self, w: World, agent: int, y: int, x: int) -> tuple[int, int]:
-        """Return (row, column) in the agent's view of the grid cell (y, x), which may be outside of
-        the view."""
+        """Return (row, column) in the agent's view for the cell (y, x) of the grid. The result can
+        lie outside of the view."""
         up, (row, column) = up_in_view(w, agent, self.turns), self.observer
         dy, dx = y - w.position.y[agent], x - w.position.x[agent]
         up_y, up_x = step_y(up), step_x(up)
@@ -223,8 +223,7 @@ class Area:
         return _find_cells_on_grid(self, up, y, x, w.height, w.width, row_stride)
 
     def grid_mask(self, w: World, agent: int, seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Convert `seen`, an (h, w) mask of the agent's view, to an (H, W) mask of the whole
-        grid."""
+        """Return an (H, W) mask of the grid for `seen`, an (h, w) mask of the agent's view."""
         cells, numbers, _ = self.cells_on_grid(w, agent, w.width)
         lit = np.zeros(w.height * w.width, np.bool_)
         lit[numbers] = seen.ravel()[[*cells]]
@@ -239,8 +238,9 @@ class Area:
 def _find_cells_on_grid(
     area: Area, direction: int, y: int, x: int, height: int, width: int, row_stride: int
 ) -> tuple[tuple[int, ...], NDArray[np.int64], bytes]:
-    """Compute the result of `Area.cells_on_grid` for an agent at (y, x) on a grid of this size, in
-    a view whose upper side is in `direction`. The result is cached: do not change it."""
+    """Compute the result of `Area.cells_on_grid` for an agent at (y, x), if the top of its view
+    points in `direction`. `row_stride` is the length of a row in memory. The result is cached: do
+    not change it."""
     ahead = -np.arange(area.ymin, area.ymax + 1)[:, None]
     right = np.arange(area.xmin, area.xmax + 1)
     up_y, up_x = step_y(direction), step_x(direction)

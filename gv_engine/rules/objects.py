@@ -103,8 +103,8 @@ Prefab = tuple[tuple[type[Any], tuple[float, ...]], ...]
 
 @component
 class Condition:
-    """Component with the state index of an object. Types such as doors store their state in another
-    component instead."""
+    """Component with the state of an object, as an index. Types such as Door have a state field of
+    their own instead."""
 
     value: Int8 = 0
 
@@ -167,9 +167,8 @@ class ObjectType:
         return self.glyphs[state] if state < len(self.glyphs) else ""
 
     def component_changes(self, state: int) -> dict[type[Any], tuple[float, ...] | None]:
-        """Return the components that depend on an object's state, by class: the field values of
-        each component that the object has in `state`; None for each that it has in other states
-        only."""
+        """Return the components that objects of this type have only in some states, by class: the
+        field values of those that they have in `state`, and None for all others."""
         if not 0 <= state < len(self.state_components):
             return {}
         leaving = dict.fromkeys(cls for parts in self.state_components for cls, _ in parts)
@@ -177,14 +176,14 @@ class ObjectType:
 
 
 class ObjectTypes:
-    """Collection of object types, by index and by name.
+    """Read-only collection of object types, found by index or by name.
 
     Args:
         types: of two types with the same index or name, the first wins.
     """
 
     def __init__(self, types: Iterable[ObjectType] = ()) -> None:
-        """Collect `types`; if several types have the same index or name, the first one is kept."""
+        """Collect `types`. If several have the same index or name, the first one counts."""
         self._by_index: dict[int, ObjectType] = {}
         self._by_name: dict[str, ObjectType] = {}
         for kind in types:
@@ -224,7 +223,7 @@ class ObjectTypes:
 
 
 class DeclaredTypes(ObjectTypes):
-    """Registry of the types that Python code declares: the engine's, and those of other modules.
+    """All object types that Python code has declared, those of the engine included.
 
     Types of rule files are kept apart, by package: each package numbers its types from the first
     index after the engine's types on, so that indices are the same in every process.
@@ -249,9 +248,9 @@ class DeclaredTypes(ObjectTypes):
         return tuple(self._packages.get(package, {}).values())
 
     def iterate_all(self) -> Iterator[ObjectType]:
-        """Yield all declared object types. Some are yielded twice: first come the built-in types,
-        then the types of all Python modules from the latest to the built-in ones, then those of
-        rule files, the latest package first."""
+        """Yield all declared object types: the built-in ones; then those of all Python modules, the
+        latest first (the built-in ones again); then those of rule files, the latest package first.
+        `ObjectTypes` keeps the first of equal names."""
         yield from self.built_in
         yield from reversed(list(self))
         for package, types in reversed(self._packages.items()):
@@ -263,8 +262,8 @@ class DeclaredTypes(ObjectTypes):
         self._packages.pop(package, None)
 
     def add(self, new: ObjectType) -> None:
-        """Register the object type `new`; it replaces a type of the same name that the same module
-        has declared before."""
+        """Add a new object type. It replaces a type of the same name that the same module declared
+        before."""
         package = package_of(new.module)
         self._packages.setdefault(package, {})[new.module, new.name] = new
         if not package:
@@ -272,8 +271,8 @@ class DeclaredTypes(ObjectTypes):
 
     @contextmanager
     def rollback_on_error(self) -> Iterator[None]:
-        """Context manager: if the `with` block raises an error, undo the declarations of object
-        types that were made in it."""
+        """Context manager: if the `with` block raises an error, remove the object types that were
+        declared in it."""
         before = self._by_index.copy(), self._by_name.copy()
         packages = {package: types.copy() for package, types in self._packages.items()}
         try:
@@ -284,8 +283,8 @@ class DeclaredTypes(ObjectTypes):
             raise
 
     def choose_index(self, name: str, module: str) -> int:
-        """Return the type index for an object type that `module` declares: the index that it had
-        before, or the lowest free one.
+        """Return the index for a type that `module` declares: the same as before if it had one,
+        else the lowest free one.
 
         Raises:
             ValueError: the name is taken, or there are too many types.
@@ -331,8 +330,8 @@ def object_type(
     layer: str = ABOVE,
     glyph: str | Mapping[str, str] = "",
 ) -> int:
-    """Declare a type of grid object and return its type index, which an author stores in a constant
-    of the module.
+    """Declare a type of grid object with these components. Return its type index, which authors
+    store in a constant such as `ROCK`.
 
     Args:
         name: name in scenario files, in CamelCase.
@@ -385,8 +384,8 @@ def build_type(
     glyph: str | Mapping[str, str] = "",
     index: int,
 ) -> ObjectType:
-    """Return an object type with the type index `index`, without registering it; see `object_type`
-    for all other parameters."""
+    """Make the `ObjectType` for these settings without declaring it; `object_type` explains them.
+    `index` becomes its type index."""
     if layer not in LAYERS:
         raise ValueError(f"object type {name}: no layer {layer!r}{describe_allowed(layer, LAYERS)}")
     state_components: tuple[Prefab, ...] = ()
@@ -426,8 +425,8 @@ def build_type(
 def _read_glyphs(
     name: str, states: tuple[str, ...], glyph: str | Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return the word for each state, () without words; `name` is the object type's name, for the
-    error message."""
+    """Return the glyph of each state, a short word that stands for it in text views; () if `glyph`
+    is empty. `name` is the object type's name, for error messages."""
     words = dict.fromkeys(states or ("",), glyph) if isinstance(glyph, str) else dict(glyph)
     for state, word in words.items():
         if states and state not in states:
@@ -442,8 +441,8 @@ def _read_glyphs(
 
 
 def _read_components(name: str, components: Iterable[object]) -> Prefab:
-    """Return (class, field values) for each of `components`, which are instances or classes; `name`
-    is the name of the object type, for error messages."""
+    """Return (class, field values) for each of `components`: an instance such as `Door(OPEN)`, or a
+    class for the defaults. `name` is the object type's name, for error messages."""
     parts = []
     for part in components:
         instance: Any = part() if isinstance(part, type) else part

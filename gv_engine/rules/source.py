@@ -29,9 +29,9 @@ _FILES: dict[str, tuple[list[str], SourceLines]] = {}
 
 
 def find_function_nodes(function: FunctionType) -> Sequence[ast.FunctionDef | ast.Lambda]:
-    """Return the syntax trees that may belong to a function: usually one, none if its source cannot
-    be found, or several lambdas that begin in the same line. Variables of comprehensions are
-    renamed there, so that they are unique."""
+    """Return the AST nodes that may be the source of a function: usually one; several if the line
+    has several lambdas; none if there is no source. Variables of comprehensions get unique names in
+    them."""
     file = function.__code__.co_filename
     lines = function.__globals__.get(SOURCE_LINES)
     if lines is None:
@@ -50,8 +50,8 @@ def _search_nodes(code: CodeType, lines: SourceLines) -> Sequence[ast.FunctionDe
 
 
 def _find_lambdas(code: CodeType, lines: SourceLines) -> Sequence[ast.Lambda]:
-    """Return the syntax trees of all lambdas that begin in the same line of a file as the lambda
-    with this `code`."""
+    """Return the AST nodes of all lambdas that begin in the line of the lambda with this `code`:
+    Python does not tell which of them it is."""
     if lines.lambdas is None:
         lines.lambdas, tree = {}, ast.parse("".join(lines))
         _make_names_unique(tree, {})
@@ -62,8 +62,8 @@ def _find_lambdas(code: CodeType, lines: SourceLines) -> Sequence[ast.Lambda]:
 
 
 def _find_definition(code: CodeType, lines: SourceLines) -> Sequence[ast.FunctionDef]:
-    """Return the syntax tree of a `def` function in a tuple, parsed without the rest of its file;
-    () if the file no longer has the function in that place."""
+    """Return a tuple with the AST node of a `def` function, found by its line number. Return () if
+    the file no longer has the function there."""
     first = code.co_firstlineno
     if first > len(lines):
         return ()
@@ -89,7 +89,8 @@ def _count_spaces(line: str) -> int:
 
 
 def list_children(node: ast.AST) -> list[ast.AST]:
-    """Return the child nodes of an AST node, except nodes without fields such as `ast.Load`."""
+    """Return the child nodes of an AST node, without those that have no content, such as
+    `ast.Load`."""
     found = []
     for name in node._fields:
         value = getattr(node, name)
@@ -100,8 +101,8 @@ def list_children(node: ast.AST) -> list[ast.AST]:
 
 
 def _make_names_unique(node: ast.AST, renamed: dict[str, str]) -> None:
-    """Make the variables of comprehensions below `node` unique, because Python gives each
-    comprehension a scope of its own; `renamed` has the new names by old name."""
+    """Rename the variables of comprehensions below `node`, so that each comprehension has names of
+    its own, as in Python's scopes. `renamed` has the new names by old name."""
     if isinstance(node, ast.Name):
         node.id = renamed.get(node.id, node.id)
     elif isinstance(node, ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp):

@@ -87,7 +87,8 @@ class Parameter:
 
 @dataclass(frozen=True)
 class System:
-    """A function decorated by `system`, with its phase, parameters and helpers.
+    """A rule function decorated by `system`, with its phase, its parameters, and helper functions
+    such as `when`.
 
     Attributes:
         function: `(w, agent, …)`, or `(w, …)` if it runs once a step; see `system` for the
@@ -133,7 +134,8 @@ class System:
 
     @property
     def reads_only_view(self) -> bool:
-        """True for a visibility function that reads neither the world nor the agent."""
+        """True for a visibility rule that reads neither the world nor the agent, so that its result
+        can be cached."""
         if self.objects:
             return False
         names, parameters = names_of(self.function), [*inspect.signature(self.function).parameters]
@@ -175,8 +177,8 @@ class System:
         return () if self.check is None else tuple(inspect.signature(self.check).parameters)
 
     def make_tables(self, area: Area) -> dict[str, Any]:
-        """Return the lookup tables that the system computes from `area`, the cells that an agent
-        can see, by parameter name.
+        """Compute the lookup tables that the rule needs for a view of `area`, such as the rays of
+        raytracing. Return them by parameter name.
 
         Raises:
             ValueError: a table function raises.
@@ -192,8 +194,8 @@ class System:
 
 @functools.lru_cache(maxsize=64)
 def _make_table(compute_table: Callable[[Area], Any], area: Area) -> Any:
-    """Return `compute_table(area)`, a lookup table for a parameter of a system; the result is
-    cached, and an array is made read-only."""
+    """Return the lookup table `compute_table(area)` for a parameter of a rule. It is cached; an
+    array is made read-only."""
     value = compute_table(area)
     if isinstance(value, np.ndarray):
         value.flags.writeable = False  # all worlds share it
@@ -248,8 +250,8 @@ def system(
     until: Callable[..., bool] | None = None,
     answers: Callable[..., bool] | None = None,
 ) -> Callable[[_F], _F]:
-    """Return a decorator that makes a rule function a system of `phase`: it attaches a `System`
-    record, and leaves the function itself unchanged.
+    """Return a decorator that declares a function as a rule of `phase`. The function itself stays
+    unchanged, and gets an attribute `system`, a `System`.
 
     The first arguments are `(w, agent)`. A system without `agent` runs once a step and makes no
     action valid. A REWARD or TERMINATING with `remember` takes `was` next, the result of
@@ -337,8 +339,8 @@ def _check_helper(
     leading: tuple[str, ...],
     names: list[str],
 ) -> None:
-    """Raise a TypeError unless `helper`, such as a condition, of the rule `function` takes the
-    `leading` arguments first and, after these, only parameters in `names`."""
+    """Raise a TypeError unless the signature of a rule's `helper`, such as its condition `when`, is
+    valid: first the parameters `leading`, then any of `names`, the rule's own parameters."""
     arguments = list(inspect.signature(helper).parameters)[1:]
     first = [name for name in leading if name in arguments]
     for position, name in enumerate(arguments):
@@ -357,8 +359,8 @@ def _check_helper(
 def _read_parameters(
     function: Callable[..., Any], leading: tuple[str, ...]
 ) -> tuple[Parameter, ...]:
-    """Return the parameters of a rule function after its `leading` arguments, such as `w` and
-    `agent`; raise a TypeError for a wrong signature."""
+    """Return the parameters of a rule that scenarios can set, which follow the `leading` ones, such
+    as `w` and `agent`. Raise a TypeError if the signature is wrong."""
     signature = inspect.signature(function)
     listed = list(signature.parameters.values())
     expected = f"{function.__name__}({', '.join((*leading, '…parameters'))})"
@@ -396,14 +398,14 @@ def read_type_hints(function: Any) -> dict[str, Any]:
 
 
 class Registry:
-    """Systems of one phase by name: a read-only mapping to which modules add their systems."""
+    """Read-only mapping from name to system for one phase. Modules add their systems to it."""
 
     def __init__(self, phase: Phase) -> None:
         self.phase = phase
         self._systems: dict[str, System] = {}
 
     def collect(self, module: ModuleType) -> None:
-        """Register every system of this registry's phase that `module` itself defines."""
+        """Add each system of this phase that is defined in `module`, not just imported there."""
         for thing in vars(module).values():
             new = system_of(thing)
             own = getattr(thing, "__module__", None) == module.__name__
@@ -471,7 +473,7 @@ def get_system(function: Any) -> System:
 
 @dataclass(frozen=True)
 class Call:
-    """System with the arguments that a scenario gives it: one entry of a scenario's function list.
+    """A rule with the arguments that a scenario file gives it: one entry of the scenario's list.
 
     Attributes:
         system: the function to call, with its condition and helpers.
@@ -488,8 +490,8 @@ class Call:
 
     @classmethod
     def of(cls, system: System, arguments: Mapping[str, Any], area: Area | None = None) -> Call:
-        """Return a call of `system` with these arguments, and with defaults for all other
-        parameters; parameters that are computed from the view area are added if one is given.
+        """Return a call of `system` with these arguments, and with defaults for all others. If
+        `area` is given, add the tables that depend on it.
 
         Raises:
             TypeError: an argument without a default is missing.
@@ -505,8 +507,8 @@ class Call:
     def run_check(
         self, area: Area | None = None, agents: int = 1, types: ObjectTypes = OBJECT_TYPES
     ) -> str:
-        """Run the system's own `check` of its arguments; return its error message, or "" if all is
-        well.
+        """Check the arguments by the rule's own `check` function. Return its error message, or ""
+        if they are right.
 
         Args:
             area: observation area; without it, a check that takes `area` is skipped.
@@ -537,8 +539,8 @@ class Call:
         return {REWARD: 0.0, TERMINATING: False}.get(self.system.phase)
 
     def argument_names(self, helper: Callable[..., Any] | None = None) -> tuple[str, ...]:
-        """Return the names of the arguments from the scenario that `helper` takes; without
-        `helper`, those that the system's own function takes."""
+        """Return the names of the arguments from the scenario that `helper` takes. Without
+        `helper`, return those of the rule's own function."""
         own = tuple(p.name for p in self.system.parameters)
         if helper is None:
             return own
@@ -552,9 +554,8 @@ class Call:
     def make_condition(
         self, helper: Callable[..., bool] | None
     ) -> Callable[[Any, int, int], bool] | None:
-        """Return a function `(w, agent, action) -> bool` that tells if the call applies to the
-        agent and its condition `helper` (a `when` or `answers`) holds; None if that is always
-        true."""
+        """Return a function `(w, agent, action) -> bool` that is True if this rule applies to the
+        agent and `helper` (its `when` or `answers`) holds. Return None if that is always true."""
         if mask := self.agent_mask:
             holds = replace(self, agent_mask=()).make_condition(helper)
             return lambda w, agent, action: (
@@ -574,8 +575,8 @@ class Call:
         return (path[-1] for path in self.iter_call_paths())
 
     def iter_call_paths(self) -> Iterator[tuple[Call, ...]]:
-        """Yield a path for this call and for each call nested in its arguments: the tuple of calls
-        from this one down to it."""
+        """Yield a tuple of calls for this rule and for each rule nested in its arguments: the path
+        from this one down to it. For `f(g(h))`: (f,), (f, g), (f, g, h)."""
         yield (self,)
         for argument in self.arguments.values():
             if is_nested_call(argument):

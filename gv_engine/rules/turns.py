@@ -11,7 +11,9 @@ from gv_engine.rules.system import Call
 
 
 def describe_ending(success: Call | None, is_truncated: bool, ending_calls: Sequence[Call]) -> str:
-    """Return a sentence, without its full stop, that tells the player why the episode ended.
+    """Return a sentence, without its full stop, that tells the player why the episode ended, such
+    as "You were seen". `success` is the scenario's rule for success, and `ending_calls` are the
+    rules that ended the episode.
 
     Args:
         success: call of the scenario's success function if the episode is a success, else None.
@@ -41,7 +43,8 @@ ENDS = ALL, ANY = "all", "any"
 
 @dataclass(frozen=True)
 class AgentGroup:
-    """Settings of a scenario for its agents as a group: names, turn order, end, teams.
+    """How a scenario's agents play together: names, teams, order of turns, and when the episode
+    ends.
 
     Attributes:
         names: names of the agents, in order.
@@ -56,8 +59,7 @@ class AgentGroup:
     teams: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
     def team_of(self, agent: int) -> tuple[str, int]:
-        """Return the name of an agent's team and its number, counted from 1; ("", 0) if the agent
-        has no team."""
+        """Return (name, number from 1 on) of the agent's team; ("", 0) if it has none."""
         for number, (name, members) in enumerate(self.teams, 1):
             if agent in members:
                 return name, number
@@ -78,8 +80,7 @@ SINGLE_AGENT = AgentGroup()
 
 
 def clear_step_results(w: Any, agent: int) -> None:
-    """Reset an agent's reward, done flag, success flag and cause of the end to zero before a
-    step."""
+    """Before a step, set an agent's reward, done flag, success flag and ending rule to 0."""
     w.reward[agent] = 0.0
     w.done[agent] = 0
     w.success[agent] = 0
@@ -97,8 +98,8 @@ def reaches_mission_limit(w: Any, max_steps: int) -> Any:
 
 
 def begin_step(w: Any, removes_done_agents: bool) -> None:
-    """Prepare a step of several agents: mark in `w.live` the agents that are on the grid and not
-    done. If `removes_done_agents`, take agents that are done off the grid.
+    """Begin a step of several agents: set `w.live` to 1 for each agent that is on the grid and not
+    done. If `removes_done_agents`, take the agents that are done off the grid.
 
     If the episode is over and yet continues, all agents on the grid take part.
     """
@@ -120,8 +121,8 @@ def lift_absent_agents(w: Any) -> None:
 
 
 def set_turn_order(w: Any, order_index: int) -> None:
-    """Write the order in which the agents act in this step into `w.order`. `order_index` is an
-    index of `TURNS`: fixed, rotating or shuffled order."""
+    """Write the order in which agents act in this step into `w.order`. `order_index` is an index of
+    `TURNS`: fixed, rotating or shuffled."""
     count = len(w.agents())
     first = w.steps % count if order_index == _ROTATING else 0
     for k in range(count):
@@ -131,7 +132,7 @@ def set_turn_order(w: Any, order_index: int) -> None:
 
 
 def is_episode_over(w: Any, one_suffices: bool) -> bool:
-    """Return True if all agents are done or, if `one_suffices` is true, at least one is."""
+    """Return True if all agents are done; if `one_suffices`, also if at least one of them is."""
     count = 0
     for agent in w.agents():
         count += w.done[agent] != 0

@@ -56,7 +56,7 @@ _N = TypeVar("_N", covariant=True)
 
 
 class PerAgent(Protocol[_N]):
-    """Value of each agent, set by the engine: `w.action[agent]`."""
+    """One number for each agent, which the engine sets: `w.action[agent]`."""
 
     def __getitem__(self, agent: int) -> _N: ...
 
@@ -306,8 +306,8 @@ class World(Protocol):
 
     @verb
     def set_shape(self, height: int, width: int) -> None:
-        """Set the size of the grid at the beginning of a reset. All cells are free floor. In a
-        transition, remove all objects first. All agents forget which cells they have seen."""
+        """Set the size of the grid when a level is built. All cells are free floor, and all agents
+        forget what they have seen. If called in a transition, remove all objects first."""
         if not (0 < height < self.at.shape[0] and 0 < width < self.at.shape[1]):
             self.fail("w.set_shape: larger than the scenario's max_shape (or not positive)")
             return
@@ -323,7 +323,8 @@ class World(Protocol):
 
     @verb
     def pave(self, y: int, x: int, kind: int) -> None:
-        """Set the terrain of a cell to a type, in place of other terrain. FLOOR removes it."""
+        """Set the terrain of cell (y, x) to type index `kind`, in place of other terrain. FLOOR
+        removes it."""
         if not self.inside(y, x):
             self.fail("w.pave: the cell is outside the grid; ask w.inside(y, x) first")
             return
@@ -344,8 +345,8 @@ class World(Protocol):
 
     @verb
     def place(self, e: int, y: int, x: int) -> None:
-        """Move an entity into a cell that is free on the layer of its type. Terrain is added to the
-        cell, see `pave`, and stays in its other cells, too."""
+        """Move entity `e` into cell (y, x), which must be free on the entity's layer. Terrain is
+        added to the cell, and stays in its other cells, too."""
         if not self.inside(y, x):
             self.fail("w.place: the cell is outside the grid; ask w.inside(y, x) first")
             return
@@ -368,7 +369,8 @@ class World(Protocol):
 
     @verb
     def enclose(self, kind: int) -> None:
-        """Place new objects of a type into all cells at the edge of the grid, row by row."""
+        """Put new objects of type index `kind` into all cells at the edge of the grid, row by
+        row."""
         for y in range(self.height):
             between = 1 if y in (0, self.height - 1) else max(1, self.width - 1)
             for x in range(0, self.width, between):
@@ -376,7 +378,8 @@ class World(Protocol):
 
     @verb
     def stand(self, agent: int, y: int, x: int) -> None:
-        """Move an agent into a cell, on top of other objects, or off the grid: (-1, -1)."""
+        """Move an agent into cell (y, x), on top of other objects. (-1, -1) takes it off the
+        grid."""
         # cells are linked lists of agents; a single agent only has a position
         stride = self.who.shape[1]
         spot = self.spot[agent]
@@ -399,7 +402,8 @@ class World(Protocol):
 
     @verb
     def is_taken(self, y: int, x: int) -> bool:
-        """Return True if a solid agent is in a cell. Always False with one agent."""
+        """Return True if an agent that blocks others stands in cell (y, x). With a single agent,
+        always False."""
         agent = self.who[y, x]
         while agent != NOTHING:
             if self.solid.has[agent]:
@@ -409,7 +413,7 @@ class World(Protocol):
 
     @verb
     def lift(self, e: int) -> None:
-        """Take an entity off the grid. The entity stays alive, without a position."""
+        """Take entity `e` off the grid. It still exists, without a position."""
         y = self.position.y[e]
         if e == NOTHING or y < 0:
             return
@@ -424,8 +428,8 @@ class World(Protocol):
 
     @verb
     def use_up(self, e: int) -> None:
-        """Remove an entity. If its type has a successor (see `left_by`), place a new object of that
-        type into the cell."""
+        """Remove entity `e`. If its type leaves another one behind (see `left_by`), put a new
+        object of that type into the cell."""
         y = self.position.y[e]
         x = self.position.x[e]
         left = self.left_by(self.kind.value[e])
@@ -435,8 +439,8 @@ class World(Protocol):
 
     @verb
     def unique(self, kind: int) -> int:
-        """Return the only object of a type on the grid, or the entity of terrain in only one cell,
-        or NOTHING if there is none or more than one."""
+        """Return the only object on the grid of type index `kind`; for terrain such as Wall, its
+        entity if only one cell has it. Return NOTHING if there is none or more than one."""
         if self.placed[kind] != 1:
             return NOTHING
         e = self.recent[kind]
@@ -449,8 +453,8 @@ class World(Protocol):
 
 
 def check_agent_placed(w: World, agent: int) -> bool:
-    """Return True if the agent is on the grid and faces a direction. Otherwise make the world fail
-    with an error message, and return False."""
+    """Return True if the agent is on the grid and faces one of the four directions. Otherwise let
+    the step fail with an error message, and return False."""
     on_grid = w.inside(w.position.y[agent], w.position.x[agent])
     if on_grid and FORWARD <= w.agent.facing[agent] <= RIGHT:
         return True
@@ -459,8 +463,8 @@ def check_agent_placed(w: World, agent: int) -> bool:
 
 
 class View(Protocol):
-    """View of one agent, turned with the agent if the view area turns. Visibility functions fill in
-    `seen`.
+    """What one agent can see: the cells around it, turned with the agent if the view area turns.
+    Visibility rules set `seen`.
 
     Attributes: height, width: size of the area in cells. y, x: the agent's cell in the area.
     entity: (h, w) visible entity of each cell, above or ground, NOTHING on free floor, or OUTSIDE

@@ -22,8 +22,8 @@ function) that returns the function to call instead."""
 
 
 class BoundCall:
-    """Rule call that is prepared to run in worlds. Calls among its arguments run first, and the
-    system's function gets their results.
+    """A rule with its arguments from the scenario, ready to run in worlds of Python objects. If
+    arguments are rules themselves (nested), they run first, and the function gets their results.
 
     Measurements are kept until the next `measure`.
 
@@ -38,8 +38,8 @@ class BoundCall:
     """
 
     def __init__(self, call: Call, agents: int = 1) -> None:
-        """Prepare `call`, a system with its arguments, to run in worlds with this number of
-        agents."""
+        """Prepare the rule in `call`, a system with its arguments, to run in worlds with this
+        number of agents."""
         self.call = call
         self._agents = range(agents + 1)
         self._result: Any = None
@@ -83,8 +83,9 @@ class BoundCall:
         return [(agent, *arguments) if takes_agent else arguments for agent in self._agents]
 
     def remember_before_step(self, w: Any, agent: int) -> None:
-        """Call the `remember` functions of this call and of nested calls before the transitions of
-        a step, and keep their results for the agent's rewards and terminating tests."""
+        """Before a step changes the world, run the `remember` functions of this rule and of the
+        rules among its arguments. Rewards and terminating rules compare the results with the world
+        after the step."""
         for part in self._parts:
             part.remember_before_step(w, agent)
         if self._remember:
@@ -105,8 +106,8 @@ class BoundCall:
         return test is not None and find_constant_result(test, agent, action) is False
 
     def watch(self, wrap: FunctionWrapper) -> None:
-        """Replace the functions of this call and of nested calls by `wrap(system, name, function)`,
-        for example to count or time calls; see `Simulation.watch`."""
+        """Replace the functions of this rule and of nested rules by `wrap(system, name, function)`,
+        for example to count or time calls. `Simulation.watch` does this for all rules."""
         roles = {"_function": "function", "_remember": "remember", "_condition": "when"}
         for attribute, role in {**roles, "_answers": "answers"}.items():
             if function := getattr(self, attribute):
@@ -117,8 +118,8 @@ class BoundCall:
 
     @property
     def can_act(self) -> bool:
-        """True if the result of this call, or of a nested one, may depend on the agent's action, so
-        that the action mask has to ask it."""
+        """True if an action may be valid because of this rule or a nested one, so that the action
+        mask depends on it. False for a reward without `answers`, for example."""
         if self._system.phase is Phase.TRANSITION:
             can_act_itself = not self._is_spontaneous
         else:
@@ -126,8 +127,8 @@ class BoundCall:
         return can_act_itself or any(call.can_act for call in self._acting_parts)
 
     def _make_action_test(self) -> Callable[[Any, int, int], bool]:
-        """Return a function `(w, agent, action) -> bool` that tells if the call has an effect when
-        the agent takes the action."""
+        """Return a function `(w, agent, action) -> bool`. It is True if this rule would have an
+        effect when the agent takes the action."""
         if self._system.phase is not Phase.TRANSITION:
             return self._reacts_to_action
         if self._condition is None or self._is_spontaneous:
@@ -135,8 +136,8 @@ class BoundCall:
         return self._condition
 
     def _reacts_to_action(self, w: Any, agent: int, action: int) -> bool:
-        """Return True if this reward or terminating function, or a nested call, reacts to the
-        action itself, even if the action changes nothing in the world."""
+        """Return True if this reward or terminating rule, or a nested one, declares by its helper
+        `answers` that it reacts to the action, even if the action changes nothing in the world."""
         if self._condition is not None and not self._condition(w, agent, action):
             return False  # the turn of another agent
         answers = self._answers is not None and self._answers(w, agent, action)
@@ -148,9 +149,9 @@ class BoundCall:
         return not self._is_spontaneous or any_call_acts(self._acting_parts, w, agent, action)
 
     def run(self, w: Any, agent: int, leading: tuple[Any, ...] = ()) -> Any:
-        """Return the result of the system's function for world `w`, `leading` and the call's
-        arguments. If the call's condition does not hold, return 0, False or None without calling
-        the function.
+        """Call the rule's function with world `w`, then the arguments `leading` such as the view,
+        then the rule's own arguments; return its result. If its condition does not hold, return 0,
+        False or None without a call.
 
         Args:
             leading: values before the call's own arguments, such as a view.
@@ -170,8 +171,8 @@ class BoundCall:
         return self._result
 
     def _run_nested(self, w: Any, agent: int) -> list[Any]:
-        """Return the call's arguments, with nested calls replaced by their results. If the call has
-        a condition `until`, clear the world and run the nested calls again until it holds."""
+        """Return the rule's arguments, in which nested rules are replaced by their results. If the
+        rule has a condition `until`, repeat the nested resets in an empty world until it holds."""
         results = list(self._arguments)
         for tried in count(1):
             for position, calls in self._nested.items():
@@ -184,8 +185,8 @@ class BoundCall:
         return results
 
     def find_cause(self, agent: int) -> Call:
-        """Return the innermost call that made this terminating function true for the agent: this
-        call, or its first nested call that was true."""
+        """Return the rule that made this terminating rule true for the agent: the rule itself, or
+        its first nested rule that was true, down to the innermost one."""
         for part in self._parts:
             runs = not part.call.agent_mask or part.call.agent_mask[agent]
             if runs and part._system.phase is Phase.TERMINATING and part._result:
@@ -194,8 +195,8 @@ class BoundCall:
 
 
 def any_call_acts(calls: Iterable[BoundCall], w: Any, agent: int, action: int) -> bool:
-    """Return True if one of `calls` has an effect for an agent's action in the present state of
-    world `w`, see `BoundCall.acts`."""
+    """Return True if one of the rules in `calls` has an effect when the agent takes this action in
+    world `w` now."""
     for call in calls:  # a loop, as `any` would take a third of the mask's time
         try:
             if call.acts(w, agent, action):
@@ -207,8 +208,8 @@ def any_call_acts(calls: Iterable[BoundCall], w: Any, agent: int, action: int) -
 
 
 class _UnreadWorld:
-    """Stand-in for a world that raises an error, and records it in `vars(world)`, when a rule reads
-    an attribute."""
+    """Stand-in for a world, to find out if a rule reads it: each read of an attribute raises an
+    error, and is recorded in `vars(world)`."""
 
     def __getattr__(self, name: str) -> Any:
         """Raise AttributeError, and note the attempt."""
@@ -217,8 +218,8 @@ class _UnreadWorld:
 
 
 def find_constant_result(test: Callable[..., bool], agent: int, action: int) -> bool | None:
-    """Return the result of a condition `test(w, agent, action)` if it does not depend on the world;
-    None if the test reads the world."""
+    """Call a condition, `test(w, agent, action)`, with a stand-in for the world, and return its
+    result. Return None if it reads the world, so that the result can change."""
     world = _UnreadWorld()
     with suppress(Exception):  # of a test that reads the world
         result = bool(test(world, agent, action))
@@ -227,9 +228,9 @@ def find_constant_result(test: Callable[..., bool], agent: int, action: int) -> 
 
 
 def find_acting_calls(calls: list[BoundCall], agent: int, action: int) -> tuple[bool, list[Any]]:
-    """Find the calls that decide if an agent's action is valid. Return (True, []) if the first
-    candidate has an effect in every world; else (False, candidates), to be tested in order, since
-    testing an earlier one may raise an error."""
+    """Return (True, []) if one of the rules in `calls` has an effect in every world when the agent
+    takes the action. Else return (False, rules whose conditions must be tested in the present
+    world, in order)."""
     results = {call: find_constant_result(call.acts, agent, action) for call in calls}
     acting = [call for call in calls if results[call] is not False]
     always_acts = bool(acting) and results[acting[0]] is True

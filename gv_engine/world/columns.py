@@ -48,8 +48,8 @@ They are removed when the next context is made, because garbage collection may r
 
 
 def _make_empty_world_state() -> tuple[tuple[Any, ...], dict[str, int]]:
-    """Return the state of an empty esper world as the tuple that esper stores, and the index of
-    each item by name.
+    """Return the state of an empty world of the library esper, a tuple of dictionaries, and the
+    index of each in the tuple by its name.
 
     With them, worlds are made and changed without a switch of esper's current world, which other
     threads would notice.
@@ -70,8 +70,8 @@ _TEMPLATE, _POSITIONS = _make_empty_world_state()
 
 
 class EsperContext:
-    """World of esper, changed without a switch of esper's current world; as a context manager,
-    esper's functions refer to it inside.
+    """A world of the library esper. Its components can be changed without making it esper's current
+    world; inside a `with` block, it is the current world.
 
     Outside of `with` blocks, entities and components are written into esper's own dictionaries,
     which esper only hands out as copies of the current world.
@@ -95,8 +95,8 @@ class EsperContext:
         self._store(parts, 0)
 
     def _store(self, world_state: Iterable[Any], size: int) -> None:
-        """Store `world_state`, the tuple of an esper world's dictionaries, in esper, whose next
-        entity gets the number `size + 1`."""
+        """Make `world_state`, the tuple of an esper world's dictionaries, the state of this
+        context's world. The next new entity gets the number `size` + 1."""
         stored = [*world_state]
         stored[_POSITIONS["_entity_count"]] = itertools.count(size + 1)
         with ESPER_LOCK:
@@ -108,7 +108,7 @@ class EsperContext:
         return len(self._entities)
 
     def clear(self, size: int) -> None:
-        """Replace all entities of the esper world by `size` new ones without components, numbered
+        """Replace all entities of this esper world by `size` new ones without components, numbered
         from 1."""
         if self._outer_worlds:  # it is the current one
             with self:
@@ -140,7 +140,7 @@ class EsperContext:
         return [(e, self._entities[e][cls]) for e in self._entities_by_class.get(cls, ())]
 
     def detach(self, e: int, cls: type) -> None:
-        """Take the component of class `cls` away from entity `e`; do nothing if it has none."""
+        """Remove the component of class `cls` from entity `e`. Do nothing if it has none."""
         if having := self._entities_by_class.get(cls):
             having.discard(e)
             if not having:
@@ -149,8 +149,8 @@ class EsperContext:
         self._clear_query_caches()
 
     def attach(self, e: int, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]) -> None:
-        """Attach a new component to entity `e` for each (class, values, rows) in `prefab`, and
-        store the component in `rows[e]`, too.
+        """Give entity `e` a new component for each (class, field values, list of components) in
+        `prefab`. Each component is also stored in its list, at index `e`.
 
         Args:
             e: entity.
@@ -167,12 +167,12 @@ class EsperContext:
         self._clear_query_caches()
 
     def attach_each(
-        self, entities: Sequence[int], components: Sequence[Any], rows: list[Any]
+        self, entities: Sequence[int], components: Sequence[Any], by_entity: list[Any]
     ) -> None:
-        """Attach `components[k]` to entity `entities[k]` for each k, and store it in
-        `rows[entities[k]]`; all components have the same class."""
+        """Give entity `entities[k]` the component `components[k]` for each k; all have the same
+        class. Each component is also stored in the list `by_entity`, at the entity's index."""
         for e, component in zip(entities, components, strict=True):
-            rows[e] = self._entities[e][type(component)] = component
+            by_entity[e] = self._entities[e][type(component)] = component
         if components:
             self._entities_by_class.setdefault(type(components[0]), set()).update(entities)
         self._clear_query_caches()
@@ -198,7 +198,8 @@ class EsperContext:
             processor.process(*arguments)
 
     def __enter__(self) -> None:
-        """Lock the library esper for this thread, and make this context's world its current one."""
+        """Make this world the current one of the library esper. Other threads must wait until the
+        `with` block ends."""
         ESPER_LOCK.acquire()
         current = esper.current_world
         self._outer_worlds.append(current)
@@ -229,14 +230,16 @@ class ObjectColumn:
         self._cast = cast
 
     def __getitem__(self, e: int) -> Any:
-        """Return the value of this column's field for entity `e`."""
+        """Return this field's value for entity `e`; its default if the entity lacks the
+        component."""
         try:
             return getattr(self._rows[e], self._field)
         except IndexError:
             raise OutOfBoundsError(e, 0, len(self._rows)) from None
 
     def __setitem__(self, e: int, value: Any) -> None:
-        """Write the value of this column's field for entity `e`."""
+        """Set this field of entity `e` to `value`. Raise an error if the entity lacks the
+        component, or if the value does not fit."""
         number = self._cast(value)
         try:
             setattr(self._rows[e], self._field, number)
@@ -262,15 +265,15 @@ class ObjectArrayColumn:
         return numbers[k]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        """Write item k of the array of entity e, for the index (e, k)."""
+        """Set item k of the array of entity e, where `key` is (e, k)."""
         numbers, k = self._find_item(key)
         if isinstance(numbers, tuple):  # the defaults
             raise ColumnError(describe_absence(self._cls, self._field.name))
         numbers[k] = self._cast(value)
 
     def _find_item(self, key: Any) -> tuple[Any, int]:
-        """Return the array of entity e and the index k, for `key` = (e, k); raise an
-        error for any other index."""
+        """Return (array of entity e, k) for the index `key` = (e, k). Raise an error for any other
+        index."""
         indices = key if isinstance(key, tuple) else ()
         if len(indices) != 2 or any(isinstance(index, slice) for index in indices):
             name = f"w.{column_name(self._cls)}.{self._field.name}"
@@ -309,8 +312,8 @@ class ObjectPresence:
 
 
 class CellColumn(np.ndarray[Any, Any]):
-    """(H + 1, W + 1) array of the entity in each cell: `w.at`. Writing a number that is no entity
-    raises an error."""
+    """(H + 1, W + 1) array with the entity in each cell, such as `w.at`. A write of a number that
+    is no entity raises an error."""
 
     capacity = 0  # parts and results of arithmetic take any number
 
@@ -330,8 +333,8 @@ class CellColumn(np.ndarray[Any, Any]):
 
 @cache
 def _make_entity_cast(capacity: int) -> Callable[[Any], int]:
-    """Return a function that converts a value to an entity number below `capacity`, and raises an
-    error for others."""
+    """Return a function that converts a value to an entity number: an int from 0 to `capacity` - 1.
+    It raises an error for other values."""
 
     def to_entity(value: Any) -> int:
         if not 0 <= (e := int(value)) < capacity:
@@ -343,8 +346,8 @@ def _make_entity_cast(capacity: int) -> Callable[[Any], int]:
 
 @cache
 def _make_integer_cast(dtype: np.dtype[Any], column: str) -> Callable[[Any], int]:
-    """Return a function that converts a value to an integer of `dtype`, and raises an error that
-    names `column` if it does not fit."""
+    """Return a function that converts a value to an int that `dtype` can hold. It raises an error
+    for other values, which names the field as `column`, such as "w.door.status"."""
     low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
 
     def to_integer(value: Any) -> int:
@@ -356,8 +359,8 @@ def _make_integer_cast(dtype: np.dtype[Any], column: str) -> Callable[[Any], int
 
 
 def _make_cast(cls: type, field: Field, capacity: int) -> Callable[[Any], Any]:
-    """Return a function that converts a written value to the type of a component's field, or raises
-    an error."""
+    """Return a function that converts a value to the type of a component's field. It raises an
+    error if the value does not fit."""
     if field.dtype == "entity":
         return _make_entity_cast(capacity)
     if not isinstance(field.dtype, np.dtype):
@@ -368,10 +371,10 @@ def _make_cast(cls: type, field: Field, capacity: int) -> Callable[[Any], Any]:
 
 
 class ComponentColumns:
-    """All columns of one component class: `w.door`, with `has` and one attribute per field."""
+    """All columns of one component, such as `w.door`: `has`, and one attribute for each field."""
 
     def __init__(self, cls: type, capacity: int) -> None:
-        """Make the columns of the component class `cls`, one per field, for `capacity` entities."""
+        """Make the columns of the component class `cls` for `capacity` entities."""
         self.cls = cls
         self.default = _make_default_component(cls)
         self.default_rows = [self.default] * capacity
@@ -403,8 +406,8 @@ class ComponentColumns:
         raise self._make_no_column_error(e)
 
     def _make_no_column_error(self, e: int) -> ColumnError:
-        """Return the error for a rule that reads `w.door[e]`, with an entity number, instead of a
-        field such as `w.door.status[e]`."""
+        """Return the error for a rule that reads `w.door[e]`. It needs a field, such as
+        `w.door.status[e]`."""
         columns = ["has", *(field.name for field in fields_of(self.cls))]
         name = column_name(self.cls)
         uses = ", ".join(f"w.{name}.{column}[e]" for column in columns)
@@ -413,8 +416,8 @@ class ComponentColumns:
 
 @cache
 def _make_default_component(cls: type) -> Any:
-    """Return a read-only component of class `cls` with default fields, which rules read for
-    entities that lack the component."""
+    """Return a read-only component of class `cls` whose fields have their defaults. It is read for
+    all entities without such a component."""
 
     def refuse(self: object, name: str, value: object) -> None:
         raise ColumnError(describe_absence(cls, name))
@@ -428,8 +431,8 @@ def _make_default_component(cls: type) -> Any:
 
 
 def describe_absence(cls: type, field: str) -> str:
-    """Return the error message for a rule that writes a field of an entity without the component of
-    class `cls`."""
+    """Return the error message for a rule that writes the field `field` of a component of class
+    `cls`, but the entity has no such component."""
     return (
         f"a rule writes {column_name(cls)}.{field} of an entity that has no {cls.__name__}; "
         f"ask w.{column_name(cls)}.has[e] first"
@@ -437,7 +440,8 @@ def describe_absence(cls: type, field: str) -> str:
 
 
 def describe_presence_write(cls: type) -> str:
-    """Return the error message for a rule that writes the flags of a component."""
+    """Return the error message for a rule that writes `w.door.has[e]`, for example. It must call
+    `w.add` or `w.take`."""
     name = column_name(cls)
     return (
         f"a rule writes w.{name}.has; add components by w.add(e, {name!r}) and remove them by "
@@ -449,8 +453,8 @@ def describe_presence_write(cls: type) -> str:
 
 
 class RowWorld:
-    """Read-only `World` over one record of a batch, for rendering systems: values, columns,
-    `cells`, `beneath` and `appearance`.
+    """Read-only `World` over one world's record in a batch, used for drawing: it has columns, cells
+    and values such as `steps`.
 
     Args:
         layout: layout of the record.
@@ -462,8 +466,8 @@ class RowWorld:
         self._layout, self._row = layout, row
 
     def __getattr__(self, name: str) -> Any:
-        """Return the field `name` of the world's record: the columns of a component, an array, or a
-        number."""
+        """Return the field `name` of the world's record: the columns of a component, an array such
+        as `at`, or a number such as `steps`."""
         value = self._row[name]
         if value.dtype.names:
             return RowColumns(self._layout, value)
@@ -483,7 +487,7 @@ class RowWorld:
         return self._layout.world_entity
 
     def agents(self) -> range:
-        """Return the numbers of the agents, which are entities from 1 on, as a range."""
+        """Return the entity numbers of the agents, a range that begins with 1."""
         agents = self._layout.agent_entities
         if self._layout.has_smaller_members:  # a member of a mixture may have fewer agents
             return agents[: self.present]
@@ -499,8 +503,8 @@ class RowWorld:
         return self._get_appearances(self.ground) if "ground" in self._layout.layers else None
 
     def _get_appearances(self, cells: NDArray[Any]) -> NDArray[np.uint8]:
-        """Return an (H, W, 3) array of (type, state, colour) for `cells`, an array of the entity
-        number in each cell."""
+        """Return an array with (type, state, colour) on a new last axis, for `cells`, an array of
+        entity numbers."""
         row, entities = self._row, cells[: self.height, : self.width]
         grid = np.zeros((*entities.shape, 3), np.uint8)
         types = grid[..., 0]
@@ -514,8 +518,8 @@ class RowWorld:
         return grid
 
     def appearance(self, e: int) -> tuple[int, int, int]:
-        """Return the type, state and colour of entity `e` as observations show it; those of Floor
-        for NOTHING."""
+        """Return (type, state, colour) of entity `e` as observations show it. NOTHING looks like
+        Floor."""
         row = self._row
         type_index = int(row["kind"]["value"][e])
         state = 0

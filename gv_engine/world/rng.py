@@ -14,7 +14,7 @@ _LOW = (1 << 64) - 1
 
 
 def generator_to_row(generator: np.random.Generator, record: np.ndarray[Any, Any]) -> None:
-    """Write the state of a NumPy random number generator into `record`, an array of dtype
+    """Write the state of a NumPy random generator into `record`, an array of shape () and dtype
     `gv_engine.scenario.memory.layout.RNG`.
 
     Raises:
@@ -36,7 +36,8 @@ def generator_to_row(generator: np.random.Generator, record: np.ndarray[Any, Any
 
 
 class FastGenerator(np.random.Generator):
-    """NumPy generator that returns Python integers, with a `choice(n)` five times as fast."""
+    """NumPy generator that returns Python integers instead of NumPy's, and whose `choice(n)` is
+    five times as fast. The numbers are the same."""
 
     def integers(self, *args: Any, **kwargs: Any) -> Any:
         """Return what NumPy's `Generator.integers` does, a single number as Python's int."""
@@ -58,8 +59,8 @@ def to_rule_generator(generator: np.random.Generator) -> np.random.Generator:
 
 
 def generator_from_row(record: np.ndarray[Any, Any]) -> np.random.Generator:
-    """Return a random number generator in the state that `record` holds (dtype
-    `gv_engine.scenario.memory.layout.RNG`)."""
+    """Return a NumPy random generator in the state that `record` holds, an array of shape () and
+    dtype `gv_engine.scenario.memory.layout.RNG`."""
     bits = np.random.PCG64(0)
     bits.state = {
         "bit_generator": "PCG64",
@@ -82,8 +83,8 @@ def copy_generator(source: Any, target: Any) -> None:
 
 
 def sample_scenario_index(rng: Any, scenarios: Any) -> int:
-    """Sample a scenario of a mixture with `rng`, and return its index; `scenarios[k].share` is the
-    cumulative probability of the scenarios 0 to k."""
+    """Sample one scenario of a mixture with the random generator `rng`, and return its index.
+    `scenarios[k].share` is the probability of the scenarios 0 to k together."""
     sample = rng.random()
     member = 0
     while sample >= scenarios[member].share:

@@ -32,11 +32,11 @@ from gv_engine.world.world import ObjectWorld
 
 
 class SystemProcessor(esper.Processor):
-    """Esper processor that runs one system; there is a subclass for each system, as esper
-    identifies processors by class."""
+    """Esper processor that runs one rule of the scenario. Each rule has a subclass of its own,
+    because esper identifies processors by class."""
 
     def __init__(self, world: Any, call: Call) -> None:
-        """Prepare `call`, a system with its arguments, to run in `world`."""
+        """Prepare the rule in `call`, a system with its arguments, to run in `world`."""
         self.world = world
         self.bound = BoundCall(call, world.layout.agents)
         # a system without an agent parameter runs once
@@ -60,7 +60,8 @@ class RenderingProcessor(SystemProcessor):
 
 
 class RewardProcessor(SystemProcessor):
-    """Processor that adds its reward term to the reward of each agent that takes part.
+    """Esper processor that adds the value of one reward function to the reward of each agent that
+    takes part in the step.
 
     Attributes:
         terms: by agent number, the reward terms of the last step, which all processors share.
@@ -71,8 +72,8 @@ class RewardProcessor(SystemProcessor):
     slot: int
 
     def process(self, canvas: Any = None) -> None:
-        """Compute this reward for each agent that takes part in the step; do nothing when the world
-        is drawn on a `canvas`."""
+        """Call the reward function for each agent that takes part, and add its value to the agent's
+        reward. Do nothing if `canvas` is given: then the world is only drawn."""
         if canvas is None:
             world, terms, slot = self.world, self.terms, self.slot
             for agent in world.playing:
@@ -90,11 +91,11 @@ class RewardProcessor(SystemProcessor):
 
 
 class TerminatingProcessor(SystemProcessor):
-    """Processor that ends the episode for an agent when its test is true."""
+    """Esper processor that ends an agent's episode if the terminating rule is true for it."""
 
     def process(self, canvas: Any = None) -> None:
-        """Test for each agent that takes part in the step if its episode ends, and set `done` and
-        `ended_by`; do nothing when the world is drawn on a `canvas`."""
+        """Call the terminating rule for each agent that takes part, and set the agent's `done` and
+        `ended_by`. Do nothing if `canvas` is given: then the world is only drawn."""
         if canvas is None:
             world = self.world
             for agent in world.playing:
@@ -105,8 +106,8 @@ class TerminatingProcessor(SystemProcessor):
 
 
 class EnsurePlaced(esper.Processor):
-    """Processor between transitions and rewards: raises an error if an agent does not stand in a
-    cell."""
+    """Esper processor that runs between transitions and rewards. It raises an error if an agent
+    stands in no cell."""
 
     def __init__(self, world: Any) -> None:
         """Make the check for a world's agents."""
@@ -134,9 +135,9 @@ def _make_processor_class(base: Any, name: str, index: int) -> Any:
 
 
 def make_processor(world: Any, call: Call, index: int) -> Any:
-    """Return the esper processor (an object that esper runs in each step) for `call`: an instance
-    of the author's own processor class if the system is one, else of the class for the system's
-    phase. `index` is its index among the scenario's processors."""
+    """Return an object that esper runs in each step, for the rule in `call`. If an author's rule is
+    itself a processor class, return an instance of that class. `index` is the rule's position among
+    the scenario's rules."""
     function: Any = call.system.function
     phase = call.system.phase
     if not call.system.is_processor:
@@ -167,8 +168,8 @@ NUMPY_ERRORS: Any = dict.fromkeys(("divide", "over", "invalid"), "raise")
 
 
 class StrictContext:
-    """Context manager that enters `inner`, and inside makes NumPy numbers raise errors where Python
-    numbers do, such as in a division by zero."""
+    """Context manager in which NumPy numbers raise errors where Python numbers do, for example in a
+    division by zero. It enters the context manager `inner` as well."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -190,7 +191,8 @@ def _ignores_action(processor: esper.Processor, action: int) -> bool:
 
 
 class BoundScenario:
-    """Processors and rule calls of one scenario, prepared for one world, by phase.
+    """All rules of one scenario, prepared to run in one world, by phase. In a mixture, the world
+    has one for each scenario.
 
     Attributes:
         scenario: scenario; a mixture has a `BoundScenario` for each member.
@@ -212,9 +214,9 @@ class BoundScenario:
     def __init__(
         self, scenario: Scenario, world: ObjectWorld, share: float, mixture: Scenario, terms: Any
     ) -> None:
-        """Prepare all calls of a scenario to run in `world`; `share` is the scenario's cumulative
-        probability in the mixture. Reward terms are written into `terms`, a list for each
-        agent."""
+        """Prepare the rules of `scenario` for `world`. `mixture` is the scenario that contains it,
+        or itself; `share` is the probability of this and all earlier scenarios in it. Values of
+        reward functions are written into `terms`, a list for each agent."""
         self.scenario, self.share = scenario, share
         bind = partial(BoundCall, agents=scenario.layout.agents)
         self.resets = [bind(call) for call in scenario.calls(Phase.RESET)]
@@ -259,9 +261,9 @@ class BoundScenario:
     def _make_step_processors(
         self, world: ObjectWorld, terms: Any, reward_slots: Iterator[int]
     ) -> list[Any]:
-        """Return the processors of a step, in order, and add their calls to `_rules`, those that
-        end the episode also to `endings`; `reward_slots` are the indices of the scenario's
-        rewards in `terms`."""
+        """Return the processors of a step in order: transitions, rewards, terminating rules. Reward
+        number k of the scenario writes its value into `terms` at the k-th index that `reward_slots`
+        yields."""
         processors: list[Any] = []
         for phase in (Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING):
             if phase is Phase.REWARD and not self.scenario.layout.is_bodiless:
@@ -285,7 +287,7 @@ class BoundScenario:
 
     def watch(self, wrap: FunctionWrapper) -> None:
         """Replace each rule function by `wrap(system, name, function)`, for example to count or
-        time calls; see `Simulation.watch`."""
+        time calls."""
         self.sight_cache = None  # which would spare calls
         self.processes_by_actions.clear()
         for bound in (*self.resets, *self._rules, self.visibility, *self.observations):
@@ -296,7 +298,8 @@ class BoundScenario:
 
 
 class Simulation:
-    """Runs a scenario in an object world.
+    """Runs a scenario in a world of Python objects: resets, steps, observations, action masks,
+    drawing.
 
     >>> from gv_engine import Scenario
     >>> simulation = Simulation(Scenario.load("keydoor-5x5"))
@@ -312,7 +315,7 @@ class Simulation:
     """
 
     def __init__(self, scenario: Scenario) -> None:
-        """Make an empty world for the scenario; the first `reset` fills it with a level."""
+        """Make an empty world for the scenario. Call `reset` to fill it with a level."""
         if not hasattr(scenario, "layout"):
             raise TypeError(f"scenario={scenario!r}: expected a Scenario, as of Scenario.load")
         self.scenario = scenario
@@ -336,8 +339,8 @@ class Simulation:
         return self._get_bound_scenario().scenario
 
     def _get_bound_scenario(self) -> BoundScenario:
-        """Return the prepared calls of the scenario that the world plays, which changes between
-        episodes of a mixture; add its processors to esper when it is played for the first time."""
+        """Return the rules of the scenario that the world plays now; in a mixture it changes
+        between episodes. Its rules are prepared when it is played for the first time."""
         playing = self._members[self.world.member]
         if playing is not self._active_member:
             playing.use_processors(self.world.context)
@@ -418,8 +421,8 @@ class Simulation:
             world.truncated = True
 
     def _set_turn_order(self, actions: Sequence[int], group: AgentGroup) -> None:
-        """Store the agents' `actions`, and determine by the rules in `group` which agents take
-        part in this step and in which order."""
+        """Store the agents' `actions`. Then decide which agents take part in this step, and in
+        which order, by the settings in `group`."""
         world = self.world
         for agent, action in zip(self.agents, actions, strict=True):
             world.action[agent] = action
@@ -446,7 +449,8 @@ class Simulation:
             self.set_terms(agent, (0.0,) * len(self.scenario.reward_names))
 
     def look(self, agent: int = 1) -> ObjectView:
-        """Compute what an agent sees, and return it as the simulation's view object."""
+        """Return what an agent sees now, as a view object. The simulation has only one view, which
+        the next call changes."""
         view, world, playing = self.view, self.world, self._get_bound_scenario()
         view.look(world, agent)
         if playing.sight_cache is None:
@@ -456,8 +460,8 @@ class Simulation:
         return view
 
     def observe(self, grid: NDArray[np.uint8], item: NDArray[np.uint8], agent: int = 1) -> None:
-        """Write what an agent observes into `grid`, an (h, w, 3) uint8 array of cells, and `item`,
-        the (3,) uint8 object in its hand.
+        """Write what an agent observes: (type, state, colour) of the cells of its view into `grid`
+        (h, w, 3), and of the object in its hand into `item` (3,), both uint8.
 
         Nothing is seen if the agent has left or does not exist.
         """
@@ -478,8 +482,8 @@ class Simulation:
         message: str = "",
         agent: int = 1,
     ) -> None:
-        """Run the rendering systems, which draw the world without changing it; the finished frame
-        is passed to `show`.
+        """Draw the world with the rendering rules, which do not change it, and pass the finished
+        frame to `show`.
 
         Args:
             show: gets the finished frame.
@@ -519,9 +523,8 @@ class Simulation:
                 mask[index] = always_acts
 
     def would_end(self, agent: int = 1) -> bool:
-        """Return True if the terminating rules would end the agent's episode in the present state,
-        after a step without an action. GridVerse-style functions, which take states instead of a
-        world, are ignored."""
+        """Return True if the terminating rules would end the agent's episode now, in the present
+        state. GridVerse functions of two states and an action are ignored."""
         self.world.action[agent] = WAIT
         playing = self._get_bound_scenario()
         with playing.context:
@@ -537,8 +540,8 @@ class Simulation:
 
 
 def _rebuild(scenario: Scenario, row: NDArray[Any], terms: list[tuple[float, ...]]) -> Simulation:
-    """Return a simulation from its pickled scenario, world record `row` and reward terms of the
-    agents."""
+    """Return a simulation from its pickled parts: the scenario, the world's record, and the last
+    values of the reward functions for each agent (`terms`)."""
     simulation = Simulation(scenario)
     simulation.world.restore(row)
     for agent, values in zip(simulation.agents, terms, strict=True):
@@ -593,22 +596,22 @@ def clear_outputs(out: Any, line: int) -> None:
     out.lengths[line] = 0
 
 
-def write_outputs(out: Any, index: int, w: Any, agent: int) -> None:
-    """Write the results of an agent's step in world `w` (reward, done flags, return, length) into
-    index `index` of the output arrays `out`.
+def write_outputs(outputs: Any, index: int, w: Any, agent: int) -> None:
+    """Write the results of one agent's step into index `index` of the arrays of `outputs`: reward,
+    done flags, return, and number of steps.
 
     An agent that is not done is also truncated if the episode ends because of other agents. At the
     step limit, a done agent is truncated as well if the scenario always reports truncation.
     """
-    out.rewards[index] = w.reward[agent]
-    out.terminated[index] = w.done[agent] != 0
+    outputs.rewards[index] = w.reward[agent]
+    outputs.terminated[index] = w.done[agent] != 0
     is_terminated, is_truncated = w.terminated != 0, w.truncated != 0
-    out.truncated[index] = (is_truncated and is_terminated) or (
+    outputs.truncated[index] = (is_truncated and is_terminated) or (
         w.done[agent] == 0 and (is_truncated or is_terminated)
     )
-    out.success[index] = w.success[agent] != 0
-    out.returns[index] = w.total[agent]
-    out.lengths[index] = w.steps
+    outputs.success[index] = w.success[agent] != 0
+    outputs.returns[index] = w.total[agent]
+    outputs.lengths[index] = w.steps
 
 
 WorldIndex = int | NDArray[np.int64]

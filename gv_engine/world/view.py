@@ -31,8 +31,8 @@ READ_ONLY_MESSAGE = "a rule writes view.{}, which all views of all worlds share;
 
 
 def _make_read_only_property(name: str) -> Any:
-    """Return a property that reads the attribute `_<name>`, and raises `RuleError` when a rule
-    writes it."""
+    """Return a property that reads the attribute `_<name>`. It raises `RuleError` if a rule writes
+    it."""
 
     def refuse(view: ObjectView, value: object) -> None:
         raise RuleError(READ_ONLY_MESSAGE.format(name))
@@ -41,7 +41,8 @@ def _make_read_only_property(name: str) -> Any:
 
 
 class ObjectView:
-    """View in an object world; compiled worlds have a record with the same fields.
+    """View of one agent in a world of Python objects. Compiled worlds have a record with the same
+    fields.
 
     Compiled code has its own versions of `look` and `show`; run interpreted, cell by cell, those
     would take three times as long as the methods here.
@@ -61,7 +62,7 @@ class ObjectView:
     height, width, y, x, turns = map(_make_read_only_property, VIEW_SIZES)
 
     def __init__(self, area: Area) -> None:
-        """Make an empty view of `area`, the cells that an agent may see."""
+        """Make an empty view of `area`, the cells around an agent that it may see."""
         self.area = area
         self._height, self._width = area.shape
         self._y, self._x = area.observer
@@ -72,8 +73,8 @@ class ObjectView:
         self._set_cells([], bytearray(size), bytes(size))
 
     def _set_cells(self, objects: list[Any], opaque: bytearray, outside: bytes) -> None:
-        """Replace the objects of the view, and the flags of its `opaque` cells and those `outside`
-        the grid, with all cells unseen. Cells are indexed row by row.
+        """Replace the content of the view: the entity of each cell, and the flags of cells that are
+        `opaque` or `outside` the grid. Cells are in row order; all of them become unseen.
 
         Args:
             objects: (index of the cell, topmost entity) for each cell with an object.
@@ -90,7 +91,7 @@ class ObjectView:
 
     @property
     def entity(self) -> NDArray[Any]:
-        """(h, w) array with the number of the visible entity of each cell."""
+        """(h, w) array with the number of the entity that each cell of the view shows."""
         if self._entity is None:
             empty = [OUTSIDE if off_grid else NOTHING for off_grid in self._outside]
             entities = dict(enumerate(empty)) | dict(self._objects)
@@ -116,7 +117,8 @@ class ObjectView:
         return np.array(values, object).reshape(self.area.shape)
 
     def look(self, w: ObjectWorld, agent: int) -> None:
-        """Copy the cells around an agent in world `w` into the view, with all cells unseen."""
+        """Copy the cells around an agent in world `w` into the view. All of them are unseen until a
+        visibility rule runs."""
         cells, numbers, outside = self.area.cells_on_grid(w, agent, w.at.shape[1])
         opaque = bytearray(outside)
         objects = w.find_in_view(0, cells, numbers, opaque)
@@ -136,8 +138,9 @@ class ObjectView:
     def see_cached(
         self, run: Callable[..., Any], w: ObjectWorld, agent: int, cache: dict[Any, Any]
     ) -> None:
-        """Mark the cells that the visibility system `run` sees, from `cache` if it was called with
-        the same opaque and outside cells before. `run` reads nothing but the view."""
+        """Mark the cells that the visibility rule `run` sees. If the view had the same opaque and
+        outside cells in an earlier call, take the result from `cache`. The rule must read nothing
+        but the view."""
         opaque = bytes(self._opaque)
         known = cache.get(opaque)
         if known is None:
@@ -175,8 +178,8 @@ class ObjectView:
     def show(
         self, w: ObjectWorld, agent: int, grid: NDArray[np.uint8], item: NDArray[np.uint8]
     ) -> None:
-        """Write the seen cells into `grid`, an (h, w, 3) array of (type, state, colour), and the
-        object in the agent's hand into `item`."""
+        """Write the observation of an agent: (type, state, colour) of the seen cells into `grid`
+        (h, w, 3), with Hidden for unseen cells, and of the object in its hand into `item` (3,)."""
         shown = w.encode_view(self._objects, *self._looks or self._find_looks())
         grid.data.cast("B")[:] = shown  # in a third of the time of an array
         if w.layout.oriented:
@@ -188,8 +191,8 @@ class ObjectView:
     def show_ground(
         self, w: ObjectWorld, agent: int, grid: NDArray[np.uint8], out: NDArray[np.uint8]
     ) -> None:
-        """Write the ground objects of the seen cells into `out`, an (h, w, 3) array of (type,
-        state, colour); `grid` is the result of `show`.
+        """Write (type, state, colour) of the ground in the seen cells into `out` (h, w, 3). Cells
+        that are Hidden in `grid`, the result of `show`, are Hidden here, too.
 
         Floor where nothing lies, and Hidden where `grid` is Hidden.
         """
@@ -200,8 +203,8 @@ class ObjectView:
 
 
 def write_object_cells(w: ObjectWorld, agent: int, out: NDArray[np.uint8]) -> None:
-    """Write (type, state, colour) of all cells of the grid, seen or not, into `out`, an (H, W, 3)
-    array; see `StepArrays.whole`."""
+    """Write (type, state, colour) of the whole grid, seen or not, into `out` (H, W, 3), with the
+    object or agent that each cell shows."""
     out[...] = HIDDEN, 0, 0
     cells, (height, width, _) = w.cells(), out.shape
     # of several in a cell the first shows; the agent itself has precedence
@@ -215,8 +218,8 @@ def write_object_cells(w: ObjectWorld, agent: int, out: NDArray[np.uint8]) -> No
 
 @lru_cache(maxsize=4096)
 def _compute_clear_bits(opaque: tuple[Any, ...]) -> tuple[int, int]:
-    """Return two bit masks of the transparent cells in a row with these `opaque` flags: bit j
-    stands for cell j from the left in the first mask, from the right in the second."""
+    """Return two bit masks of the transparent cells in a row, given the `opaque` flag of each cell.
+    Bit j is column j from the left in the first mask, from the right in the second."""
     from_left, from_right = (
         sum(1 << j for j, blocked in enumerate(cells) if not blocked)
         for cells in (opaque, opaque[::-1])

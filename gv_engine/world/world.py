@@ -42,7 +42,7 @@ _UNSET: Any = None
 
 
 class ObjectWorld(Verbs, World):
-    """State of one world; `World` describes the part that rules use.
+    """State of one world, made of Python objects; `World` describes the part that rules use.
 
     Attributes:
         layout: components, object types and sizes of the world.
@@ -64,7 +64,7 @@ class ObjectWorld(Verbs, World):
         terminated = truncated = False
 
     def __init__(self, layout: Layout) -> None:
-        """Make an empty world with the sizes, components and object types of `layout`."""
+        """Make an empty world. `layout` has its sizes, components and object types."""
         self.layout = layout
         self.context = EsperContext()
         self.capacity = layout.capacity
@@ -117,8 +117,8 @@ class ObjectWorld(Verbs, World):
         return np.array(self._alive, object)
 
     def clear(self) -> None:
-        """Reset the world to its state before a level is built: no grid, no objects, step count and
-        flags at their initial values. The random generator keeps its state."""
+        """Remove all objects and the grid, and set the step count and all flags to their initial
+        values, before a new level is built. The random generator keeps its state."""
         self.height = self.width = 0
         self.steps = self.error = 0
         self.terminated = self.truncated = False
@@ -163,8 +163,8 @@ class ObjectWorld(Verbs, World):
         columns.rows[e] = columns.default
 
     def spawn(self, kind: int) -> int:
-        """Create an object of the type number `kind`, not yet in any cell, and return its entity
-        number, the lowest free one. For terrain, return the entity that all its cells share.
+        """Create an object of type index `kind`, which is not yet in any cell. Return its entity
+        number, the lowest free one. All cells of terrain such as Wall share one entity.
 
         Raises:
             CapacityError: all entities are in use.
@@ -187,9 +187,8 @@ class ObjectWorld(Verbs, World):
         return self._allocate_entity(())
 
     def _allocate_entity(self, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]) -> int:
-        """Reserve the lowest free entity number, attach new components to it, and return the
-        number. `prefab` has the (class, values, rows) of each component, see
-        `EsperContext.attach`."""
+        """Take the lowest free entity number, give it new components, and return it. `prefab` has
+        (class, field values, list of components) for each, as in `EsperContext.attach`."""
         e, alive, capacity = self.free, self._alive, self.capacity
         while e < capacity and alive[e]:
             e += 1
@@ -201,8 +200,8 @@ class ObjectWorld(Verbs, World):
         return e
 
     def place(self, e: int, y: int, x: int) -> None:
-        """Move entity `e` into the cell (y, x), which must be free, and out of the cell where it
-        was."""
+        """Move entity `e` into the cell (y, x), out of the cell where it was. The new cell must be
+        free."""
         positions = self._positions
         # fast path without a call per column: resets spend most time here
         if (
@@ -226,7 +225,7 @@ class ObjectWorld(Verbs, World):
             super().place(e, y, x)
 
     def enclose(self, kind: int) -> None:
-        """Put a new object of the type number `kind` into each cell at the edge of the grid, row by
+        """Put new objects of type index `kind` into all cells at the edge of the grid, row by
         row."""
         edge_cells, prefabs = _list_edge_cells(self.height, self.width), self._prefabs
         new = range(self.free, self.free + len(edge_cells))
@@ -253,8 +252,8 @@ class ObjectWorld(Verbs, World):
             super().enclose(kind)
 
     def remove(self, e: int) -> None:
-        """Remove entity `e` with all its components from the world; its number is then free for
-        another entity."""
+        """Remove entity `e` and all its components from the world. A later object can get its
+        number."""
         if e == NOTHING:
             return
         if self.is_terrain(e):
@@ -273,8 +272,8 @@ class ObjectWorld(Verbs, World):
         return 0 if column is None else column[e]
 
     def set_state(self, e: int, state: int) -> None:
-        """Put entity `e` into state number `state` of its type, and give it the components that the
-        type has in this state."""
+        """Set the state of object `e` to state number `state` of its type. Components that the type
+        has only in some states are added or removed."""
         kind = self.kind.value[e]
         column = self._state_columns[kind]
         if column is None:
@@ -310,8 +309,8 @@ class ObjectWorld(Verbs, World):
         return e in self._terrain_entities
 
     def add(self, e: int, column: str) -> None:
-        """Give entity `e` a component with default values, named by its `column` in the world, such
-        as "door"; replace one that it has."""
+        """Give entity `e` a component with default values, in place of one that it has. `column` is
+        its name in the world, such as "door"."""
         columns = self._get_columns(column)
         self._check_writable(e)
         if e >= self.layout.column_lengths[columns.cls]:
@@ -326,15 +325,15 @@ class ObjectWorld(Verbs, World):
         self.detach(e, columns.cls)
 
     def _check_writable(self, e: int) -> None:
-        """Raise an error unless `e` is the number of an entity other than NOTHING; negative numbers
-        are refused."""
+        """Raise an error unless `e` is the number of an entity whose components rules may write: an
+        integer from 1 on."""
         if not 0 <= e < self.capacity:
             raise errors.OutOfBoundsError(e, 0, self.capacity)
         if e == NOTHING:
             raise errors.ColumnError(TO_NOTHING)
 
     def _get_columns(self, column: str) -> ComponentColumns:
-        """Return the arrays with the fields of a component, such as "door", for all entities.
+        """Return the columns of the component that the world calls `column`, such as "door".
 
         Raises:
             ColumnError: there are no columns of this name.
@@ -346,8 +345,8 @@ class ObjectWorld(Verbs, World):
         return columns
 
     def having(self, columns: Columns) -> NDArray[np.int64]:
-        """Return the (n,) entity numbers of all objects on the grid that have the component with
-        these `columns`, row by row.
+        """Return an (n,) array of the objects on the grid that have a component, in row order. The
+        component is given by its `columns`, such as `w.door`.
 
         Of two objects in a cell, the one on the ground comes first.
         """
@@ -363,8 +362,7 @@ class ObjectWorld(Verbs, World):
         return np.array([e for e in stacked.ravel().tolist() if columns.has[e]], object)
 
     def of_type(self, kind: int) -> NDArray[np.int64]:
-        """Return the (n,) entity numbers of all objects on the grid of the type number `kind`, row
-        by row."""
+        """Return an (n,) array of the objects on the grid of type index `kind`, in row order."""
         count, cells = self.placed[kind], self.ground if self.on_ground(kind) else self.at
         entities = [e for e, component in self.context.having(Kind) if component.value == kind]
         ys, xs = self.position.y, self.position.x
@@ -391,7 +389,7 @@ class ObjectWorld(Verbs, World):
         return self.everyone
 
     def agent_at(self, y: int, x: int) -> int:
-        """Return the agent in a cell, or NOTHING."""
+        """Return the agent that stands in cell (y, x), or NOTHING."""
         if not self.is_alone:
             return int(self.who[y, x])
         position = self._positions[1]
@@ -425,8 +423,8 @@ class ObjectWorld(Verbs, World):
         raise errors.RuleError(message)
 
     def adopt(self) -> None:
-        """Update the columns after an author's code has changed components directly in the ECS
-        library esper.
+        """Bring the world's columns up to date, after an author's code has added or removed
+        components by calling the library esper directly.
 
         Raises:
             RuleError: the code left something that a world cannot hold; the message names the right
@@ -464,8 +462,8 @@ class ObjectWorld(Verbs, World):
         return inside if marked is None else inside[marked]
 
     def _get_appearances(self, entities: NDArray[Any]) -> NDArray[np.uint8]:
-        """Return (type, state, colour) of each of `entities`, in an array with one more axis of
-        length 3 at the end."""
+        """Return an array with (type, state, colour) on a new last axis, for `entities`, an array
+        of entity numbers."""
         looks = make_floor((True,) * entities.size, bytes(entities.size))
         objects = [(k, e) for k, e in enumerate(entities.ravel().tolist()) if e != NOTHING]
         flat = np.frombuffer(self.encode_view(objects, *looks), np.uint8)
@@ -474,9 +472,9 @@ class ObjectWorld(Verbs, World):
     def find_in_view(
         self, layer: int, cells: Iterable[int], grid_indices: NDArray[np.int64], opaque: bytearray
     ) -> list[tuple[int, int]]:
-        """Return (index of the cell in the view, entity) for each entity on a layer in some cells
-        of a view, and set `opaque[k]` to 1 for each cell k whose entity blocks vision. The test is
-        that of `blocks_vision`, written out because calls for each cell would take longer.
+        """Return (index of the cell in the view, entity) for each of `cells` of a view that has an
+        entity on this layer. Set `opaque[k]` to 1 for each cell k whose entity blocks vision.
+        `grid_indices` has the cell of the grid for each cell of the view.
 
         Args:
             layer: index among the layers of the world.
@@ -494,9 +492,9 @@ class ObjectWorld(Verbs, World):
         return objects
 
     def encode_view(self, objects: list[Any], background: bytes, is_floor: Any) -> bytearray:
-        """Return (type, state, colour) of the cells of a view, 3 bytes each: a copy of `background`
-        in which `objects`, (cell, entity) pairs, are drawn where `is_floor` is true; where it is
-        false, cells are hidden.
+        """Return (type, state, colour) of the cells of a view, 3 bytes per cell. Begin with a copy
+        of `background`, and draw `objects`, (cell, entity) pairs, where `is_floor` is true; all
+        other cells are Hidden.
 
         Args:
             objects: (index of the cell, entity) for each cell with an object.
@@ -521,7 +519,7 @@ class ObjectWorld(Verbs, World):
     # ---- the row -------------------------------------------------------------------------
 
     def rng_state(self) -> tuple[int, ...]:
-        """Return the state of the world's random generator, for `set_rng_state`."""
+        """Return the state of the world's random generator, which `set_rng_state` takes."""
         record = np.zeros((), RNG)
         generator_to_row(self.rng, record)
         state: Any = record.item()
@@ -533,8 +531,8 @@ class ObjectWorld(Verbs, World):
         self.rng.bit_generator.state = restored.bit_generator.state
 
     def snapshot(self) -> NDArray[Any]:
-        """Return a copy of the whole world's state as a record of shape () and dtype
-        `layout.dtype`.
+        """Return a copy of the whole state of the world, as a record of shape () and dtype
+        `layout.dtype`, which `restore` takes.
 
         Raises:
             RuleError: a value does not fit into its column; compiled code would wrap it around.
@@ -558,7 +556,7 @@ class ObjectWorld(Verbs, World):
         return row
 
     def _write_component(self, cls: type, record: NDArray[Any]) -> None:
-        """Write the values of one component of all entities into its columns in a world's
+        """Copy the fields of one component, of class `cls`, of all entities into a world's
         `record`."""
         having = self.context.having(cls)
         entities = np.array([e for e, _ in having], np.intp)
@@ -572,8 +570,8 @@ class ObjectWorld(Verbs, World):
                 column[entities] = np.array(values, column.dtype).reshape(-1, *field.shape)
 
     def restore(self, row: NDArray[Any]) -> None:
-        """Set the world to the state in `row`, a record from `snapshot`; the world then continues
-        exactly as the recorded one would.
+        """Set the world to the state in `row`, a record that `snapshot` returned. The world then
+        continues exactly as the other one would have.
 
         Args:
             row: row of a world of this layout; check rows from elsewhere by `Scenario.check`.
@@ -646,8 +644,8 @@ def _list_edge_cells(height: int, width: int) -> list[tuple[int, int]]:
 
 @contextmanager
 def _name_value_in_errors(place: str) -> Iterator[None]:
-    """Context manager: turn an error about a value that does not fit into its array into a
-    `RuleError` whose message begins with `place`, the name of the value."""
+    """Context manager: if a value does not fit into its array, raise a `RuleError` whose message
+    begins with `place`, the name of the value."""
     try:
         yield
     except (OverflowError, TypeError, ValueError) as error:

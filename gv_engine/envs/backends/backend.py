@@ -34,7 +34,7 @@ _OBSERVATION_ARRAYS = "grid", "item", "ground", "whole", "mission", "state"
 
 
 class StepArrays:
-    """Arrays of N worlds after a step, overwritten by the next step.
+    """The arrays with the results of a step of N worlds. The next step overwrites them.
 
     With A agents, the first axis has N * A entries instead of N: one for each agent, world by
     world. Values that belong to a world are repeated for each of its agents.
@@ -64,8 +64,8 @@ class StepArrays:
     """
 
     def __init__(self, scenario: Scenario, num_worlds: int, extra_names: Collection[str]) -> None:
-        """Make arrays of zeros for the step results of `num_worlds` worlds; the optional `ground`
-        and `whole` are empty unless they are among `extra_names`."""
+        """Allocate arrays of zeros for the results of `num_worlds` worlds. The arrays `ground` and
+        `whole` are empty unless `extra_names` has their names."""
         num_lines = num_worlds * scenario.layout.agents
         state = scenario.observed_state
         view, level = (*scenario.area.shape, 3), (*scenario.largest_shape, 3)
@@ -124,8 +124,8 @@ class StepArrays:
         return array.reshape(num_worlds, len(array) // num_worlds, *array.shape[1:])
 
     def make_similar(self) -> StepArrays:
-        """Return a `StepArrays` with copies of these arrays, except the `final_` arrays, which are
-        shared."""
+        """Return a copy with new arrays of the same content. Only the `final_` arrays, of ended
+        episodes, are shared."""
         similar = copy(self)
         for name, array in vars(self).items():
             if not name.startswith("final_"):
@@ -139,7 +139,8 @@ class StepArrays:
 
 
 class Backend:
-    """N worlds of a scenario; a copy or unpickled backend continues in the same way.
+    """N worlds of a scenario that can be stepped, copied and restored. A copied or unpickled
+    backend continues exactly as the original does.
 
     Base class of all backends. A subclass makes, steps, sets and reads worlds; `reset` and
     `restore` here call its methods.
@@ -186,7 +187,7 @@ class Backend:
         levels: NDArray[Any] | None = None,
         outputs: StepArrays | None = None,
     ) -> None:
-        """Store the settings and make the worlds; the class says what each argument means."""
+        """Store the settings and create the worlds; the class docstring explains the arguments."""
         self.scenario = scenario
         self.outputs = outputs or StepArrays(scenario, num_worlds, extra_names)
         self.num_threads, self.masks, self.checked = num_threads, masks, checked
@@ -260,9 +261,9 @@ class Backend:
         raise NotImplementedError
 
     def restore(self, worlds: WorldIndex, rows: NDArray[Any], trusted: bool = False) -> None:
-        """Set the worlds with the numbers `worlds`, without duplicates, to the states in `rows` (a
-        single row is used for all), and write their observations into `outputs`. With `trusted`,
-        only the layout of the rows is checked.
+        """Set the worlds with the indices `worlds` to the states in `rows`, one record for each or
+        one for all, and write their observations into `outputs`. With `trusted`, the rows' content
+        is not checked.
 
         The reward terms in `outputs` become 0; `terminated`, `truncated` and `success` are those
         of the rows.
@@ -295,8 +296,8 @@ class Backend:
         success[worlds] = rows["success"][..., 1:]
 
     def check_rows(self, rows: NDArray[Any], trusted: bool) -> NDArray[Any]:
-        """Return `rows`, records of world states, after a check that they are valid for the
-        scenario; if `trusted`, only the dtype is checked.
+        """Return `rows`, records of world states. Raise an error if they are not valid for this
+        scenario. With `trusted`, only the dtype is checked.
 
         Raises:
             ValueError: they are not valid, or a snapshot of another scenario.
@@ -317,8 +318,8 @@ class Backend:
         self.step(actions, NEXT_STEP)
 
     def restart(self, mask: NDArray[np.bool_], seeds: Mapping[int, int]) -> None:
-        """Start a new episode in each world for which `mask`, an (N,) array, is True; the worlds in
-        `seeds` get a random generator with that seed.
+        """Start a new episode in the worlds where `mask`, an (N,) array, is True. `seeds` maps
+        indices of worlds to the seeds of their new random generators.
 
         With K listed levels, seed s selects level s % K.
 
@@ -333,8 +334,8 @@ class Backend:
         self.reset(mask)
 
     def make_planning_backend(self, num_worlds: int) -> Backend:
-        """Return `num_worlds` separate worlds with the same settings, in one thread, in which a
-        planner can try actions."""
+        """Return a new backend of `num_worlds` worlds with the same settings, for a planner to try
+        actions in."""
         settings = self.masks, self.checked, self.extra_names
         backend = type(self)(self.scenario, num_worlds, 1, *settings)
         backend.prepare()
@@ -358,7 +359,8 @@ class Backend:
         return arguments, rows, self.outputs, self.requested_levels.copy()
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        """Make the worlds again from a pickled state, and restore their states and outputs."""
+        """Create the worlds again when a backend is unpickled, and restore their states and
+        results."""
         arguments, rows, outputs, requested_levels = state
         self.__init__(*arguments)  # type: ignore[misc]  # contexts and addresses are those of now
         self.prepare()
@@ -387,8 +389,8 @@ BACKENDS = {
 def make_batch(
     scenario: Scenario, num_worlds: int, world: str = "auto", **settings: Any
 ) -> Backend:
-    """Return `num_worlds` worlds of the scenario, ready to step; `world` says if they are compiled
-    or Python objects.
+    """Return a backend of `num_worlds` worlds of a scenario. `world` is "compiled", "object"
+    (Python objects), or "auto": compiled if all rules compile.
 
     Args:
         world: a name in `BACKENDS`, or "auto": compiled, or if a rule of an author does not
@@ -428,7 +430,8 @@ do affect them."""
 
 
 class Expansion(NamedTuple):
-    """Results of `a` different actions in each of `n` states.
+    """Results of trying a number of actions in each of several states: what each of the next states
+    looks like, and its reward.
 
     Attributes:
         rows: (n, a) records, the next states.
@@ -451,9 +454,9 @@ class Expansion(NamedTuple):
 
 
 def make_expansion_batch(scenario: Scenario, checked: bool = False, masks: bool = True) -> Backend:
-    """Return worlds to expand states of the scenario in, with bounds checks if `checked` and action
-    masks if `masks`: compiled ones, or a single object world if a rule of an author does not
-    compile.
+    """Return the backend in which `expand_states` tries actions: many compiled worlds, or one world
+    of Python objects if an author's rule does not compile. If `checked`, rules are checked for
+    wrong indices; with `masks`, action masks are computed.
 
     Raises:
         BuiltInDoesNotCompileError: a rule of the engine does not compile.
@@ -473,8 +476,8 @@ def get_expansion_size(scenario: Scenario) -> int:
 
 
 def expand_states(backend: Backend, rows: NDArray[Any], actions: NDArray[np.int64]) -> Expansion:
-    """Apply each of the actions to each of the states in `rows` (records of worlds), and return all
-    results.
+    """Try each of the `actions` in each of the states in `rows`, records of worlds. Return the
+    results of all these steps.
 
     Args:
         backend: worlds that may be overwritten.
@@ -514,8 +517,8 @@ def expand_states(backend: Backend, rows: NDArray[Any], actions: NDArray[np.int6
 
 
 def depends_on_steps(scenario: Scenario) -> bool:
-    """Return True if the future of a world may depend on its number of steps so far, for example by
-    a step limit.
+    """Return True if what happens in a world may depend on how many steps it has taken, for example
+    because of a step limit.
 
     This is so if a transition or a terminating function reads `w.steps`, or if the turn order
     rotates.
@@ -534,8 +537,9 @@ def depends_on_steps(scenario: Scenario) -> bool:
 def hash_states(
     rows: NDArray[Any], by_generator: bool, by_steps: bool, use_compiled_code: bool
 ) -> NDArray[np.uint64]:
-    """Return a 64-bit hash of each state in `rows` (records of worlds); states with the same future
-    have equal hashes.
+    """Return a 64-bit hash of each state in `rows`, records of worlds. States that differ only in
+    what cannot affect the future have the same hash. `by_generator` and `by_steps` include the
+    random generator and the step count.
 
     Args:
         rows: (n,) states.
@@ -559,9 +563,9 @@ _FIRST_FACTOR, _SECOND_FACTOR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8F
 
 
 def hash_words(words: Any, salts: Any, masks: Any) -> Any:
-    """Return the 64-bit hash of a record given as uint64 `words`, or (n,) hashes of n records;
-    `salts` and `masks` have a random number and the bits that count for each word. Also runs
-    compiled.
+    """Return the 64-bit hash of a record, given as uint64 `words`; or (n,) hashes of n records.
+    Each word is combined with a random number in `salts`; `masks` has its bits that count. This
+    function is also compiled.
 
     Args:
         words: (k,) or (k, n) uint64 words.
@@ -587,8 +591,8 @@ def hash_rows(words: Any, salts: Any, masks: Any, keys: Any) -> None:
 def _make_salts(
     dtype: np.dtype[Any], by_generator: bool, by_steps: bool
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Return, for each 64-bit word of a record of this dtype, a random number for hashing and a
-    mask of the bits that count. The arguments are as for `hash_states`."""
+    """Return two arrays for `hash_words`, with one number for each 64-bit word of a record of this
+    dtype: a random number, and a mask of the bits that count."""
     ignored = {*_FIELDS_WITHOUT_FUTURE}
     if by_steps:
         ignored -= {"steps"}
@@ -601,8 +605,8 @@ def _make_salts(
 
 
 def _make_byte_mask(dtype: np.dtype[Any], ignored: Collection[str] = ()) -> NDArray[np.uint8]:
-    """Return one number for each byte of a record of this dtype: 255 for bytes of fields, 0 for
-    padding and for the fields in `ignored`."""
+    """Return a mask of a record's bytes: 255 for a byte that belongs to a field, 0 for padding and
+    for the fields in `ignored`."""
     if dtype.subdtype:
         inner, shape = dtype.subdtype
         return np.tile(_make_byte_mask(inner), prod(shape))

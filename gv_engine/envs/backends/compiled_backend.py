@@ -47,7 +47,8 @@ NO_WORLD = -1
 
 
 class Lane(NamedTuple):
-    """Arrays with which one thread calls the compiled program.
+    """What one thread passes to the compiled program: the addresses of all arrays, and scratch
+    memory of its own.
 
     Attributes:
         address: address of the record with the addresses of all arrays.
@@ -59,8 +60,8 @@ class Lane(NamedTuple):
 
     @classmethod
     def over_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Lane:
-        """Return a lane for these arrays, with memory of its own for temporary arrays of rules and
-        for the first failure."""
+        """Return a lane for these arrays, with new scratch memory for the arrays that rules
+        allocate, and a new record for the first error."""
         from gv_engine.compiler.batch import FAILURE
         from gv_engine.compiler.language.body import ARENA_HEAD
 
@@ -73,7 +74,7 @@ class Lane(NamedTuple):
         return cls(addresses.ctypes.data, all_arrays | {"addresses": addresses})
 
     def write_into(self, outputs: StepArrays) -> Lane:
-        """Return a copy of this lane that writes into the arrays of `outputs`."""
+        """Return a copy of this lane with which the program writes into the arrays of `outputs`."""
         arrays = {name: array for name, array in self.arrays.items() if name != "addresses"}
         arrays |= {name: getattr(outputs, name) for name in arrays.keys() & vars(outputs).keys()}
         addresses = parameters.make_address_record(arrays)
@@ -81,7 +82,7 @@ class Lane(NamedTuple):
 
 
 class CompiledBatch(Backend):
-    """N worlds as rows of one array, stepped by compiled code.
+    """Backend whose N worlds are records of one array, stepped by compiled code.
 
     Programs with rules of authors have bounds checks, also in the engine's own functions, as these
     may be called with any index. Results do not depend on the number of threads; masks take a tenth
@@ -101,7 +102,8 @@ class CompiledBatch(Backend):
     can_switch_outputs = True
 
     def make_worlds(self, num_worlds: int) -> None:
-        """Allocate the records of `num_worlds` worlds, and the arrays that the program gets."""
+        """Allocate the records of the worlds, and all arrays that the compiled program reads and
+        writes."""
         from gv_engine.compiler import batch_program  # imports llvmlite
 
         scenario, num_threads = self.scenario, self.num_threads
@@ -125,8 +127,8 @@ class CompiledBatch(Backend):
         self.can_run_loop = num_threads == self._num_agents == 1
 
     def _make_arrays(self, num_worlds: int) -> dict[str, NDArray[Any]]:
-        """Allocate the records of `num_worlds` worlds; return them and the other arrays that the
-        lanes of the program share, by name."""
+        """Allocate the records of the worlds. Return them and the other arrays that the compiled
+        program uses, by name."""
         arrays = {"rows": self._make_rows(num_worlds), "actions": self._actions}
         for name, array in vars(self.outputs).items():
             if name not in self.outputs.unused_names:
@@ -137,8 +139,8 @@ class CompiledBatch(Backend):
         return arrays
 
     def _make_rows(self, num_worlds: int) -> NDArray[Any]:
-        """Allocate the records and actions of `num_worlds` worlds; return the records with their
-        derived fields."""
+        """Allocate the records and the actions of the worlds. Return the records, in an array with
+        the layout of compiled worlds."""
         scenario = self.scenario
         # one spare row, as views read past the end of the last grid row
         derived = np.zeros(num_worlds + 1, scenario.layout.batch_dtype)[:-1]
@@ -161,7 +163,7 @@ class CompiledBatch(Backend):
         return derived
 
     def write_into(self, outputs: StepArrays) -> None:
-        """Write the results of later steps into `outputs`; see `Backend.write_into`."""
+        """Let later steps write their results into `outputs` instead of the present arrays."""
         try:
             self.outputs, self._lanes = self._lanes_by_outputs[id(outputs)]
         except KeyError:
@@ -183,8 +185,8 @@ class CompiledBatch(Backend):
         return len(self.rows)
 
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
-        """Apply the actions to all worlds by the compiled program; `mode` is the autoreset mode.
-        See `Backend.step`."""
+        """Step all worlds by these actions in the compiled program. `mode` is the autoreset
+        mode."""
         self._actions[:] = actions
         if self._is_single_chunk:
             num_failed = self._run_program(self._lanes[0], 0, len(self.rows), mode)
@@ -199,8 +201,8 @@ class CompiledBatch(Backend):
         super().reset(mask)
 
     def run_loop(self, play: Callable[[int, int, NDArray[np.int64]], tuple[int, int, int]]) -> None:
-        """Step worlds of one agent in a loop of compiled code, which `play` calls; results are in
-        `outputs` as after `step`.
+        """Let compiled code take many steps without returning to Python: `play` calls it. The
+        worlds must have a single agent. Afterwards, `outputs` holds the results as after `step`.
 
         Args:
             play: function that gets the addresses of the program and of its arrays, and the (N,)
@@ -216,7 +218,8 @@ class CompiledBatch(Backend):
             self._raise_error(np.arange(start, stop))
 
     def show_worlds(self, worlds: WorldIndex) -> None:
-        """Write the observations and action masks of `worlds` into `outputs` without a step."""
+        """Write the observations and action masks of these worlds into `outputs`, without a
+        step."""
         indices = np.atleast_1d(worlds)
         if indices.size > _MAX_SINGLE_WORLDS:
             super().show_worlds(worlds)
@@ -232,8 +235,8 @@ class CompiledBatch(Backend):
         return int(self.program.run(lane.address, start, stop, mode))
 
     def _run_in_chunks(self, mode: int) -> int:
-        """Run all worlds in autoreset `mode`, in several threads that take chunks of worlds; return
-        the number of worlds that failed."""
+        """Run the compiled program on all worlds, in several threads that take one chunk of worlds
+        after the other. Return the number of worlds that failed. `mode` is the autoreset mode."""
         num_worlds, chunk_size = len(self.rows), self._chunk_size
         starts = count(0, chunk_size)
 
@@ -256,8 +259,8 @@ class CompiledBatch(Backend):
         return num_failed + sum(future.result() for future in futures)
 
     def _raise_error(self, acted: NDArray[np.int64]) -> None:
-        """Raise the error of the first world that failed in this step, with a list of all failed
-        worlds; `acted`, (n,), has the indices of the worlds that ran."""
+        """Raise the error of the first world that failed in this step; it names all failed worlds.
+        `acted` (n,) has the indices of the worlds that took part in the step."""
         failed = acted[self.rows["error"][acted] != 0].tolist()
         self._damaged[failed] = 1
         row = self.rows[failed[0]]
@@ -290,8 +293,8 @@ class CompiledBatch(Backend):
         self.rows["rng"][worlds] = records
 
     def render(self, i: int, show: Callable[[Frame], None]) -> None:
-        """Draw world number `i` with the scenario's rendering systems; the finished frame is passed
-        to `show`."""
+        """Draw world `i` with the scenario's rendering rules, and pass the finished frame to
+        `show`."""
         scenario, line = self.scenario, i * self._num_agents  # of the first agent
         shown, terms = self.outputs.grid[line], self.outputs.terms[line].tolist()
         calls = scenario.members[int(self.rows["member"][i])].calls(RENDERING)

@@ -31,7 +31,7 @@ from gv_engine.world.world import ObjectWorld
 
 
 class ObjectBatch(Backend):
-    """Backend of N object worlds, which runs any Python rule, at the speed of Python.
+    """Backend whose N worlds consist of Python objects. It runs any Python rule, but slowly.
 
     The worlds are stepped in one thread, with bounds checks in all rules.
     """
@@ -39,7 +39,7 @@ class ObjectBatch(Backend):
     world = "object"
 
     def make_worlds(self, num_worlds: int) -> None:
-        """Make `num_worlds` simulations, each of which holds one world of Python objects."""
+        """Create one simulation, which has a world of Python objects, for each world."""
         self.simulations = [Simulation(self.scenario) for _ in range(num_worlds)]
         agents = self._num_agents = self.scenario.layout.agents
         # for each world, (number from 1, line in `outputs`) of each of its agents
@@ -65,8 +65,7 @@ class ObjectBatch(Backend):
         return len(self.simulations)
 
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
-        """Apply the actions to the worlds one by one; `mode` is the autoreset mode. See
-        `Backend.step`."""
+        """Step the worlds one by one by these actions. `mode` is the autoreset mode."""
         errors: dict[int, Exception] = {}
         remaining = iter(actions.tolist())
         actions_of_worlds = zip(*(remaining,) * self._num_agents)
@@ -82,8 +81,8 @@ class ObjectBatch(Backend):
             raise RuleError.from_worlds(errors, rule_error) from first
 
     def _step_world(self, i: int, actions: tuple[int, ...], mode: int) -> None:
-        """Step, reset or only observe world number `i`, by its agents' `actions` and the autoreset
-        `mode`, and write the results into `outputs`."""
+        """Step, reset or only observe world `i`, as the actions of its agents and the autoreset
+        `mode` say. Write the results into `outputs`."""
         out, views, simulation = self.outputs, self._output_views, self.simulations[i]
         world, agent_lines, first_action = simulation.world, self._agent_lines[i], actions[0]
         if starts_episode(first_action, mode, world.terminated or world.truncated):
@@ -103,8 +102,8 @@ class ObjectBatch(Backend):
         self._write_observed(i, self._observed_views, views.member, views.facing)
 
     def _begin_episode(self, i: int) -> None:
-        """Start an episode in world number `i`, with one of the listed levels if the backend has
-        such a list."""
+        """Start an episode in world `i`: with a level from the list of levels if there is one, else
+        with a random level."""
         simulation = self.simulations[i]
         if len(self.levels):
             world_rng = simulation.world.rng
@@ -123,9 +122,9 @@ class ObjectBatch(Backend):
     def _write_observed(
         self, i: int, shown: list[Any], member: memoryview, facing: memoryview
     ) -> None:
-        """Write the observations and action masks of the agents of world `i` into the arrays
-        `shown`, the index of the scenario that it plays in a mixture into `member`, and the agents'
-        directions into `facing`.
+        """Write the observations and action masks of world `i` into the arrays in `shown`, the
+        directions of its agents into `facing`, and the index of its scenario in a mixture into
+        `member`.
 
         Args:
             shown: for each line its mask and observation arrays.
@@ -145,8 +144,9 @@ class ObjectBatch(Backend):
     def _write_extra_arrays(
         self, simulation: Simulation, agent: int, grid: NDArray[Any], out: Iterator[NDArray[Any]]
     ) -> None:
-        """Write what an agent observes besides `grid` (ground, whole grid, mission and state
-        vector, as far as the scenario has them) into the next arrays of the iterator `out`."""
+        """Write the optional parts of an agent's observation into the next arrays of `out`: ground,
+        whole grid, mission and state vector, as far as the scenario has them. `grid` is its
+        observed grid."""
         world = simulation.world
         if "ground" in self.extra_names:
             simulation.view.show_ground(world, agent, grid, next(out))
@@ -158,8 +158,8 @@ class ObjectBatch(Backend):
             next(out)[...] = state.encode(world, agent)
 
     def snapshot(self, worlds: WorldIndex) -> NDArray[Any]:
-        """Return a record (row) of the state of each of `worlds`; shape () for one world number,
-        (K,) for several."""
+        """Return the state of world number `worlds` as a record of shape (), or of several worlds
+        as (K,) records."""
         chosen = np.atleast_1d(worlds).tolist()
         rows = np.empty(len(chosen), self.scenario.layout.dtype)
         for k, i in enumerate(chosen):
@@ -181,8 +181,8 @@ class ObjectBatch(Backend):
     def _iter_worlds_and_rows(
         self, worlds: WorldIndex, rows: NDArray[Any]
     ) -> Iterator[tuple[ObjectWorld, NDArray[Any]]]:
-        """Yield (world, record) for each of the world numbers `worlds`; a single record in `rows`
-        is used for all worlds."""
+        """Yield (world, record) for each of the world indices in `worlds`. If `rows` is a single
+        record, all worlds get it."""
         chosen = np.atleast_1d(worlds).tolist()
         rows_of_worlds = np.broadcast_to(rows, len(chosen))
         for k, i in enumerate(chosen):

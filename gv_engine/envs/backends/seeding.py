@@ -44,8 +44,8 @@ _1, _32, _63 = np.uint64(1), np.uint64(32), np.uint64(63)
 
 
 def make_seeded_generators(seeds: Sequence[int]) -> NDArray[Any]:
-    """Return K records of random number generators, each in the state of NumPy's
-    `default_rng(seed)`, with dtype `gv_engine.scenario.memory.layout.RNG`.
+    """Return (K,) records of random generators, one for each seed, each equal to NumPy's
+    `default_rng(seed)`. The dtype is `gv_engine.scenario.memory.layout.RNG`.
 
     Args:
         seeds: integers from 0 on; seeds above 64 bits take longer.
@@ -84,8 +84,8 @@ def derive_seeds(seed: int, purpose: str, count: int = 1) -> list[int]:
 
 
 def make_purpose_generators(seed: int, purpose: str, numbers: Sequence[int]) -> NDArray[Any]:
-    """Return K records of random number generators, each in the state of `make_rng(seed, purpose,
-    number)`, for K `numbers`."""
+    """Return (K,) records of random generators, each equal to `make_rng(seed, purpose, number)` for
+    one of `numbers`. `purpose` is a word that separates uses of the same seed."""
     if len(numbers) <= _FEW or seed >> 64 or max(numbers) >> 32:
         return _seed_by_numpy([make_seed_sequence(seed, purpose, number) for number in numbers])
     # as a seed sequence lists them: the seed in four words, and the two numbers of the spawn key
@@ -96,8 +96,8 @@ def make_purpose_generators(seed: int, purpose: str, numbers: Sequence[int]) -> 
 
 
 def _seed_by_numpy(seeds: Sequence[int | np.random.SeedSequence]) -> NDArray[Any]:
-    """Return K records of random number generators, which NumPy seeds one by one; this is slow, but
-    allows seeds of any size."""
+    """Return (K,) records of random generators, seeded by NumPy one by one. This is slow, but works
+    for seeds of any size."""
     records = np.zeros(len(seeds), RNG)
     for k, seed in enumerate(seeds):
         generator_to_row(np.random.default_rng(seed), records[k : k + 1].reshape(()))
@@ -105,8 +105,8 @@ def _seed_by_numpy(seeds: Sequence[int | np.random.SeedSequence]) -> NDArray[Any
 
 
 def seed_from_words(*words: NDArray[np.uint64]) -> NDArray[Any]:
-    """Return K records of random number generators, each seeded from one to six 32-bit words, as
-    NumPy does, but vectorised.
+    """Return (K,) records of random generators. Each seed is given in one to six 32-bit words, one
+    array per word. The result is that of NumPy, computed for all seeds at once.
 
     Args:
         words: arrays (K,) uint64; only the lower 32 bits of a word count.

@@ -16,9 +16,9 @@ worlds stay in the CPU cache."""
 def play_random_steps(
     program: Any, steps: int, sampling: Any, results: Any, is_playing: Any, sums: Any, recorded: Any
 ) -> tuple[int, int, int]:
-    """Take up to `steps` random steps in each world where `is_playing`, (N,), is True, and set it
-    to False when the world's episode ends. Add the reward terms to `sums`, and copy each step into
-    the columns `recorded`. Runs as compiled code.
+    """Take up to `steps` random actions in each world where `is_playing` (N,) is True. If its
+    episode ends, set `is_playing` to False. Add the reward terms to `sums`, and copy each step into
+    the columns `recorded`. This function is compiled.
 
     Args:
         program: (address of the program's loop, address of its arrays, (N,) actions to fill), see
@@ -65,8 +65,8 @@ def play_random_steps(
 
 
 def copy_row(columns: Any, world: int, row: int) -> None:
-    """Copy the current values of a world into row `row` of its recorded steps, without bounds
-    checks; runs compiled.
+    """Copy the current results of a world into row `row` of the arrays in which its steps are
+    recorded. This function is compiled, without bounds checks.
 
     Args:
         columns: (C, 5) int64, for each column: address of the value of world 0; bytes from the
@@ -95,7 +95,8 @@ def sample_allowed_actions(generators: Any, allowed: Any, actions: Any) -> None:
 
 
 def sample_allowed_action(generator: Any, allowed: Any) -> int:
-    """Return a random action of one world, see `sample_allowed_actions`."""
+    """Return a random action for one world among those where `allowed`, its action mask, is 1.
+    `generator` is the record of its random generator."""
     num_allowed = 0
     for is_allowed in allowed:
         num_allowed += is_allowed != 0
