@@ -83,7 +83,8 @@ a mapping has entries by world and may lack some."""
 
 def resolve_seeds(seed: Seeds, count: int, noun: str) -> list[int | None]:
     """Return one seed for each of `count` worlds, None for a world without one, from the argument
-    `seed` of `reset`: None, an integer or a sequence. `noun` is the word for a world in messages.
+    `seed` of `reset`: None, an integer, a sequence, or a mapping by world index. `noun` is the word
+    for a world in messages.
 
     Args:
         seed: seeds as `reset` takes them.

@@ -198,9 +198,9 @@ def _make_level_set(scenario: Scenario, backend: str, name: str) -> LevelSet:
 
 
 def _make_sets(levels: Sequence[tuple[int, int]], layouts: Sequence[int]) -> dict[str, list[int]]:
-    """Split levels, given as (seed, layout key), into the sets "train", "test" and so on, so that
-    levels with one layout are in one set. Return the seeds of each set by its name. `layouts` has
-    the layout keys in order."""
+    """Split levels, given as (seed, layout key), into the sets "train", "validation", "test" and
+    "test-layout"; return the seeds of each set by its name. `layouts` has the layout keys in order.
+    "test-layout" gets all levels with some of the layouts."""
     seeds = [seed for seed, _ in levels]
     test_layouts = {*layouts[_TEST_SLICE]}
     sets = {"test": seeds[_TEST_SLICE]}

@@ -24,8 +24,8 @@ VectorStep = tuple[Any, NDArray[Any], NDArray[np.bool_], NDArray[np.bool_], dict
 
 
 class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
-    """Vector environment with N worlds of one scenario. Domains add the worlds, their spaces and
-    their rendering.
+    """Base class of vector environments, with N worlds of one scenario. Subclasses for grids and
+    for formulas add the worlds, their spaces and their drawing.
 
     Args:
         num_envs: N.
@@ -60,8 +60,7 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         render_mode: str | None,
         reward_dtype: DTypeLike,
     ) -> None:
-        """Check the arguments of the environment and store them; the class says what each of them
-        means."""
+        """Check and store the arguments; the class docstring explains them."""
         self.num_envs = arg_checks.check_at_least(1, num_envs=num_envs)
         self.autoreset_mode = arg_checks.parse_autoreset_mode(autoreset_mode)
         check_render_mode(render_mode, ("rgb_array", "ansi"))
@@ -104,8 +103,8 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         return {**observation, "reward": reward, "terminated": flags, "truncated": flags}
 
     def _copy_results(self, results: Arrays, outputs: Arrays) -> Arrays:
-        """Return the arrays `results` by name: copied into the caller's array in `outputs` if there
-        is one, otherwise into a new array if the environment makes copies."""
+        """Return the arrays `results` by name, as the caller of `step` gets them: written into an
+        array of `outputs` if the caller gave one, else copied if the environment makes copies."""
         copied = {}
         for name, array in results.items():
             if name in outputs:
@@ -118,8 +117,8 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
     def _check_reset_arguments(
         self, seed: arg_checks.Seeds, options: dict[str, Any] | None
     ) -> tuple[list[int | None], NDArray[np.bool_]]:
-        """Check the arguments of `reset`, and return the seed of each world and an (N,) mask of the
-        worlds to reset.
+        """Check the arguments of `reset`. Return a seed (or None) for each world, and an (N,) mask
+        of the worlds to reset.
 
         Raises:
             ValueError: seeds or mask have another length or kind, or an option is unknown.
@@ -138,8 +137,7 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         return seeds, mask if self._started else self._all[:count]
 
     def _check_actions(self, actions: ArrayLike) -> NDArray[np.int64]:
-        """Return the actions as an (N,) int64 array, after a check that each is in the action
-        space.
+        """Return the actions as (N,) int64. Raise an error unless each is in the action space.
 
         Raises:
             ValueError: an action is not in the action space, or `reset` was not called yet.
@@ -176,8 +174,8 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         lengths: NDArray[np.int64],
         success: NDArray[np.bool_],
     ) -> None:
-        """Add reward sum (`returns`), length and success of the episodes that have just ended
-        (where `ended` is True) to the dictionary `info`."""
+        """Add the statistics of ended episodes to `info`, as Gymnasium's RecordEpisodeStatistics
+        does: return, length and success of each world where `ended` is True."""
         episode = {"r": np.where(ended, returns, 0.0), "l": np.where(ended, lengths, 0)}
         if self.scenario.tells_success:
             episode["s"] = ended & success
@@ -185,19 +183,19 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
 
 
 def add_presence_masks(
-    info: dict[str, Any], mask: NDArray[np.bool_], is_deep: bool = True
+    info: dict[str, Any], info_mask: NDArray[np.bool_], is_deep: bool = True
 ) -> dict[str, Any]:
-    """Return a copy of the dictionary `info` with `mask` added under the key `_name` for every key
-    `name`, as Gymnasium requires.
+    """Return a copy of `info` in which each entry `name` also has `_name`: `info_mask`, True for
+    the worlds for which the entry is valid. Gymnasium requires these.
 
     Args:
         info: arrays and nested mappings by name.
-        mask: (N,) worlds that the info is about.
+        info_mask: (N,) worlds that the info is about.
         is_deep: add such keys in nested mappings, too.
     """
     masked = {}
     for name, value in info.items():
         is_nested = is_deep and isinstance(value, dict)
-        masked[name] = add_presence_masks(value, mask) if is_nested else value
-        masked[f"_{name}"] = mask
+        masked[name] = add_presence_masks(value, info_mask) if is_nested else value
+        masked[f"_{name}"] = info_mask
     return masked

@@ -21,8 +21,8 @@ _MAX_POOL_BYTES = 2**24
 
 
 class StepResults:
-    """Buffers of one step: the arrays that a backend writes, and the observations and `info` that
-    an environment returns from them.
+    """One set of arrays for the results of a step: those that a backend writes, and the
+    observations and `info` made from them.
 
     Args:
         encoder: encoder of the observations.
@@ -44,7 +44,8 @@ class StepResults:
         constants: dict[str, bytes],
         outputs: StepArrays,
     ) -> None:
-        """Make the arrays of observations, and `info`; the class says what each argument means."""
+        """Create the observations and `info` around the arrays in `outputs`; the class docstring
+        explains the arguments."""
         self.outputs = outputs
         self.observed = outputs.get_arrays(encoder.source_arrays)
         self.arrays: Arrays = encoder.make_shared_arrays(*self.observed)
@@ -60,15 +61,15 @@ class StepResults:
         self._baseline_count = 0
 
     def copy_info(self) -> dict[str, Any]:
-        """Return a new dictionary `info`, with new nested dictionaries, but the same arrays."""
+        """Return a copy of `info`: new dictionaries with the same arrays."""
         info = self._info.copy()
         for name in self._nested_names:
             info[name] = info[name].copy()
         return info
 
     def record_reference_counts(self) -> int:
-        """Store how many references to the returned arrays exist now, for a comparison in
-        `reclaim`; return the size of these arrays in bytes.
+        """Store the present number of references to each returned array, which `reclaim` compares.
+        Return the size of the arrays in bytes.
 
         Call it after `Backend.write_into`, as the backend's references are part of the baseline,
         and before any array is returned.
@@ -82,9 +83,9 @@ class StepResults:
         return sum(array.nbytes for array in self._returned)
 
     def reclaim(self) -> bool:
-        """Return False if a caller holds a reference to a returned array or to a view of one. Else
-        prepare the arrays for another step, and return True: arrays that no step writes are reset
-        to their first values, as a caller may have changed them.
+        """Return True if the arrays can be used for another step, because no caller has a reference
+        to one of them or to a view of one. Arrays that steps do not write are set to their first
+        values again.
 
         Call `record_reference_counts` once before the first call.
         """
@@ -96,8 +97,8 @@ class StepResults:
 
 
 class StepResultsPool:
-    """Step results that callers get without a copy. Results are used again when no caller has a
-    reference to one of their arrays any more.
+    """Several sets of result arrays, so that callers of `step` get arrays without a copy. A set is
+    used again when no caller has a reference to it.
 
     References are counted with `sys.getrefcount`, which is the fastest way: with up to 64 worlds,
     new arrays that give their memory back when they are deleted reach 0.6 to 0.75 of its speed, and
@@ -109,7 +110,7 @@ class StepResultsPool:
     """
 
     def __init__(self, backend: Backend, make_results: Callable[[StepArrays], StepResults]) -> None:
-        """Make an empty pool; `make_results` creates results for the arrays that `backend`
+        """Make an empty pool. `make_results` makes a new set around the arrays that `backend`
         writes."""
         self._backend, self._make = backend, make_results
         self._given: deque[StepResults] = deque()  # that callers got, the oldest ones first
@@ -117,15 +118,15 @@ class StepResultsPool:
         self._num_bytes = 0
 
     def acquire(self) -> StepResults | None:
-        """Return results for the next step; None if callers hold all results of a full pool, or if
-        the backend can only write into its own arrays."""
+        """Return a set of arrays for the next step. Return None if the pool is full and callers use
+        all of it, or if the backend can only write into its own arrays."""
         results = self._reclaim_results() or self._make_results()
         if results is not None:
             self._given.append(results)
         return results
 
     def _reclaim_results(self) -> StepResults | None:
-        """Return results that no caller holds any more; None if there are none."""
+        """Return a set of arrays that no caller uses any more; None if there is none."""
         given = self._given
         if not given or not given[0].reclaim():
             given.rotate(-1)  # try the next ones later, as a caller may hold these for ever
@@ -136,8 +137,8 @@ class StepResultsPool:
         return results
 
     def _make_results(self) -> StepResults | None:
-        """Return new results; None if the pool is full, or if the backend can only write into its
-        own arrays."""
+        """Return a new set of arrays. Return None if the pool is full, or if the backend can only
+        write into its own arrays."""
         is_full = len(self._given) >= _MIN_POOL_SIZE and self._num_bytes >= _MAX_POOL_BYTES
         if is_full or not self._backend.can_switch_outputs:
             return None

@@ -49,8 +49,8 @@ class TextChoice(gymnasium.Space[str]):
 
 
 class TextActions(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Wrapper whose actions are texts, such as `go forward`, `turn left` and `pick up`: the words
-    of BabyAI-Text, and for other actions their names in words.
+    """Wrapper whose actions are texts such as `go forward` and `pick up`: the words of BabyAI-Text,
+    and the names of other actions.
 
     `step` also takes the names of the engine, in upper or lower case. `info["actions"]` has the
     texts of the actions that have an effect now. For texts as observations, make the environment

@@ -119,8 +119,7 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         reward_dtype: DTypeLike = "float64",
         **options: Any,
     ) -> None:
-        """Make the worlds and the observation and action spaces; the class says what each argument
-        means."""
+        """Create the worlds and the spaces; the class docstring explains the arguments."""
         num_threads = arg_checks.check_at_least(1, num_threads=num_threads)
         num_worlds = arg_checks.check_at_least(1, num_envs=num_envs)
         self.scenario: Scenario
@@ -175,8 +174,8 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
 
     @property
     def step_arrays(self) -> Arrays:
-        """Arrays to be recorded in rollouts, by name. Empty if Python code writes any of them after
-        a step."""
+        """Arrays of the last step by name, which rollouts can record in compiled code. Empty if
+        some of them are made by Python code."""
         batch, outputs = cast(Any, self._batch), self._batch.outputs
         observed = {name: self._results.arrays[name] for name in self.recorded}
         backend_ids = {id(array) for array in vars(outputs).values()}
@@ -267,8 +266,8 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         return self._observation(), self._info()
 
     def _make_results(self) -> None:
-        """Make the environment's own results of a step, which include the backend's arrays.
-        Callers get only copies of them, unless the environment makes no copies."""
+        """Create the environment's own arrays of results. Callers get copies of them, unless the
+        environment makes no copies."""
         make = partial(StepResults, self._encoder, self._share_info, {})
         self._results = self._own_results = make(self._batch.outputs)
         self._pool: StepResultsPool = StepResultsPool(self._batch, make)
@@ -276,15 +275,15 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
 
     def _restore_own_buffers(self) -> None:
         """Copy the results of the last step into the environment's own arrays, and let the backend
-        write into these again. The arrays of the last step stay with the caller of `step`."""
+        write into these again. The caller of `step` keeps the arrays of that step."""
         if self._results is not self._own_results:
             self._own_results.outputs.copy_from(self._results.outputs)
             self._batch.write_into(self._own_results.outputs)
             self._results, self._makes_copies = self._own_results, self._copy
 
     def _collect_results(self, outputs: Arrays) -> VectorStep:
-        """Return the results of the step that the backend has just made; arrays that the caller
-        gave in `outputs` are filled."""
+        """Return what `step` returns, from the arrays that the backend has just written. `outputs`
+        has arrays of the caller to be filled."""
         out = self._batch.outputs
         self._mark_ended_worlds()
         has_ended = np.count_nonzero(self._ended) > 0  # faster than `any`
@@ -317,7 +316,7 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
 
     @cached_property
     def _output_specs(self) -> arg_checks.ArraySpecs:
-        """(shape, dtype) of each array that a caller of `step` may pass in `out`, by name."""
+        """(shape, dtype) of each array that callers of `step` may pass in `out`, by name."""
         shown = self._own_results.arrays
         arrays: Arrays = {name: shown[name] for name in self._encoder.buffer_names}
         if self._has_action_masks:
@@ -325,8 +324,8 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         return self._step_output_specs({name: (a.shape, a.dtype) for name, a in arrays.items()})
 
     def _observation(self, outputs: Arrays | None = None) -> Any:
-        """Encode the observations of all worlds and return them; arrays that the caller gave in
-        `outputs` are filled."""
+        """Return the encoded observations of all worlds. `outputs` has arrays of the caller to be
+        filled, or is None."""
         encoder, arrays = self._encoder, self._results.arrays
         if outputs:
             arrays = {name: outputs.get(name, array) for name, array in arrays.items()}
@@ -336,8 +335,8 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         return encoder.to_observation(arrays)
 
     def _info(self, outputs: Arrays | None = None) -> dict[str, Any]:
-        """Return the dictionary `info` about all worlds; the action mask is written to the caller's
-        array if `outputs` has one."""
+        """Return the dictionary `info` about all worlds. `outputs` has arrays of the caller to be
+        filled, or is None."""
         if self._makes_copies or (outputs and "action_mask" in outputs):
             out = self._batch.outputs
             arrays: Arrays = {"action_mask": out.mask, "reward_terms": out.terms}
@@ -352,8 +351,9 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
     def _make_info(
         self, mask: Any, terms: Any, member: Any, success: Any, *, info_mask: NDArray[np.bool_]
     ) -> dict[str, Any]:
-        """Return a dictionary `info` with the action mask, reward terms, mixture member and success
-        of all worlds; `info_mask` (N,) marks the worlds whose entries are valid."""
+        """Return a dictionary `info` with these arrays: action masks, reward terms, index of the
+        scenario in a mixture, and success. `info_mask` (N,) is True for the worlds whose entries
+        are valid."""
         names = self.scenario.reward_names
         columns = {name: terms[:, index] for index, name in enumerate(names)}
         info = flatten_reward_terms(columns) if self._flat_info else {"reward_terms": columns}
@@ -389,8 +389,8 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         info |= {"final_info": final_info, "_final_info": ended}
 
     def _encode_final(self, worlds: NDArray[np.int64]) -> NDArray[np.object_]:
-        """Return the last observations of the episodes that ended in the K `worlds`, as (K,)
-        objects. An environment that makes no copies writes into the same arrays each time."""
+        """Return the last observations of the episodes that have ended in the K `worlds`, as a (K,)
+        object array. If the environment makes no copies, the next call overwrites them."""
         out, encoder = self._batch.outputs, self._encoder
         observed = out.get_arrays(encoder.source_arrays, "final_")
         if self._copy or not encoder.shares_memory:
@@ -491,8 +491,8 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         return backend.expand_states(self._planner, rows, joint_actions)
 
     def _check_joint_actions(self, actions: ArrayLike | None) -> NDArray[np.int64]:
-        """Return the argument `actions` of `expand` as an array, after a check; all combinations of
-        the agents' actions for None."""
+        """Return the argument `actions` of `expand` as an array; for None, all combinations of the
+        agents' actions. Raise an error if actions are not valid."""
         agents, last = self.scenario.layout.agents, self.num_actions - 1
         agent_shape = (agents,) if agents > 1 else ()
         if actions is None:
@@ -541,8 +541,8 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         return deepcopy(self)
 
     def _world_indices(self, worlds: ArrayLike | None) -> NDArray[np.int64]:
-        """Return the indices of the worlds that `worlds` names: an index, several indices, an (N,)
-        mask, or None for all.
+        """Return the indices of the worlds that an argument `worlds` means: an index, several
+        indices, an (N,) mask, or None for all.
 
         Raises:
             ValueError: there is no such world, or one is named twice.

@@ -95,8 +95,8 @@ def sample_allowed_actions(generators: Any, allowed: Any, actions: Any) -> None:
 
 
 def sample_allowed_action(generator: Any, allowed: Any) -> int:
-    """Return a random action for one world among those where `allowed`, its action mask, is 1.
-    `generator` is the record of its random generator."""
+    """Return a random action for one world among those where `allowed`, its action mask, is 1; any
+    action if all are 0. `generator` is the record of the world's random generator."""
     num_allowed = 0
     for is_allowed in allowed:
         num_allowed += is_allowed != 0

@@ -61,7 +61,7 @@ from gv_engine.scenario.storage.array_files import ArrayError, read_npy_header
 
 
 class GrowingArray:
-    """A `.npy` file that rows are appended to.
+    """A `.npy` file to which rows (entries on the first axis) are appended.
 
     NumPy's file header leaves room for the number of rows to grow.
 
@@ -81,8 +81,9 @@ class GrowingArray:
         shape: tuple[int, ...] = (),
         state: tuple[dict[str, Any], int] | None = None,
     ) -> None:
-        """Create the file `path` for rows of this dtype and shape. With `state`, the array's entry
-        in `rollout.json` and its number of rows, open the existing file to append to it."""
+        """Create the file `path` for rows of this dtype and shape. With `state`, open an existing
+        file to append to it: `state` is the array's entry in `rollout.json`, and its number of
+        rows."""
         self._dtype, self._shape = np.dtype(dtype), shape
         self._row_bytes = self._dtype.itemsize * int(np.prod(shape))
         self.about = describe_row(dtype, shape)
@@ -96,8 +97,8 @@ class GrowingArray:
         self._buffer = np.empty((0, *shape), dtype)
 
     def write(self, start: int, pieces: Sequence[NDArray[Any]]) -> None:
-        """Write new rows, all `pieces` one after the other, into the file after the first `start`
-        rows. Readers of the file see the new rows only after a call of `set_count`."""
+        """Write new rows into the file, after its first `start` rows. They come in several arrays,
+        `pieces`, one after the other. Readers see them only after `set_count`."""
         count = sum(map(len, pieces))
         if count > len(self._buffer):  # reused, as new memory is slow
             self._buffer = np.empty((count, *self._shape), self._dtype)
@@ -107,7 +108,7 @@ class GrowingArray:
         self._checksums[start + count] = zlib.crc32(data.data, self._checksums[start])
 
     def set_count(self, num_rows: int) -> None:
-        """Write into the file's header that the array has `num_rows` rows."""
+        """Write the number of rows into the header of the file, so that readers see them."""
         self._file.flush()
         self._file.seek(0)
         header = {
@@ -158,7 +159,7 @@ class RolloutError(GVEngineError):
 
 
 class EpisodeFolder:
-    """Writes episodes with their steps to a folder.
+    """Writes finished episodes with all their steps into a folder.
 
     Args:
         path: new or empty folder.
@@ -183,8 +184,9 @@ class EpisodeFolder:
         resume: bool = False,
         masks: bool = False,
     ) -> None:
-        """Create a folder for the episodes of `env`, or open that of an unfinished rollout if
-        `resume`; `extra_entries` are added to `rollout.json`, and `masks` adds action masks."""
+        """Create a folder for episodes played in `env`, or with `resume` open the folder of an
+        unfinished rollout. `extra_entries` are written into `rollout.json`. With `masks`, action
+        masks are stored, too."""
         if resume:
             files.remove_stale_drafts(path)
         else:
@@ -225,8 +227,9 @@ class EpisodeFolder:
     def _open_arrays(
         self, specs: dict[str, RowSpec], num_rows: int, old: dict[str, Any] | None
     ) -> dict[str, GrowingArray]:
-        """Create the files of the arrays in `specs`, or open those with `num_rows` rows that `old`,
-        the content of `rollout.json`, describes."""
+        """Create a file for each array in `specs`, which has its dtype and shape by name. If `old`,
+        the content of `rollout.json`, is given, open the existing files with `num_rows` rows
+        instead."""
         return {
             name: GrowingArray(
                 self._path / f"{name}.npy", *spec, (old["arrays"][name], num_rows) if old else None
@@ -235,8 +238,7 @@ class EpisodeFolder:
         }
 
     def append(self, episode: FinishedEpisode) -> None:
-        """Add a finished episode to the folder. Episodes are written in batches by a background
-        thread.
+        """Add a finished episode. A background thread writes many episodes at once.
 
         Raises:
             OSError: as for `flush`, also about earlier episodes.
@@ -253,8 +255,8 @@ class EpisodeFolder:
         self._pending, self._num_pending_steps = [], 0
 
     def _wait_for_writer(self, max_tasks: int) -> None:
-        """Wait until the thread that writes has at most `max_tasks` tasks left. If a chunk cannot
-        be written, it stays the first one, for the next task.
+        """Wait until at most `max_tasks` tasks of the background thread are left. If it could not
+        write a chunk of episodes, the next task tries that chunk again.
 
         Raises:
             OSError: an episode could not be written.
@@ -265,8 +267,8 @@ class EpisodeFolder:
                 self._tasks.popleft().result()
 
     def flush(self) -> None:
-        """Write all episodes that were added but not yet written; may be called again after an
-        interruption.
+        """Write all episodes that `append` got and that are not written yet. After an interruption
+        it can be called again.
 
         Raises:
             OSError: an episode cannot be written; earlier ones are safe.
@@ -281,15 +283,16 @@ class EpisodeFolder:
                 self._update_counts()
 
     def _write_chunk(self) -> None:
-        """Write the oldest chunk of the queue to the files. If the queue is then empty, or many
-        steps were written since readers could last see new ones, let readers see all."""
+        """Write the oldest chunk of waiting episodes to the files. Let readers see what is written
+        if no chunk is left, or if many steps have been written since they last could."""
         self._write(_collect_pieces(self._chunks[0]))
         self._chunks.popleft()
         if not self._chunks or self._written_counts[0] - self.steps >= _MAX_UNCOUNTED:
             self._update_counts()
 
     def extend(self, rows: Mapping[str, Any]) -> None:
-        """Write many episodes at once, given as the arrays that `episode_rows` returns.
+        """Write many episodes at once. `rows` are their arrays by name, as `episode_rows` returns
+        them.
 
         Raises:
             OSError: as for `flush`.
@@ -300,8 +303,8 @@ class EpisodeFolder:
             self._update_counts()
 
     def _write(self, pieces: dict[str, list[NDArray[Any]]]) -> None:
-        """Write the pieces of each array into its file, after the steps and episodes that are
-        already there. Readers see the new ones only after a call of `_update_counts`."""
+        """Append arrays to the files. `pieces` has for each file, by name, a list of arrays to be
+        written one after the other. Readers see them only after `_update_counts`."""
         steps, episodes = self._written_counts
         pieces["episode_start"] = [starts + steps for starts in pieces["episode_start"]]
         for arrays, start in ((self._step_arrays, steps), (self._episode_arrays, episodes)):
@@ -312,8 +315,8 @@ class EpisodeFolder:
         self._written_counts = steps + num_steps, episodes + num_episodes
 
     def _update_counts(self) -> None:
-        """Write the numbers of the steps and episodes that were written so far into the headers of
-        all arrays and into `rollout.json`."""
+        """Let readers see everything written so far: write the numbers of steps and episodes into
+        the files' headers and into `rollout.json`."""
         steps, episodes = self._written_counts
         for arrays, num_rows in ((self._step_arrays, steps), (self._episode_arrays, episodes)):
             for array in arrays.values():
@@ -322,8 +325,8 @@ class EpisodeFolder:
         self._write_listing(complete=False)
 
     def close(self, complete: bool) -> None:
-        """Write all remaining episodes, note in `rollout.json` whether the rollout is `complete`,
-        and close the files.
+        """Write the remaining episodes, note in `rollout.json` if the rollout is `complete`, and
+        close all files.
 
         Raises:
             OSError: an episode cannot be written, now or earlier; counted ones are safe.
@@ -336,8 +339,8 @@ class EpisodeFolder:
             self._close_files()
 
     def remove(self) -> None:
-        """Delete the folder and its array files; called while it has no episodes. Files in it that
-        are no part of a rollout are kept."""
+        """Delete the files of the rollout, and the folder if it is then empty. Only called while it
+        has no episodes."""
         self._close_files()
         (self._path / LISTING).unlink(missing_ok=True)
         for name in (*self._step_arrays, *self._episode_arrays):
@@ -352,8 +355,8 @@ class EpisodeFolder:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Context manager that turns an OSError into one whose message names the folder and the
-        number of intact episodes."""
+        """Context manager: if writing fails, raise an OSError whose message names the folder and
+        says how many episodes are intact."""
         try:
             yield
         except OSError as error:
@@ -361,8 +364,8 @@ class EpisodeFolder:
             raise OSError(f"{files.make_write_error(self._path, error)}{kept}") from None
 
     def _write_listing(self, complete: bool) -> None:
-        """Write `rollout.json` with the present numbers of episodes and steps, the checksums, and
-        whether the rollout is `complete`."""
+        """Write `rollout.json`, with the numbers of episodes and steps, checksums, and whether the
+        rollout is `complete`."""
         counts = dict(zip(_COUNTS, (complete, self.episodes, self.steps), strict=True))
         arrays = {name: array.describe(self.steps) for name, array in self._step_arrays.items()}
         for name, bounds in self._bounds.items():
@@ -378,8 +381,8 @@ class EpisodeFolder:
 
 
 def check_new_folder(path: Path) -> None:
-    """Raise FileExistsError unless `path` is free for a rollout: it does not exist, or is an empty
-    folder. Temporary files of processes that have ended are deleted from the folder first."""
+    """Raise FileExistsError unless `path` does not exist or is an empty folder. Temporary files
+    that crashed processes left there are deleted first."""
     files.remove_stale_drafts(path)
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise FileExistsError(
@@ -394,8 +397,7 @@ def episode_rows(episodes: Sequence[FinishedEpisode]) -> dict[str, Any]:
 
 
 def _collect_pieces(episodes: Sequence[FinishedEpisode]) -> dict[str, list[NDArray[Any]]]:
-    """Return the arrays of `episode_rows` for many episodes, each as a list of pieces to be
-    concatenated."""
+    """Return the arrays of many episodes by name, each as a list with one array per episode."""
     lengths = np.array([episode.length for episode in episodes])
     all_steps = [episode.steps for episode in episodes if episode.steps is not None]
     pieces = {"episode_start": [np.cumsum(lengths) - lengths]}
@@ -409,8 +411,8 @@ def _collect_pieces(episodes: Sequence[FinishedEpisode]) -> dict[str, list[NDArr
 
 
 def _describe_bounds(space: Any) -> dict[str, Any]:
-    """Return the least and the greatest values of a Gymnasium space in the form of `rollout.json`,
-    without leading axes along which all bounds are equal."""
+    """Return the smallest and largest values of a Gymnasium space, to be stored in `rollout.json`.
+    If all entries along a leading axis have the same bounds, the axis is left out."""
     if isinstance(space, Discrete):
         return {"low": int(space.start), "high": int(space.start + space.n - 1)}
     low, high = space.low, space.high
@@ -422,8 +424,8 @@ def _describe_bounds(space: Any) -> dict[str, Any]:
 def _check_continued_folder(
     path: Path, old: dict[str, Any], about: dict[str, Any], specs: dict[str, RowSpec]
 ) -> None:
-    """Raise an error unless the folder, whose `rollout.json` has the content `old`, is of the
-    rollout that `about` describes, and has all arrays in `specs`, which can be written.
+    """Raise an error unless the folder can be continued: `old`, the content of its `rollout.json`,
+    must describe the same rollout as `about`, and all arrays in `specs` must be there.
 
     Raises:
         RolloutError: the folder is of another rollout, or damaged.
@@ -438,8 +440,8 @@ def _check_continued_folder(
 
 
 def _check_same_rollout(path: Path, old: dict[str, Any], new: dict[str, Any]) -> None:
-    """Raise a RolloutError if entries of `rollout.json` differ in two rollouts, `old` in the folder
-    `path`, and `new`."""
+    """Raise a RolloutError if `old`, the content of `rollout.json` in the folder `path`, describes
+    another rollout than `new`."""
     old, new = old.copy(), json.loads(json.dumps(new))
     for listing in (old, new):
         for name, entry in listing.pop("arrays").items():
@@ -455,8 +457,8 @@ def _check_same_rollout(path: Path, old: dict[str, Any], new: dict[str, Any]) ->
 
 
 def _get_comparable(listing: dict[str, Any], name: str) -> Any:
-    """Return the entry `name` of a `rollout.json` without paths of files, so that it can be
-    compared."""
+    """Return the entry `name` of `listing`, the content of a `rollout.json`, in a form to be
+    compared with another one: without paths of files."""
     value: Any = listing.get(name)
     if name == "scenario":
         return value["digest"]
@@ -473,8 +475,8 @@ def _format_json_entries(entries: dict[str, Any]) -> str:
 
 
 def read(path: str | Path, check: bool = True) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Return the arrays and the description of a saved rollout, which may be unfinished or still
-    being written.
+    """Return (arrays by name, description) of a rollout that is saved in a folder. It may be
+    unfinished, or still being written.
 
     Args:
         path: folder.
@@ -502,8 +504,8 @@ def read(path: str | Path, check: bool = True) -> tuple[dict[str, NDArray[Any]],
 
 
 def _read_listing(path: Path) -> dict[str, Any]:
-    """Return the content of the folder's `rollout.json`, after a check of the entries that are
-    needed to read arrays.
+    """Return the content of a folder's `rollout.json`. Raise an error if an entry that is needed to
+    read the arrays is missing or wrong.
 
     Raises:
         RolloutError: the file is missing or damaged.
@@ -530,8 +532,8 @@ def _read_listing(path: Path) -> dict[str, Any]:
 
 
 def _check_array_entry(name: str, entry: dict[str, Any]) -> None:
-    """Raise an error of any kind unless `entry` is a valid entry of the array `name` in
-    `rollout.json`."""
+    """Raise an error of any class unless `entry`, which describes the array `name` in
+    `rollout.json`, is valid."""
     if not files.is_file_name(name) or len(name) > _MAX_NAME:
         raise ValueError(f"{shorten(name, 100)!r} is no name of an array")
     if type(entry.get("crc32")) is not int:
@@ -547,8 +549,8 @@ def _get_row_dtype(entry: dict[str, Any]) -> np.dtype[Any]:
 
 
 def read_bounds(entry: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the least and the greatest values of the elements of a row, two arrays of the shape of
-    a row.
+    """Return (smallest, largest) values of an array's rows, both with the shape of a row. `entry`
+    describes the array in `rollout.json`.
 
     Args:
         entry: entry of the array in `rollout.json`; without bounds, those of the dtype.
@@ -569,8 +571,8 @@ def read_bounds(entry: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _map_array(path: Path, name: str, about: dict[str, Any]) -> NDArray[Any]:
-    """Return the array `name` of a folder, memory-mapped and cut to the rows of the finished
-    episodes; `about` is the content of `rollout.json`.
+    """Return the array `name` of a saved rollout, memory-mapped, without steps of unfinished
+    episodes. `about` is the content of `rollout.json`.
 
     Raises:
         RolloutError: the file is missing, cut, or of another kind.
@@ -599,8 +601,8 @@ def _map_array(path: Path, name: str, about: dict[str, Any]) -> NDArray[Any]:
 
 
 def _describe_unfinished(path: Path) -> str:
-    """Return the end of an error message that says the folder holds an unfinished rollout; "" if it
-    does not."""
+    """Return the end of an error message about a folder: that it holds an unfinished rollout, or ""
+    if it does not."""
     try:
         about = _read_listing(path)
     except RolloutError:

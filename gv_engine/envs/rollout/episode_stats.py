@@ -28,7 +28,7 @@ class Estimate(NamedTuple):
 
 
 class EpisodeValues(NamedTuple):
-    """Results of E episodes, in order.
+    """Results of E episodes in order: reward sums, lengths, and how the episodes ended.
 
     Attributes:
         sums: (E, 1 + F) float64 return, then the sum of each reward term.
@@ -42,7 +42,7 @@ class EpisodeValues(NamedTuple):
 
     @classmethod
     def of_episodes(cls, episodes: Sequence[FinishedEpisode]) -> EpisodeValues:
-        """Return the results of at least one finished episode."""
+        """Return the results of these finished episodes, at least one."""
         ends = {"terminated": 0, "truncated": 0}
         for episode in episodes:
             for name in ("terminated", "truncated", "success"):
@@ -54,8 +54,8 @@ class EpisodeValues(NamedTuple):
 
 @dataclass(eq=False)
 class EpisodeStats:
-    """Statistics of episodes, which do not depend on how the episodes were split into parts: sums
-    are added one episode after the other.
+    """Statistics of episodes, which are added in parts. The result is the same for every split into
+    parts, to the last bit.
 
     Attributes:
         episodes, steps: numbers of episodes and steps.
@@ -72,7 +72,7 @@ class EpisodeStats:
     lengths: tuple[float, float] = (math.inf, -math.inf)
 
     def add(self, values: EpisodeValues) -> None:
-        """Add the results of episodes that follow those added before."""
+        """Add the results of more episodes."""
         sums, lengths, ends = values
         self.episodes += len(lengths)
         self.steps += int(lengths.sum())
@@ -85,7 +85,8 @@ class EpisodeStats:
         self.lengths = _extend_limits(self.lengths, lengths)
 
     def add_folder(self, scenario: AnyScenario, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Add all episodes of a saved rollout, given by its `arrays`, to the statistics.
+        """Add all episodes of a saved rollout. `arrays` are its arrays by name, as
+        `episode_folder.read` returns them.
 
         Args:
             scenario: scenario of the episodes.
@@ -119,7 +120,9 @@ class EpisodeStats:
     def rows(
         self, reward_names: tuple[str, ...], seconds: float, old_counts: tuple[int, int] = (0, 0)
     ) -> list[tuple[str, str]]:
-        """Return the statistics as (label, value) texts, one for each line of a table.
+        """Return the statistics as (label, value) texts, one for each line of a table. `seconds` is
+        how long the rollout took; `old_counts` are the (episodes, steps) from before it was
+        resumed.
 
         Args:
             reward_names: reward functions of the scenario.

@@ -38,7 +38,7 @@ class NumberSpec(NamedTuple):
 
 
 def _list_numbers(vector: ObservedState) -> tuple[NumberSpec, ...]:
-    """Return the name, bounds and type of each number of a state vector."""
+    """Return the name, bounds and type of each number in a state vector."""
     low, high = (
         [bound if math.isfinite(bound) else None for bound in bounds.tolist()]
         for bounds in (vector.low, vector.high)
@@ -47,7 +47,8 @@ def _list_numbers(vector: ObservedState) -> tuple[NumberSpec, ...]:
 
 
 class ScenarioSpec(NamedTuple):
-    """Meaning of the numbers that a policy of a scenario reads and returns.
+    """What a policy must know about a scenario to act in it: the meaning of actions and
+    observations.
 
     Attributes:
         actions: names of the actions, in order.
@@ -71,7 +72,7 @@ class ScenarioSpec(NamedTuple):
 
     @classmethod
     def of_scenario(cls, scenario: Scenario) -> ScenarioSpec:
-        """Return what a policy must know about a scenario: actions, view, agents, object types and
+        """Return the specification of a scenario: its actions, view, agents, object types and
         missions."""
         missions, vector = scenario.missions, scenario.observed_state
         fields: tuple[tuple[str, int], ...] = ()
@@ -91,7 +92,7 @@ class ScenarioSpec(NamedTuple):
 
     @classmethod
     def from_json(cls, document: Any) -> ScenarioSpec:
-        """Return the specification that was saved as JSON of `_asdict()`.
+        """Return the specification that `document` holds: JSON data that was made from `_asdict()`.
 
         Raises:
             Exception: of any kind, if the document is something else.
@@ -128,8 +129,9 @@ class ScenarioSpec(NamedTuple):
         return f"{name}{state_text}" + (f" in {COLORS[color]}" if color else "")
 
     def find_mismatch(self, other: ScenarioSpec) -> tuple[str, str] | None:
-        """Return None if a policy for this specification can act in `other`; else the first
-        obstacle as two texts, which describe this specification and `other`.
+        """Return None if a policy that was trained for this specification can act in a scenario
+        with the specification `other`. Else return the first difference as two texts, about this
+        one and about `other`.
 
         `other` may have fewer object types, and only the first of the mission texts.
         """
@@ -185,7 +187,7 @@ def _describe_fields(fields: tuple[tuple[str, int], ...]) -> str:
 
 
 def _describe_state(state: tuple[NumberSpec, ...]) -> str:
-    """Return a text that lists the numbers of a state vector, with their bounds."""
+    """Return a text with the name and bounds of each number in a state vector."""
     if not state:
         return "no state vector"
     texts = (f"{name} from {low} to {high}" for name, low, high, _ in state)
@@ -193,7 +195,8 @@ def _describe_state(state: tuple[NumberSpec, ...]) -> str:
 
 
 class StateCodes(NamedTuple):
-    """Discretisation of a number of the state vector into codes.
+    """Rule for turning a number of the state vector into an integer code, by dividing its range
+    into equal parts.
 
     Attributes:
         low, high: values with the first and the last code; the codes between are evenly spaced.
@@ -208,7 +211,7 @@ class StateCodes(NamedTuple):
 
     @classmethod
     def of_number(cls, number: NumberSpec) -> StateCodes:
-        """Return the discretisation of a number, by its bounds."""
+        """Return the rule for a number with these bounds."""
         _, low, high, is_float = number
         if low is None or high is None or low == high:
             return cls(None, None, _BINS)
@@ -218,9 +221,9 @@ class StateCodes(NamedTuple):
         return cls(low, high, values) if values <= _MAX_VALUES else cls(None, None, _BINS)
 
     def encode(self, values: NDArray[Any]) -> NDArray[np.int32]:
-        """Return the codes, 0 to `size` - 1, of an array of values: the range between the bounds is
-        divided into `size` equal parts, or, without bounds, the range of the signed logarithm.
-        Values outside have the first or last code.
+        """Return the code of each value: 0 to `size` - 1 for equal parts of the range between the
+        bounds. A number without bounds is scaled by a signed logarithm first. Values out of range
+        get the first or last code.
 
         NaN has the code of 0. Saved policies depend on these codes.
         """
@@ -235,7 +238,7 @@ class StateCodes(NamedTuple):
 
 
 class NetworkSpec(NamedTuple):
-    """Sizes of a network's inputs and outputs.
+    """Sizes of the inputs and outputs of a policy's network.
 
     An input slot is a cell of the view, the carried item, an integer of the mission, a number of
     the state vector, or, with several agents, the agent's index. Each slot holds a code.
@@ -260,7 +263,7 @@ class NetworkSpec(NamedTuple):
 
     @classmethod
     def of_scenario(cls, scenario: ScenarioSpec, codes: int) -> NetworkSpec:
-        """Return the sizes of a network for a scenario whose cells are observed as numbers below
+        """Return the sizes for a scenario whose cells are observed as code numbers below
         `codes`."""
         height, width = scenario.view
         mission = tuple(min(size, _MAX_VALUES) for _, size in scenario.mission_fields)
@@ -271,8 +274,8 @@ class NetworkSpec(NamedTuple):
     def encode(
         self, observation: Arrays, agents: NDArray[np.int64], out: NDArray[np.int32]
     ) -> None:
-        """Write into `out` (N, inputs) the rows of `ActorCritic.first_layer_table` that encode N
-        observations. `agents` (N,) has the index of each agent in its world."""
+        """Write the network's inputs for N observations into `out` (N, inputs): indices of rows of
+        the first layer's weights. `agents` (N,) has the index of each agent in its world."""
         cells, num_rows = self.cells, len(out)
         out[:, :cells] = observation["grid"].reshape(num_rows, cells)
         out[:, cells] = observation["item"].reshape(num_rows)

@@ -22,7 +22,7 @@ than they save."""
 
 
 class NumpyNet:
-    """Trained `ActorCritic` for NumPy arrays.
+    """A trained network, computed with NumPy instead of torch.
 
     It computes in float64: the rounding depends on the number of worlds, and in float64 it is too
     small to change an action.
@@ -48,8 +48,8 @@ class NumpyNet:
         layer_norm: bool = False,
         epsilon: float | None = None,
     ) -> None:
-        """Prepare the layers of a network with these `weights`; the class says what each argument
-        means."""
+        """Prepare the layers. `weights` has the trained weights by name; the class docstring
+        explains the other arguments."""
         self._has_layer_norm, self._epsilon = layer_norm, epsilon
         arrays = {name: array.astype(np.float64) for name, array in weights.items()}
         self.hidden_size = len(arrays["first_bias"])
@@ -80,9 +80,8 @@ class NumpyNet:
     def forward(
         self, rows: NDArray[np.int32], memory: Floats, masks: NDArray[Any]
     ) -> tuple[Floats, Floats | None, Floats]:
-        """Return (action probabilities, new GRU state, values) of N agents. `rows` are their
-        observations as indices of first-layer weights, `memory` their GRU state and `masks` their
-        action masks.
+        """Return (action probabilities, new GRU state, values) for N agents. `rows` (N, inputs) are
+        their observations, encoded as indices of first-layer weights; `memory` is their GRU state.
 
         Args:
             rows: (N, slots) encoded observations, see `NetworkSpec.encode`.
@@ -109,8 +108,8 @@ class NumpyNet:
         return exponentials / exponentials.sum(1, keepdims=True), values, memory
 
     def _compute_features(self, rows: NDArray[np.int32]) -> Floats:
-        """Return the (N, hidden) output of the first two layers for N observations, encoded as
-        `rows` of first-layer weights."""
+        """Return the output of the first two layers, (N, hidden). `rows` (N, inputs) are
+        observations, encoded as indices of first-layer weights."""
         sums, summand = np.zeros((2, len(rows), self.hidden_size))
         cells, codes, table_rows = self._spec.cells, self._spec.codes, rows
         if self._picture:
@@ -131,8 +130,8 @@ class NumpyNet:
         return _relu(_normalise(sums) if self._has_layer_norm else sums)
 
     def _score_cells(self, rows: NDArray[np.int32]) -> Floats:
-        """Return how well each cell matches the mission, as (N, heads * cells), for N observations,
-        encoded as `rows` of first-layer weights."""
+        """Return a score (N, heads * cells) for how well each cell matches the mission. `rows` (N,
+        inputs) are observations, encoded as indices of first-layer weights."""
         cells, mission = self._spec.split_rows(rows)
         queries = self._queries[mission].sum(1)
         scores = _relu(queries @ self._codes)
@@ -141,8 +140,8 @@ class NumpyNet:
 
 
 def first_layer_table(spec: NetworkSpec, weights: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-    """Return the weights of the first layer by input code, as `ActorCritic.first_layer_table` does,
-    from the network's `weights` by name."""
+    """Return the weights of the first layer as a table with a row for each input code. `weights`
+    are those of the network, by name."""
     if "table" in weights:  # encoder "mlp"
         return weights["table"].reshape(sum(spec.sizes), -1)
     embedding, first = weights["embedding"], weights["first"]
@@ -159,13 +158,12 @@ def first_layer_table(spec: NetworkSpec, weights: Mapping[str, NDArray[Any]]) ->
 
 
 class _Linear:
-    """Linear layer, or K layers of equal size; products are computed in blocks, see
-    `_MAX_BLOCK`."""
+    """Linear layer, or K linear layers of equal size that are computed together."""
 
     def __init__(
         self, weights: Mapping[str, Floats], weight: str, bias: str, num_layers: int = 1
     ) -> None:
-        """Take the arrays called `weight` and `bias` from `weights`; they hold `num_layers` layers
+        """Take the arrays named `weight` and `bias` from `weights`. They hold `num_layers` layers
         of equal size."""
         matrix = weights[weight]
         self.outputs, inputs = len(matrix) // num_layers, matrix.shape[1]
@@ -175,7 +173,7 @@ class _Linear:
         self._block_size = max(1, _MAX_BLOCK // (self.outputs * inputs))
 
     def all_layers(self, inputs: Floats) -> Floats:
-        """Return the outputs of all K layers for the same (N, inputs) array, as (K, N, outputs)."""
+        """Return the outputs of K layers for the same `inputs` (N, inputs), as (K, N, outputs)."""
         num_rows, width = inputs.shape
         num_blocks = -(-num_rows // self._block_size)  # rounded up
         blocks = np.zeros((num_blocks, self._block_size, width))
@@ -191,7 +189,7 @@ class _Linear:
 
 
 class _Convolution:
-    """Convolution of 3 x 3 cells with a margin of zeros, with torch's weights."""
+    """Convolution with 3 x 3 filters and zero padding, with weights from torch."""
 
     def __init__(self, weights: Mapping[str, Floats], name: str) -> None:
         """Take the weights and biases of the layer called `name` from `weights`."""
@@ -200,7 +198,7 @@ class _Convolution:
         self._linear = _Linear(flat, "weight", "bias")
 
     def __call__(self, pictures: Floats) -> Floats:
-        """Return the (N, h, w, outputs) result for (N, h, w, inputs) pictures."""
+        """Return the output (N, h, w, outputs) for `pictures` (N, h, w, inputs)."""
         padded = np.pad(pictures, ((0, 0), (1, 1), (1, 1), (0, 0)))
         windows = sliding_window_view(padded, (3, 3), (1, 2))  # (N, h, w, inputs, 3, 3)
         flat = windows.reshape(-1, windows[0, 0, 0].size)
@@ -208,15 +206,15 @@ class _Convolution:
 
 
 class _GRU:
-    """Gated recurrent unit (Cho et al., 2014) with torch's weights."""
+    """Gated recurrent unit (Cho et al., 2014) with weights from torch."""
 
     def __init__(self, weights: Mapping[str, Floats]) -> None:
         self._input_gates = _Linear(weights, "gru.weight_ih", "gru.bias_ih", 3)
         self._hidden_gates = _Linear(weights, "gru.weight_hh", "gru.bias_hh", 3)
 
     def __call__(self, inputs: Floats, memory: Floats) -> Floats:
-        """Return the new (N, hidden) state of the GRU for (N, hidden) inputs and the state
-        `memory`."""
+        """Return the new state (N, hidden) for `inputs` (N, hidden) and the old state `memory` (N,
+        hidden)."""
         input_reset, input_update, input_new = self._input_gates.all_layers(inputs)
         hidden_reset, hidden_update, hidden_new = self._hidden_gates.all_layers(memory)
         update = _sigmoid(input_update + hidden_update)

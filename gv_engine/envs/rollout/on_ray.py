@@ -40,15 +40,15 @@ _AHEAD = 4  # submitted parts for each slot
 
 
 class ClusterError(GVEngineError):
-    """There is no cluster, or it refuses this process."""
+    """There is no Ray cluster at the address, or it refuses this process."""
 
 
 class RemoteError(GVEngineError):
-    """Custom code failed on another machine; the message names its file and line."""
+    """An author's code failed on another machine. The message names its file and line."""
 
 
 def connect(address: str) -> None:
-    """Connect this process to the Ray cluster at `address`, unless it is connected already.
+    """Connect this process to the Ray cluster at `address`. Do nothing if it is connected already.
 
     Args:
         address: HOST:PORT, "auto" for the cluster of this machine, or `LOCAL`.
@@ -68,8 +68,8 @@ def connect(address: str) -> None:
 
 
 def _parse_address(address: str) -> tuple[str, int] | None:
-    """Return host and port that the address of a Ray cluster names; None for addresses such as
-    "auto", which only Ray resolves.
+    """Return (host, port) of a Ray cluster's address such as "10.0.0.1:6379". Return None for
+    addresses such as "auto", which only Ray can resolve.
 
     Raises:
         ClusterError: the address is invalid.
@@ -91,8 +91,8 @@ def _parse_address(address: str) -> tuple[str, int] | None:
 
 
 def _check_listening(host: str, port: int) -> None:
-    """Raise an error at once if no program listens at this host and port; Ray itself would try for
-    minutes.
+    """Raise an error at once if no program listens at this host and port. Ray would try to connect
+    for minutes.
 
     Raises:
         ClusterError: nothing listens.
@@ -107,8 +107,8 @@ def _check_listening(host: str, port: int) -> None:
 
 
 def play_shards(job: Job, first: int, episodes: int, address: str) -> Iterator[Shard]:
-    """Play `episodes` episodes from number `first` on on a Ray cluster, in parts (shards), and
-    yield the shards in order.
+    """Play the episodes from number `first` on, `episodes` in all, on a Ray cluster. They are split
+    into shards (parts), which are yielded in order.
 
     Args:
         job: rollout; `workers` is the number of cores of a shard.
@@ -131,7 +131,8 @@ def run_parts(
     cores: int = 1,
     in_order: bool = True,
 ) -> Iterator[Any]:
-    """Call a function with each of the argument tuples on a Ray cluster, and yield the results.
+    """Call a function with each of the tuples of arguments, in processes of a Ray cluster, and
+    yield the results. None in place of a tuple means that a result is awaited first.
 
     Memory does not grow with the number of parts.
 
@@ -174,7 +175,7 @@ def run_parts(
 
 
 class _Machines:
-    """Machines of the Ray cluster, with the number of tasks that each can run.
+    """The machines of a Ray cluster, with the number of tasks that each can run at once.
 
     Parts are assigned to machines here; Ray's own scheduling would move parts to and fro.
 
@@ -196,9 +197,9 @@ class _Machines:
         """Number of slots of all machines."""
         return sum(self._slots.values())
 
-    def free_slots(self, assigned: Iterable[str | None]) -> list[str | None]:
-        """Return the ids of machines that can take another task, idle ones first. `assigned` has
-        the machine of each running task; None means any."""
+    def free_slots(self, running: Iterable[str | None]) -> list[str | None]:
+        """Return the ids of machines that can take another task, idle ones first. `running` has the
+        machine id of each running task, None if Ray has chosen it."""
         if time.monotonic() - self._last_refresh > _REFRESH_SECONDS:
             nodes = (node for node in ray.nodes() if node["Alive"])
             cpus = {node["NodeID"]: int(node["Resources"].get("CPU", 0)) for node in nodes}
@@ -206,7 +207,7 @@ class _Machines:
             self._slots = {machine: number for machine, number in slots.items() if number}
             self._slots = self._slots or {None: 1}
             self._last_refresh = time.monotonic()
-        num_assigned = Counter(assigned)
+        num_assigned = Counter(running)
         # (number of tasks before this one in the same slot, machine)
         free = [
             (index // num_slots, machine)
@@ -221,8 +222,8 @@ def _make_scheduling_strategy(machine: str | None) -> Any:
 
 
 def _run_part(references: list[Any], arguments: tuple[Any, ...]) -> Any:
-    """Call a function with `arguments` in a process of the Ray cluster; `references` is a list with
-    the Ray reference to the function.
+    """Call a function with `arguments`, in a process of the Ray cluster. `references` is a list
+    whose only item is Ray's reference to the function.
 
     Raises:
         RemoteError: custom code failed.
@@ -245,7 +246,8 @@ def _get_function(reference: Any) -> Callable[..., Any]:
 
 
 def _get_result(reference: Any) -> Any:
-    """Return the result behind a Ray `reference`, or raise the error that its call has raised."""
+    """Return the result of a call in another process, given by Ray's `reference`. Raise its error
+    if it has failed."""
     try:
         return ray.get(reference)
     except ray.exceptions.RayTaskError as error:

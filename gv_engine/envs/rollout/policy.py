@@ -41,7 +41,8 @@ class PolicyError(GVEngineError):
 
 
 class Policy(Protocol):
-    """Interface of policies that act in N worlds, with an RNG for each world.
+    """Interface of policies: they choose actions for N worlds, with a random generator for each
+    world.
 
     Attributes:
         probabilities: (N, actions) action probabilities of the last `act`; None if unknown.
@@ -68,7 +69,8 @@ class Policy(Protocol):
 
 
 class RandomPolicy:
-    """Policy that samples uniformly from all actions, or only from those that have an effect now.
+    """Policy that chooses actions at random: among all actions, or only among those that have an
+    effect now.
 
     Args:
         num_envs: N.
@@ -97,8 +99,8 @@ class RandomPolicy:
         return self._sample_actions()
 
     def _sample_actions(self) -> NDArray[np.int64]:
-        """Return a random action for each of N worlds: an allowed action, or any action in worlds
-        that allow none."""
+        """Return a random action for each of N worlds: one that the action mask allows, or any
+        action if it allows none."""
         random_numbers = np.array([rng.random() for rng in self._rngs])
         is_allowed = self._allowed.astype(bool)
         is_allowed[~is_allowed.any(axis=1)] = True
@@ -116,10 +118,10 @@ class RandomPolicy:
 
 
 class CompiledRandomPolicy(RandomPolicy):
-    """`RandomPolicy` that samples in compiled code, with the same results."""
+    """`RandomPolicy` in compiled code, which chooses the same actions."""
 
     def __init__(self, num_envs: int, num_actions: int, use_action_mask: bool) -> None:
-        """Compile the functions of the policy; `RandomPolicy` says what each argument means."""
+        """Compile the functions of the policy; `RandomPolicy` explains the arguments."""
         # imported here, as they import llvmlite
         from gv_engine.compiler.compiled_function import compile_function
         from gv_engine.envs.rollout.compiled_play import play_random_steps, sample_allowed_actions
@@ -145,9 +147,9 @@ class CompiledRandomPolicy(RandomPolicy):
         terms: NDArray[np.float64],
         recorded: CopiedColumns = NO_COLUMNS,
     ) -> None:
-        """Take up to `steps` steps in each world of `batch`, a `CompiledBatch`, where `is_playing`,
-        (N,), is True, and set it to False when the world's episode ends; add the reward terms to
-        `terms`, (N, F), and copy the columns `recorded` in each step."""
+        """Take up to `steps` random actions in each world of `batch`, a `CompiledBatch`, where
+        `is_playing` (N,) is True. If its episode ends, set `is_playing` to False. Add the reward
+        terms to `terms` (N, functions), and copy each step into the columns `recorded`."""
         out, no_masks = batch.outputs, self._allowed[:0]
         sampling = self._rngs, no_masks.shape[1], out.mask if self._use_action_mask else no_masks
         results = out.terminated, out.truncated, out.terms
@@ -166,8 +168,8 @@ def _make_generator_block(seed: int, block: int) -> NDArray[Any]:
 
 
 class CallablePolicy:
-    """Policy that calls a function `(observation, info, rngs) → (N,) actions`, where `rngs[i]` is
-    the RNG of world i.
+    """Policy that calls an author's function `(observation, info, rngs)`, which returns (N,)
+    actions. `rngs[i]` is the random generator of world i.
 
     The function may return a pair with (N, actions) probabilities after the actions. A stateful
     policy is a class instead, created with N and the number of actions. Its `act` is such a
@@ -191,7 +193,7 @@ class CallablePolicy:
     def __init__(
         self, function: Callable[..., Any], num_envs: int, num_actions: int, name: str
     ) -> None:
-        """Make a policy from a function or class; `name` names it in messages."""
+        """Make a policy from an author's function or class. `name` is what messages call it."""
         if isinstance(function, type):
             for method in ("act", "begin"):
                 if not hasattr(function, method):
@@ -211,16 +213,16 @@ class CallablePolicy:
         self._rngs = [np.random.default_rng(0) for _ in range(num_envs)]
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
-        """Give each of `worlds` a new random number generator, seeded by `seed` and the world's
-        episode number in `numbers`, and call the method `begin` of the author's class."""
+        """Start an episode in each of `worlds`: give it a new random generator, made from `seed`
+        and its episode number in `numbers`, and call `begin` of the author's class."""
         if self._begin:
             self._begin([*worlds])
         for world, number in zip(worlds, numbers, strict=True):
             self._rngs[world] = make_rng(seed, POLICY, number)
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
-        """Return the actions that the author's function gives for N worlds, after a check that they
-        are valid.
+        """Return the actions that the author's function chooses for N worlds. Raise an error if
+        they are not valid.
 
         Raises:
             PolicyError: the function returned something else.
@@ -246,8 +248,8 @@ class CallablePolicy:
         return actions.astype(np.int64)
 
     def _check_probabilities(self, values: Any) -> NDArray[np.float64]:
-        """Return `values`, the action probabilities from the author's function, as float64, after a
-        check of their shape (N, actions).
+        """Return `values`, action probabilities from the author's function, as float64. Raise an
+        error unless they have the shape (N, actions).
 
         Raises:
             PolicyError: they have another shape or dtype.
@@ -263,7 +265,8 @@ class CallablePolicy:
 
 
 class BotPolicy:
-    """Policy that plays with the bot that a scenario's missions name; it uses no random numbers.
+    """Policy that plays with the bot (a program that solves levels) which a scenario's missions
+    name. It uses no random numbers.
 
     The attribute `bot` of the scenario's class `Mission` names the bot's module. The module has a
     class `Bot`, which is created with the number of worlds, the scenario, and a function that
@@ -284,7 +287,7 @@ class BotPolicy:
     values = None
 
     def __init__(self, num_envs: int, scenario: AnyScenario | None, compiled: bool) -> None:
-        """Make the bot for the missions of `scenario`; raise a PolicyError if they name none."""
+        """Make the bot for the missions of `scenario`. Raise a PolicyError if they name no bot."""
         mission = getattr(getattr(scenario, "layout", None), "mission", None)
         module = getattr(mission, BOT, "")
         if not module:
@@ -339,8 +342,8 @@ def load_policy(
     scenario: AnyScenario | None = None,
     more_names: Sequence[str] = (),
 ) -> Policy:
-    """Return the policy called `name`: a built-in one, a trained one in a run folder, or a Python
-    function.
+    """Return the policy called `name`: "random" or another built-in one, a folder with a trained
+    policy, or a Python function as `FILE.py:FUNCTION`.
 
     Args:
         name: `random`, `valid`, `bot`, see `BotPolicy`, `./file.py:function`, see `CallablePolicy`,
@@ -377,7 +380,7 @@ def load_policy(
 
 
 def _load_function(path: str, attribute: str) -> Callable[..., Any]:
-    """Return a function or class of a Python file.
+    """Load a Python file and return the function or class `attribute` from it.
 
     Raises:
         PolicyError: the file cannot be loaded, or does not define it.
@@ -394,8 +397,8 @@ def _load_function(path: str, attribute: str) -> Callable[..., Any]:
 
 
 def _check_signature(name: str, function: Any, *arguments: str) -> None:
-    """Raise an error unless the author's `function`, or class, can be called with these positional
-    `arguments`, given by name; the message calls it `name`.
+    """Raise an error unless the author's `function` can be called with these positional
+    `arguments`, given by name. `name` is what the message calls it.
 
     Raises:
         PolicyError: it takes others.
@@ -411,7 +414,8 @@ def _check_signature(name: str, function: Any, *arguments: str) -> None:
 
 
 def policy_digest(text: str) -> str:
-    """Return a SHA-256 digest of all files that `text`, the value of the option `--policy`, names.
+    """Return a SHA-256 digest of all files that the option `--policy` names. `text` is the value of
+    the option.
 
     Args:
         text: as for `policies_by_agent`.
@@ -435,7 +439,8 @@ def remove_file_names(text: str) -> str:
 
 
 def _remove_file_name(policy_text: str) -> str:
-    """Return a policy such as `ann=./file.py:function` without its file: `ann=:function`."""
+    """Return a policy text without the name of its file: `ann=./file.py:function` gives
+    `ann=:function`."""
     agent, equals, name = policy_text.rpartition("=")
     file, _, attribute = name.rpartition(":")
     if name not in BUILT_IN:
@@ -451,8 +456,8 @@ def policies_needing_default(text: str) -> list[str]:
 
 
 def find_run(name: str, scenario: AnyScenario | None = None) -> Path | None:
-    """Return the folder of the training run that the policy `name` refers to; None for other
-    policies. `trained` is the run that comes with `scenario`; None without one.
+    """Return the folder of the trained policy called `name`; None for other policies. The name
+    `trained` means the policy that comes with `scenario`.
 
     Raises:
         PolicyError: no run comes with the scenario.
@@ -464,8 +469,7 @@ def find_run(name: str, scenario: AnyScenario | None = None) -> Path | None:
 
 
 def find_trained_run(scenario: AnyScenario) -> Path:
-    """Return the folder of the trained policy that comes with the built-in scenario which has the
-    name of `scenario`.
+    """Return the folder of the trained policy that comes with a built-in scenario.
 
     Raises:
         PolicyError: none does; the message names the scenarios with one.
@@ -485,8 +489,8 @@ def _list_policy_names(text: str) -> list[str]:
 
 
 def with_absolute_paths(text: str, group: AgentGroup = SINGLE_AGENT) -> str:
-    """Return `text`, the value of the option `--policy`, with absolute paths, for processes in
-    other folders; `group` has the names of the agents."""
+    """Return `text`, the value of the option `--policy`, with absolute paths of files, so that
+    processes in other folders can use it. `group` has the agents' names."""
     if len(group.names) > 1 and "=" in text and not Path(text).exists():
         parts = (part.partition("=") for part in text.split(","))
         return ",".join(f"{agent}={with_absolute_paths(name)}" for agent, _, name in parts)
@@ -498,9 +502,9 @@ def with_absolute_paths(text: str, group: AgentGroup = SINGLE_AGENT) -> str:
 
 
 def policies_by_agent(text: str, group: AgentGroup, option: str = "--policy") -> dict[str, str]:
-    """Return the policy name of each agent in `text`: one for all agents, or a list such as
-    `ann=random,hunters=valid`. The names of agents and teams are those in `group`; `option` names
-    the option in messages.
+    """Return the policy of each agent by name. `text` is one policy for all agents, or a list such
+    as `ann=random,hunters=valid`; `group` has the names of agents and teams. `option` is what
+    messages call the option.
 
     Raises:
         PolicyError: there is no such agent or team.
@@ -520,7 +524,7 @@ def policies_by_agent(text: str, group: AgentGroup, option: str = "--policy") ->
 
 
 class MultiAgentPolicy:
-    """Policies of A agents in the same worlds.
+    """Policy for several agents, made of one policy for each of them.
 
     Agent k of episode n samples from `make_rng(seed, POLICY, A * n + k)`, k from 0 on.
     Probabilities are unknown.
@@ -540,8 +544,8 @@ class MultiAgentPolicy:
             policy.begin(worlds, seed, [count * number + k for number in numbers])
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
-        """Return an (N, A) array with the action of each of A agents in N worlds, from the results
-        of `AgentsVectorEnv`."""
+        """Return the actions (N, A) of A agents in N worlds, for the observations and `info` of an
+        `AgentsVectorEnv`."""
         actions = [
             policy.act(_select_agent(observation, k), _select_agent(info, k))
             for k, policy in enumerate(self._policies)
@@ -563,8 +567,8 @@ def load_policies(
     compiled: bool = False,
     more_names: Sequence[str] = (),
 ) -> Policy:
-    """Return a policy that acts for all agents of the scenario; agents to which `text` gives no
-    policy act randomly.
+    """Return a policy that acts for all agents of a scenario, as `text` says, the value of the
+    option `--policy`. Agents that it does not name act at random.
 
     Args:
         text: as for `policies_by_agent`.
@@ -599,7 +603,7 @@ class ActionSequence(NamedTuple):
 
 
 class ScriptedPolicy:
-    """Policy that plays the action sequence with index k in episode k.
+    """Policy that plays given actions: the sequence with index k in episode k.
 
     Args:
         sequences: actions of all episodes.
@@ -620,8 +624,7 @@ class ScriptedPolicy:
         self._steps[list(worlds)] = 0
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
-        """Return the next action of the given sequence for each of N worlds; (N, A) actions for A
-        agents.
+        """Return the next action for each of N worlds, (N,); with A agents, (N, A).
 
         Raises:
             PolicyError: a sequence is too short for its episode.

@@ -48,11 +48,11 @@ observations of all agents, see `mappo.py`, and of the networks that measure nov
 
 
 class RunError(GVEngineError):
-    """A folder holds no run, a damaged run, or a run that does not fit the scenario."""
+    """A folder holds no trained policy, a damaged one, or one that does not fit the scenario."""
 
 
 class PolicyFile(NamedTuple):
-    """Contents of a policy file: all that is needed to act.
+    """Content of the file of a trained policy: everything that it needs to act.
 
     Attributes:
         scenario: name of the scenario that the policy was trained on.
@@ -77,7 +77,8 @@ class PolicyFile(NamedTuple):
         return NetworkSpec.of_scenario(self.scenario_spec, len(self.cells))
 
     def write(self, run: Path, dtype: type[np.floating[Any]] = np.float32) -> None:
-        """Write the policy file into the folder of a training run. The write is atomic.
+        """Write the file into `run`, the folder of a training run. The write is atomic: readers see
+        the old file or the new one.
 
         Args:
             run: the folder.
@@ -102,7 +103,7 @@ class PolicyFile(NamedTuple):
 
     @classmethod
     def read(cls, run: Path) -> PolicyFile:
-        """Return the contents of the policy file in the folder of a training run.
+        """Return the content of the policy file in `run`, the folder of a training run.
 
         Raises:
             RunError: there is no file, or it is damaged.
@@ -125,7 +126,8 @@ class PolicyFile(NamedTuple):
 
     @classmethod
     def _read_archive(cls, file: NpzArchive) -> PolicyFile:
-        """Return the contents of a policy file; raise an error of any kind if it is damaged."""
+        """Return the content of an open policy file. Raise an error of any class if it is
+        damaged."""
         about = parse_json(file.read_text("about", _MAX_ABOUT))
         epsilon = about["epsilon"]
         return cls(
@@ -144,7 +146,7 @@ class PolicyFile(NamedTuple):
 
 
 def _missing_file_error(run: Path) -> RunError:
-    """Return the error for the folder `run`, which has no policy file."""
+    """Return the error that says that the folder `run` has no policy file."""
     if files := sorted(run.glob(f"*/{POLICY_FILE}")):
         return RunError(f"{run} holds several runs: name one, as {files[0].parent}")
     if not run.exists():
@@ -176,8 +178,8 @@ def damaged_file_error(path: Path, error: Exception) -> RunError:
 
 
 class TrainedPolicy:
-    """Policy of a trained run for any number of worlds: a function `act` of observations, infos and
-    random generators, with a GRU state for each world if the run has a GRU.
+    """A trained policy that acts in any number of worlds: call `act` with observations, infos and
+    random generators. If its network has a GRU, it keeps a state for each world.
 
     Args:
         path: folder of the run, or contents of its policy file.
@@ -202,7 +204,7 @@ class TrainedPolicy:
         scenario: AnyScenario | None = None,
         greedy: bool = False,
     ) -> None:
-        """Load the policy of a training run; the class says what each argument means."""
+        """Load the trained policy; the class docstring explains the arguments."""
         if isinstance(path, PolicyFile):
             file, self._path = path, Path(path.scenario)
         else:
@@ -226,7 +228,7 @@ class TrainedPolicy:
         self.values: NDArray[np.float64] | None = None
 
     def require_fit(self, scenario: AnyScenario | None) -> None:
-        """Raise an error unless the policy can act in a scenario.
+        """Raise an error unless the policy can act in this scenario.
 
         Raises:
             RunError: the policy does not fit the scenario, or there is none.
@@ -298,8 +300,8 @@ class TrainedPolicy:
         return actions
 
     def _check_observation(self, observation: Any, info: Mapping[str, Any]) -> None:
-        """Raise ValueError unless an observation has the arrays and the shape that the policy
-        reads, and `info` has the masks that it needs."""
+        """Raise ValueError unless the observation has the arrays and shapes that the policy was
+        trained with, and `info` has action masks if it needs them."""
         spec = self._scenario_spec
         needed = ["grid", "item"]
         needed += [MISSION] if spec.mission_fields else []
@@ -324,8 +326,8 @@ class TrainedPolicy:
             )
 
     def _to_codes(self, observation: Arrays) -> Arrays:
-        """Return the observation with cells and item as the codes with which the network was
-        trained."""
+        """Return the observation with the code numbers with which the network was trained, in place
+        of (type, state, colour)."""
         encoded = {}
         for name in ("grid", "item"):
             cells = observation[name]
@@ -342,7 +344,8 @@ class TrainedPolicy:
 
 
 class CheckpointPolicy(TrainedPolicy):
-    """Policy of a trained run for N worlds, each with its own generator and GRU state.
+    """Policy from a training run for N worlds, with a random generator and a GRU state for each
+    world.
 
     Args:
         path: folder of the run, or contents of its policy file.
@@ -361,15 +364,15 @@ class CheckpointPolicy(TrainedPolicy):
         scenario: AnyScenario | None,
         greedy: bool = False,
     ) -> None:
-        """Load the policy of a training run for `num_envs` worlds."""
+        """Load the policy from a training run, to act in `num_envs` worlds."""
         super().__init__(path, greedy=greedy)
         self.require_fit(scenario)
         self.allocate(num_envs)
         self._rngs = [np.random.default_rng(0)] * num_envs  # `begin` gives each world its own
 
     def begin(self, worlds: Sequence[int], seed: int = 0, numbers: Sequence[int] = ()) -> None:
-        """Start new episodes in some worlds: reset their GRU states, and seed their random
-        generators by `seed` and the episode's number in `numbers`.
+        """Start an episode in each of `worlds`: reset its GRU state, and make its random generator
+        from `seed` and its episode number in `numbers`.
 
         With A agents, episode n has the numbers A * n to A * n + A - 1.
         """

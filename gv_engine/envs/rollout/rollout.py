@@ -63,8 +63,8 @@ def rollout(
     masks: bool = False,
     seeds: Sequence[int] = (),
 ) -> Iterator[FinishedEpisode]:
-    """Play `episodes` episodes with a policy, from number `first` on, and yield each finished
-    episode, in order of the episode numbers.
+    """Let a policy play `episodes` episodes, from episode number `first` on, and yield each
+    finished episode in order of the numbers.
 
     Memory does not grow with the number of episodes.
 
@@ -91,7 +91,8 @@ def rollout(
 
 
 class _Rollout:
-    """Worlds of an environment in which a policy plays the episodes `numbers`.
+    """Plays episodes in the worlds of a vector environment. Each world plays the next number when
+    it has finished an episode.
 
     Args:
         env, policy, seed: as for `rollout`.
@@ -109,7 +110,8 @@ class _Rollout:
         seeds: Sequence[int],
         row_specs: dict[str, RowSpec],
     ) -> None:
-        """Prepare to play the episodes; the arguments are those of `rollout`."""
+        """Prepare to play the episodes with these `numbers`; `rollout` explains the other
+        arguments. `row_specs` has (dtype, shape) of one step for each array to record."""
         n = env.num_envs
         self._env, self._policy = cast(Any, env), cast(Any, policy)
         self._seed, self._seeds = seed, seeds
@@ -127,8 +129,8 @@ class _Rollout:
         self._sources: Arrays | None = None  # that compiled code records, if it plays by itself
 
     def _find_compiled_sources(self) -> Arrays | None:
-        """Return the arrays to record by name, if compiled code can play the episodes without
-        Python; else None. Call it after a reset, which replaces the arrays."""
+        """Return the arrays from which compiled code can record steps, by name; None if Python is
+        needed in each step. Call it after each reset, which replaces the arrays."""
         can_run_loop = getattr(getattr(self._env, "batch", None), "can_run_loop", False)
         if not can_run_loop or not isinstance(self._policy, CompiledRandomPolicy):
             return None
@@ -152,7 +154,7 @@ class _Rollout:
                     self._next_number += 1
 
     def _begin_episodes(self, mask: NDArray[np.bool_]) -> None:
-        """Start the episode of each world that `mask` marks."""
+        """Start an episode in each world where `mask` (N,) is True."""
         worlds = np.flatnonzero(mask).tolist()
         numbers = self._numbers[worlds].tolist()
         self._policy.begin(worlds, self._seed, numbers)
@@ -161,8 +163,8 @@ class _Rollout:
         self._observation, self._info = self._env.reset(seed=seeds, options={"reset_mask": mask})
 
     def _play_compiled(self, sources: Arrays) -> NDArray[np.bool_]:
-        """Let compiled code take several random steps, and record the arrays `sources`; return an
-        (N,) mask of the worlds whose episode has ended, which have stopped there."""
+        """Take several random steps in compiled code, and record the arrays in `sources`. Return an
+        (N,) mask, True for worlds whose episode has ended; they have stopped there."""
         is_playing, batch, history = ~self._is_idle, self._env.batch, self._history
         if history:
             history.start_block(int(self._length[is_playing].max()))
@@ -176,7 +178,7 @@ class _Rollout:
         return ~(is_playing | self._is_idle)
 
     def _step(self) -> NDArray[np.bool_]:
-        """Take one step in all worlds; return an (N,) mask of the worlds whose episode has
+        """Take one step in all worlds. Return an (N,) mask, True for worlds whose episode has
         ended."""
         action = self._policy.act(self._observation, self._info)
         if self._history:
@@ -200,8 +202,8 @@ class _Rollout:
         return cast(NDArray[np.bool_], has_ended)
 
     def _finish_episodes(self, worlds: NDArray[np.int64]) -> None:
-        """Keep the episodes that have just ended in `worlds`, and give these worlds the next
-        numbers, or let them idle."""
+        """Store the results of the episodes that have just ended in `worlds`, and give each of
+        these worlds the next episode to play, if there is one."""
         info, scenario = self._info, self._env.scenario
         member = info.get("member", np.zeros(len(self._numbers), np.int64))
         member = member.max(axis=1) if member.ndim > 1 else member  # equal for all agents
@@ -233,8 +235,8 @@ class _Rollout:
             self._is_idle[world] = self._numbers[world] == number
 
     def _get_steps(self, world: int, length: int) -> Steps | None:
-        """Return the recorded steps of an episode of `length` steps that has just ended in
-        `world`; None if steps are not kept."""
+        """Return the recorded steps of the episode that has just ended in `world` after `length`
+        steps; None if steps are not recorded."""
         history = self._history
         if history is None:
             return None
@@ -246,9 +248,9 @@ class _Rollout:
 def find_ended(
     scenario: Any, member: NDArray[np.int64], flags: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Return an (N,) mask of the worlds whose episode has ended. `flags`, (N,) or (N, A), are True
-    for agents that are done; `member`, (N,), is the index of the mixture's scenario in each
-    world."""
+    """Return an (N,) mask, True for worlds whose episode has ended. `flags`, (N,) or (N, A), is
+    True for agents that are done. `member` (N,) says which scenario of a mixture each world
+    plays."""
     if flags.ndim == 1:
         return flags
     is_present = scenario.present_agents(member)
@@ -260,8 +262,8 @@ def find_ended(
 def describe_step_arrays(
     env: ScenarioVectorEnv[Arrays] | AgentsVectorEnv, masks: bool = False
 ) -> dict[str, RowSpec]:
-    """Return (dtype, shape) of one step in each array that a rollout records, by name of the array;
-    `masks` includes action masks.
+    """Return (dtype, shape) of one step for each array that a rollout records, by name. With
+    `masks`, action masks are recorded, too.
 
     Args:
         env: environment.

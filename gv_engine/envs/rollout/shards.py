@@ -17,7 +17,8 @@ from gv_engine.scenario.domains import AnyScenario, get_plugin
 
 @dataclass(frozen=True)
 class Job:
-    """Description of a rollout to play, which can be sent to other processes.
+    """Description of a rollout: scenario, policy, seed and what to record. It can be sent to other
+    processes.
 
     Attributes:
         scenario: scenario of the episodes.
@@ -41,7 +42,7 @@ class Job:
     sequences: tuple[policies.ActionSequence, ...] = ()
 
     def make_env(self, num_envs: int) -> Any:
-        """Return the vector environment in which the rollout is played, with `num_envs` worlds.
+        """Return a vector environment of `num_envs` worlds in which the rollout can be played.
 
         Raises:
             ValueError: an option has an invalid value, or the observations cannot be saved.
@@ -52,7 +53,7 @@ class Job:
         return env
 
     def make_policy(self, env: Any) -> policies.Policy:
-        """Return the policy that plays the rollout in the vector environment `env`.
+        """Return the policy of the rollout, to act in the vector environment `env`.
 
         Raises:
             PolicyError: there is no such policy, or it is a trained one with another
@@ -87,7 +88,7 @@ class Job:
 
 
 class Shard(NamedTuple):
-    """Part of a rollout.
+    """Results of one part of a rollout, some of its episodes.
 
     Attributes:
         values: results of the episodes.
@@ -102,7 +103,8 @@ class Shard(NamedTuple):
 
 @dataclass
 class ShardPlayer:
-    """Plays shards of a rollout; each process creates the worlds once.
+    """Plays parts of a rollout one after the other, in worlds that are created once in each
+    process.
 
     Attributes:
         job: rollout.
@@ -111,8 +113,8 @@ class ShardPlayer:
     job: Job
 
     def play(self, first: int, episodes: int) -> Shard:
-        """Play `episodes` episodes from episode number `first` on, at least one; return their
-        results, and their steps if the job records steps."""
+        """Play `episodes` episodes (at least one) from episode number `first` on. Return their
+        results, with their steps if the rollout records steps."""
         start = process_time()
         played = [*self.job.play(*self._env_and_policy, first, episodes)]
         rows = episode_rows(played) if self.job.keep else {}

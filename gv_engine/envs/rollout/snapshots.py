@@ -35,8 +35,8 @@ class SnapshotError(GVEngineError):
 
 
 def save(path: str | Path, scenario: Scenario, rows: NDArray[Any]) -> None:
-    """Write `rows`, records of world states, and a reference to their scenario into a snapshot
-    file.
+    """Write `rows`, the records of world states, into a snapshot file, with a reference to their
+    scenario.
 
     Args:
         path: file name that ends with `.npz`.
@@ -67,7 +67,7 @@ def save(path: str | Path, scenario: Scenario, rows: NDArray[Any]) -> None:
 def load(
     path: str | Path, scenario: Scenario | None = None, **consent: Unpack[Consent]
 ) -> tuple[Scenario, NDArray[Any]]:
-    """Return the scenario, and the states of the worlds, that a snapshot file holds.
+    """Return (scenario, records of world states) from a snapshot file.
 
     Args:
         path: file from `save`.
@@ -116,8 +116,8 @@ def load(
 
 
 def _read_reference(file: NpzArchive) -> dict[str, Any]:
-    """Return the reference to the scenario that a snapshot file holds, see
-    `gv_engine.scenario.documents.loading`.
+    """Return the reference to a scenario that a snapshot file holds: its name or file, and its
+    parameters.
 
     Raises:
         ArrayError: it is invalid.

@@ -28,7 +28,7 @@ _MAX_BLOCK_BYTES = 2**26
 
 
 class Steps(Mapping[str, NDArray[Any]]):
-    """Recorded steps of an episode: (T, …) arrays by the names of `rollout.describe_step_arrays`.
+    """Recorded steps of one episode: arrays (T, …) by name, see `rollout.describe_step_arrays`.
 
     Each array is concatenated on access; safe in other threads.
     """
@@ -56,7 +56,8 @@ class Steps(Mapping[str, NDArray[Any]]):
 
 
 class _Block:
-    """Some steps of all worlds: (N, steps, …) arrays by name, and the episodes that use them."""
+    """Part of the history: arrays (N, steps, …) by name, with the same steps of all worlds, and the
+    episodes that use them."""
 
     def __init__(self, arrays: Arrays) -> None:
         self.arrays = arrays
@@ -64,7 +65,8 @@ class _Block:
 
 
 class StepHistory:
-    """Latest steps of all worlds, in blocks back to the first step of the longest running episode.
+    """Recorded steps of all worlds that the episodes in progress still need. They are kept in
+    blocks of steps.
 
     Args:
         row_specs: dtype and shape of the recorded values, by name.
@@ -76,7 +78,8 @@ class StepHistory:
     """
 
     def __init__(self, row_specs: Mapping[str, RowSpec], num_envs: int) -> None:
-        """Make an empty history; the class says what each argument means."""
+        """Make an empty history; `row_specs` has (dtype, shape) of one step of one world for each
+        array."""
         self._row_specs, self._num_envs = row_specs, num_envs
         step_bytes = num_envs * sum(np.dtype(spec).itemsize for spec in row_specs.values())
         self.block_steps = min(_MAX_BLOCK_STEPS, max(1, _MAX_BLOCK_BYTES // step_bytes))
@@ -85,8 +88,8 @@ class StepHistory:
         self._old_blocks: list[_Block] = []  # that finished episodes may still use
 
     def start_block(self, longest: int) -> None:
-        """Begin a new block, and drop blocks that no running episode needs. `longest` is the number
-        of recorded steps of the longest running episode."""
+        """Begin a new block, and drop blocks that no episode in progress needs. `longest` is the
+        length of the longest of these episodes so far."""
         num_needed = -(-longest // self.block_steps)  # rounded up
         first = len(self._blocks) - num_needed
         self._old_blocks += self._blocks[:first]
@@ -94,8 +97,8 @@ class StepHistory:
         self.stop = 0
 
     def _find_unused_block(self) -> _Block | None:
-        """Return an old block that no episode uses, to be written again, as new memory is slower;
-        None if there is none."""
+        """Return an old block that no episode needs, to be written again, which is faster than new
+        memory. None if there is none."""
         for index, block in enumerate(self._old_blocks):
             if not block.users:
                 return self._old_blocks.pop(index)
@@ -120,7 +123,7 @@ class StepHistory:
             arrays[name][:, self.stop - 1] = values[name]
 
     def make_columns(self, sources: Mapping[str, NDArray[Any]]) -> CopiedColumns:
-        """Return the columns by which compiled code copies values from `sources`, (N, …) arrays by
+        """Return columns that tell compiled code to copy values from `sources`, arrays (N, …) by
         name, into the last block."""
         before: list[Any] = []
         after: list[Any] = []
@@ -131,8 +134,8 @@ class StepHistory:
         return np.array(before, np.int64), np.array(after, np.int64)
 
     def get_steps(self, world: int, num_steps: int, stop: int) -> Steps:
-        """Return the last `num_steps` steps of world number `world` before index `stop` of the last
-        block; the first of these steps may be in earlier blocks."""
+        """Return the last `num_steps` steps of world number `world`, up to index `stop` (excluded)
+        of the last block."""
         parts = []
         remaining = num_steps
         for block in reversed(self._blocks):
