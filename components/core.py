@@ -72,8 +72,9 @@ def join_phrases(phrases: Sequence[Phrase], fields: Mapping[str, int]) -> str:
 
 
 def list_longest_phrases(phrases: Sequence[Phrase]) -> list[str]:
-    """Return the longest texts of a mission: one text of `phrases` for each combination of values
-    of the fields named in `when`, with the longest words for all other fields."""
+    """Return the longest texts of a mission, from which observation spaces take their size: one
+    text for each combination of values that the `when` of `phrases` names, with the longest words
+    for all other fields."""
     choices: dict[str, set[int]] = {}
     for phrase in phrases:
         if phrase.when:

@@ -32,8 +32,8 @@ def note_starts(w: World) -> None:
 
 
 def is_caught(w: World, agent: int, by: AgentMask) -> bool:
-    """Return True if an agent of the mask `by` is in the agent's cell or in one of its four
-    neighbouring cells."""
+    """Return True if an agent from `by`, a mask of agents, is in the agent's cell or in one of its
+    four neighbouring cells."""
     y, x = w.position.y[agent], w.position.x[agent]
     for other in w.agents():
         distance = abs(w.position.y[other] - y) + abs(w.position.x[other] - x)
@@ -65,9 +65,9 @@ def return_to_grid(w: World, agent: int, y: int, x: int) -> None:
 
 @system(TRANSITION)
 def come_back(w: World, anywhere: bool = False) -> None:
-    """Count down the steps that each agent is out of play, then put it back on its start cell as
-    soon as there is room. With `anywhere`, put it on a random free cell that can be reached from
-    there."""
+    """Count down the steps for which each agent is out of play. Then put the agent back on its
+    start cell as soon as it is free; with `anywhere`, on a random free cell that can be reached
+    from there."""
     for agent in w.agents():
         if w.position.y[agent] < 0 < w.absence.steps[agent] and not w.done[agent]:
             y, x = w.absence.y[agent], w.absence.x[agent]
@@ -84,7 +84,7 @@ def come_back(w: World, anywhere: bool = False) -> None:
 
 @system(REWARD)
 def sent_out(w: World, agent: int, of: AgentMask, reward: float = 1.0) -> float:
-    """Pays `reward` for each of the agents `of` that was sent out of play in this step."""
+    """Pays `reward` for each agent of the mask `of` that was sent out of play in this step."""
     count = 0
     for other in w.agents():
         count += of[other] and w.absence.steps[other] > 0 and w.position.y[other] >= 0

@@ -33,8 +33,8 @@ def wall_line(size: int, count: int, number: int) -> int:
 
 
 def build_rooms(w: World, shape: Sequence[int], layout: Sequence[int]) -> None:
-    """Set the grid to `shape` and build walls around (rows, columns) rooms, with one random opening
-    between any two neighbouring rooms."""
+    """Set the grid to `shape` and build walls that divide it into `layout` (rows, columns) of
+    rooms. A random opening connects each two neighbouring rooms."""
     height, width = shape[0], shape[1]
     rows, columns = layout[0], layout[1]
     w.set_shape(height, width)
@@ -61,9 +61,9 @@ def build_rooms(w: World, shape: Sequence[int], layout: Sequence[int]) -> None:
 def sample_rivers(
     w: World, max_rows: int, max_columns: int, count: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sample the even positions of `count` rivers (straight lines of obstacles), at most `max_rows`
-    horizontal and `max_columns` vertical ones. Return the rows of the former and the columns of the
-    latter."""
+    """Choose `count` random rivers, straight lines of obstacles at even positions: at most
+    `max_rows` horizontal and `max_columns` vertical ones. Return the rows of the horizontal and the
+    columns of the vertical rivers."""
     rivers = np.arange(max_rows + max_columns)
     w.rng.shuffle(rivers)
     rivers = np.sort(rivers[:count])
@@ -73,8 +73,9 @@ def sample_rivers(
 def sample_bridges(
     w: World, rows: NDArray[np.int64], columns: NDArray[np.int64], last_row: int, last_column: int
 ) -> NDArray[np.int64]:
-    """Return (n, 2) cells (y, x) at which to open a crossing, one for each river, along a random
-    path from the top left to the bottom right.
+    """Return (n, 2) cells (y, x), one on each river, at which to open a bridge. Together they make
+    a random path from the top left to the bottom right. `rows` and `columns` are the result of
+    `sample_rivers`.
 
     Args:
         rows, columns: rows and columns of the rivers.
@@ -100,8 +101,8 @@ def sample_bridges(
 
 
 def put(w: World, kind: int, y: int, x: int, color: int = 0) -> int:
-    """Create an object of type `kind` in a cell and return its entity. For Floor, do nothing and
-    return NOTHING.
+    """Create an object of type index `kind` in cell (y, x), and return its entity. For Floor,
+    create nothing and return NOTHING.
 
     A colour other than NONE is only allowed for coloured types.
     """
@@ -115,7 +116,7 @@ def put(w: World, kind: int, y: int, x: int, color: int = 0) -> int:
 
 
 def put_cells(w: World, cells: NDArray[np.int64]) -> None:
-    """Create an object in every cell of the grid from `cells`, (H, W, 3) type, state and colour.
+    """Create the objects of a whole grid: `cells` (H, W, 3) has (type, state, colour) of each cell.
     Floor creates none."""
     for y in range(w.height):
         for x in range(w.width):
@@ -140,8 +141,8 @@ def next_agent(w: World) -> int:
 
 
 def set_random_target(w: World, agent: int, kinds: Sequence[int] | NDArray[np.int64]) -> int:
-    """Sample an object of one of the types `kinds` on the grid, write its type and colour into the
-    agent's mission, and return the object.
+    """Choose a random object on the grid whose type is one of `kinds`, write its type and colour
+    into the agent's mission, and return the object.
 
     If there is none, the level fails.
     """
@@ -166,8 +167,8 @@ def set_random_target(w: World, agent: int, kinds: Sequence[int] | NDArray[np.in
 
 
 def floor_cells(w: World, excluded: int = -1) -> NDArray[np.int64]:
-    """Return the cells without an object, as numbers y * width + x in row order, without the cell
-    number `excluded`."""
+    """Return the cells without an object as numbers y * width + x, in row order. The cell with
+    number `excluded` is left out."""
     cells = np.empty(w.height * w.width, np.int64)
     count = 0
     for y in range(w.height):
@@ -179,9 +180,9 @@ def floor_cells(w: World, excluded: int = -1) -> NDArray[np.int64]:
 
 
 def reachable_cells(w: World, steps: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the reachable cells without an object that have room for an agent, as numbers y *
-    width + x in row order. `steps`, (height, width), is the result of `w.steps_from` for the start
-    cell: the number of steps to each cell, negative if it cannot be reached."""
+    """Return the cells without an object that the agent can reach and stand in, as numbers y *
+    width + x in row order. `steps` (height, width) is the result of `w.steps_from` for the start
+    cell, negative where there is no path."""
     cells = floor_cells(w)
     count = 0
     for number in cells:
@@ -206,8 +207,8 @@ def random_floor_cell(w: World) -> tuple[int, int]:
 def random_free_of(
     w: World, cells: tuple[tuple[int, int], ...], object_type: int
 ) -> tuple[int, int]:
-    """Return a random cell (y, x) among `cells` that has space for an object of a type, or (-1,
-    -1), without using the random generator, if none has."""
+    """Return a random cell among `cells`, (y, x) pairs, that has space for an object of this type.
+    Return (-1, -1), without drawing a random number, if none has."""
     count = 0
     for y, x in cells:
         count += has_space_for(w, object_type, y, x)

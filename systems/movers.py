@@ -62,8 +62,9 @@ def chase(w: World, object_type: int) -> None:
 
 
 def measure_paths(w: World, object_type: int, can_wait: bool) -> NDArray[np.int64]:
-    """Return (A + 1, H, W) lengths of the paths of objects of a type to each agent, as
-    `object_steps_from` measures them; -1 everywhere for an agent that is done or out of play."""
+    """Return (A + 1, H, W) path lengths: from each cell to each of the A agents, for an object of
+    this type. All are -1 for an agent that is done or out of play. With `can_wait`, paths may lead
+    through cells where the object has to wait."""
     paths = np.full((len(w.agents()) + 1, w.height, w.width), -1)
     for agent in w.agents():
         y, x = w.position.y[agent], w.position.x[agent]
@@ -73,8 +74,9 @@ def measure_paths(w: World, object_type: int, can_wait: bool) -> NDArray[np.int6
 
 
 def move_closer(w: World, entity: int, paths: NDArray[np.int64]) -> bool:
-    """Move an entity one step closer to the agent with the shortest path (the first of several at
-    equal distance), if the next cell has space. Return False if no path leads to an agent.
+    """Move an object one step closer to the nearest agent (the first of several at equal distance)
+    if the next cell has space. Return False if no path leads to an agent. `paths` is the result of
+    `measure_paths`.
 
     Args:
         paths: (A + 1, H, W) path length from each cell to each agent, -1 without a path.
@@ -120,8 +122,8 @@ def spread(w: World, object_type: int, other_type: int = FLOOR, chance: float = 
 
 
 def can_enter_one_way(w: World, agent: int, action: int, object_type: int) -> bool:
-    """Return True if the MOVE action leads into an object of this type in the object's own
-    direction, which is its state."""
+    """Return True if the MOVE action leads into an object of this type in the direction that the
+    object faces."""
     if action not in MOVES:
         return False
     y, x = towards(w, agent, action)

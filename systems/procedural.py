@@ -50,7 +50,8 @@ def resolve_value(w: World, value: int) -> int:
 
 
 def sample_by_weight(w: World, weights: Table) -> int:
-    """Sample an index of `weights`, each with a probability proportional to its weight."""
+    """Return a random index of `weights`. Its probability is proportional to its weight: [3, 1]
+    gives 0 three times as often as 1."""
     remaining = w.rng.integers(0, weights.sum())
     index = 0
     while remaining >= weights[index]:
@@ -88,8 +89,8 @@ def walled_room(w: World, shape: Sequence[int]) -> None:
 
 
 def to_map_cell(w: World, transform: int, y: int, x: int) -> tuple[int, int]:
-    """Convert the world cell (y, x) to the cell of the map before it was rotated or mirrored by
-    `transform`."""
+    """Return the cell of the map from which the grid cell (y, x) was made. `transform` says how the
+    map was rotated or mirrored."""
     height, width = w.height, w.width
     for _ in range(transform % 4):  # undo a quarter turn
         y, x = width - 1 - x, y
@@ -98,8 +99,8 @@ def to_map_cell(w: World, transform: int, y: int, x: int) -> tuple[int, int]:
 
 
 def to_world_direction(transform: int, direction: int) -> int:
-    """Convert a direction on the map to the direction in the world after the map was rotated or
-    mirrored by `transform`."""
+    """Return the direction in the world for a direction on the map. `transform` says how the map
+    was rotated or mirrored."""
     if transform >= 4 and direction in (LEFT, RIGHT):
         direction = rotate(direction, BACKWARD)
     quarters = transform % 4
@@ -108,8 +109,8 @@ def to_world_direction(transform: int, direction: int) -> int:
 
 
 def spawn_random(w: World, index: int, tables: RandomObjects, transform: int) -> int:
-    """Create the random object number `index` of the `tables` with sampled type,
-    state, colour and content. Return its entity, which is not on the grid yet.
+    """Create the random object number `index` of the scenario: its type, state, colour and content
+    are sampled by `tables`. Return its entity, which is in no cell yet.
 
     Returns the outermost entity, or NOTHING for Floor.
     """
@@ -137,8 +138,8 @@ def spawn_random(w: World, index: int, tables: RandomObjects, transform: int) ->
 def place_random(
     w: World, y: int, x: int, index: int, tables: RandomObjects, transform: int
 ) -> None:
-    """Create the random object number `index` of the `tables`, and place it into a
-    cell; if its `facings` entry is not NOBODY, put the next agent on top."""
+    """Create the random object number `index` of the scenario, as `spawn_random` does, and put it
+    into cell (y, x). If `tables.facings` says so, put the next agent on top."""
     _, _, facings, contents, _ = tables
     entity = spawn_random(w, index, tables, transform)
     if entity != NOTHING:
@@ -153,8 +154,8 @@ def place_random(
 
 
 def build_map(w: World, transform: int, cells: Table, tables: RandomObjects) -> None:
-    """Create and place the objects of the map `cells`, (height, width) indices into the tables
-    `tables`, after the map is rotated or mirrored by `transform`."""
+    """Build the level that a map describes: `cells` (height, width) has the number of the random
+    object in each cell, see `spawn_random`. `transform` says how the map is rotated or mirrored."""
     for y in range(w.height):
         for x in range(w.width):
             map_y, map_x = to_map_cell(w, transform, y, x)
@@ -256,8 +257,8 @@ def ground_of_maps(
 
 
 def is_beside_any(w: World, y: int, x: int, types: Table) -> bool:
-    """Return True if a neighbouring cell has an object of one of the `types`, or an agent if
-    THE_AGENT is among them."""
+    """Return True if one of the four neighbours of cell (y, x) has an object of one of `types`;
+    THE_AGENT in `types` stands for an agent."""
     for near_y, near_x in neighbours(y, x):
         has_agent = w.agent_at(near_y, near_x) != NOTHING
         if (has_agent and THE_AGENT in types) or w.kind.value[w.at[near_y, near_x]] in types:
@@ -274,7 +275,7 @@ it, and (rows, columns) the number of each cell's room."""
 
 
 def is_in_region(y: int, x: int, region: Region) -> bool:
-    """Return True if the map cell (y, x) is in a box or a room of the region."""
+    """Return True if cell (y, x) of the map is in one of the region's boxes or rooms."""
     boxes, room_numbers, rooms = region
     for box in boxes:
         if box[0] <= y <= box[1] and box[2] <= x <= box[3]:
@@ -290,7 +291,8 @@ def find_free_cells(
     is_for_agent: bool,
     without_terrain: bool,
 ) -> Table:
-    """Return the free cells of a region as numbers y * width + x, in row order.
+    """Return the free cells of a region as numbers y * width + x, in row order. Cells beside
+    objects of the types `keep_apart_from` are left out.
 
     A free cell has no object on either layer, except terrain that agents can enter; it has no
     agent, and no object of a type in `keep_apart_from` in a neighbouring cell.
@@ -379,8 +381,8 @@ def place_things(
 
 
 def may_lie_on_ground(w: World, appearances: Table, weights: Table) -> bool:
-    """Return True if a random object, whose options are `appearances`, (options, 4), with
-    `weights`, (options,), may lie on the ground layer."""
+    """Return True if a random object may be of a type that lies on the ground. `appearances`
+    (options, 4) and `weights` (options,) describe what it can be."""
     for option in range(len(weights)):
         if weights[option] > 0 and w.on_ground(resolve_value(w, appearances[option, 0])):
             return True
@@ -401,8 +403,8 @@ def is_type_at(w: World, y: int, x: int, kind: int) -> bool:
 
 
 def all_reachable(w: World, object_types: Table, passable: Table) -> bool:
-    """Return True if every type in `object_types` has an object on the grid, and paths lead from
-    the first object of the first type to all objects of these types.
+    """Return True if the grid has an object of each type in `object_types`, and paths lead from the
+    first of them to all of them. Objects block paths unless their type is in `passable`.
 
     Args:
         object_types: type indices, THE_AGENT allowed; -1 for none.
@@ -425,9 +427,9 @@ def all_reachable(w: World, object_types: Table, passable: Table) -> bool:
 
 
 def find_reached_cells(w: World, start_type: int, passable: Table) -> NDArray[np.uint8]:
-    """Return a (height, width) array with 1 for each cell to which a path leads from the first
-    object of type `start_type`, or from the agent for THE_AGENT. Objects block paths unless their
-    type is in `passable`."""
+    """Return a (height, width) array with 1 in each cell that can be reached from the first object
+    of type `start_type` (from the agent for THE_AGENT). Objects block paths unless their type is in
+    `passable`."""
     width = w.width
     is_reached = np.zeros((w.height, w.width), np.uint8)
     queue = np.empty(w.height * w.width, np.int64)

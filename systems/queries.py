@@ -43,8 +43,8 @@ def here_with(w: World, agent: int, columns: Columns) -> int:
 
 
 def object_with_at(w: World, y: int, x: int, columns: Columns) -> int:
-    """Return the object in a cell, or else the object on its ground, that has the component of
-    `columns`, or NOTHING if neither has it."""
+    """Return the object in cell (y, x) that has a component, given by its `columns` such as
+    `w.door`: the object above, or else the one on the ground. Return NOTHING if neither has it."""
     thing, below = w.at[y, x], w.ground[y, x]
     if columns.has[thing]:
         return thing
@@ -111,7 +111,7 @@ def same_color(w: World, entity: int, other: int) -> bool:
 
 
 def can_enter(w: World, y: int, x: int) -> bool:
-    """Return True if a cell is on the grid and no object in it blocks movement.
+    """Return True if cell (y, x) is on the grid, and no object in it blocks movement.
 
     Agents do not count; `w.is_taken` returns whether an agent blocks the cell.
     """
@@ -140,8 +140,8 @@ def is_at(w: World, y: int, x: int, object_type: int) -> bool:
 
 
 def count_covered(w: World, agent: int, object_type: int, other_type: int) -> int:
-    """Return the number of objects of `object_type` that share their cell with an object of
-    `other_type`. `agent` is ignored."""
+    """Return how many objects of `object_type` are in one cell with an object of `other_type`.
+    `agent` is not used."""
     count = 0
     for e in all_of(w, object_type):
         count += is_at(w, w.position.y[e], w.position.x[e], other_type)
@@ -187,8 +187,8 @@ def write_distances(
     object_type: int = NONE_GRID_OBJECT,
     can_wait: bool = False,
 ) -> None:
-    """Compute the length of the shortest path from cell (y, x) to every other cell by breadth-first
-    search, and write it into `distances`.
+    """Write the length of the shortest path from cell (y, x) to each cell of the grid into
+    `distances` (height, width), found by breadth-first search; -1 where there is no path.
 
     Args:
         distances: (at least H, at least W) array to fill; -1 where no path leads.
@@ -212,9 +212,9 @@ def write_distances(
 
 
 def can_pass(w: World, object_type: int, y: int, x: int, can_wait: bool) -> bool:
-    """Return True if paths through a cell are possible for objects of a type, or for agents if it
-    is NONE_GRID_OBJECT. `can_wait` also allows cells that agents can enter, where an object has to
-    wait until another is gone."""
+    """Return True if a path may lead through cell (y, x): for objects of a type, or for agents if
+    it is NONE_GRID_OBJECT. `can_wait` also allows cells that agents can enter, where an object may
+    have to wait until the cell is free."""
     if object_type == NONE_GRID_OBJECT:
         return can_enter(w, y, x)
     if has_space_for(w, object_type, y, x) or (can_wait and can_enter(w, y, x)):

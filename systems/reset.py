@@ -84,7 +84,8 @@ def keydoor(w: World, shape: Sequence[int]) -> None:
 
 
 def _check_obstacles(shape: tuple[int, int], num_obstacles: int) -> str:
-    """Return an error message if the obstacles do not fit into a room of this shape, else ""."""
+    """Return an error message if a room of this shape has no space for so many obstacles; else
+    ""."""
     if message := _check_min_shape(shape, 4, 4):
         return message
     free = (shape[0] - 2) * (shape[1] - 2) - 2
@@ -106,8 +107,8 @@ def dynamic_obstacles(
 
 
 def _check_rooms(shape: tuple[int, int], layout: tuple[int, int], required: int = 2) -> str:
-    """Return an error message if `shape` is too small for `layout` (rows, columns) of rooms, or has
-    fewer than `required` free cells; else ""."""
+    """Return an error message if a grid of `shape` is too small for `layout` (rows, columns) of
+    rooms, or has fewer than `required` free cells; else ""."""
     for axis, axis_name in enumerate(("rows", "columns")):
         size, count = shape[axis], layout[axis]
         lines = [wall_line(size, count, number) for number in range(count + 1)]
@@ -141,7 +142,7 @@ def _check_memory_rooms(
     num_beacons: int,
     num_exits: int,
 ) -> str:
-    """Return an error message if `memory_rooms` cannot build a level with these arguments, else
+    """Return an error message if `memory_rooms` cannot build a level with these arguments; else
     ""."""
     if num_beacons < 1:
         return f"found num_beacons {num_beacons}: at least one beacon shows the good exit"
@@ -178,7 +179,7 @@ def memory_rooms(
 
 
 def _check_memory_arguments(shape: tuple[int, int], colors: tuple[int, ...]) -> str:
-    """Return an error message if `memory` cannot build a level with these arguments, else ""."""
+    """Return an error message if `memory` cannot build a level with these arguments; else ""."""
     if shape[1] % 2 == 0:
         return f"found shape {list(shape)}: the width must be odd"
     if len(colors) < 2 or NONE in colors:
@@ -289,8 +290,8 @@ def maze(w: World, shape: Sequence[int], loops: float = 0.0) -> None:
 
 
 def carve_passages(w: World) -> None:
-    """Remove walls between cells with odd coordinates, two steps apart, by a random depth-first
-    search, until paths lead from the cell (1, 1) to all of them."""
+    """Make a maze: remove walls between cells with odd coordinates, two steps apart, by a random
+    depth-first search from cell (1, 1), until paths connect all these cells."""
     visited = np.zeros((w.height, w.width), np.bool_)
     visited[1, 1] = True
     path = np.empty((w.height // 2) * (w.width // 2), np.int64)

@@ -42,8 +42,8 @@ def target_cell(w: World, agent: int) -> tuple[int, int]:
 
 
 def wants_cell(w: World, agent: int, y: int, x: int) -> bool:
-    """Return True if `agent` is not NOTHING and will be in the cell (y, x) after this step, if it
-    can."""
+    """Return True if cell (y, x) is the target of `agent`, or its own cell if it has no target.
+    False if `agent` is NOTHING."""
     if agent == NOTHING:
         return False
     target_y, target_x = target_cell(w, agent)
@@ -51,8 +51,8 @@ def wants_cell(w: World, agent: int, y: int, x: int) -> bool:
 
 
 def find_rival(w: World, agent: int) -> int:
-    """Return another agent with the same target cell as `agent`; NOTHING if there is none. Only
-    agents in that cell and in its four neighbours are checked."""
+    """Return another agent whose target is the target cell of `agent`; NOTHING if there is none. It
+    is searched only in that cell and its four neighbours, from where agents can get there."""
     y, x = target_cell(w, agent)
     other = w.agent_at(y, x)
     if other != agent and wants_cell(w, other, y, x):
@@ -65,7 +65,7 @@ def find_rival(w: World, agent: int) -> int:
 
 
 def is_target_contested(w: World, agent: int) -> bool:
-    """Return True if any other agent has the same target cell as `agent`."""
+    """Return True if another agent has the same target cell as `agent`."""
     y, x = target_cell(w, agent)
     for other in w.agents():
         if other != agent and wants_cell(w, other, y, x):
@@ -86,7 +86,7 @@ def go(w: World, agent: int) -> None:
 
 
 def move_agents_if(w: World, can_go: NDArray[np.bool_]) -> None:
-    """Move each agent for which `can_go[agent]` is True to its target cell; the others stay."""
+    """Move each agent to its target cell if `can_go[agent]` is True."""
     for agent in w.agents():
         if not can_go[agent]:
             stay(w, agent)

@@ -290,8 +290,8 @@ def hold_down(w: World, object_type: int) -> None:
 def find_row_end(
     w: World, agent: int, action: int, object_type: int, rows: bool
 ) -> tuple[int, int]:
-    """Return the cell (y, x) of the object that a MOVE action pushes or, with `rows`, of the last
-    one of the objects of its type in a row from there on."""
+    """Return the cell (y, x) of the last object that a MOVE action pushes: the object ahead or,
+    with `rows`, the last of a row of objects of this type that begins there."""
     y, x = towards(w, agent, action)
     if rows:
         next_y, next_x = cell_behind(w, agent, action, y, x)
@@ -314,9 +314,9 @@ def can_push(
     other_type: int = FLOOR,
     rows: bool = False,
 ) -> bool:
-    """Return True if the MOVE action leads into an object of this type that can be pushed: the cell
-    behind it (with `rows`, behind the row that it begins) is free or has an object of `other_type`
-    to receive it."""
+    """Return True if the MOVE action leads into an object of this type that can be pushed. The cell
+    behind it must be free, or have an object of `other_type` that receives it. With `rows`, a row
+    of such objects counts as one object."""
     if action not in MOVES:
         return False
     y, x = towards(w, agent, action)
@@ -328,8 +328,8 @@ def can_push(
 
 
 def find_receiver(w: World, y: int, x: int, object_type: int) -> int:
-    """Return the object of this type in a cell, if it can receive a pushed object, as a hole
-    receives a box; else NOTHING.
+    """Return the object of this type in cell (y, x) if it can receive a pushed object, as a hole
+    receives a box. Return NOTHING if it cannot, or if there is none.
 
     Such an object is not yet in its last state and has no other object on top.
     """
@@ -365,7 +365,8 @@ def push(
 
 
 def push_one(w: World, agent: int, y: int, x: int, other_type: int, ground_type: int) -> None:
-    """Push the object at (y, x) in the direction of the agent's MOVE action, see `push`."""
+    """Push the object in cell (y, x) in the direction of the agent's MOVE action; `push` explains
+    `other_type` and `ground_type`."""
     thing = w.at[y, x]
     y, x = cell_behind(w, agent, w.action[agent], y, x)
     while find_receiver(w, y, x, other_type) == NOTHING and has_room(w, y, x):

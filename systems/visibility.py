@@ -40,8 +40,8 @@ def partially_occluded(w: World, agent: int, view: View) -> None:
 
 
 def spread_along_row(reached: int, transparent: int) -> tuple[int, int]:
-    """Spread light in a row of cells, given as bit masks, towards higher bits: from the `reached`
-    cells through `transparent` ones, and into the first cell that is not clear.
+    """Spread light in one row of cells, given as bit masks, towards higher bits: from the `reached`
+    cells through `transparent` ones, up to the first opaque cell, which is lit, too.
 
     Returns:
         Bits that are reached in this row, and bits that its clear cells reach in the next row.
@@ -60,8 +60,8 @@ def _steps_to_border(start: int, size: int, step: float) -> float:
 
 @lru_cache(maxsize=16)
 def trace_rays(area: Area) -> NDArray[np.int32]:
-    """Return a (rays, cells) array: the indices i * w + j of the view's cells along each ray from
-    the agent's cell, padded with -1.
+    """Return the cells along each ray from the agent's cell to the border of a view of `area`, as
+    an array (rays, cells) of indices i * w + j, padded with -1.
 
     There is one ray per corner of a cell, in order of direction; -1 stands behind the last cell.
 
@@ -111,8 +111,8 @@ def order_outward(area: Area) -> NDArray[np.uint16]:
 
 
 def pack_rays(area: Area) -> NDArray[np.uint64]:
-    """Return a (words, h * w) array: for each cell a bit mask of the rays that cross it, 64 rays
-    per word; cells are in the order of `order_outward`."""
+    """Return a (words, h * w) array of bit masks: which rays cross each cell of a view of `area`,
+    64 rays per word. The cells have the order of `order_outward`."""
     height, width = area.shape
     table = trace_rays(area)
     words = np.zeros((-(-len(table) // RAYS_PER_WORD), height * width), np.uint64)
@@ -124,8 +124,8 @@ def pack_rays(area: Area) -> NDArray[np.uint64]:
 def cast_light(
     view: View, outward: NDArray[np.uint16], beams: NDArray[np.uint64]
 ) -> NDArray[np.int32]:
-    """Return a (h * w,) array: the number of rays that reach each cell of the view; opaque cells
-    stop rays. `outward` and `beams` are the results of `order_outward` and `pack_rays`."""
+    """Return an (h * w,) array with the number of rays that reach each cell of the view. Opaque
+    cells stop rays. `outward` and `beams` are the results of `order_outward` and `pack_rays`."""
     lit, opaque = view.lit, flat_view(view.opaque)
     for number in range(len(beams)):
         beam = beams[number]

@@ -63,8 +63,8 @@ _OTHER_NAMES = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the `gv-engine` command line with the words `arguments`, by default `sys.argv[1:]`, and
-    return the exit code.
+    """Run the command line `gv-engine` and return the exit code. `arguments` are its words, such as
+    ["play", "maze"]; None takes them from `sys.argv`.
 
     Args:
         arguments: words of the command line; `sys.argv[1:]` if None.
@@ -92,8 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def create_parser(names: Iterable[str] = COMMANDS) -> CommandParser:
-    """Return the argument parser of the command line with the commands `names`, whose modules are
-    imported. With a single command this is faster than with all."""
+    """Return the argument parser for the commands `names`. Their modules are imported, so that a
+    single command is faster than all."""
     text, _, examples = (__doc__ or "").partition("\n\n")
     parser = CommandParser(
         "gv-engine",
@@ -111,8 +111,8 @@ def create_parser(names: Iterable[str] = COMMANDS) -> CommandParser:
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Run the command that was parsed into `options`; print an error as a message, and return the
-    exit code."""
+    """Run the command that was parsed into `options`, and return the exit code. If it fails, print
+    an error message."""
     try:
         code: int = options.run(options)
         return code if flush_output() else 2

@@ -53,8 +53,9 @@ def run(options: argparse.Namespace) -> int:
 def measure_speed(
     scenario: Scenario, num_envs: int, threads: int, seconds: float
 ) -> Iterator[tuple[str, str]]:
-    """Yield (label, value) pairs with the speed and memory of a scenario: of a single world, and of
-    `num_envs` worlds with up to `threads` threads. Each measurement takes `seconds`.
+    """Yield (label, value) texts about the speed and memory of a scenario: of a single world, and
+    of `num_envs` worlds with up to `threads` threads. Each measurement takes this number of
+    `seconds`.
 
     Args:
         scenario: scenario to measure.
@@ -100,8 +101,8 @@ def _make_vector_env(scenario: Scenario, num_envs: int, **options: Any) -> _Vect
 
 
 def _count_output_bytes(envs: _VectorEnv) -> int:
-    """Take a step of the vector environment `envs`, and return the total size in bytes of the
-    arrays that it returns."""
+    """Return the size in bytes of all arrays that one step of `envs`, a vector environment,
+    returns."""
     values: list[Any] = [envs.step(np.zeros((envs.num_envs, *envs.agent_shape), np.int64))]
     sizes: dict[int, int] = {}  # by identity, as an array may be returned twice
     for value in values:  # the loop adds nested values
@@ -113,8 +114,8 @@ def _count_output_bytes(envs: _VectorEnv) -> int:
 
 
 def _measure_env(scenario: Scenario, world: str, seconds: float) -> float:
-    """Return the steps per second of one environment of `scenario` with random actions, measured
-    for `seconds`. `world`, "object" or "compiled", selects the implementation of the rules."""
+    """Return the steps per second of one environment, with random actions for this number of
+    `seconds`. `world` is "compiled" or "object" (Python objects)."""
     if scenario.layout.agents > 1:
         return _measure_vector_env(_make_vector_env(scenario, 1, world=world), seconds)
     env = GridEnv(scenario, world=world)
@@ -131,8 +132,8 @@ def _measure_env(scenario: Scenario, world: str, seconds: float) -> float:
 
 
 def _measure_vector_env(envs: _VectorEnv, seconds: float) -> float:
-    """Return the steps per second of all worlds of `envs`, a vector environment, together, with
-    random actions, measured for `seconds`."""
+    """Return the steps per second of `envs`, a vector environment, all worlds together, with random
+    actions for this number of `seconds`."""
     envs.reset(seed=0)
     size = (_NUM_ACTIONS, envs.num_envs, *envs.agent_shape)
     actions = make_rng(0, "actions").integers(len(envs.scenario.actions), size=size)
@@ -141,8 +142,8 @@ def _measure_vector_env(envs: _VectorEnv, seconds: float) -> float:
 
 
 def _measure_rate(function: Callable[[], object], seconds: float) -> float:
-    """Return how many times per second `function` can be called, measured for `seconds` after a
-    first call."""
+    """Return the calls per second of `function`, measured for this number of `seconds` after a
+    first call that is not counted."""
     function()
     num_calls, start = 0, time.perf_counter()
     while time.perf_counter() - start < seconds:

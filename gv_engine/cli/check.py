@@ -65,8 +65,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    """Check the scenario that the options name and all variants (named versions) or levels in its
-    file; print the results, and return the exit code."""
+    """Check the scenario that the options name and, if its file has variants or levels, each of
+    them. Print the results and return the exit code."""
     source, settings = options.scenario, cli.scenario_options(options)
     find_scenario_ref(source)  # an unknown name is no finding
     try:
@@ -90,9 +90,8 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _sample_levels(source: str, settings: Mapping[str, Any], count: int, seed: int) -> list[str]:
-    """Return the name `source` of a pack, followed by the names of `count` of its levels (all, if
-    it has fewer), sampled with `seed` and listed in the order of the pack. `settings` are options
-    of `load_scenario`.
+    """Return `source`, the name of a pack (a file of levels), and the names of `count` of its
+    levels, chosen at random by `seed`. `settings` are keyword arguments for `load_scenario`.
 
     Raises:
         UsageError: `source` is no pack. `ScenarioError`: there is no such scenario.
@@ -120,9 +119,9 @@ def find_pack(source: str, settings: Mapping[str, Any]) -> Sequence[PackLevel]:
 
 
 def find_sources(source: str, settings: Mapping[str, Any]) -> list[str]:
-    """Return the names to check for the scenario `source`: itself, and `source#variant` for each
-    variant (named version) or listed level in its file. For a pack whose levels are in other files,
-    only print the number of levels."""
+    """Return the names to check: `source` itself, and `source#variant` for each variant or level in
+    its file. For a pack whose levels are in other files, only print how many there are. `settings`
+    are keyword arguments for `load_scenario`."""
     document = _read_named_document(source, settings)
     if document is None or find_ref(source).variant:
         return [source]
@@ -135,8 +134,9 @@ def find_sources(source: str, settings: Mapping[str, Any]) -> list[str]:
 
 
 def find_levels(source: str, settings: Mapping[str, Any]) -> list[str]:
-    """Return the names of all levels of the pack `source`, such as `sokoban#1`; [`source`] if it is
-    no pack, or a pack with levels in other files. `settings` are options of `load_scenario`."""
+    """Return the names of all levels of the pack `source`, such as `sokoban#1`. Return [`source`]
+    if it is no pack, or if its levels are in other files. `settings` are keyword arguments for
+    `load_scenario`."""
     levels = find_pack(source, settings)
     if not levels or isinstance(levels, LevelFiles):
         return [source]
@@ -150,8 +150,8 @@ def find_compilable_sources(source: str) -> list[str]:
 
 
 def _check_scenario(scenario: AnyScenario, options: argparse.Namespace, source: str) -> list[str]:
-    """Check one scenario, print its rules and the results of the check, and return its errors;
-    `source` is the name from which it was loaded."""
+    """Check one scenario and print the results; return its errors. `source` is the name from which
+    it was loaded."""
     hooks, document = get_plugin(scenario), scenario.document
     if document.changes_from_base:
         rows = [(line,) for line in document.changes_from_base]
@@ -179,9 +179,9 @@ def _check_scenario(scenario: AnyScenario, options: argparse.Namespace, source: 
 def _try_parameter_values(
     scenario: AnyScenario, options: argparse.Namespace, source: str
 ) -> tuple[list[str], list[str]]:
-    """Load the scenario `source` with each other value of each parameter that the options do not
-    set, one at a time, and reset some levels. Return the settings that work, such as `size=9`, and
-    errors."""
+    """Load the scenario again with other values of its parameters, one at a time, and reset some
+    levels. Parameters that the options set are left alone. Return (settings that work such as
+    `size=9`, errors). `source` is the scenario's name."""
     settings = cli.scenario_options(options)
     working, faults = [], []
     for parameter in scenario.document.parameters:

@@ -49,20 +49,20 @@ TERMINATED = 143
 
 
 class UsageError(Exception):
-    """Wrong use of a command; the message says why."""
+    """The user gave a command wrong arguments. The message says what is wrong."""
 
 
 SCENARIO_HELP = "a name, a Gymnasium id, a YAML file, or a folder with a scenario.yaml"
 
 
 class CommandParser(argparse.ArgumentParser):
-    """Parser of a command, with methods for the options that several commands share.
+    """Argument parser of a command. Its methods add options that several commands share.
 
     An error is one line: the mistake, with the most similar name, and where to read more.
     """
 
     def error(self, message: str) -> NoReturn:
-        """Print argparse's `message` in plainer words, and exit with code 2."""
+        """Print argparse's error `message` in plainer words, and exit with code 2."""
         message = message.removeprefix("argument ")
         name, _, problem = message.partition(": ")
         if message.startswith("the following arguments are required"):
@@ -82,7 +82,8 @@ class CommandParser(argparse.ArgumentParser):
             self.error(f"no option {name!r}{suggest_similar(name, options, 0.7)}")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Return the parsed arguments and []; exit with an error if an argument is unknown."""
+        """Return (parsed arguments, []). Unlike argparse, exit with an error if an argument is
+        unknown."""
         if not self._subparsers:  # which check their own arguments
             for argument in takewhile("--".__ne__, args or ()):
                 self.check_option(argument)
@@ -92,15 +93,16 @@ class CommandParser(argparse.ArgumentParser):
         return parsed, unknown
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Write argparse's `message` to `file`; exit with code 2 if `file` is stdout and writing
-        fails, an error that argparse itself ignores."""
+        """Write argparse's `message` to `file`. Exit with code 2 if `file` is stdout and cannot be
+        written, which argparse would ignore."""
         if file is not sys.stdout:
             super()._print_message(message, file)
         elif not flush_output(message):
             raise SystemExit(2)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Raise an argparse error if the value is none of the action's choices."""
+        """Raise an argparse error unless `value` is one of the choices of `action`, argparse's
+        description of an argument."""
         if action.choices is not None and value not in action.choices:
             name = "/".join(action.option_strings) or action.metavar
             text = f"no {name} {value!r}{describe_allowed(value, action.choices)}"
@@ -115,7 +117,8 @@ class CommandParser(argparse.ArgumentParser):
         group: argparse._ActionsContainer | None = None,
         **more: Any,
     ) -> None:
-        """Add an option with a value to the parser, or to its `group` of options.
+        """Add an option with a value, such as "--seed N", to the parser, or to `group`, a group of
+        its options.
 
         Args:
             usage: option and name of the value, as `--seed S`.
@@ -146,8 +149,8 @@ class CommandParser(argparse.ArgumentParser):
         (group or self).add_argument(name, help=text, action=action, **more)
 
     def add_scenario(self, default: str | None = None) -> None:
-        """Add the argument SCENARIO, which is required if `default` is None, and the options of
-        `add_trust_options` for its parameters and its Python."""
+        """Add the argument SCENARIO, and the options for its parameters and its Python code.
+        SCENARIO is required if `default` is None."""
         more: dict[str, Any] = {"nargs": "?", "default": default} if default else {}
         shown = f" (default: {default})" if default else ""
         self.add_argument("scenario", metavar="SCENARIO", help=SCENARIO_HELP + shown, **more)
@@ -159,8 +162,8 @@ class CommandParser(argparse.ArgumentParser):
         self.add_option("--seed S", parse or parse_natural, text, 0)
 
     def add_trust_options(self) -> None:
-        """Add the option --set for parameters of the scenario, and the options --trust,
-        --allow-module and --no-code, which control which Python code the scenario may run."""
+        """Add --set for parameters of the scenario, and --trust, --allow-module and --no-code,
+        which say what Python code it may run."""
         text = "set a parameter of the scenario, such as --set size=9 (repeatable)"
         self.add_option("--set NAME=VALUE", parse_pair, text, [], dest="settings", action="append")
         text = "A scenario that you name may run the Python files inside its folder, and no others."
@@ -174,8 +177,8 @@ class CommandParser(argparse.ArgumentParser):
         self.add_flag("--no-code", text, group, dest="code", action="store_false")
 
     def add_policy(self, default: str | None = "random", extra_help: str = "") -> None:
-        """Add the option --policy, with `extra_help` in the list of values in its help; if
-        `default` is None, the help says that the user plays unless the option is given."""
+        """Add the option --policy. `extra_help` lists further policies in its help. If `default` is
+        None, the help says that the user plays without it."""
         text = (
             "random (any action), valid (any action that has an effect), bot (follows BabyAI's "
             f"missions), {extra_help}trained (comes with some scenarios), the folder of a run of "
@@ -190,8 +193,7 @@ class CommandParser(argparse.ArgumentParser):
         self.add_option("--levels SET", str, f"{text}: {sets}, or a file of `gv-engine splits`")
 
     def add_ray_option(self, text: str) -> None:
-        """Add the option --ray, which runs work on a Ray cluster; `text` says in the help what runs
-        there."""
+        """Add the option --ray, which runs work on a Ray cluster. `text` begins its help."""
         places = (
             "on the Ray cluster at ADDRESS, or auto for this machine's cluster; without ADDRESS on "
             "this machine's cores (needs the extra ray)"
@@ -211,7 +213,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def add_command(commands: Commands, name: str, module: ModuleType) -> None:
-    """Add the command of a module such as `gv_engine.cli.play` to the command line.
+    """Add a command to the command line, from a module such as `gv_engine.cli.play`.
 
     Its help is the docstring of the module: one sentence for the list of commands, then examples
     and further text.
@@ -239,8 +241,8 @@ def _parse_module_name(text: str) -> str:
 
 
 def parse_pair(text: str, example: str = "size=9") -> tuple[str, Any]:
-    """Return (name, parsed value) of a setting `NAME=VALUE`; raise an argparse error, with the
-    `example`, for another text."""
+    """Return (name, parsed value) of a setting: "size=9" gives ("size", 9). For another text, raise
+    an argparse error that shows `example`."""
     name, equals, value = text.partition("=")
     if not (equals and name.isidentifier()) or name in Consent.__annotations__:
         raise argparse.ArgumentTypeError(f"found {text!r}, expected NAME=VALUE, such as {example}")
@@ -282,8 +284,8 @@ def require_grid(scenario: AnyScenario, message: str) -> Scenario:
 
 
 def require_step_limit(scenario: AnyScenario, max_steps: int | None, fix: str) -> Any:
-    """Return the scenario with `max_steps` as its limit of steps per episode, or with its own limit
-    if `max_steps` is None. Raise an error that ends with `fix` if there is no limit.
+    """Return the scenario with the step limit `max_steps`, or unchanged if that is None. Raise an
+    error if the scenario has no limit; `fix` ends its message.
 
     Raises:
         UsageError: the scenario has no step limit; the message ends with `fix`.
@@ -304,8 +306,7 @@ def parse_text(text: str) -> str:
 
 
 def parse_at_most(maximum: int, parse: Callable[[str], int], text: str) -> int:
-    """Return `parse(text)`, a whole number; raise an argparse error if it is greater than
-    `maximum`."""
+    """Return `parse(text)`, an integer. Raise an argparse error if it is greater than `maximum`."""
     number = parse(text)
     if number > maximum:
         shown = shorten(str(number), 40)
@@ -314,8 +315,8 @@ def parse_at_most(maximum: int, parse: Callable[[str], int], text: str) -> int:
 
 
 def _parse_at_least(minimum: int, text: str) -> int:
-    """Return `text` as a whole number; raise an argparse error for another text, or a number below
-    `minimum`."""
+    """Return `text` as an integer. Raise an argparse error for another text, or if the number is
+    less than `minimum`."""
     with suppress(ValueError):  # the same message
         number = int(Decimal(text)) if _POWER.fullmatch(text) else int(text)
         if number >= minimum:
@@ -326,8 +327,8 @@ def _parse_at_least(minimum: int, text: str) -> int:
 
 
 def _parse_positive_float(maximum: float, allowed_text: str, text: str) -> float:
-    """Return `text` as a number greater than 0 and at most `maximum`; raise an argparse error with
-    `allowed_text`, the description of allowed numbers, for another text."""
+    """Return `text` as a number greater than 0 and at most `maximum`. For another text, raise an
+    argparse error that contains `allowed_text`, which describes the allowed numbers."""
     try:
         value = float(text)
     except ValueError:
@@ -372,8 +373,8 @@ def check_picture_name(out: Path, *other_suffixes: str) -> None:
 def draw_frames(
     frames: Iterable[Any], scenario: Playable, out: Path, options: argparse.Namespace
 ) -> None:
-    """Draw `frames`, the displayed states of an episode of `scenario`, into the picture or video
-    file `out`. `options` have the view, speed and cell size.
+    """Draw an episode of `scenario`, given as `frames`, into the picture or video file `out`.
+    `options` say the view, the speed and the size of a cell.
 
     Args:
         frames: frames to draw.
@@ -402,8 +403,8 @@ def draw_frames(
 
 @contextmanager
 def progress(label: str, total: int) -> Iterator[Callable[..., None]]:
-    """Show a progress bar with `label` on the terminal during the `with` block; `total` is the
-    number of steps to do. Without a terminal show nothing.
+    """Context manager that shows a progress bar on the terminal. It yields a function that moves
+    the bar. `total` is the number of steps to do. Without a terminal nothing is shown.
 
     Args:
         label: label of the bar.
@@ -430,7 +431,7 @@ def progress(label: str, total: int) -> Iterator[Callable[..., None]]:
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, handled like Ctrl-C."""
+    """Raised when the process gets the signal SIGTERM. It is handled like Ctrl-C."""
 
 
 def exit_code(interrupt: KeyboardInterrupt) -> int:
@@ -440,8 +441,8 @@ def exit_code(interrupt: KeyboardInterrupt) -> int:
 
 @contextmanager
 def handling_sigterm() -> Iterator[None]:
-    """Raise `Terminated`, handled like Ctrl-C, if the signal SIGTERM arrives during the `with`
-    block."""
+    """Context manager: if the signal SIGTERM arrives during the `with` block, raise `Terminated`,
+    which is handled like Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield  # signals go to the main thread
         return
@@ -465,8 +466,8 @@ def handling_sigterm() -> Iterator[None]:
 
 @contextmanager
 def delaying_signals() -> Iterator[list[int]]:
-    """Delay Ctrl-C, and SIGTERM if it has a handler, until the end of the `with` block; yield a
-    list that collects the numbers of the delayed signals."""
+    """Context manager: Ctrl-C and SIGTERM have their effect only at the end of the `with` block. It
+    yields a list to which the numbers of such signals are added."""
     signals: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield signals  # signals go to the main thread
@@ -489,8 +490,9 @@ def delaying_signals() -> Iterator[list[int]]:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
-    """Print a table of `rows` with column titles `columns` and `title`; print tab-separated lines
-    if the output is no terminal. Columns whose title ends with `>` are aligned to the right.
+    """Print a table with a title and these column titles; print tab-separated lines if the output
+    is no terminal. `rows` has the cells of each row. A column whose title ends with `>` is aligned
+    to the right.
 
     Args:
         columns: titles of the columns; a title that ends with `>` aligns its column to the right.

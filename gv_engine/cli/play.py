@@ -140,9 +140,8 @@ def _play_in_terminal(options: argparse.Namespace) -> int:
 
 
 def _find_pack(options: argparse.Namespace) -> Entry | None:
-    """Return the pack of levels that the options name, so that the player can choose a level; None
-    if play should start at once, because the options name a single level, or set a seed, policy,
-    race or parameter."""
+    """Return the pack of levels from which the player chooses a level first. Return None to start
+    at once: the options name a single level, or set a seed, policy, race or parameter."""
     starts_at_once = options.seed is not None or options.policy or options.race or options.settings
     if starts_at_once or not options.scenario or options.snapshot:
         return None
@@ -155,8 +154,9 @@ def _has_source(options: argparse.Namespace) -> bool:
 
 
 def begin_session(options: argparse.Namespace) -> Session:
-    """Return a session of the scenario or saved world that the options name. If they name a policy
-    for all agents, the episode is played to its end and moved back to its beginning.
+    """Return a session with the scenario or saved world that the options name. If policies act for
+    all agents, the episode is played to its end first, and the session goes back to its beginning,
+    to be watched.
 
     Raises:
         UsageError: options do not go together, or the file has no such row.
@@ -173,8 +173,8 @@ def _get_policy_of_all_agents(options: argparse.Namespace) -> str:
 
 
 def _make_slow_rule_watchdog() -> Watchdog:
-    """Return a watchdog that prints a message about the first rule that runs for more than two
-    seconds, but never stops a rule."""
+    """Return a watchdog that prints a message when a rule runs for more than two seconds, but only
+    once. It never stops a rule."""
     slow_rules: list[StuckRule] = []
 
     def report_first_rule(rule: StuckRule) -> bool:
@@ -189,7 +189,7 @@ def _make_slow_rule_watchdog() -> Watchdog:
 
 
 def _make_session_factory(options: argparse.Namespace) -> Callable[[], Session]:
-    """Load the scenario or saved world that the options name, and return a function that begins a
+    """Load the scenario or saved world that the options name. Return a function that begins a new
     session with it."""
     settings = cli.scenario_options(options)
     if options.snapshot is None:
@@ -223,7 +223,8 @@ def _make_session_factory(options: argparse.Namespace) -> Callable[[], Session]:
 
 
 def _play_to_end(session: Session, policy: str) -> Session:
-    """Let `policy` play the session to its end, and return the session moved back to its beginning.
+    """Let `policy` play the session to its end, then go back to its beginning, to be watched.
+    Return the session.
 
     Raises:
         UsageError: the scenario has no step limit.
@@ -236,9 +237,9 @@ def _play_to_end(session: Session, policy: str) -> Session:
 
 
 def _begin_with_partners(scenario: Playable, policies: str, seed: int | None) -> Session:
-    """Return a session of `scenario` in which policies act for the agents named in `policies`, such
-    as `ann=random`, and human players for all other agents. Without a `seed` the level is
-    random."""
+    """Return a session in which people play together with policies. `policies`, such as
+    `ann=random`, says for which agents policies act; people play all others. The level is random if
+    `seed` is None."""
     session = Session(scenario, seed)
     for name, policy in policies_by_agent(policies, scenario.agent_group).items():
         session.assign_policy(name, load_policy(policy, 1, len(session.actions), scenario=scenario))
@@ -258,7 +259,7 @@ def _print_summaries(sessions: Iterable[Session]) -> None:
 
 
 def summarize_episode(episode: EpisodeSummary) -> str:
-    """Return a short text about an episode with its seed, end, return and number of steps."""
+    """Return a short text about an episode: its seed, how it ended, return, and number of steps."""
     steps = format_count(episode.steps, "step")
     ending = episode.ending.rstrip("!.") or "left"
     ending = ending[0].lower() + ending[1:]

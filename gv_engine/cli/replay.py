@@ -58,8 +58,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def load_verified_replay(file: Path, scenario: Playable | None = None) -> Game:
-    """Return a session with the steps of the replay in `file`, after a check that every state is as
-    recorded; `scenario` is only needed if it is not built in.
+    """Return a session with the steps of the replay in `file`. Raise an error if the scenario now
+    gives another state than was recorded. `scenario` is needed only if the replay's own is not
+    built in.
 
     Args:
         file: replay file.
@@ -80,8 +81,8 @@ def load_verified_replay(file: Path, scenario: Playable | None = None) -> Game:
 
 
 def watch_file(file: Path, options: argparse.Namespace, scenario: Playable | None = None) -> int:
-    """Open a window that plays `file`, a replay or a folder of episodes from `rollout`, and return
-    the exit code; `scenario` is None unless the user named it.
+    """Open a window that plays `file`, a replay or a folder written by `rollout`; return the exit
+    code. `scenario` is None unless the user has named one.
 
     Args:
         file: replay file, or folder of a rollout.

@@ -62,9 +62,9 @@ _SOLVER_SECONDS = 10.0
 def find_action_sequences(
     options: argparse.Namespace, loaded: AnyScenario, levels: LevelSet | None, episodes: int
 ) -> tuple[ActionSequence, ...]:
-    """Return the actions of each episode of the scenario `loaded`, from the replays that the
-    options name, or else from the solver's solutions of `levels`. Print which episodes are left
-    out.
+    """Return the actions of each episode: those of the replays that the options name, or else
+    solutions of `levels` that the solver finds. Print which episodes are left out. `loaded` is the
+    scenario.
 
     Args:
         options: options of the command.
@@ -96,8 +96,8 @@ def find_action_sequences(
 
 
 def _iter_replay_sequences(scenario: Playable, files: list[Path]) -> Iterator[ActionSequence]:
-    """Yield the actions of each replay in `files`, after a check that `scenario` gives the recorded
-    states. Print which replays are left out."""
+    """Yield the actions of each replay in `files`. A replay in which `scenario` gives other states
+    than recorded is left out, and its name is printed."""
     for file in files:
         game = load_verified_replay(file, scenario)
         replay = game.replay()
@@ -122,8 +122,9 @@ def _iter_solver_sequences(
     episodes: int,
     advance: Callable[..., None],
 ) -> Iterator[ActionSequence]:
-    """Yield the actions of a shortest solution for each of `episodes` levels of the scenario, from
-    number `first` on. Print which levels are left out; `advance` moves a progress bar."""
+    """Yield the actions of a shortest solution for each of `episodes` levels, from number `first`
+    on. Print which levels are left out because no solution was found. `advance` moves a progress
+    bar."""
     from gv_engine.play.validation.solver import Solver  # compiles
 
     solver = Solver(scenario, seconds=_SOLVER_SECONDS)
@@ -179,7 +180,7 @@ def add_options(parser: cli.CommandParser) -> None:
 
 
 class _RolloutPlan(NamedTuple):
-    """Settings of the rollout that the options describe.
+    """Settings of a rollout, worked out from the options of the command.
 
     Attributes:
         job: rollout.
@@ -257,7 +258,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _make_rollout_plan(options: argparse.Namespace) -> _RolloutPlan:
-    """Return the settings of the rollout that the options describe; print which episodes are left
+    """Return the settings of the rollout that the options ask for. Print which episodes are left
     out.
 
     Raises:
@@ -299,7 +300,8 @@ def _make_rollout_plan(options: argparse.Namespace) -> _RolloutPlan:
 
 
 def _open_folder(options: argparse.Namespace, env: Any, plan: _RolloutPlan) -> EpisodeFolder:
-    """Return the folder `--out`, new or with `--resume` that of an unfinished rollout.
+    """Return the folder that --out names, to write episodes into: a new one, or with --resume that
+    of an unfinished rollout.
 
     Raises:
         UsageError: it has more episodes than the rollout.
@@ -314,7 +316,8 @@ def _open_folder(options: argparse.Namespace, env: Any, plan: _RolloutPlan) -> E
 
 @dataclass
 class _Results:
-    """Results of a rollout so far. Ctrl-C is delayed while results are added.
+    """Results of a rollout so far: statistics, and the folder if there is one. Ctrl-C is delayed
+    while results are added.
 
     Attributes:
         stats: statistics of the finished episodes.
@@ -327,7 +330,7 @@ class _Results:
     advance: Callable[..., None] = lambda number: None
 
     def add_shard(self, shard: Shard) -> None:
-        """Add the episodes of a shard (one part of the rollout, saved in one file)."""
+        """Add the episodes of a shard, one part of the rollout."""
         with cli.delaying_signals():
             if self.folder:
                 self.folder.extend(shard.rows)
@@ -335,7 +338,7 @@ class _Results:
         self.advance(len(shard.values.lengths))
 
     def add_episodes(self, episodes: Iterable[FinishedEpisode]) -> None:
-        """Add episodes as they are finished, several at once."""
+        """Add episodes as they finish. Several are written at once."""
         finished: list[FinishedEpisode] = []
         last_time = time.perf_counter()
         try:
@@ -348,7 +351,7 @@ class _Results:
             self._add_finished(finished)
 
     def _add_finished(self, finished: list[FinishedEpisode]) -> None:
-        """Add the episodes of the list `finished`, and empty the list."""
+        """Add the episodes in the list `finished`, and clear the list."""
         with cli.delaying_signals():
             episodes = [*finished]
             finished.clear()
@@ -367,7 +370,7 @@ class _Results:
 
 
 def _describe_rollout(options: argparse.Namespace, levels: LevelSet | None) -> dict[str, Any]:
-    """Return the entries of `rollout.json` that say how the episodes are played: seed, policy and
+    """Return what `rollout.json` says about how the episodes were played: seed, policy and
     levels."""
     description = {"seed": options.seed, "policy": options.policy}
     if digest := policy_digest(options.policy):

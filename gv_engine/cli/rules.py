@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _find_mentions(word: str, all_chapters: list[Chapter]) -> Iterator[tuple[str, str]]:
-    """Yield (name, summary) for each entry of the reference, `all_chapters`, that mentions `word`,
+    """Yield (name, summary) for each entry in the chapters of the reference that mentions `word`,
     and for each built-in level whose name contains it."""
     pattern = re.compile(rf"\b{re.escape(word)}", re.IGNORECASE)
     for _, entries in all_chapters:
@@ -81,8 +81,8 @@ def _strip_prefix(name: str) -> str:
 
 
 def _print_topic(title: str, entry: Topic) -> None:
-    """Print one entry of the reference with its parameters, example and source location; `title` is
-    the title of its chapter."""
+    """Print one entry of the reference: text, parameters, example, and where its source is. `title`
+    is the title of its chapter."""
     cli.say(f"{entry.name} ({title})\n\n{entry.docstring}\n")
     if entry.parts:
         cli.print_table(("", "may be", "default"), entry.parts)
@@ -103,8 +103,8 @@ the values that they can have."""
 
 
 def format_reference_page(all_chapters: list[Chapter]) -> Iterator[str]:
-    """Yield the lines of a Markdown page with the whole reference. A key or the values of a
-    parameter that occur in several places are described once."""
+    """Yield the lines of a Markdown page with all chapters of the reference. A parameter that
+    occurs in several places is described once."""
     yield _INTRODUCTION
     described_in: dict[tuple[str, str], str] = {}
     # names of the parameters and fields with each description of their values, as an ordered set
@@ -128,7 +128,8 @@ def format_reference_page(all_chapters: list[Chapter]) -> Iterator[str]:
 
 
 class _Entry(NamedTuple):
-    """Entry of a list in the page: name, description, and (name, values, default) of its parts."""
+    """Entry of a list on the reference page: name, description, and (name, values, default) of its
+    parameters."""
 
     name: str
     text: str
@@ -136,7 +137,7 @@ class _Entry(NamedTuple):
 
 
 def _make_entry(topic: Topic) -> _Entry:
-    """Return the list entry of a topic of the reference."""
+    """Return the entry of the reference page for a topic, such as a rule."""
     has_arguments = topic.example.startswith(f"{topic.name}(")
     text = topic.summary.removeprefix("Return ")
     name = topic.example if has_arguments else topic.name
@@ -159,9 +160,9 @@ def _format_entries(
     described_in: dict[tuple[str, str], str],
     indent: str = "",
 ) -> Iterator[str]:
-    """Yield the lines of a Markdown list of `entries`, indented by `indent`, below a heading.
-    `described_in` has the heading under which each (name, text) was listed first, and is extended;
-    a repeated entry only refers to that heading."""
+    """Yield the lines of a Markdown list of `entries` under `heading`, indented by `indent`.
+    `described_in` maps each (name, text) to the heading where it was listed first; a repeated entry
+    only refers to that heading. New entries are added to it."""
     names_by_heading: dict[str, list[str]] = {}
     for name, text, parts in entries:
         first_heading = described_in.setdefault((name, text), heading)

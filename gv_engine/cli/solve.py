@@ -60,8 +60,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _solve_levels(scenario: AnyScenario, options: argparse.Namespace) -> int:
-    """Search shortest solutions of one scenario's levels, print a table of them, and return the
-    exit code: 1 if a solution is missing, or differs in length from the par in the level file."""
+    """Search shortest solutions of a scenario's levels, print a table of them, and return the exit
+    code: 1 if a level was not solved, or if a solution is not as long as the level file says (its
+    par)."""
     if not isinstance(scenario, Scenario):
         raise cli.UsageError(
             f"{scenario.name} is of the domain {scenario.domain}; solve takes only grids"
@@ -99,8 +100,8 @@ def _solve_levels(scenario: AnyScenario, options: argparse.Namespace) -> int:
 
 
 def _play_solution(scenario: Scenario, seed: int, solution: Solution) -> Game:
-    """Return a session of `scenario` in which the actions of `solution` have been taken in the
-    level of `seed`, moved back to its beginning."""
+    """Return a session in which the level of `seed` is solved by the actions of `solution`, at the
+    beginning of the episode, to be watched."""
     game = Game(scenario, seed)
     for index in solution.actions:
         game.step(game.format_action(index))
@@ -109,8 +110,8 @@ def _play_solution(scenario: Scenario, seed: int, solution: Solution) -> Game:
 
 
 def _save_episode(game: Game, out: Path, options: argparse.Namespace) -> None:
-    """Write the episode of `game` into the file `out`: as a replay if the suffix says so, else as a
-    picture or video with the view and speed in `options`."""
+    """Write the episode of `game` into the file `out`: a replay, picture or video, depending on the
+    suffix. `options` say the view and speed."""
     if out.suffix == SUFFIX:
         game.replay().save(out)
     else:

@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 class _SplitRow(NamedTuple):
-    """Table row about a set of levels.
+    """Row of the table of level sets: one set, such as "train".
 
     Attributes:
         new_layouts: share of its levels whose layout is not in `train`; empty for `train`, or if
@@ -100,8 +100,9 @@ def _iter_split_rows(scenario: Scenario) -> Iterator[_SplitRow]:
 
 
 def _iter_solutions(selected: LevelSet, seconds: float) -> Iterator[tuple[object, ...]]:
-    """Yield (number, seed, steps of the shortest solution) for each level of the set `selected`,
-    with "" for steps that a search of `seconds` seconds for the whole set did not find."""
+    """Yield (number, seed, length of the shortest solution) for each level of the set `selected`.
+    The search for all of them takes at most this number of `seconds`; a level that is not solved by
+    then has "" as its length."""
     from gv_engine.play.validation.solver import Survey
 
     with cli.progress("levels", len(selected.seeds)) as advance:

@@ -36,8 +36,8 @@ codecs.register_error("ascii_text", replace_with_ascii)
 
 
 def open_streams() -> None:
-    """Replace closed standard streams by empty ones, and make the others write escape sequences for
-    characters that their encoding lacks."""
+    """Prepare stdin, stdout and stderr: replace closed ones by empty ones, and let the others write
+    escape sequences for characters that their encoding lacks."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             # takes the number of the closed file, so that no other file gets it
@@ -48,8 +48,8 @@ def open_streams() -> None:
 
 
 def flush_output(text: str = "") -> bool:
-    """Write `text` and all buffered output to stdout and stderr; return False if stdout cannot be
-    written. An error is printed, unless the reader of a pipe has closed it."""
+    """Write `text` and everything buffered to stdout and stderr. Return False if stdout cannot be
+    written. An error is printed then, unless the reader of a pipe has gone."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

@@ -440,7 +440,7 @@ class World(Protocol):
     @verb
     def unique(self, kind: int) -> int:
         """Return the only object on the grid of type index `kind`; for terrain such as Wall, its
-        entity if only one cell has it. Return NOTHING if there is none or more than one."""
+        entity if only one cell has it; NOTHING if there is none or more than one."""
         if self.placed[kind] != 1:
             return NOTHING
         e = self.recent[kind]
