@@ -20,10 +20,10 @@ from gv_engine.compiler.language.values import (
     EXACT,
     HIGHEST,
     LOWEST,
+    AnyValue,
     Kind,
     ListValue,
     Scalar,
-    Value,
     bounds_of,
     describe,
     is_known,
@@ -64,7 +64,7 @@ INVERTED = "`~` of a truth value is -1 or -2 in Python: write `not`"
 TOO_LARGE = "OverflowError: an integer needs more than 64 bits"
 
 
-def to_number(body: Body, value: Value) -> Scalar:
+def to_number(body: Body, value: AnyValue) -> Scalar:
     """Return a number as a `Scalar`, the compile-time form of a run-time number. Raise an error if
     `value` is no number."""
     if isinstance(value, Scalar):
@@ -76,7 +76,7 @@ def to_number(body: Body, value: Value) -> Scalar:
     return constant(value)
 
 
-def to_kind(body: Body, value: Value, kind: Kind) -> Scalar:
+def to_kind(body: Body, value: AnyValue, kind: Kind) -> Scalar:
     """Emit the conversion of a number to another kind, such as INT to FLOAT; raise an error unless
     that kind can represent all values."""
     number = to_number(body, value)
@@ -93,7 +93,7 @@ def to_kind(body: Body, value: Value, kind: Kind) -> Scalar:
     body.refuse(f"found {describe(number)} in place of {describe(Scalar(kind, ''))}")
 
 
-def to_int(body: Body, value: Value) -> Scalar:
+def to_int(body: Body, value: AnyValue) -> Scalar:
     """Emit the conversion of a BOOL or INT to an INT; raise an error for other values."""
     number = to_number(body, value)
     if number.kind is Kind.BOOL:
@@ -105,7 +105,7 @@ def to_int(body: Body, value: Value) -> Scalar:
     return number
 
 
-def to_exact_float(body: Body, value: Value) -> Scalar:
+def to_exact_float(body: Body, value: AnyValue) -> Scalar:
     """Emit the conversion of a number to a FLOAT. The program fails if an integer has no exact
     float, such as 2 ** 53 + 1."""
     if kind_of(value) is Kind.INT and body.is_checked:
@@ -119,7 +119,7 @@ def to_exact_float(body: Body, value: Value) -> Scalar:
     return to_kind(body, value, Kind.FLOAT)
 
 
-def emit_truth(body: Body, value: Value) -> Scalar | bool:
+def emit_truth(body: Body, value: AnyValue) -> Scalar | bool:
     """Emit code for `bool(value)`. Return the result, a Python `bool` if it is constant at compile
     time."""
     if isinstance(value, Scalar):
@@ -138,7 +138,7 @@ def emit_truth(body: Body, value: Value) -> Scalar | bool:
     body.refuse(f"{describe(value)} has no truth value: compare it, or take its length")
 
 
-def emit_not(body: Body, value: Value) -> Scalar | bool:
+def emit_not(body: Body, value: AnyValue) -> Scalar | bool:
     """Emit code for `not value`. Return the result, a Python `bool` if it is constant at compile
     time."""
     truth = emit_truth(body, value)
@@ -154,7 +154,7 @@ def join_kinds(body: Body, first: Kind, second: Kind) -> Kind:
     return max(first, second, key=_KIND_RANKS.__getitem__)
 
 
-def emit_arithmetic(body: Body, op: ast.operator, a: Value, b: Value) -> Value:
+def emit_arithmetic(body: Body, op: ast.operator, a: AnyValue, b: AnyValue) -> AnyValue:
     """Emit code for a binary operator such as `+` on two numbers. Return the result, a Python
     number if both operands are constants."""
     if is_known(a) and is_known(b):
@@ -179,7 +179,7 @@ def emit_arithmetic(body: Body, op: ast.operator, a: Value, b: Value) -> Value:
     return _emit_int_operation(body, op, to_int(body, a), to_int(body, b))
 
 
-def emit_unary(body: Body, op: ast.unaryop, value: Value) -> Value:
+def emit_unary(body: Body, op: ast.unaryop, value: AnyValue) -> AnyValue:
     """Emit code for `-`, `+`, `~` or `not`. Return the result, a Python number if the operand is a
     constant."""
     if isinstance(op, ast.Not):
@@ -207,7 +207,7 @@ def emit_unary(body: Body, op: ast.unaryop, value: Value) -> Value:
     return Scalar(Kind.INT, inverted, ~integer.high, ~integer.low)
 
 
-def emit_scalar_comparison(body: Body, op: ast.cmpop, a: Value, b: Value) -> Value:
+def emit_scalar_comparison(body: Body, op: ast.cmpop, a: AnyValue, b: AnyValue) -> AnyValue:
     """Emit code for a comparison of two numbers, such as `a < b`. Return the result, a `bool` if
     both are constants."""
     if is_known(a) and is_known(b):
@@ -231,7 +231,7 @@ def emit_scalar_comparison(body: Body, op: ast.cmpop, a: Value, b: Value) -> Val
     return body.emit.condition(f"icmp {predicate} i64 {x.operand}, {y.operand}")
 
 
-def require_no_nan(body: Body, item: Value) -> None:
+def require_no_nan(body: Body, item: AnyValue) -> None:
     """Emit code that fails if `item`, an item of a tuple or list that is compared, is nan. Python
     finds a nan equal to itself there, which compiled code cannot imitate."""
     if is_number(item) and kind_of(item) is Kind.FLOAT and body.is_checked:
@@ -258,7 +258,7 @@ def emit_or(body: Body, a: Scalar | bool, b: Scalar | bool) -> Scalar | bool:
     return body.emit.condition(f"or i1 {a.operand}, {b.operand}")
 
 
-def emit_select(body: Body, condition: Scalar | bool, a: Value, b: Value) -> Value:
+def emit_select(body: Body, condition: Scalar | bool, a: AnyValue, b: AnyValue) -> AnyValue:
     """Emit code for `a if condition else b` of two numbers, without a branch: both are computed.
     Return the result."""
     if isinstance(condition, bool):
@@ -270,7 +270,7 @@ def emit_select(body: Body, condition: Scalar | bool, a: Value, b: Value) -> Val
     return Scalar(kind, selected, min(x.low, y.low), max(x.high, y.high), narrow_dtype_of(a, b))
 
 
-def fold_constants(body: Body, op: ast.AST, *values: Value) -> Value:
+def fold_constants(body: Body, op: ast.AST, *values: AnyValue) -> AnyValue:
     """Apply an operator to constants at compile time and return the result; raise a compile error
     if Python raises an error."""
     try:
@@ -279,7 +279,7 @@ def fold_constants(body: Body, op: ast.AST, *values: Value) -> Value:
         body.refuse(f"{type(error).__name__}: {error}")
 
 
-def _emit_bool_operation(body: Body, op: ast.operator, a: Value, b: Value) -> Scalar | bool:
+def _emit_bool_operation(body: Body, op: ast.operator, a: AnyValue, b: AnyValue) -> Scalar | bool:
     """Emit code for `&`, `|` or `^` of two truth values, of which at most one is a constant."""
     match op:
         case ast.BitAnd():
@@ -387,7 +387,7 @@ def _fail_if_zero(body: Body, divisor: Scalar) -> None:
     body.fail_if(is_zero, "ZeroDivisionError: integer division or modulo by zero")
 
 
-def _emit_int_select(body: Body, condition: Value, then: str, otherwise: str) -> str:
+def _emit_int_select(body: Body, condition: AnyValue, then: str, otherwise: str) -> str:
     return body.emit.value(f"select i1 {condition.operand}, i64 {then}, i64 {otherwise}")
 
 
@@ -446,7 +446,7 @@ def _emit_uint_operation(body: Body, op: ast.operator, a: Scalar, b: Scalar) -> 
     return Scalar(Kind.UINT, _emit_i64(body, _UINT_OPCODES[type(op)], a, b))
 
 
-def _emit_float_operation(body: Body, op: ast.operator, a: Value, b: Value) -> Value:
+def _emit_float_operation(body: Body, op: ast.operator, a: AnyValue, b: AnyValue) -> AnyValue:
     """Emit code for a binary operator on FLOATs, or for `/` of any two numbers."""
     if isinstance(op, ast.Div):
         x, y = to_exact_float(body, a), to_exact_float(body, b)

@@ -15,13 +15,13 @@ from gv_engine.compiler.language import arithmetic, flow, memory
 from gv_engine.compiler.language.body import LIBRARY, Body
 from gv_engine.compiler.language.emitter import constant
 from gv_engine.compiler.language.values import (
+    AnyValue,
     ArrayValue,
     Kind,
     ListValue,
     Method,
     Record,
     Scalar,
-    Value,
     array_of,
     bounds_of,
     describe,
@@ -42,7 +42,7 @@ def add_methods(**methods: Callable[..., Any]) -> None:
     LIBRARY.update((emit, emit) for emit in methods.values())
 
 
-def store_element(body: Body, array: ArrayValue, pointer: str, value: Value) -> None:
+def store_element(body: Body, array: ArrayValue, pointer: str, value: AnyValue) -> None:
     """Emit a store of the number `value` into the element of an array at the address `pointer`. If
     the array has a writer function, call that instead."""
     writer = array.writer
@@ -78,7 +78,7 @@ def constant_array(body: Body, values: np.ndarray[Any, Any]) -> ArrayValue:
     )
 
 
-def to_mutable(body: Body, value: Value) -> ArrayValue | ListValue:
+def to_mutable(body: Body, value: AnyValue) -> ArrayValue | ListValue:
     """Return `value` if it is an array or list in memory, which a rule can change; raise an error
     for anything else."""
     if isinstance(value, np.ndarray):
@@ -158,7 +158,7 @@ def element_address(
 
 
 def _normalize_stored_index(
-    body: Body, index: Value, length: int | Scalar, capacity: int, wraps: bool
+    body: Body, index: AnyValue, length: int | Scalar, capacity: int, wraps: bool
 ) -> Scalar:
     """Emit the conversion of an index to one that counts from 0; to 0 beyond the end of the array,
     which seems to be as long as `capacity`."""
@@ -178,7 +178,7 @@ def _multiply_sizes(body: Body, a: int | Scalar, b: int | Scalar) -> int | str:
 
 def load_element(
     body: Body, array: ArrayValue, indices: tuple[Any, ...], is_inside: bool = False
-) -> Value:
+) -> AnyValue:
     """Emit code for `array[indices]`: return the element's value, or a view if there are fewer
     indices than axes. `is_inside` promises that all are in bounds."""
     view = make_view(body, array, indices, is_inside)
@@ -190,7 +190,7 @@ def load_element(
     return memory.load_value(body, view.pointer, array.dtype, array.is_numpy, is_constant)
 
 
-def read_array(body: Body, array: ArrayValue, index: Value, is_inside: bool = False) -> Value:
+def read_array(body: Body, array: ArrayValue, index: AnyValue, is_inside: bool = False) -> AnyValue:
     """Emit code for `array[index]`; return the value. The index is an integer, a slice, a tuple of
     them, or a mask."""
     if isinstance(index, ArrayValue):
@@ -224,13 +224,13 @@ def _resolve_slice(
     return start, span if step == 1 else _divide_rounding_up(body, span, step), step
 
 
-def _divide_rounding_up(body: Body, a: int | Scalar, divisor: int) -> Value:
+def _divide_rounding_up(body: Body, a: int | Scalar, divisor: int) -> AnyValue:
     total = arithmetic.emit_arithmetic(body, ast.Add(), a, divisor - 1)
     return arithmetic.emit_arithmetic(body, ast.FloorDiv(), total, divisor)
 
 
 def _clip_slice_end(
-    body: Body, value: Value, length: int | Scalar, default: int | Scalar
+    body: Body, value: AnyValue, length: int | Scalar, default: int | Scalar
 ) -> Scalar:
     """Emit code that turns a slice's start or stop into an index from 0 to `length`: -1 becomes
     `length` - 1, and a number that is too large becomes `length`. `default` replaces None."""
@@ -250,7 +250,7 @@ def _clip_slice_end(
     return index
 
 
-def write_array(body: Body, array: ArrayValue, index: Value, value: Value) -> None:
+def write_array(body: Body, array: ArrayValue, index: AnyValue, value: AnyValue) -> None:
     """Emit code for `array[index] = value`, where `index` may also be a mask or a slice. The
     program fails for an array that rules must not change."""
     if not array.is_writable:
@@ -272,7 +272,7 @@ def write_array(body: Body, array: ArrayValue, index: Value, value: Value) -> No
     store_element(body, array, view.pointer, value)
 
 
-def _fill_masked(body: Body, array: ArrayValue, mask: ArrayValue, value: Value) -> None:
+def _fill_masked(body: Body, array: ArrayValue, mask: ArrayValue, value: AnyValue) -> None:
     """Emit code for `array[mask] = value`: write the number `value` into each element where `mask`
     is True."""
     array, mask = _check_mask(body, array, mask)
@@ -317,7 +317,7 @@ def flatten(body: Body, array: ArrayValue) -> ArrayValue:
     return ravel(body, array)
 
 
-def fill(body: Body, array: ArrayValue, value: Value) -> None:
+def fill(body: Body, array: ArrayValue, value: AnyValue) -> None:
     """Emit code that writes `value` into all elements of an array: a number, or the items of a
     tuple or of an array of the same shape."""
     value = constant_array(body, value) if isinstance(value, np.ndarray) else array_of(value)
@@ -352,7 +352,7 @@ def copy_array(body: Body, array: ArrayValue) -> ArrayValue:
     return copied
 
 
-def _to_element(body: Body, array: ArrayValue, value: Value) -> Scalar:
+def _to_element(body: Body, array: ArrayValue, value: AnyValue) -> Scalar:
     """Emit the conversion of a number to the dtype of an array. The program fails if it does not
     fit, even if the array is empty, as in NumPy."""
     if not is_number(value):
@@ -364,7 +364,7 @@ def _to_element(body: Body, array: ArrayValue, value: Value) -> Scalar:
 
 
 def _for_each_element(
-    body: Body, array: ArrayValue, value: Value, emit_store: Callable[[str, Any], None]
+    body: Body, array: ArrayValue, value: AnyValue, emit_store: Callable[[str, Any], None]
 ) -> None:
     """Emit nested loops over the elements of an array. `emit_store(pointer, number)` emits the code
     for one element: its address, and the number for it, which is an element of `value` or `value`
@@ -382,7 +382,7 @@ def _for_each_element(
     flow.emit_loop(body, array.shape[0], emit_iteration)
 
 
-def read_array_attribute(body: Body, array: ArrayValue, name: str) -> Value:
+def read_array_attribute(body: Body, array: ArrayValue, name: str) -> AnyValue:
     """Return the value of `array.name`: an attribute such as `shape`, or a method such as `sum` as
     a `Method`."""
     match name:
@@ -403,7 +403,7 @@ def read_array_attribute(body: Body, array: ArrayValue, name: str) -> Value:
 
 
 def allocate_array(
-    body: Body, shape: Value, dtype: np.dtype[Any], is_numpy: bool = True
+    body: Body, shape: AnyValue, dtype: np.dtype[Any], is_numpy: bool = True
 ) -> ArrayValue:
     """Emit the allocation of a new array, and return it; its elements are not initialized. It lies
     in scratch memory that each run of the program reuses. The dtype `object` stands for Python's

@@ -22,9 +22,9 @@ import numpy as np
 from gv_engine.compiler.language.emitter import Emitter, join_types
 from gv_engine.compiler.language.source import Source, make_name, read_source
 from gv_engine.compiler.language.values import (
+    AnyValue,
     Method,
     Scalar,
-    Value,
     describe,
     leaves,
     rebuild,
@@ -187,7 +187,7 @@ VariableState = tuple[set[str], dict[str, LocalVariable]]
 
 @dataclass(frozen=True)
 class Mixed:
-    """Value of a variable that is one of two different constants, depending on the branch."""
+    """AnyValue of a variable that is one of two different constants, depending on the branch."""
 
     first: Any
     second: Any
@@ -272,14 +272,14 @@ class Body:
         self.failures: list[tuple[str, str]] = []
         self.failure_blocks: dict[int, str] = {}
 
-    def evaluate(self, node: ast.expr) -> Value:
+    def evaluate(self, node: ast.expr) -> AnyValue:
         """Emit code for an expression; return its value."""
         outer, self.node = self.node, node
         value = self.visit(node)
         self.node = outer
         return to_known(value) if isinstance(value, np.generic) else value
 
-    def visit(self, node: ast.AST) -> Value:
+    def visit(self, node: ast.AST) -> AnyValue:
         """Emit code for a statement or an expression. Return the value of an expression, None for a
         statement. Raise an error for syntax that compiled rules cannot use."""
         visitor = VISITORS.get(type(node))
@@ -335,14 +335,16 @@ class Body:
 
     # ---- calls -----------------------------------------------------------------------------------
 
-    def call_function(self, function: Callable[..., Any], *values: Value, **keywords: Any) -> Value:
+    def call_function(
+        self, function: Callable[..., Any], *values: AnyValue, **keywords: Any
+    ) -> AnyValue:
         """Emit a call of a Python function, which is compiled; return its result."""
         if (emit_call := self.library.get(function)) is not None:
             return emit_call(self, *values, **keywords)
         return self.emit_call(*self.find_version(function, *values, **keywords))
 
     def find_version(
-        self, function: Callable[..., Any], *values: Value, **keywords: Any
+        self, function: Callable[..., Any], *values: AnyValue, **keywords: Any
     ) -> tuple[Compiled, dict[str, Any]]:
         """Return the compiled version of a function for these argument types, and its arguments by
         parameter name. It is compiled if there is none yet."""
@@ -358,7 +360,7 @@ class Body:
         self,
         function: Any,
         signature: inspect.Signature,
-        values: Value,
+        values: AnyValue,
         keywords: Mapping[str, Any],
     ) -> dict[str, Any]:
         """Return the arguments of a call by parameter name, defaults included, as Python binds
@@ -388,7 +390,7 @@ class Body:
             self.refuse(f"{function.__name__} calls itself, which does not compile")
         return compiled, arguments
 
-    def _bind_captured(self, value: Value) -> Value:
+    def _bind_captured(self, value: AnyValue) -> AnyValue:
         """Return a function within this one with the variables that it reads; other values as they
         are."""
         if not isinstance(value, Nested) or not value.free or value.owner is not self:
@@ -400,13 +402,13 @@ class Body:
         return tuple(self.evaluate(make_name(name, self.node)) for name in function.free)
 
     def call_with_code(
-        self, function: Callable[..., Any], *values: Value
+        self, function: Callable[..., Any], *values: AnyValue
     ) -> tuple[Any, str | None]:
         """Emit a call; return the result, and the operand of the error code (i32; 0 for none): None
         if the function cannot fail."""
         return self._emit_call(*self.find_version(function, *values))
 
-    def emit_call(self, compiled: Compiled, arguments: Mapping[str, Any]) -> Value:
+    def emit_call(self, compiled: Compiled, arguments: Mapping[str, Any]) -> AnyValue:
         """Emit a call of a compiled function and return its result. If it fails, the calling
         function returns the same error."""
         result, code = self._emit_call(compiled, arguments)

@@ -13,12 +13,19 @@ from typing import Any
 from gv_engine.compiler.language import comprehensions, sequences, variables
 from gv_engine.compiler.language.body import Body, Nested, visits
 from gv_engine.compiler.language.source import LIST_METHODS, analyze_code
-from gv_engine.compiler.language.values import Method, Scalar, Value, describe, is_growing, is_known
+from gv_engine.compiler.language.values import (
+    AnyValue,
+    Method,
+    Scalar,
+    describe,
+    is_growing,
+    is_known,
+)
 from gv_engine.rules.functions import is_foreign
 
 
 @visits(ast.Call)
-def _call(body: Body, node: ast.Call) -> Value:
+def _call(body: Body, node: ast.Call) -> AnyValue:
     """Emit code for a call expression and return its result."""
     match node.func:
         case ast.Attribute(ast.Name(name), method) if (
@@ -71,7 +78,7 @@ def is_iterator(body: Body, node: ast.expr) -> bool:
     return isinstance(node, ast.GeneratorExp)
 
 
-def call(body: Body, function: Any, arguments: list[Any], keywords: dict[str, Any]) -> Value:
+def call(body: Body, function: Any, arguments: list[Any], keywords: dict[str, Any]) -> AnyValue:
     """Emit code for a call whose arguments are evaluated, and return its result. A pure function of
     constants is run at compile time."""
     if isinstance(function, Method) and isinstance(function.function, Nested):
@@ -144,7 +151,7 @@ def _make_signature(body: Body, arguments: ast.arguments) -> inspect.Signature:
     return inspect.Signature(parameters)
 
 
-def _evaluate_default(body: Body, node: ast.expr | None) -> Value:
+def _evaluate_default(body: Body, node: ast.expr | None) -> AnyValue:
     """Return the value of a parameter's default expression; `Parameter.empty` if `node` is None."""
     value = inspect.Parameter.empty if node is None else body.evaluate(node)
     if not is_known(value):
@@ -155,10 +162,10 @@ def _evaluate_default(body: Body, node: ast.expr | None) -> Value:
 def call_nested(
     body: Body,
     function: Nested,
-    captured: Value,
+    captured: AnyValue,
     arguments: list[Any],
     keywords: dict[str, Any],
-) -> Value:
+) -> AnyValue:
     """Emit a call of a nested function and return its result. `captured` has the values of the
     outer variables that it reads, by name; None to read them now."""
     if captured is None:

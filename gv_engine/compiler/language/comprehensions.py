@@ -24,11 +24,11 @@ from gv_engine.compiler.language.arithmetic import NARROW_ARITHMETIC
 from gv_engine.compiler.language.body import Body, visits
 from gv_engine.compiler.language.emitter import constant
 from gv_engine.compiler.language.values import (
+    AnyValue,
     Iterated,
     Kind,
     ListValue,
     Scalar,
-    Value,
     bounds_of,
     describe,
     is_number,
@@ -38,7 +38,7 @@ from gv_engine.compiler.language.values import (
 )
 
 
-def check_sum_start(body: Body, start: Value = 0) -> int | Scalar:
+def check_sum_start(body: Body, start: AnyValue = 0) -> int | Scalar:
     """Return the number with which a sum begins; refuse what is no integer."""
     if not is_number(start) or kind_of(start) is not Kind.INT or narrow_dtype_of(start):
         body.refuse(f"found {describe(start)} in place of an integer that `sum` begins with")
@@ -46,7 +46,7 @@ def check_sum_start(body: Body, start: Value = 0) -> int | Scalar:
 
 
 @visits(ast.ListComp, ast.GeneratorExp)
-def _list_comp(body: Body, node: ast.ListComp | ast.GeneratorExp) -> Value:
+def _list_comp(body: Body, node: ast.ListComp | ast.GeneratorExp) -> AnyValue:
     """Emit code for a list comprehension. Return a Python list if everything is constant at compile
     time. Otherwise emit a loop, and return a list in memory."""
     generator = node.generators[0]
@@ -121,7 +121,7 @@ def _unroll(
     element: ast.expr,
     generators: list[ast.comprehension],
     items: tuple[Any, ...],
-) -> Value:
+) -> AnyValue:
     """Return the list of a comprehension whose loop runs at compile time, once for each of `items`,
     the items of the first generator."""
     values: list[Any] = []

@@ -20,12 +20,12 @@ from gv_engine.compiler.language import (
 )
 from gv_engine.compiler.language.body import VISITORS, Body, visits
 from gv_engine.compiler.language.values import (
+    AnyValue,
     ArrayValue,
     ListValue,
     Method,
     Record,
     Scalar,
-    Value,
     describe,
     is_growing,
     is_known,
@@ -37,7 +37,7 @@ _CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("s"): str, ord("r"): repr, 
 
 
 @visits(ast.Name)
-def _name(body: Body, node: ast.Name) -> Value:
+def _name(body: Body, node: ast.Name) -> AnyValue:
     """Return the value that a name has here: a local variable, a captured or global one, or a
     built-in."""
     if node.id in body.source.assigned:
@@ -56,7 +56,7 @@ def _tuple(body: Body, node: Any) -> tuple[Any, ...]:
 
 
 @visits(ast.Set)
-def _set(body: Body, node: ast.Set) -> Value:
+def _set(body: Body, node: ast.Set) -> AnyValue:
     """Return a set of compile-time constants."""
     values = tuple(sequences.evaluate_all(body, node.elts))
     if not is_known(values):
@@ -65,7 +65,7 @@ def _set(body: Body, node: ast.Set) -> Value:
 
 
 @visits(ast.Dict)
-def _dict(body: Body, node: ast.Dict) -> Value:
+def _dict(body: Body, node: ast.Dict) -> AnyValue:
     """Return a dictionary of compile-time constants."""
     pairs = [
         (key and body.evaluate(key), body.evaluate(x)) for key, x in zip(node.keys, node.values)
@@ -95,26 +95,28 @@ def _joined_str(body: Body, node: ast.JoinedStr) -> str:
 
 
 @visits(ast.NamedExpr)
-def _named_expr(body: Body, node: ast.NamedExpr) -> Value:
+def _named_expr(body: Body, node: ast.NamedExpr) -> AnyValue:
     value = body.evaluate(node.value)
     variables.assign(body, node.target, value)
     return value
 
 
 @visits(ast.UnaryOp)
-def _unary_op(body: Body, node: ast.UnaryOp) -> Value:
+def _unary_op(body: Body, node: ast.UnaryOp) -> AnyValue:
     if isinstance(node.op, ast.Not):
         return arithmetic.emit_not(body, emit_condition(body, node.operand))
     return arithmetic.emit_unary(body, node.op, body.evaluate(node.operand))
 
 
 @visits(ast.Compare)
-def _compare(body: Body, node: ast.Compare) -> Value:
+def _compare(body: Body, node: ast.Compare) -> AnyValue:
     left = body.evaluate(node.left)
     return _compare_chain(body, left, node.ops, node.comparators)
 
 
-def _compare_chain(body: Body, left: Value, ops: list[ast.cmpop], nodes: list[ast.expr]) -> Value:
+def _compare_chain(
+    body: Body, left: AnyValue, ops: list[ast.cmpop], nodes: list[ast.expr]
+) -> AnyValue:
     """Emit code for a chain such as `left < a < b`. At run time, later comparisons are skipped if
     one is false."""
     is_set = isinstance(nodes[0], ast.Set) and isinstance(ops[0], ast.In | ast.NotIn)
@@ -148,7 +150,7 @@ def _emit_bool_condition(body: Body, nodes: list[ast.expr], is_and: bool) -> Sca
     return truth
 
 
-def _emit_bool_op(body: Body, nodes: list[ast.expr], is_and: bool) -> Value:
+def _emit_bool_op(body: Body, nodes: list[ast.expr], is_and: bool) -> AnyValue:
     """Emit code for the value of `a and b …` (or of `a or b …`): the operand that decides, as in
     Python."""
     first = body.evaluate(nodes[0])
@@ -163,7 +165,7 @@ def _emit_bool_op(body: Body, nodes: list[ast.expr], is_and: bool) -> Value:
 
 
 @visits(ast.IfExp)
-def _if_exp(body: Body, node: ast.IfExp) -> Value:
+def _if_exp(body: Body, node: ast.IfExp) -> AnyValue:
     """Emit code for `a if test else b`; return the result."""
     test = emit_condition(body, node.test)
     return flow.emit_conditional(
@@ -175,9 +177,9 @@ def _emit_short_circuit(
     body: Body,
     test: Scalar | bool,
     emit_rest: Callable[[], Any],
-    first: Value,
+    first: AnyValue,
     is_and: bool,
-) -> Value:
+) -> AnyValue:
     """Emit code for the rest of an `and` that runs if the test is true, or of an `or` that runs if
     it is false; else the result is `first`."""
     if is_and:
@@ -208,7 +210,7 @@ VISITORS.update(
 )
 
 
-def read_attribute(body: Body, owner: Value, name: str) -> Value:
+def read_attribute(body: Body, owner: AnyValue, name: str) -> AnyValue:
     """Return the value of `owner.name`. For a field of a record, emit a load."""
     if isinstance(owner, Record):
         return memory.read_field(body, owner, name)

@@ -12,6 +12,7 @@ from gv_engine.compiler.language import arithmetic
 from gv_engine.compiler.language.body import Body, Loop, Unknown
 from gv_engine.compiler.language.source import find_usage
 from gv_engine.compiler.language.values import (
+    AnyValue,
     ArrayValue,
     Iterated,
     Kind,
@@ -19,7 +20,6 @@ from gv_engine.compiler.language.values import (
     Method,
     Range,
     Scalar,
-    Value,
     describe,
     is_known,
     is_number,
@@ -39,7 +39,7 @@ from gv_engine.compiler.language.values import (
 
 def emit_conditional(
     body: Body, test: Scalar | bool, then: Callable[[], Any], otherwise: Callable[[], Any]
-) -> Value:
+) -> AnyValue:
     """Emit a branch: `then` and `otherwise` emit the code of both sides and return their values.
     Return the merged value (a phi node). For a test that is constant at compile time, emit only one
     side."""
@@ -67,7 +67,7 @@ def emit_conditional(
     return _merge_branches(body, incoming, merge_label)
 
 
-def _merge_branches(body: Body, incoming: list[tuple[str, Any]], merge_label: str) -> Value:
+def _merge_branches(body: Body, incoming: list[tuple[str, Any]], merge_label: str) -> AnyValue:
     """Emit the jumps from the ends of branches to `merge_label`, and return their merged value
     there (phi nodes). `incoming` has (last block, value) of each branch."""
     template = reduce(partial(join_values, body), [value for _, value in incoming])
@@ -87,7 +87,7 @@ def _merge_branches(body: Body, incoming: list[tuple[str, Any]], merge_label: st
     return rebuild(template, iter(merged))
 
 
-def join_values(body: Body, a: Value, b: Value) -> Value:
+def join_values(body: Body, a: AnyValue, b: AnyValue) -> AnyValue:
     """Return a value with blank LLVM names (a template) that can hold both `a` and `b`. Equal
     constants stay constant; int and float give float."""
     if is_known(a) and a is b:
@@ -107,7 +107,7 @@ def join_values(body: Body, a: Value, b: Value) -> Value:
     body.refuse(f"the value is {describe(a)} here and {describe(b)} there")
 
 
-def convert_to_template(body: Body, value: Value, template: Value) -> Value:
+def convert_to_template(body: Body, value: AnyValue, template: AnyValue) -> AnyValue:
     """Emit conversions that make `value` fit `template`, the result of `join_values`; return the
     converted value."""
     if isinstance(template, Scalar):
@@ -184,7 +184,7 @@ def emit_loop(
 
 def emit_counted_loop(
     body: Body,
-    count: Value,
+    count: AnyValue,
     emit_iteration: Callable[[Scalar], None],
     loop: Loop,
     end_label: str,

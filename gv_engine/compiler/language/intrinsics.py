@@ -11,6 +11,7 @@ from typing import Any
 from gv_engine.compiler.language import arithmetic, arrays, flow, memory
 from gv_engine.compiler.language.body import ARENA_HEAD, BLAME, Body, emits
 from gv_engine.compiler.language.values import (
+    AnyValue,
     ArrayValue,
     Iterated,
     Kind,
@@ -18,7 +19,6 @@ from gv_engine.compiler.language.values import (
     Record,
     RecordType,
     Scalar,
-    Value,
     leaves,
     rebuild,
 )
@@ -34,7 +34,7 @@ def without_writer(array: Any) -> Any:
 
 
 @emits(without_writer)
-def _without_writer(body: Body, array: Value) -> Value:
+def _without_writer(body: Body, array: AnyValue) -> AnyValue:
     return replace(array, writer=None) if isinstance(array, ArrayValue) else array
 
 
@@ -44,7 +44,7 @@ def attempt(function: Callable[..., Any], *values: Any) -> int:
 
 
 @emits(attempt)
-def _attempt(body: Body, function: Callable[..., Any], *values: Value) -> Value:
+def _attempt(body: Body, function: Callable[..., Any], *values: AnyValue) -> AnyValue:
     """Emit code for `attempt(function, *values)`: call the function and return its error code, 0
     for success. Its error does not end the caller."""
     body.emit.do(f"store i64 0, ptr {body.emit.offset('%arena', BLAME)}")
@@ -74,7 +74,9 @@ def call_marked(mark: int, function: Callable[..., Any], *values: Any) -> Any:
 
 
 @emits(call_marked)
-def _call_marked(body: Body, mark: int, function: Callable[..., Any], *values: Value) -> Value:
+def _call_marked(
+    body: Body, mark: int, function: Callable[..., Any], *values: AnyValue
+) -> AnyValue:
     """Emit a call of a rule's function and return its result. If it fails, `mark`, the number of
     the rule, is stored first, so that the error can name it."""
     if body.library.get(function) is not None:
@@ -106,8 +108,8 @@ def call_or_zeros(condition: bool, function: Callable[..., Any], *values: Any) -
 
 @emits(call_or_zeros)
 def _call_or_zeros(
-    body: Body, condition: Value, function: Callable[..., Any], *values: Value
-) -> Value:
+    body: Body, condition: AnyValue, function: Callable[..., Any], *values: AnyValue
+) -> AnyValue:
     """Emit a call of `function` that is skipped unless `condition` holds. Return its result, or
     zeros of the same types."""
     result: Any = None
@@ -131,7 +133,7 @@ def tabulate(count: int, function: Callable[..., Any], *values: Any) -> list[Any
 
 
 @emits(tabulate)
-def _tabulate(body: Body, count: int, function: Callable[..., Any], *values: Value) -> Value:
+def _tabulate(body: Body, count: int, function: Callable[..., Any], *values: AnyValue) -> AnyValue:
     """Emit a loop that calls `function(k, *values)` for k from 0 to `count` - 1; return the results
     as an array."""
     version, _ = body.find_version(function, Scalar(Kind.INT, "0"), *values)
@@ -154,7 +156,7 @@ def copy_constant(record: Any, start: int, values: Any) -> None:
 
 
 @emits(copy_constant)
-def _copy_constant(body: Body, record: Record, start: int, values: Value) -> None:
+def _copy_constant(body: Body, record: Record, start: int, values: AnyValue) -> None:
     source, target = arrays.constant_array(body, values), body.emit.offset(record.pointer, start)
     memory.emit_memcpy(body, target, source.pointer, len(values))
 
@@ -175,7 +177,7 @@ def set_bits(word: Any, first: int) -> list[int]:
 
 
 @emits(set_bits)
-def _set_bits(body: Body, word: Value, first: Value) -> Iterated:
+def _set_bits(body: Body, word: AnyValue, first: AnyValue) -> Iterated:
     """Return the indices of the bits of a 64-bit integer that are 1, as items of a `for` loop:
     0b101 gives `first` and `first` + 2."""
     remaining_bits = body.emit.alloca("i64")
@@ -197,7 +199,7 @@ def prefetch(array: Any, *indices: int) -> None:
 
 
 @emits(prefetch)
-def _prefetch(body: Body, array: ArrayValue, *indices: Value) -> None:
+def _prefetch(body: Body, array: ArrayValue, *indices: AnyValue) -> None:
     memory.emit_prefetch(body, arrays.element_address(body, array, indices, is_inside=True))
 
 

@@ -28,13 +28,13 @@ from gv_engine.compiler.language.maths import fabs, to_integer
 from gv_engine.compiler.language.values import (
     HIGHEST,
     LOWEST,
+    AnyValue,
     ArrayValue,
     Iterated,
     Kind,
     ListValue,
     Range,
     Scalar,
-    Value,
     array_of,
     describe,
     is_known,
@@ -45,7 +45,7 @@ from gv_engine.compiler.language.values import (
 
 
 @emits(np.uint64)
-def _uint(body: Body, value: Value) -> Value:
+def _uint(body: Body, value: AnyValue) -> AnyValue:
     """Emit code for `np.uint64(value)`."""
     if is_known(value):
         return np.uint64(value)
@@ -60,7 +60,7 @@ def _uint(body: Body, value: Value) -> Value:
 
 
 @emits(float, np.float64)
-def _float(body: Body, value: Value = 0.0) -> Value:
+def _float(body: Body, value: AnyValue = 0.0) -> AnyValue:
     """Emit code for `float(value)`."""
     if is_known(value):
         return float(value)
@@ -74,7 +74,7 @@ def _float(body: Body, value: Value = 0.0) -> Value:
 
 
 @emits(abs)
-def _abs(body: Body, value: Value) -> Value:
+def _abs(body: Body, value: AnyValue) -> AnyValue:
     """Emit code for `abs(value)`."""
     if is_known(value):
         return abs(value)
@@ -102,7 +102,7 @@ def _make_min_or_max(op: ast.cmpop) -> Callable[..., Any]:
     """Return the function that emits code for `min` (if `op` is <) or `max` (if it is >). Of
     several equal values, the first is returned."""
 
-    def emit(body: Body, *values: Value, **options: Any) -> Value:
+    def emit(body: Body, *values: AnyValue, **options: Any) -> AnyValue:
         if options.keys() - {"default"}:
             body.refuse(f"min and max take no {', '.join(options)} in compiled code: write a loop")
         if len(values) == 1 and isinstance(items := _to_items(body, values[0]), Iterated):
@@ -127,7 +127,7 @@ SUM_OF_FRACTIONS = "`sum` of fractions rounds by version of Python: use add_up"
 NO_ITEMS = "ValueError: min() or max() of nothing"
 
 
-def _to_items(body: Body, value: Value) -> tuple[Any, ...] | Iterated:
+def _to_items(body: Body, value: AnyValue) -> tuple[Any, ...] | Iterated:
     """Return the items of an array or range, to be used in a loop. Any other value becomes a tuple
     with this value."""
     value = array_of(value)
@@ -138,7 +138,7 @@ def _to_items(body: Body, value: Value) -> tuple[Any, ...] | Iterated:
 
 def _emit_min_or_max_loop(
     body: Body, op: ast.cmpop, items: Iterated, options: dict[str, Any]
-) -> Value:
+) -> AnyValue:
     """Emit a loop that finds the smallest (`op` is <) or largest (`op` is >) item of an array or
     range; return the item. `options` may have a `default` for empty ones."""
     is_empty = operators.emit_comparison(body, ast.Eq(), items.length, 0)
@@ -177,7 +177,7 @@ LIBRARY[min], LIBRARY[max] = _make_min_or_max(ast.Lt()), _make_min_or_max(ast.Gt
 
 
 @emits(sum)
-def _sum_items(body: Body, values: Value, start: Value = 0) -> Value:
+def _sum_items(body: Body, values: AnyValue, start: AnyValue = 0) -> AnyValue:
     """Emit code for `sum(values, start)`."""
     start = comprehensions.check_sum_start(body, start)
     values = array_of(values)
@@ -190,7 +190,7 @@ def _sum_items(body: Body, values: Value, start: Value = 0) -> Value:
     return _emit_sum(body, values, start)
 
 
-def _emit_sum(body: Body, values: Value, start: int | Scalar = 0) -> Value:
+def _emit_sum(body: Body, values: AnyValue, start: int | Scalar = 0) -> AnyValue:
     """Emit code for the sum of the integers in a tuple, list or array. Raise an error for floats,
     which Python adds with other rounding."""
     if isinstance(values, ArrayValue):
@@ -221,7 +221,7 @@ def _emit_array_sum(body: Body, array: ArrayValue, start: int | Scalar) -> Scala
 
 
 @emits(round)
-def _round(body: Body, value: Value, digits: Value = None) -> Value:
+def _round(body: Body, value: AnyValue, digits: AnyValue = None) -> AnyValue:
     """Emit code for `round(value, digits)`."""
     if is_known((value, digits)):
         return round(value, digits)
@@ -238,7 +238,7 @@ def _round(body: Body, value: Value, digits: Value = None) -> Value:
 
 
 @emits(len)
-def _len(body: Body, value: Value) -> Value:
+def _len(body: Body, value: AnyValue) -> AnyValue:
     """Emit code for `len(value)`."""
     if isinstance(value, ArrayValue):
         return value.shape[0]
@@ -253,7 +253,7 @@ def _len(body: Body, value: Value) -> Value:
 
 
 @emits(range)
-def _range(body: Body, *values: Value) -> Value:
+def _range(body: Body, *values: AnyValue) -> AnyValue:
     """Emit code for `range(*values)`. Return a Python range if all arguments are constants, else a
     `Range`."""
     start, stop, step = {1: (0, *values, 1), 2: (*values, 1), 3: values}[len(values)]
@@ -264,12 +264,12 @@ def _range(body: Body, *values: Value) -> Value:
     return Range(_to_integer(body, start), _to_integer(body, stop), _to_integer(body, step))
 
 
-def _to_integer(body: Body, value: Value) -> int | Scalar:
+def _to_integer(body: Body, value: AnyValue) -> int | Scalar:
     return value if isinstance(value, int) else arithmetic.to_int(body, value)
 
 
 @emits(enumerate)
-def _enumerate(body: Body, values: Value, start: int = 0) -> Value:
+def _enumerate(body: Body, values: AnyValue, start: int = 0) -> AnyValue:
     """Emit code for `enumerate(values, start)`."""
     items = sequences.get_items(body, values)
     if isinstance(items, tuple):
@@ -280,7 +280,7 @@ def _enumerate(body: Body, values: Value, start: int = 0) -> Value:
 
 
 @emits(reversed)
-def _reversed(body: Body, values: Value) -> Value:
+def _reversed(body: Body, values: AnyValue) -> AnyValue:
     """Emit code for `reversed(values)`."""
     if isinstance(values, range):
         return values[::-1]
@@ -297,7 +297,7 @@ def _reversed(body: Body, values: Value) -> Value:
 
 
 @emits(zip)
-def _zip(body: Body, *values: Value, strict: bool = False) -> Value:
+def _zip(body: Body, *values: AnyValue, strict: bool = False) -> AnyValue:
     """Emit code for `zip(*values)`."""
     columns = [sequences.get_items(body, value) for value in values]
     if all(isinstance(items, tuple) for items in columns):
@@ -332,11 +332,11 @@ def _has_any(values: Any) -> bool:
     return False
 
 
-def _all(body: Body, array: ArrayValue) -> Value:
+def _all(body: Body, array: ArrayValue) -> AnyValue:
     return body.call_function(_has_all, numpy_library.flatten_items(body, array))
 
 
-def _any(body: Body, array: ArrayValue) -> Value:
+def _any(body: Body, array: ArrayValue) -> AnyValue:
     return body.call_function(_has_any, numpy_library.flatten_items(body, array))
 
 
@@ -344,7 +344,7 @@ def _make_any_or_all(is_any: bool) -> Callable[..., Any]:
     """Return the function that emits code for `any(values)`, or for `all(values)` if `is_any` is
     False."""
 
-    def emit(body: Body, values: Value) -> Value:
+    def emit(body: Body, values: AnyValue) -> AnyValue:
         items = sequences.get_items(body, values)
         if isinstance(items, Iterated):
             if not isinstance(array_of(values), ArrayValue):
@@ -363,7 +363,7 @@ LIBRARY[any], LIBRARY[all] = _make_any_or_all(True), _make_any_or_all(False)
 
 
 @emits(sorted)
-def _sorted(body: Body, values: Value) -> Value:
+def _sorted(body: Body, values: AnyValue) -> AnyValue:
     """Emit code for `sorted(values)`: a copy, sorted in place."""
     if is_known(values):
         return sorted(values)
@@ -384,7 +384,7 @@ def _refuse_nan(values: Any) -> None:
 
 
 @emits(list)
-def _list(body: Body, values: Value = ()) -> Value:
+def _list(body: Body, values: AnyValue = ()) -> AnyValue:
     """Emit code for `list(values)`."""
     items = sequences.get_items(body, values)
     if isinstance(items, tuple):
@@ -397,14 +397,14 @@ def _list(body: Body, values: Value = ()) -> Value:
 
 
 @emits(isinstance)
-def _isinstance(body: Body, value: Value, cls: Value) -> bool:
+def _isinstance(body: Body, value: AnyValue, cls: AnyValue) -> bool:
     if cls is not tuple:
         body.refuse("isinstance asks for tuples alone in compiled code")
     return isinstance(value, tuple)
 
 
 @emits(np.arange)
-def _arange(body: Body, *values: Value) -> ArrayValue:
+def _arange(body: Body, *values: AnyValue) -> ArrayValue:
     if any(kind_of(value) is Kind.FLOAT for value in values):
         body.refuse("np.arange takes integers in compiled code")
     return numpy_library.make_range_array(body, sequences.get_items(body, _range(body, *values)))

@@ -12,11 +12,11 @@ import numpy as np
 from gv_engine.compiler.language import arithmetic
 from gv_engine.compiler.language.body import LIBRARY, Body, emits
 from gv_engine.compiler.language.emitter import constant
-from gv_engine.compiler.language.values import Kind, Scalar, Value, is_known, kind_of
+from gv_engine.compiler.language.values import AnyValue, Kind, Scalar, is_known, kind_of
 
 
 @emits(int, np.int64)
-def to_integer(body: Body, value: Value = 0) -> Value:
+def to_integer(body: Body, value: AnyValue = 0) -> AnyValue:
     """Emit code for `int(value)`. The program fails if a float does not fit into 64 bits. Return
     the result, a Python int if `value` is a constant."""
     if is_known(value):
@@ -38,7 +38,7 @@ def to_integer(body: Body, value: Value = 0) -> Value:
     return Scalar(Kind.INT, body.emit.value(f"fptosi double {number.operand} to i64"))
 
 
-def emit_float_call(body: Body, name: str, *values: Value, attributes: str = "") -> Scalar:
+def emit_float_call(body: Body, name: str, *values: AnyValue, attributes: str = "") -> Scalar:
     """Emit a call of the LLVM or C function `name`, whose arguments and result are floats; return
     the result."""
     arguments = [
@@ -63,7 +63,7 @@ def _fmod(body: Body, a: Scalar, b: Scalar) -> Scalar:
     return Scalar(Kind.FLOAT, body.emit.value(f"frem double {a.operand}, {b.operand}"))
 
 
-def emit_c_call(body: Body, name: str, *values: Value) -> Scalar:
+def emit_c_call(body: Body, name: str, *values: AnyValue) -> Scalar:
     """Emit a call of a function of the C library, the one that CPython calls; return the float."""
     return emit_float_call(body, name, *values, attributes="nobuiltin")
 
@@ -73,7 +73,7 @@ def _make_c_function(name: str) -> Callable[..., Any]:
     the C library. The program fails where Python raises ValueError or OverflowError."""
     overflow_error = "OverflowError: math range error" if name in _OVERFLOWING else DOMAIN_ERROR
 
-    def emit(body: Body, *values: Value) -> Value:
+    def emit(body: Body, *values: AnyValue) -> AnyValue:
         arguments = [arithmetic.to_kind(body, value, Kind.FLOAT) for value in values]
         result = emit_c_call(body, name, *arguments)
         has_no_nan: Any = True
@@ -99,7 +99,7 @@ for _name in _C_FUNCTIONS.split():
 
 
 @emits(math.sqrt)
-def _sqrt(body: Body, value: Value) -> Value:
+def _sqrt(body: Body, value: AnyValue) -> AnyValue:
     """Emit code for `math.sqrt(value)`."""
     if is_known(value):
         return math.sqrt(value)
@@ -113,7 +113,7 @@ def _make_logarithm(name: str) -> Callable[..., Any]:
     """Return the function that emits code for a logarithm such as `math.log2`. The program fails
     for numbers that are not positive."""
 
-    def emit(body: Body, value: Value) -> Value:
+    def emit(body: Body, value: AnyValue) -> AnyValue:
         number = arithmetic.to_kind(body, value, Kind.FLOAT)
         zero = constant(0.0).operand
         is_undefined = body.emit.condition(f"fcmp ole double {number.operand}, {zero}")
@@ -131,7 +131,7 @@ def _make_rounding(name: str) -> Callable[..., Any]:
     """Return the function that emits code for `math.floor`, `math.ceil` or `math.trunc`. The result
     is an integer."""
 
-    def emit(body: Body, value: Value) -> Value:
+    def emit(body: Body, value: AnyValue) -> AnyValue:
         if kind_of(value) is not Kind.FLOAT:
             return arithmetic.to_int(body, value)
         return to_integer(body, _make_intrinsic(name)(body, value))
@@ -144,18 +144,18 @@ LIBRARY[math.trunc] = _make_rounding("trunc")
 
 
 @emits(math.isnan)
-def _isnan(body: Body, value: Value) -> Value:
+def _isnan(body: Body, value: AnyValue) -> AnyValue:
     number = arithmetic.to_kind(body, value, Kind.FLOAT)
     return body.emit.condition(f"fcmp uno double {number.operand}, {number.operand}")
 
 
 @emits(math.isinf)
-def _isinf(body: Body, value: Value) -> Value:
+def _isinf(body: Body, value: AnyValue) -> AnyValue:
     return body.emit.condition(f"fcmp oeq double {fabs(body, value).operand}, {INFINITY}")
 
 
 @emits(math.isfinite)
-def _isfinite(body: Body, value: Value) -> Value:
+def _isfinite(body: Body, value: AnyValue) -> AnyValue:
     return body.emit.condition(f"fcmp olt double {fabs(body, value).operand}, {INFINITY}")
 
 
@@ -254,7 +254,7 @@ def _make_float_function(function: Callable[..., Any], count: int) -> Callable[.
     """Return the function that emits a call of `function`, a Python function of `count` floats that
     is compiled."""
 
-    def emit(body: Body, *values: Value) -> Value:
+    def emit(body: Body, *values: AnyValue) -> AnyValue:
         if len(values) != count:
             body.refuse(f"takes {count} numbers in compiled code, found {len(values)}")
         arguments = [arithmetic.to_kind(body, value, Kind.FLOAT) for value in values]

@@ -15,13 +15,13 @@ from gv_engine.compiler.language.body import Body
 from gv_engine.compiler.language.emitter import EMPTY_METADATA
 from gv_engine.compiler.language.values import (
     HIGHEST,
+    AnyValue,
     ArrayValue,
     Kind,
     Method,
     Record,
     RecordType,
     Scalar,
-    Value,
     Writer,
     kind_of_dtype,
 )
@@ -65,7 +65,7 @@ def _load(body: Body, pointer: str, dtype: np.dtype[Any], is_constant: bool) -> 
     return Scalar(kind, number, int(info.min), int(info.max))
 
 
-def store(body: Body, pointer: str, dtype: np.dtype[Any], value: Value) -> None:
+def store(body: Body, pointer: str, dtype: np.dtype[Any], value: AnyValue) -> None:
     """Emit a store of a number as `dtype` at the address `pointer`. With checks on, the program
     fails if the number does not fit."""
     kind, stored = kind_of_dtype(dtype), storage_type(dtype)
@@ -137,7 +137,7 @@ def emit_prefetch(body: Body, pointer: str) -> None:
     body.call_external("llvm.prefetch.p0", "void", *arguments)
 
 
-def read_field(body: Body, record: Record, name: str) -> Value:
+def read_field(body: Body, record: Record, name: str) -> AnyValue:
     """Emit code for `record.name` and return its value: a field is loaded, any other name is an
     attribute of the record's type."""
     fields = record.type.fields
@@ -153,7 +153,7 @@ def read_field(body: Body, record: Record, name: str) -> Value:
 
 def _read_field_at(
     body: Body, record: Record, name: str, start: int, dtype: np.dtype[Any]
-) -> Value:
+) -> AnyValue:
     """Emit a load of a field at the byte offset `start` of a record. Return its value; for an
     array, a view."""
     part, pointer = record.type.parts.get(name), body.emit.offset(record.pointer, start)
@@ -205,7 +205,7 @@ def _load_array(
     return ArrayValue(pointer, shape, strides, dtype, record=record, is_numpy=False)
 
 
-def write_field(body: Body, record: Record, name: str, value: Value) -> None:
+def write_field(body: Body, record: Record, name: str, value: AnyValue) -> None:
     """Emit a store of a number into the field `name` of a record. Raise an error for a field that
     is an array or record."""
     fields = record.type.fields

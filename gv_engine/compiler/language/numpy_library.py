@@ -10,10 +10,10 @@ import numpy as np
 from gv_engine.compiler.language import arithmetic, arrays, flow, memory, sequences
 from gv_engine.compiler.language.body import LIBRARY, Body, emits
 from gv_engine.compiler.language.values import (
+    AnyValue,
     ArrayValue,
     ListValue,
     Scalar,
-    Value,
     array_of,
     describe,
     is_number,
@@ -33,17 +33,17 @@ def _dtype(body: Body, value: Any) -> np.dtype[Any]:
     return dtype
 
 
-def _dtype_like(body: Body, array: ArrayValue, dtype: Value) -> tuple[np.dtype[Any], bool]:
+def _dtype_like(body: Body, array: ArrayValue, dtype: AnyValue) -> tuple[np.dtype[Any], bool]:
     return (array.dtype, array.is_numpy) if dtype is None else (_dtype(body, dtype), True)
 
 
 @emits(np.empty)
-def _empty(body: Body, shape: Value, dtype: Value = np.float64) -> ArrayValue:
+def _empty(body: Body, shape: AnyValue, dtype: AnyValue = np.float64) -> ArrayValue:
     return arrays.allocate_array(body, shape, _dtype(body, dtype))
 
 
 @emits(np.full)
-def _full(body: Body, shape: Value, value: Value, dtype: Value = None) -> ArrayValue:
+def _full(body: Body, shape: AnyValue, value: AnyValue, dtype: AnyValue = None) -> ArrayValue:
     """Emit code for `np.full(shape, value, dtype)`."""
     if dtype is None and not is_number(value):
         body.refuse(f"found {describe(value)} in place of a number")
@@ -54,24 +54,26 @@ def _full(body: Body, shape: Value, value: Value, dtype: Value = None) -> ArrayV
 
 
 @emits(np.empty_like)
-def _empty_like(body: Body, values: Value, dtype: Value = None) -> ArrayValue:
+def _empty_like(body: Body, values: AnyValue, dtype: AnyValue = None) -> ArrayValue:
     array = array_of(values)
     return arrays.allocate_array(body, array.shape, *_dtype_like(body, array, dtype))
 
 
 @emits(np.zeros_like)
-def _zeros_like(body: Body, array: ArrayValue, dtype: Value = None) -> ArrayValue:
+def _zeros_like(body: Body, array: ArrayValue, dtype: AnyValue = None) -> ArrayValue:
     return _full_like(body, array, 0, dtype)
 
 
 @emits(np.full_like)
-def _full_like(body: Body, array: ArrayValue, value: Value, dtype: Value = None) -> ArrayValue:
+def _full_like(
+    body: Body, array: ArrayValue, value: AnyValue, dtype: AnyValue = None
+) -> ArrayValue:
     made = _empty_like(body, array, dtype)
     arrays.fill(body, made, value)
     return made
 
 
-def make_range_array(body: Body, items: Value) -> ArrayValue:
+def make_range_array(body: Body, items: AnyValue) -> ArrayValue:
     """Emit a loop that writes the integers of a range into a new array; return the array."""
     array = arrays.allocate_array(body, items.length, np.dtype(np.int64))
 
@@ -84,7 +86,7 @@ def make_range_array(body: Body, items: Value) -> ArrayValue:
 
 
 @emits(np.asarray)
-def _as_array(body: Body, values: Value, dtype: Value = None) -> ArrayValue:
+def _as_array(body: Body, values: AnyValue, dtype: AnyValue = None) -> ArrayValue:
     """Emit code for `np.asarray(values, dtype)`."""
     is_array = isinstance(values, ArrayValue) and values.is_numpy
     if is_array and (dtype is None or _dtype(body, dtype) == values.dtype):
@@ -93,7 +95,7 @@ def _as_array(body: Body, values: Value, dtype: Value = None) -> ArrayValue:
 
 
 @emits(np.array)
-def make_array(body: Body, values: Value, dtype: Value = None) -> ArrayValue:
+def make_array(body: Body, values: AnyValue, dtype: AnyValue = None) -> ArrayValue:
     """Emit code for `np.array(values, dtype)`; return the new array."""
     values = array_of(values)
     if isinstance(values, ArrayValue):
@@ -117,7 +119,7 @@ def make_array(body: Body, values: Value, dtype: Value = None) -> ArrayValue:
     return array
 
 
-def _require_wide(body: Body, dtype: Value, *values: Value) -> None:
+def _require_wide(body: Body, dtype: AnyValue, *values: AnyValue) -> None:
     if dtype is None and (narrow := narrow_dtype_of(*values)):
         body.refuse(arithmetic.NARROW_ARITHMETIC.format(narrow))
 
@@ -134,14 +136,14 @@ def insertion_sort(values: Any) -> None:
 
 
 @emits(np.sort)
-def _sort(body: Body, array: Value) -> ArrayValue:
+def _sort(body: Body, array: AnyValue) -> ArrayValue:
     copied = make_array(body, array)
     body.call_function(insertion_sort, copied)
     return copied
 
 
 @emits(np.take)
-def _take(body: Body, table: Value, indices: ArrayValue) -> ArrayValue:
+def _take(body: Body, table: AnyValue, indices: ArrayValue) -> ArrayValue:
     """Emit code for `np.take(table, indices)`."""
     table, indices = array_of(table), array_of(indices)
     taken = arrays.allocate_array(body, indices.shape, table.dtype)
@@ -159,7 +161,7 @@ def _copy(body: Body, values: ArrayValue | ListValue) -> ArrayValue | ListValue:
     return copy_list(body, array_of(values)) if is_list else make_array(body, values)
 
 
-def flatten_items(body: Body, values: Value) -> Value:
+def flatten_items(body: Body, values: AnyValue) -> AnyValue:
     """Return a view with one axis of an array; return a list as it is."""
     return values if isinstance(values, ListValue) else arrays.ravel(body, values)
 
@@ -201,7 +203,7 @@ def _make_extreme(find_index: Callable[..., Any], python_function: Any) -> Calla
     """Return the function that emits code for `array.min()` or `array.max()`. `find_index` finds
     the element in a float array; `python_function` is `min` or `max`, for integers."""
 
-    def emit(body: Body, array: ArrayValue) -> Value:
+    def emit(body: Body, array: ArrayValue) -> AnyValue:
         flat = arrays.ravel(body, array)
         if flat.dtype.kind != "f":
             return LIBRARY[python_function](body, flat)

@@ -13,12 +13,12 @@ from gv_engine.compiler.language import arithmetic, arrays, flow, memory
 from gv_engine.compiler.language.arithmetic import KNOWN_OPERATORS
 from gv_engine.compiler.language.body import Body
 from gv_engine.compiler.language.values import (
+    AnyValue,
     ArrayValue,
     Kind,
     ListValue,
     Range,
     Scalar,
-    Value,
     array_of,
     describe,
     is_known,
@@ -30,7 +30,7 @@ _ARRAYS = ArrayValue, ListValue, np.ndarray
 
 def _compare_lexicographically(
     body: Body, op: ast.cmpop, a: tuple[Any, ...], b: tuple[Any, ...]
-) -> Value:
+) -> AnyValue:
     """Emit code for a comparison of tuples by `<`, `<=`, `>` or `>=`. As in Python, the first items
     that differ decide, or else the lengths."""
     if not (a and b):
@@ -42,12 +42,12 @@ def _compare_lexicographically(
     return arithmetic.emit_or(body, is_decided, arithmetic.emit_and(body, is_equal, rest))
 
 
-def _emit_equality(body: Body, a: Value, b: Value) -> Value:
+def _emit_equality(body: Body, a: AnyValue, b: AnyValue) -> AnyValue:
     arithmetic.require_no_nan(body, a)
     return emit_comparison(body, ast.Eq(), a, b)
 
 
-def _emit_membership(body: Body, value: Value, values: Value) -> Value:
+def _emit_membership(body: Body, value: AnyValue, values: AnyValue) -> AnyValue:
     """Emit code for `value in values`. Return the result, a `bool` if it is constant at compile
     time."""
     if isinstance(array_of(values), ArrayValue):
@@ -70,7 +70,9 @@ def _emit_membership(body: Body, value: Value, values: Value) -> Value:
     return is_member
 
 
-def _emit_range_membership(body: Body, value: Value, values: range | Range, step: int) -> Value:
+def _emit_range_membership(
+    body: Body, value: AnyValue, values: range | Range, step: int
+) -> AnyValue:
     """Emit code for `value in values` of a range with this `step`; return the result."""
     if kind_of(value) is Kind.FLOAT:
         body.refuse("found a fraction in place of an integer before `in`")
@@ -86,7 +88,7 @@ def _emit_range_membership(body: Body, value: Value, values: range | Range, step
     return is_member
 
 
-def emit_comparison(body: Body, op: ast.cmpop, a: Value, b: Value) -> Value:
+def emit_comparison(body: Body, op: ast.cmpop, a: AnyValue, b: AnyValue) -> AnyValue:
     """Emit code for a comparison of any two values, such as `a == b` or `a is None`. Return the
     result, a `bool` if it is constant at compile time."""
     if isinstance(op, ast.In | ast.NotIn):
@@ -108,7 +110,7 @@ def emit_comparison(body: Body, op: ast.cmpop, a: Value, b: Value) -> Value:
     return arithmetic.emit_scalar_comparison(body, op, a, b)
 
 
-def _compare_sequences(body: Body, op: ast.cmpop, a: Sequence[Any], b: Sequence[Any]) -> Value:
+def _compare_sequences(body: Body, op: ast.cmpop, a: Sequence[Any], b: Sequence[Any]) -> AnyValue:
     """Emit code for a comparison of two tuples or two lists. Return the result, a `bool` if it is
     constant at compile time."""
     if not isinstance(op, ast.Eq | ast.NotEq):
@@ -121,7 +123,7 @@ def _compare_sequences(body: Body, op: ast.cmpop, a: Sequence[Any], b: Sequence[
     return is_equal if isinstance(op, ast.Eq) else arithmetic.emit_not(body, is_equal)
 
 
-def emit_operator(body: Body, op: ast.operator, a: Value, b: Value) -> Value:
+def emit_operator(body: Body, op: ast.operator, a: AnyValue, b: AnyValue) -> AnyValue:
     """Emit code for a binary operator such as `+` on any two values. Return the result, a constant
     if both operands are."""
     if is_known((a, b)):
@@ -136,7 +138,7 @@ def emit_operator(body: Body, op: ast.operator, a: Value, b: Value) -> Value:
 
 
 def _emit_elementwise(
-    body: Body, emit_scalar: Callable[..., Any], op: ast.AST, a: Value, b: Value
+    body: Body, emit_scalar: Callable[..., Any], op: ast.AST, a: AnyValue, b: AnyValue
 ) -> ArrayValue:
     """Emit loops for an operator on two arrays of one shape, or on an array and a number; return
     the array of results. `emit_scalar(body, op, a, b)` emits the operator on two elements."""

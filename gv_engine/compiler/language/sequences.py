@@ -15,6 +15,7 @@ from gv_engine.compiler.language import arithmetic, arrays, flow, memory, operat
 from gv_engine.compiler.language.arithmetic import NARROW_ARITHMETIC
 from gv_engine.compiler.language.body import Body, CompileAgain
 from gv_engine.compiler.language.values import (
+    AnyValue,
     ArrayValue,
     Iterated,
     Kind,
@@ -22,7 +23,6 @@ from gv_engine.compiler.language.values import (
     Range,
     Record,
     Scalar,
-    Value,
     array_of,
     bounds_of,
     describe,
@@ -49,7 +49,7 @@ def evaluate_all(body: Body, nodes: Sequence[ast.expr]) -> Iterator[Any]:
             yield body.evaluate(node)
 
 
-def unpack(body: Body, value: Value, count: int | None = None) -> Sequence[Any]:
+def unpack(body: Body, value: AnyValue, count: int | None = None) -> Sequence[Any]:
     """Return the items of a tuple, list or array whose length is constant. Raise an error for other
     values, or unless there are `count` items."""
     value = array_of(value)
@@ -62,7 +62,7 @@ def unpack(body: Body, value: Value, count: int | None = None) -> Sequence[Any]:
     return value
 
 
-def read_item(body: Body, owner: Value, index: Value) -> Value:
+def read_item(body: Body, owner: AnyValue, index: AnyValue) -> AnyValue:
     """Emit code for `owner[index]` of any value. Return the item, a constant if both are
     constants."""
     if isinstance(owner, Record) and isinstance(index, str):
@@ -97,7 +97,7 @@ def _is_known_element(array: np.ndarray[Any, Any], index: Any) -> bool:
     )
 
 
-def look_up_dict(body: Body, values: dict[Any, Any], key: Value, *default: Value) -> Value:
+def look_up_dict(body: Body, values: dict[Any, Any], key: AnyValue, *default: AnyValue) -> AnyValue:
     """Emit code for `values[key]` of a compile-time dict with a run-time key; return the value. For
     a missing key return `default`, or let the program fail if there is none."""
     index: Any = len(values)
@@ -110,7 +110,7 @@ def look_up_dict(body: Body, values: dict[Any, Any], key: Value, *default: Value
     return index_tuple(body, (*values.values(), *default), index)
 
 
-def index_tuple(body: Body, values: tuple[Any, ...], index: Value) -> Value:
+def index_tuple(body: Body, values: tuple[Any, ...], index: AnyValue) -> AnyValue:
     """Emit code for `values[index]` with a run-time index: store the items in a table and load one
     from there. Raise an error if the items have different types."""
     number = arrays.normalize_index(body, arithmetic.to_int(body, index), len(values))
@@ -142,7 +142,7 @@ def _load_from_table(body: Body, llvm: str, operands: list[str], index: Scalar) 
     return body.emit.value(f"trunc i8 {loaded} to i1") if is_byte else loaded
 
 
-def get_items(body: Body, value: Value) -> tuple[Any, ...] | Iterated:
+def get_items(body: Body, value: AnyValue) -> tuple[Any, ...] | Iterated:
     """Return what a loop over `value` visits: a tuple of items if they are known at compile time
     (the loop can be unrolled), else an `Iterated`."""
     if isinstance(value, np.ndarray):
@@ -230,7 +230,9 @@ def _column_pointer(body: Body, values: ListValue, k: int) -> str:
     return body.emit.offset(values.pointer, HEAD_SIZE + 8 * k)
 
 
-def read_from_list(body: Body, values: ListValue, index: Value, is_inside: bool = False) -> Value:
+def read_from_list(
+    body: Body, values: ListValue, index: AnyValue, is_inside: bool = False
+) -> AnyValue:
     """Emit code for `values[index]` of a list. Return the item; for a slice, a new list.
     `is_inside` promises that the index is in bounds."""
     if isinstance(index, ArrayValue):
@@ -243,12 +245,12 @@ def read_from_list(body: Body, values: ListValue, index: Value, is_inside: bool 
     return rebuild(values.item_template, (number.operand for number in numbers))
 
 
-def _to_index(body: Body, index: Value) -> Value:
+def _to_index(body: Body, index: AnyValue) -> AnyValue:
     is_bool = is_number(index) and kind_of(index) is Kind.BOOL
     return arithmetic.to_int(body, index) if is_bool else index
 
 
-def write_item(body: Body, owner: ArrayValue | ListValue, index: Value, value: Value) -> None:
+def write_item(body: Body, owner: ArrayValue | ListValue, index: AnyValue, value: AnyValue) -> None:
     """Emit code for `owner[index] = value` with an array or a list of numbers."""
     if isinstance(owner, ArrayValue):
         arrays.write_array(body, owner, index, value)
@@ -271,7 +273,7 @@ def read_count(body: Body, values: ListValue) -> Scalar:
     return Scalar(Kind.INT, body.emit.value(f"load i64, ptr {values.pointer}"), 0)
 
 
-def read_list(body: Body, values: ListValue) -> Value:
+def read_list(body: Body, values: ListValue) -> AnyValue:
     """Emit loads of a list's addresses and length from its variable's memory. Return the list as it
     is now."""
     if values.item_template is None:
@@ -284,7 +286,7 @@ def read_list(body: Body, values: ListValue) -> Value:
     return replace(values, columns=tuple(columns), pointer="")
 
 
-def append_item(body: Body, values: ListValue, item: Value) -> None:
+def append_item(body: Body, values: ListValue, item: AnyValue) -> None:
     """Emit code for `values.append(item)`, where an item is a number or a tuple of numbers. If the
     list needs wider items, such as floats, compile the function again."""
     numbers = [arithmetic.to_number(body, part) for part in item_numbers(item)]
@@ -341,7 +343,7 @@ def _double_capacity(body: Body, values: ListValue, count: str) -> None:
         body.emit.do(f"store ptr {new_column}, ptr {column_pointer}")
 
 
-def pop_item(body: Body, values: ListValue) -> Value:
+def pop_item(body: Body, values: ListValue) -> AnyValue:
     """Emit code for `values.pop()`; return the item. The program fails if the list is empty."""
     items = read_list(body, values)
     count = body.emit.value(f"load i64, ptr {values.pointer}")
@@ -353,7 +355,9 @@ def pop_item(body: Body, values: ListValue) -> Value:
     return item
 
 
-def call_list_method(body: Body, method: str, values: ListValue, arguments: Sequence[Any]) -> Value:
+def call_list_method(
+    body: Body, method: str, values: ListValue, arguments: Sequence[Any]
+) -> AnyValue:
     """Emit code for the method "append", "pop" or "clear" of a list; return its result."""
     if len(arguments) != (1 if method == "append" else 0):
         body.refuse(f"`{method}` of a list takes other arguments in compiled code")
@@ -365,7 +369,7 @@ def call_list_method(body: Body, method: str, values: ListValue, arguments: Sequ
     return None
 
 
-def widen_items(body: Body, values: ListValue, template: Value) -> NoReturn:
+def widen_items(body: Body, values: ListValue, template: AnyValue) -> NoReturn:
     """Compile the function again from its beginning, with a list whose items fit `template`, such
     as floats instead of integers."""
     if values.name not in body.changed_lists:

@@ -32,12 +32,12 @@ from gv_engine.compiler.language.body import (
 )
 from gv_engine.compiler.language.source import LIST_METHODS, find_usage
 from gv_engine.compiler.language.values import (
+    AnyValue,
     ArrayValue,
     Iterated,
     ListValue,
     Record,
     Scalar,
-    Value,
     describe,
     is_growing,
     is_known,
@@ -158,7 +158,7 @@ def _augmented_assignment(body: Body, node: ast.AugAssign) -> None:
             memory.write_field(body, record, node.target.attr, value)
 
 
-def _evaluate_augmented(body: Body, node: ast.AugAssign, old_value: Value) -> Value:
+def _evaluate_augmented(body: Body, node: ast.AugAssign, old_value: AnyValue) -> AnyValue:
     """Emit code for `old_value += …` or another augmented assignment, and return the new value."""
     if _contains_list(old_value):
         body.refuse("`+=` changes a list, which may have other names: use append")
@@ -197,7 +197,7 @@ def _refuse_placeholders(body: Body, node: ast.AST) -> None:
             body.refuse("the text of an error has no {0} in compiled code")
 
 
-def _evaluate_exception(body: Body, node: ast.expr) -> Value:
+def _evaluate_exception(body: Body, node: ast.expr) -> AnyValue:
     """Return the exception of a `raise` statement. Run-time numbers in its message are stored with
     the error; the message has {0}, {1} … in their place."""
     if isinstance(node, ast.Call) and not node.keywords:

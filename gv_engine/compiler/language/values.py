@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-Value = Any
-"""Value of an expression while compiling: a Python object if it is constant, else a placeholder for
+AnyValue = Any
+"""AnyValue of an expression while compiling: a Python object if it is constant, else a placeholder for
 what the program computes, such as a `Scalar` or an `ArrayValue`."""
 LOWEST, HIGHEST = -(1 << 63), (1 << 63) - 1
 """Bounds of the integers of compiled code."""
@@ -210,12 +210,12 @@ class Method:
     function: Any
 
 
-def is_number(value: Value) -> bool:
+def is_number(value: AnyValue) -> bool:
     """Return True for numbers, known or not."""
     return isinstance(value, Scalar | bool | int | float | np.bool_ | np.integer | np.floating)
 
 
-def to_known(value: Value) -> Value:
+def to_known(value: AnyValue) -> AnyValue:
     """Return a number of NumPy that is known while compiling as a number of Python, except for
     `numpy.uint64` and narrow ones, whose arithmetic differs; return all other values as they
     are."""
@@ -224,7 +224,7 @@ def to_known(value: Value) -> Value:
     return value if narrow_dtype_of(value) else value.item()
 
 
-def kind_of(value: Value) -> Kind:
+def kind_of(value: AnyValue) -> Kind:
     """Return the kind of a number, such as `Kind.INT` for 3."""
     if isinstance(value, Scalar):
         return value.kind
@@ -262,7 +262,7 @@ def narrow_dtype_of(*numbers: Any) -> str:
     return ""
 
 
-def is_known(value: Value) -> bool:
+def is_known(value: AnyValue) -> bool:
     """Return True if a value is constant at compile time: it needs no LLVM value."""
     if isinstance(value, _SEQUENCES):
         return all(map(is_known, value))
@@ -277,7 +277,7 @@ _UNKNOWN = Scalar, Record, ArrayValue, ListValue, Range, Method
 # ---- values within values ------------------------------------------------------------------------
 
 
-def subvalues_of(value: Value) -> Sequence[Any]:
+def subvalues_of(value: AnyValue) -> Sequence[Any]:
     """Return the values inside a compound value, such as the items of a tuple. Only those that may
     have LLVM names are returned."""
     if not isinstance(value, _WITH_PARTS):
@@ -297,7 +297,7 @@ def subvalues_of(value: Value) -> Sequence[Any]:
 _WITH_PARTS = *_SEQUENCES, ArrayValue, ListValue, Range, Method
 
 
-def with_parts(value: Value, parts: Iterable[Any]) -> Value:
+def with_parts(value: AnyValue, parts: Iterable[Any]) -> AnyValue:
     """Return a copy of a compound value such as a tuple, in which `parts` replace the values that
     `subvalues_of` returns."""
     match value:
@@ -319,14 +319,14 @@ def with_parts(value: Value, parts: Iterable[Any]) -> Value:
     return value
 
 
-def iter_nested(value: Value) -> Iterator[Any]:
+def iter_nested(value: AnyValue) -> Iterator[Any]:
     """Yield a value, and all values within it."""
     yield value
     for part in subvalues_of(value):
         yield from iter_nested(part)
 
 
-def storage_key(value: Value) -> Value:
+def storage_key(value: AnyValue) -> AnyValue:
     """Return a hashable key that says how a value is stored. Two values with equal keys fit into
     the same LLVM variables."""
     if isinstance(value, _COMPARABLE):
@@ -361,7 +361,7 @@ def storage_key(value: Value) -> Value:
 _COMPARABLE = int, str, np.dtype, FunctionType
 
 
-def version_key(value: Value) -> Value:
+def version_key(value: AnyValue) -> AnyValue:
     """Return a hashable key, equal for values with the same known parts and the same kinds of
     unknown ones. A function is compiled once for each key of its arguments."""
     parts = subvalues_of(value)
@@ -376,14 +376,14 @@ class Leaf:
     operand: str
 
 
-def _has_pointer(value: Value) -> bool:
+def _has_pointer(value: AnyValue) -> bool:
     return isinstance(value, _IN_MEMORY) or is_growing(value)
 
 
 _IN_MEMORY = Record, ArrayValue
 
 
-def leaves(value: Value) -> list[Leaf]:
+def leaves(value: AnyValue) -> list[Leaf]:
     """Return all LLVM values inside a value, such as the address and each length of an array.
     `rebuild` takes them in the same order."""
     if isinstance(value, Scalar):
@@ -394,7 +394,7 @@ def leaves(value: Value) -> list[Leaf]:
     return llvm_values
 
 
-def rebuild(template: Value, operands: Iterator[str]) -> Value:
+def rebuild(template: AnyValue, operands: Iterator[str]) -> AnyValue:
     """Return a copy of `template` in which all LLVM names are replaced by the next ones of
     `operands`; the inverse of `leaves`."""
     if isinstance(template, Scalar):
@@ -405,7 +405,7 @@ def rebuild(template: Value, operands: Iterator[str]) -> Value:
     return with_parts(template, [rebuild(part, operands) for part in parts]) if parts else template
 
 
-def forget_bounds(value: Value) -> Value:
+def forget_bounds(value: AnyValue) -> AnyValue:
     """Return a value without what is known about the range of its integers, so that one compiled
     function serves all of them. Lengths stay known to be at least 0."""
     if isinstance(value, Scalar):
@@ -420,18 +420,18 @@ def forget_bounds(value: Value) -> Value:
     return with_parts(value, parts) if parts else value
 
 
-def is_growing(value: Value) -> bool:
+def is_growing(value: AnyValue) -> bool:
     """Return True for a list that its variable has and changes."""
     return isinstance(value, ListValue) and bool(value.name) and not value.columns
 
 
-def array_of(value: Value) -> Value:
+def array_of(value: AnyValue) -> AnyValue:
     """Return the array of a list of numbers in memory; return all other values as they are."""
     is_list = isinstance(value, ListValue) and isinstance(value.item_template, Scalar)
     return value.columns[0] if is_list else value
 
 
-def describe(value: Value) -> str:
+def describe(value: AnyValue) -> str:
     """Return a short description of a value's type for error messages, such as "an array of
     int64"."""
     match value:

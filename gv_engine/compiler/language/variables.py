@@ -17,11 +17,11 @@ from gv_engine.compiler.language.body import (
 from gv_engine.compiler.language.emitter import constant
 from gv_engine.compiler.language.source import find_usage
 from gv_engine.compiler.language.values import (
+    AnyValue,
     Kind,
     ListValue,
     Record,
     Scalar,
-    Value,
     describe,
     forget_bounds,
     is_known,
@@ -37,7 +37,7 @@ from gv_engine.compiler.language.values import (
 )
 
 
-def make_growing(body: Body, name: str, value: Value, item: Value) -> Value:
+def make_growing(body: Body, name: str, value: AnyValue, item: AnyValue) -> AnyValue:
     """Emit code that copies a list, so that the variable `name` can append to it; return the copy.
     Return any other value unchanged. `item` is the type of the items (a template), None if it is
     unknown."""
@@ -59,7 +59,7 @@ def make_growing(body: Body, name: str, value: Value, item: Value) -> Value:
     return copied
 
 
-def read_variable(body: Body, name: str) -> Value:
+def read_variable(body: Body, name: str) -> AnyValue:
     """Return the value of a local variable; emit loads if it is in memory.
 
     Raises:
@@ -97,7 +97,7 @@ def read_variable(body: Body, name: str) -> Value:
     return rebuild(variable.template, iter(operands))
 
 
-def assign_name(body: Body, name: str, value: Value, is_argument: bool = False) -> None:
+def assign_name(body: Body, name: str, value: AnyValue, is_argument: bool = False) -> None:
     """Assign a value to the local variable `name`. If several statements assign the variable, it is
     kept in memory, and a store is emitted. A constant can stay a constant if there is only one."""
     if name in body.changed_lists and not is_argument:
@@ -121,11 +121,11 @@ def assign_name(body: Body, name: str, value: Value, is_argument: bool = False) 
     body.set_names.add(name)
 
 
-def _new_variable(body: Body, template: Value) -> LocalVariable:
+def _new_variable(body: Body, template: AnyValue) -> LocalVariable:
     return LocalVariable(template, [body.emit.alloca(leaf.llvm) for leaf in leaves(template)])
 
 
-def _assign_shared(body: Body, name: str, value: Value) -> LocalVariable:
+def _assign_shared(body: Body, name: str, value: AnyValue) -> LocalVariable:
     """Return the variable `name`, which several statements assign and which is kept in memory. If
     `value` does not fit this memory, compile the function again."""
     template = body.hints.templates.get(name, _to_template(value))
@@ -137,13 +137,13 @@ def _assign_shared(body: Body, name: str, value: Value) -> LocalVariable:
     return variable
 
 
-def _get_shared(body: Body, name: str, template: Value) -> LocalVariable:
+def _get_shared(body: Body, name: str, template: AnyValue) -> LocalVariable:
     if name not in body.shared:
         body.shared[name] = _new_variable(body, template)
     return body.shared[name]
 
 
-def assign(body: Body, target: ast.expr, value: Value) -> None:
+def assign(body: Body, target: ast.expr, value: AnyValue) -> None:
     """Assign a value to a target of an assignment: a name, an element, a field, or a tuple of
     targets."""
     outer, body.node = body.node, target
@@ -168,7 +168,7 @@ def assign(body: Body, target: ast.expr, value: Value) -> None:
     body.node = outer
 
 
-def _unpack_targets(body: Body, targets: list[ast.expr], value: Value) -> Sequence[Any]:
+def _unpack_targets(body: Body, targets: list[ast.expr], value: AnyValue) -> Sequence[Any]:
     """Return the value for each target of an assignment such as `a, *b = value`. A target with a
     star gets a list of the values that are left."""
     star_indices = [k for k, target in enumerate(targets) if isinstance(target, ast.Starred)]
