@@ -187,7 +187,7 @@ VariableState = tuple[set[str], dict[str, LocalVariable]]
 
 @dataclass(frozen=True)
 class Mixed:
-    """AnyValue of a variable that is one of two different constants, depending on the branch."""
+    """Value of a variable that is one of two different constants, depending on the branch."""
 
     first: Any
     second: Any

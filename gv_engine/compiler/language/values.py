@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 AnyValue = Any
-"""AnyValue of an expression while compiling: a Python object if it is constant, else a placeholder for
+"""Value of an expression while compiling: a Python object if it is constant, else a placeholder for
 what the program computes, such as a `Scalar` or an `ArrayValue`."""
 LOWEST, HIGHEST = -(1 << 63), (1 << 63) - 1
 """Bounds of the integers of compiled code."""
