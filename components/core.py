@@ -72,9 +72,9 @@ def join_phrases(phrases: Sequence[Phrase], fields: Mapping[str, int]) -> str:
 
 
 def list_longest_phrases(phrases: Sequence[Phrase]) -> list[str]:
-    """Return the longest texts of a mission, from which observation spaces take their size: one
-    text for each combination of values that the `when` of `phrases` names, with the longest words
-    for all other fields."""
+    """Return the longest texts that a mission can have, to find the size of its observation space.
+    There is one text for each combination of values of the fields that `when` names in `phrases`;
+    all other fields have their longest words."""
     choices: dict[str, set[int]] = {}
     for phrase in phrases:
         if phrase.when:

@@ -207,14 +207,17 @@ def from_level_files(
     contents: Table,
     oriented: Table,
 ) -> None:
-    """Build one of many levels from text files: number `level_code`, rotated or mirrored by the
-    transform `transform_code`.
+    """Build level number `level_code` of many levels that were read from text files, rotated or
+    mirrored by `transform_code`. The tables hold all levels: `cells` the characters of their maps,
+    and the others what each character stands for.
 
-    Args: level_code, transform_code: table values: index of the level, and its `transform`. shapes:
-        (levels or 1, 2, 2) height and width of each level, and both after a quarter turn. cells:
-        (levels, at least height, at least width) ASCII code of each cell. object_indices,
-        ground_indices: (128,) random object of each ASCII code, and the one on the ground below; -1
-        for none. appearances, weights, facings, contents, oriented: as for `from_maps`.
+    Args:
+        level_code, transform_code: table values: index of the level, and its `transform`.
+        shapes: (levels or 1, 2, 2) height and width of each level, and both after a quarter turn.
+        cells: (levels, at least height, at least width) ASCII code of each cell.
+        object_indices, ground_indices: (128,) random object of each ASCII code, and the one on the
+            ground below; -1 for none.
+        appearances, weights, facings, contents, oriented: as for `from_maps`.
     """
     number, transform = resolve_value(w, level_code), resolve_value(w, transform_code)
     sides = shapes[min(number, len(shapes) - 1), transform % 2]
@@ -248,9 +251,10 @@ def ground_of_maps(
 ) -> None:
     """Place the ground objects below one of several maps.
 
-    Args: level_code, transform_code, appearances, weights, facings, contents, oriented: as for
-        `from_maps`. cells: (maps, at least height, at least width) random object of each cell; -1
-        for none.
+    Args:
+        level_code, transform_code, appearances, weights, facings, contents, oriented: as for
+            `from_maps`.
+        cells: (maps, at least height, at least width) random object of each cell; -1 for none.
     """
     number, transform = resolve_value(w, level_code), resolve_value(w, transform_code)
     build_map(w, transform, cells[number], (appearances, weights, facings, contents, oriented))
@@ -340,8 +344,9 @@ def place_things(
     contents: Table,
     oriented: Table,
 ) -> None:
-    """Place random objects into free cells of regions: sample a count, then a cell and an object
-    for each.
+    """Place random objects, as the list `place` of a scenario file says: for each of its entries,
+    sample how many objects to place, then a free cell of its region and an object for each. The
+    tables hold one line per entry.
 
     Args:
         level_code, transform_code: table values: index of the map, and its `transform`.
@@ -461,8 +466,9 @@ def is_level_accepted(w: World, tried: int, things: Table, through: Table, tries
 def sample_until_reachable(
     w: World, reset_functions: Sequence[None], things: Table, through: Table, tries: int
 ) -> None:
-    """Run several resets in turn, and repeat them until all objects that must be reachable can be
-    reached."""
+    """Run several reset rules in turn, which build a level, and repeat them until all objects of
+    the types `things` can be reached. Objects of the types `through` do not block paths. After
+    `tries` levels, fail."""
     if not all_reachable(w, things, through):
         w.fail(
             "reachable: none of the levels that were tried has the required paths; "
@@ -479,7 +485,9 @@ def set_mission(
     among: Table,
     wordings: int,
 ) -> None:
-    """Build the level, then assign a mission to each agent.
+    """Let `reset_function` build the level, then give each agent a mission: `write` sets its fields
+    to `values`. If `among` has types of objects, a random one of these objects becomes the target
+    of the mission.
 
     Args:
         write: writes `values` into fields of the mission.

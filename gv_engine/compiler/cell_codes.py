@@ -50,10 +50,12 @@ def make_code_steps(
     return np.array(steps, np.uint8).reshape(-1, len(CODE_STEP))
 
 
-def encode_cells(cells: Any, steps: Any, stride: int, out: Any) -> bool:
-    """Write the code of each of the (M, 3) uint8 `cells` (type, state, colour) into (M,) uint8
-    `out`; return True if a cell has a type or colour without a code. `stride` and `steps` are the
-    argument and the result of `make_code_steps`.
+def encode_cells(
+    cells: NDArray[np.uint8], steps: NDArray[np.uint8], stride: int, out: NDArray[np.uint8]
+) -> bool:
+    """Write the code of each of the `cells` (M, 3), given as (type, state, colour), into `out`
+    (M,). Return True if a cell has a type or colour without a code. `steps` is the result of
+    `make_code_steps` for the same `stride`.
 
     Only whole chunks of 64 cells are encoded; the caller encodes the rest.
     """

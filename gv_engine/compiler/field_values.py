@@ -62,23 +62,22 @@ def group_fields(row_type: RecordType, tables: Iterable[Table]) -> tuple[FieldVa
     )
 
 
-def copy_values(w: Any, e: int, number: int, values: FieldValues) -> None:
-    """Write set number `number` of values into the fields of an entity."""
+def copy_values(w: Any, e: int, line: int, values: FieldValues) -> None:
+    """Write line `line` of the table `values` into the fields of an entity."""
 
 
 @emits(copy_values)
-def _copy_values(body: Body, w: Record, e: Any, number: Any, values: FieldValues) -> None:
-    """Emit code that writes the values in line `number` of the table `values` into the fields of
-    entity `e`."""
+def _copy_values(body: Body, w: Record, e: Any, line: Any, values: FieldValues) -> None:
+    """Emit code that writes line `line` of the table `values` into the fields of entity `e`."""
     size = values.bytes.shape[2]
     entity, llvm = _emit_offset(body, w.pointer, e, size), f"i{8 * size}"
-    if isinstance(number, int) and size in WORDS:
-        for start, data in zip(values.starts, values.bytes[number]):
+    if isinstance(line, int) and size in WORDS:
+        for start, data in zip(values.starts, values.bytes[line]):
             pointer = body.emit.offset(entity, start)
             body.emit.do(f"store {llvm} {_to_integer(data)}, ptr {pointer}")
         return
     table = arrays.constant_array(body, values.bytes.reshape(-1)).pointer
-    value_set = _emit_offset(body, table, number, values.bytes[0].size)
+    value_set = _emit_offset(body, table, line, values.bytes[0].size)
     for start, offset in values.iter_offsets():
         target, source = body.emit.offset(entity, start), body.emit.offset(value_set, offset)
         if size in WORDS:
@@ -95,15 +94,14 @@ def fill_values(w: Any, count: int, number: int, values: FieldValues, is_zeroed:
 
 @emits(fill_values)
 def _fill_values(
-    body: Body, w: Record, count: Any, number: int, values: FieldValues, is_zeroed: bool
+    body: Body, w: Record, count: Any, line: int, values: FieldValues, is_zeroed: bool
 ) -> None:
-    """Emit code that writes the values in line `number` of the table `values` into the fields of
-    all entities below `count`. If `is_zeroed`, the fields are 0 already, and zeros are not
-    written."""
+    """Emit code that writes line `line` of the table `values` into the fields of all entities below
+    `count`. If `is_zeroed`, the fields are 0 already, and zeros are not written."""
     size, mixed_fields = values.bytes.shape[2], []  # fields whose bytes differ
     num_bytes = body.emit.value(f"mul i64 {arithmetic.to_int(body, count).operand}, {size}")
     for k, start in enumerate(values.starts):
-        data = values.bytes[number, k]
+        data = values.bytes[line, k]
         if (data != data[0]).any():
             mixed_fields.append(k)
         elif data[0] or not is_zeroed:
@@ -112,7 +110,7 @@ def _fill_values(
     if mixed_fields:
         starts = tuple(values.starts[k] for k in mixed_fields)
         mixed = FieldValues(values.length, starts, values.bytes[:, mixed_fields])
-        flow.emit_loop(body, count, lambda e: _copy_values(body, w, e, number, mixed))
+        flow.emit_loop(body, count, lambda e: _copy_values(body, w, e, line, mixed))
 
 
 def differ_from(w: Any, e: int, number: int, values: FieldValues) -> bool:
@@ -122,12 +120,12 @@ def differ_from(w: Any, e: int, number: int, values: FieldValues) -> bool:
 
 
 @emits(differ_from)
-def _differ_from(body: Body, w: Record, e: Any, number: Any, values: FieldValues) -> Scalar:
-    """Emit code that compares the fields of entity `e` with line `number` of the table `values`.
+def _differ_from(body: Body, w: Record, e: Any, line: Any, values: FieldValues) -> Scalar:
+    """Emit code that compares the fields of entity `e` with line `line` of the table `values`.
     Return a flag, true if a field differs."""
     table = arrays.constant_array(body, values.bytes.reshape(-1)).pointer
     entity = _emit_offset(body, w.pointer, e, 1)
-    value_set = _emit_offset(body, table, number, len(values.starts))
+    value_set = _emit_offset(body, table, line, len(values.starts))
     different_bits = "0"
     for start, offset in values.iter_offsets():
         value = body.emit.value(f"load i8, ptr {body.emit.offset(entity, start)}")

@@ -41,8 +41,8 @@ def address_record_dtype(names: Mapping[str, Any]) -> np.dtype[Any]:
 
 def iter_nested_calls(prefix: str, call: Call) -> Iterator[tuple[str, Call]]:
     """Yield (field prefix, call) for each rule that is directly an argument of the rule in `call`.
-    Fields of the parameter record are named by prefixes: if `call` has "reduce_any", its first
-    nested rule has "reduce_any_functions_0". `prefix` is that of `call`."""
+    Prefixes name fields of the parameter record: if `call` has the prefix "reduce_any", its first
+    nested rule has "reduce_any_terminating_functions_0"."""
     for name, value in call.arguments.items():
         if isinstance(value, Call):
             yield f"{prefix}_{name}", value

@@ -157,7 +157,7 @@ class Planner:
 
 def number_tests(call: Call) -> dict[str, int]:
     """Return a number, from 1 on, for each nested terminating rule of `call` that can end the
-    episode. Keys are field prefixes such as "reduce_any_functions_0"."""
+    episode. Keys are field prefixes such as "reduce_any_terminating_functions_0"."""
     parts = zip(iter_calls(call.name, call), call.iter_call_paths())
     return {
         prefix: number

@@ -26,8 +26,8 @@ from gv_engine.rules.errors import describe_allowed
 
 
 def check_at_least(minimum: int, **named_value: Any) -> int:
-    """Return the value of the only keyword argument, such as `workers=4`. Raise an error unless it
-    is an integer of at least `minimum`.
+    """Return the value of the only keyword argument: `check_at_least(1, workers=4)` returns 4.
+    Raise an error unless it is an integer of at least `minimum`.
 
     Args:
         minimum: least allowed value.

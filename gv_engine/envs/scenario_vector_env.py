@@ -103,8 +103,9 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         return {**observation, "reward": reward, "terminated": flags, "truncated": flags}
 
     def _copy_results(self, results: Arrays, outputs: Arrays) -> Arrays:
-        """Return the arrays `results` by name, as the caller of `step` gets them: written into an
-        array of `outputs` if the caller gave one, else copied if the environment makes copies."""
+        """Return the arrays `results`, by name, as the caller of `step` gets them. If the caller
+        gave an array for one in `outputs`, it is written there; else it is copied if the
+        environment makes copies."""
         copied = {}
         for name, array in results.items():
             if name in outputs:

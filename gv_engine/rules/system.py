@@ -405,7 +405,8 @@ class Registry:
         self._systems: dict[str, System] = {}
 
     def collect(self, module: ModuleType) -> None:
-        """Add each system of this phase that is defined in `module`, not just imported there."""
+        """Add all systems of this phase that `module` itself defines, but not those that it
+        imports."""
         for thing in vars(module).values():
             new = system_of(thing)
             own = getattr(thing, "__module__", None) == module.__name__

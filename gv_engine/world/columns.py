@@ -406,7 +406,7 @@ class ComponentColumns:
         raise self._make_no_column_error(e)
 
     def _make_no_column_error(self, e: int) -> ColumnError:
-        """Return the error for a rule that reads `w.door[e]`. It needs a field, such as
+        """Return the error for a rule that reads `w.door[e]`. The rule must name a field, such as
         `w.door.status[e]`."""
         columns = ["has", *(field.name for field in fields_of(self.cls))]
         name = column_name(self.cls)

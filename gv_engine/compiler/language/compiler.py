@@ -99,7 +99,8 @@ class Compiler:
                 return compile_body(Body(self, function, hints), arguments, name)
 
     def register_failure(self, failure: Failure) -> int:
-        """Return an error code, greater than 0, for an error with which the program can end."""
+        """Return the error code, greater than 0, that a compiled program returns if it ends with
+        this error."""
         name = PurePath(failure.file).name  # the code is the same wherever the file is
         code = crc32(f"{failure.text} {name} {failure.line} {failure.function}".encode()) or 1
         while self.failures.setdefault(code, failure) != failure:

@@ -16,9 +16,11 @@ worlds stay in the CPU cache."""
 def play_random_steps(
     program: Any, steps: int, sampling: Any, results: Any, is_playing: Any, sums: Any, recorded: Any
 ) -> tuple[int, int, int]:
-    """Take up to `steps` random actions in each world where `is_playing` (N,) is True. If its
-    episode ends, set `is_playing` to False. Add the reward terms to `sums`, and copy each step into
-    the columns `recorded`. This function is compiled.
+    """Take up to `steps` random actions in each world where `is_playing` (N,) is True; set it to
+    False where an episode ends. `program` has the addresses that call the compiled batch,
+    `sampling` the random generators and action masks, `results` the arrays of a step. Reward terms
+    are added to `sums`, and each step is copied into the columns `recorded`. This function is
+    compiled.
 
     Args:
         program: (address of the program's loop, address of its arrays, (N,) actions to fill), see
