@@ -75,6 +75,7 @@ class Browser:
         )
         self.call("Emulation.setTouchEmulationEnabled", enabled=True)
         self.call("Page.navigate", url="about:blank")
+        self.errors.clear()
         self.call("Page.navigate", url=page.as_uri() + fragment)
         self.wait(until)
 

@@ -6,6 +6,17 @@ from gv_engine.rules.frame import VIEWS
 from gv_engine.scenario.domains import Domain
 from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_grids
 
+
+def list_player_views(level_view: str) -> tuple[str, ...]:
+    """Return the views for players of a level whose scenario names the view `level_view`, or "":
+    that view or else the state first, then state and observation.
+
+    >>> list_player_views("")
+    ('state', 'observation')
+    """
+    return tuple(dict.fromkeys((level_view or "state", "state", "observation")))
+
+
 DOMAIN = Domain(
     name="grid",
     title="grid",

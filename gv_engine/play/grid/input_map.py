@@ -98,6 +98,8 @@ class Steering:
     Attributes:
         commands: steering commands with their keys.
         replaces: names of the move and turn commands that they replace.
+        is_drawn_as_moved: True if a move turns the agent as it is drawn: it can be turned there for
+            an action on what is ahead, or no action needs that.
         facing: direction in which the agent is drawn: that of its last move, also of a step to the
             side. An action on what is ahead turns the agent there first, see `turn_as_drawn`.
     """
@@ -124,7 +126,7 @@ class Steering:
             commands.append(KeyCommand(self._prefix + name, text, keys, repeats=True))
         self.commands = tuple(commands)
         # else the direction in which the agent looks matters, and it cannot be turned as drawn
-        self._is_drawn_as_moved = len(self._turns) == 2 or {*actions} <= {*MOVE_DIRECTIONS, "NOOP"}
+        self.is_drawn_as_moved = len(self._turns) == 2 or {*actions} <= {*MOVE_DIRECTIONS, "NOOP"}
         self.facing = geometry.FORWARD
         self._followed: tuple[int, str, Pose] = -1, "", (-1, -1, 0)
 
@@ -136,7 +138,7 @@ class Steering:
             return
         self._followed = state
         action = own_action(frame)
-        if self._is_drawn_as_moved and action in MOVE_DIRECTIONS:
+        if self.is_drawn_as_moved and action in MOVE_DIRECTIONS:
             ahead = frame.agent[2] if self._is_relative else geometry.FORWARD
             self.facing = rotate(ahead, MOVE_DIRECTIONS[action])
         elif self._turns or not action or pose[2] != frame.agent[2]:

@@ -12,6 +12,7 @@ import numpy as np
 from components.core import FLOOR, HIDDEN
 from gv_engine.play.grid import input_map, overlay
 from gv_engine.play.grid.board import Board, Minimap, observation_of, whole_grid_of
+from gv_engine.play.grid.domain import list_player_views
 from gv_engine.play.grid.episode import GridHint, describe_action
 from gv_engine.play.grid.input_map import Walk
 from gv_engine.play.grid.inspector import GridInspector
@@ -228,8 +229,8 @@ class GridStage(Stage):
 
     @property
     def player_views(self) -> Sequence[str]:
-        """Return the level's own view or else its state first, then state and observation."""
-        return tuple(dict.fromkeys((self._game.scenario.view or "state", "state", "observation")))
+        """Return the views for players of this level, see `list_player_views`."""
+        return list_player_views(self._game.scenario.view)
 
     @property
     def shape(self) -> GridShape | None:

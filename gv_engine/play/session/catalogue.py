@@ -81,6 +81,7 @@ def _is_similar_to_any(word: str, others: Sequence[str]) -> bool:
 
 _SIZE_SUFFIX = re.compile(r"-(\d+x\d+|easy|normal|hard)(?=$|-v\d+$)")
 _NAME_OF_IDENTIFIER = re.compile(r"([A-Za-z]+)-(.+)-v\d+")  # of a Gymnasium environment
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _WORD_START = re.compile(r"(?<=[a-z])(?=[A-Z])")
 # Group of all scenarios in a folder
 _GROUPS = {
@@ -112,6 +113,24 @@ def format_title(name: str) -> str:
     suffix = size[1] if size else ""
     suffix = f" {suffix.replace('x', '×')}" if suffix[:1].isdigit() else f", {suffix}"
     return words[:1].upper() + words[1:] + suffix * bool(size)
+
+
+def find_heading(scenario: Playable) -> tuple[str, str]:
+    """Return the title of a level, and its place in the pack, such as `Tutorial, 3 of 6`; "" for
+    none. A level whose title is a number has that of its pack."""
+    document, level = scenario.document, scenario.document.pack_level
+    if not level or not level.title:
+        return format_title(scenario.name), ""
+    pack, _, number = scenario.name.rpartition("-")
+    count = f"{number} of {len(document.levels):,}"
+    if level.title.isdecimal():
+        return format_title(pack), count
+    return level.title, f"{format_title(pack)}, {count}"
+
+
+def find_goal_sentence(scenario: Playable) -> str:
+    """Return the last sentence of the scenario's description; "" if frames show a mission."""
+    return "" if scenario.mission_texts else _SENTENCE_END.split(scenario.description)[-1]
 
 
 class Entry:

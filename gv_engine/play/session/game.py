@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,7 +10,7 @@ import numpy as np
 
 from gv_engine import __version__
 from gv_engine.envs.render_modes import NotebookView
-from gv_engine.play.session.catalogue import format_title
+from gv_engine.play.session.catalogue import find_goal_sentence, find_heading
 from gv_engine.play.session.episode import Episode, Playable, PolicyInput, make_episode
 from gv_engine.play.session.replay import Difference, Replay, ReplayError, TimelineStep
 from gv_engine.play.session.sprite_paths import SpriteSource, sprite_sources
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from gv_engine.envs.rollout.policy import Policy
 
 _T = TypeVar("_T")
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _MAX_RANDOM_SEED = 10_000  # exclusive, so that random seeds stay short enough to type
 _INEXACT = "This is not how it was: a rule remembers something outside of the world"
 
@@ -91,7 +89,7 @@ class Game(NotebookView):
 
     def _open(self, timeline: Timeline) -> None:
         self.timeline = timeline
-        self.message = self._get_goal_sentence()
+        self.message = find_goal_sentence(self.scenario)
 
     @classmethod
     def from_timeline(cls, timeline: Timeline) -> Self:
@@ -195,12 +193,6 @@ class Game(NotebookView):
         except (Exception, Stopped) as error:
             raise make_rule_error(error) from error
 
-    def _get_goal_sentence(self) -> str:
-        """Return the last sentence of the description; "" if the frame shows a mission."""
-        if self.scenario.mission_texts:
-            return ""
-        return _SENTENCE_END.split(self.scenario.description)[-1]
-
     @property
     def difference(self) -> Difference | None:
         """First difference between the episode and its steps before the last reload, or its
@@ -215,16 +207,8 @@ class Game(NotebookView):
 
     @property
     def heading(self) -> tuple[str, str]:
-        """Title of the level, and its place in the pack, such as `Tutorial, 3 of 6`; "" for none.
-        A level whose title is a number has that of its pack."""
-        level = self.pack_level
-        if not level or not level.title:
-            return format_title(self.title), ""
-        pack, _, number = self.title.rpartition("-")
-        count = len(self.scenario.document.levels)
-        if level.title.isdecimal():
-            return format_title(pack), f"{number} of {count:,}"
-        return level.title, f"{format_title(pack)}, {number} of {count:,}"
+        """Title of the level, and its place in the pack, see `find_heading`."""
+        return find_heading(self.scenario)
 
     # ---- agents --------------------------------------------------------------------------
 
@@ -330,7 +314,7 @@ class Game(NotebookView):
         if not is_exact:
             self.message = _INEXACT
         else:
-            self.message = "" if position else self._get_goal_sentence()
+            self.message = "" if position else find_goal_sentence(self.scenario)
 
     def seek_first_difference(self) -> None:
         """Go to the first step that differs from the episode before the last reload, or from the
@@ -383,7 +367,7 @@ class Game(NotebookView):
         except (Exception, Stopped) as error:  # any error of a custom rule
             old.seek(old.position)
             raise make_rule_error(error) from error
-        self.message = self._get_goal_sentence()
+        self.message = find_goal_sentence(self.scenario)
 
     def _switch_timeline(self, timeline: Timeline, message: str) -> None:
         """Show another episode at its own current position, and set `message` for the player,

@@ -18,13 +18,20 @@ from __future__ import annotations
 import argparse
 import itertools
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 from gv_engine.cli import options as cli
 from gv_engine.cli.check import find_levels, find_pack
 from gv_engine.envs.rollout.policy import GREEDY, TRAINED, find_run
 from gv_engine.late_imports import load_plugin_object
-from gv_engine.play.session.catalogue import Entry, built_in_entries
+from gv_engine.play.session.catalogue import (
+    Entry,
+    built_in_entries,
+    find_heading,
+    format_title,
+)
+from gv_engine.play.session.game import Game
 from gv_engine.play.ui.colors import PALETTES, THEMES
 from gv_engine.rules.errors import GVEngineError
 from gv_engine.scenario.documents.loading import load_scenario
@@ -112,13 +119,14 @@ def _write_site(options: argparse.Namespace) -> int:
         file = options.site / f"{name}.html"
         try:
             title, levels = _load_levels(entry.source, options)
-            _write_page(file, title, levels, options)
+            _write_page(file, title, levels, options, "index.html")
         except (GVEngineError, cli.UsageError) as error:
             cli.complain(f"{entry.source}: no page: {error}")
             exit_status = 1
             continue
-        description = levels[0].description if len(levels) == 1 else f"{len(levels)} levels"
-        link = Link(title, description, file.name)
+        description = "" if levels[0].document.pack_level else levels[0].description
+        description = description.split("\n")[0] if len(levels) == 1 else f"{len(levels)} levels"
+        link = Link(title, description, file.name, _draw_picture(levels[0], options))
         links_by_group.setdefault(entry.group, []).append(link)
     index = make_index("GV Engine", links_by_group, options.theme)
     write_file(options.site / "index.html", index, follow_links=False)
@@ -178,18 +186,30 @@ def _load_levels(source: str, options: argparse.Namespace) -> tuple[str, list[Sc
         names = find_levels(source, settings)
     loaded = [load_scenario(name, **settings) for name in names]
     grids = [cli.require_grid(scenario, "export takes only grids") for scenario in loaded]
-    title = grids[0].name if len(grids) == 1 else Path(source).stem
+    title = find_heading(grids[0])[0] if len(grids) == 1 else format_title(Path(source).stem)
     return title, grids
 
 
-def _write_page(file: Path, title: str, levels: list[Scenario], options: argparse.Namespace) -> int:
-    """Write a web page with `levels` into `file`, and return the page's size in bytes; raise
-    UsageError if `file` exists and is no web page."""
+def _draw_picture(level: Scenario, options: argparse.Namespace) -> bytes:
+    """Return a PNG picture of the first state of a level; b"" without pygame."""
+    if find_spec("pygame") is None:
+        return b""
+    from gv_engine.play.ui.screens.pictures import draw_picture, encode_picture
+
+    theme = THEMES[options.theme]._replace(palette=options.palette)
+    return encode_picture(draw_picture(Game(level, options.seed), theme))
+
+
+def _write_page(
+    file: Path, title: str, levels: list[Scenario], options: argparse.Namespace, index: str = ""
+) -> int:
+    """Write a web page with `levels` into `file`, with a link to the page `index` if there is one,
+    and return the page's size in bytes; raise UsageError if `file` exists and is no web page."""
     from gv_engine.plugins.web.page import PageStyle, make_page
 
     if file.is_file() and not file.read_bytes().startswith(_PAGE_BEGINS):
         raise cli.UsageError(f"{file} exists and is not a web page; choose another name")
-    style = PageStyle(options.theme, options.palette, options.embed)
+    style = PageStyle(options.theme, options.palette, options.embed, index)
     page = make_page(title, levels, options.seed, style, options.policy).encode()
     write_file(file, page, follow_links=False)
     return len(page)

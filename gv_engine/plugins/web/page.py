@@ -22,14 +22,22 @@ from gv_engine.compiler.language.body import Failure
 from gv_engine.compiler.language.wasm import STACK_TOP, link_texts
 from gv_engine.compiler.parameters import address_record_dtype
 from gv_engine.envs.backends.compiled_backend import CompiledBatch
+from gv_engine.play.grid.domain import list_player_views
 from gv_engine.play.grid.episode import GridEpisode, list_guards
-from gv_engine.play.grid.input_map import Steering, has_relative_moves, is_blocking
+from gv_engine.play.grid.input_map import (
+    Steering,
+    has_relative_moves,
+    is_blocking,
+    list_steerings,
+)
 from gv_engine.play.session import sprite_paths, tones
+from gv_engine.play.session.catalogue import find_goal_sentence, find_heading, is_for_agents
 from gv_engine.play.ui.colors import PALETTES, THEMES
 from gv_engine.play.ui.input.bindings import GROUPS
+from gv_engine.play.ui.settings import ARROW_KEYS, MEDALS
 from gv_engine.plugins.web.policies import describe_policy
 from gv_engine.rules import errors
-from gv_engine.rules.frame import AgentMark
+from gv_engine.rules.frame import VIEWS, AgentMark
 from gv_engine.rules.objects import COLORS, ObjectType, ObjectTypes
 from gv_engine.rules.system import TERMINATING
 from gv_engine.scenario.domains import DOMAINS, KeyCommand
@@ -52,7 +60,7 @@ ARRAYS = (
 """Arrays of a batch that the page reads or writes."""
 _COMMANDS = (
     *("undo", "redo", "first", "last", "again", "next_level", "previous_level", "enter_seed"),
-    *("go_on", "copy", "view"),
+    *("go_on", "copy", "view", "research", "help"),
 )
 """Commands of the window's screens that the page has, too, with the same keys."""
 _WALL = KeyCommand("wall", "256 worlds at once, or the game again", ("B",))
@@ -86,11 +94,13 @@ class Link(NamedTuple):
     Attributes:
         title, description: texts about the level or pack.
         file: name of the page's file.
+        picture: PNG picture of the level, or of the first of a pack; empty for none.
     """
 
     title: str
     description: str
     file: str
+    picture: bytes = b""
 
 
 class PageStyle(NamedTuple):
@@ -100,11 +110,13 @@ class PageStyle(NamedTuple):
         theme: name of its theme, a key of `THEMES`.
         palette: name of the palette of objects, a key of `PALETTES`.
         embedded: True for a page within another one, without title and texts around the level.
+        index_page: name of the file beside the page that lists levels; "" for none.
     """
 
     theme: str = "dark"
     palette: str = "standard"
     embedded: bool = False
+    index_page: str = ""
 
 
 def make_page(
@@ -161,7 +173,10 @@ def make_index(title: str, groups: Mapping[str, Sequence[Link]], theme: str = "d
 
 def _format_link(link: Link) -> str:
     file, title, description = map(html.escape, (quote(link.file), link.title, link.description))
-    return f'<li><a href="{file}">{title}</a> <span>{description}</span></li>\n'
+    picture = base64.b64encode(link.picture).decode()
+    image = f'<img src="data:image/png;base64,{picture}" alt="" loading="lazy">' if picture else ""
+    words = f"<b>{title}</b> <span>{description}</span>"
+    return f'<li><a href="{file}">{image}{words}</a></li>\n'
 
 
 def _format_theme(name: str) -> str:
@@ -218,6 +233,7 @@ def _describe_page(
         "seed": str(seed),
         "theme": style.theme,
         "embedded": style.embedded,
+        "indexPage": style.index_page,
         "wasm": _pack(link_texts(sources, ["run"])),
         "levels": [
             {
@@ -240,6 +256,10 @@ def _describe_page(
         "palettes": {name: [s._asdict() for s in shades] for name, shades in PALETTES.items()},
         "themes": [*THEMES],
         "tones": tones.TONES,
+        "captions": tones.CAPTIONS,
+        "medals": MEDALS,
+        "arrowKeys": ARROW_KEYS,
+        "views": VIEWS,
         "commands": [command._asdict() for command in _list_commands()],
     }
 
@@ -305,11 +325,11 @@ def _describe_level(batch: CompiledBatch) -> dict[str, Any]:
     episode = GridEpisode(level)
     commands = episode.commands
     marks = [AgentMark(name, *group.team_of(k), (-1, -1)) for k, name in enumerate(group.names, 1)]
-    steering = Steering(level.action_names, commands)
     return {
         "name": level.name,
         **_describe_pack_level(level),
         "description": level.description,
+        "tellsSuccess": level.tells_success,
         "identity": level.identity._asdict(),
         "settings": dict(level.document.settings),
         "variant": level.document.variant,
@@ -330,12 +350,15 @@ def _describe_level(batch: CompiledBatch) -> dict[str, Any]:
         "marks": [{"team": mark.team_number, "label": mark.label} for mark in marks],
         "actions": list(level.action_names),
         "commands": [command._asdict() for command in commands],
-        "steering": [command._asdict() for command in steering.commands],
-        "steered": sorted(steering.replaces),
+        "steerings": [
+            _describe_steering(steering) for steering in list_steerings(episode, level.action_names)
+        ],
+        "isForAgents": is_for_agents(level),
         "relativeMoves": has_relative_moves(level.action_names, episode),
         "area": {"shape": area.shape, "observer": area.observer, "turns": area.turns},
         "view": level.view,
-        "dim": level.is_dim,
+        "playerViews": list_player_views(level.view),
+        "dim": [bool(level.dim), level.is_dim],
         "rewards": list(level.reward_names),
         "maxSteps": [member.max_steps for member in level.members],
         "missionLimits": has_step_limit(layout.mission),
@@ -349,17 +372,24 @@ def _describe_level(batch: CompiledBatch) -> dict[str, Any]:
 
 
 def _describe_pack_level(level: Scenario) -> dict[str, Any]:
-    """Return the title of a level, its number if it belongs to a pack, the text that players see
-    while they play it, and the smallest number of steps to win, for JSON."""
+    """Return the title of a level and its place in its pack, its number if it belongs to one, the
+    text that players see while they play it, and the smallest number of steps to win, for JSON."""
     pack_level = level.document.pack_level
+    title, place = find_heading(level)
+    heading = {"title": title, "place": place, "goal": find_goal_sentence(level)}
     if pack_level is None:
-        return {"title": level.name, "says": "", "par": 0}
+        return {**heading, "isInPack": False, "says": "", "par": 0}
     number = int(level.document.variant)
+    own = {"number": number, "says": pack_level.says, "par": pack_level.par}
+    return {**heading, "isInPack": True, **own}
+
+
+def _describe_steering(steering: Steering) -> dict[str, Any]:
+    """Return the commands with which a player steers an agent, for JSON."""
     return {
-        "number": number,
-        "title": pack_level.title or level.name,
-        "says": pack_level.says,
-        "par": pack_level.par,
+        "commands": [command._asdict() for command in steering.commands],
+        "replaces": sorted(steering.replaces),
+        "isDrawnAsMoved": steering.is_drawn_as_moved,
     }
 
 

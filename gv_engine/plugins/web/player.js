@@ -3,8 +3,13 @@
 
 /** @returns {any} */
 const get = (id) => document.getElementById(id);
-const SMALLEST_CELL = 8; // pixels; of larger grids a part is shown, around the agent
+const SMALLEST_CELL = 12; // pixels; of larger grids a part is shown, around the agent, in cells of:
+const READABLE_CELL = 20;
 const GLIDE = 120; // milliseconds of a step's animation
+const LAST_GLIDE = 700; // milliseconds of that of an episode's last step
+const INSIDE = 0.5; // side, in cells, of an agent that has entered an exit
+const NIGHT = 110 / 255, GLOW = 0.55; // opacity of the dark at an end, and of the light on the agent
+const CAPTION_STAYS = 1500; // milliseconds
 const SIGHT = 90 / 255; // opacity of the colour over cells that guards see, as in gv_engine.play.grid.overlay
 const REPEAT = [300, 120]; // milliseconds until a held gamepad button repeats, and from then on
 const STICK_OUT = 0.6; // deflection of a gamepad's stick that counts as pressing
@@ -12,13 +17,17 @@ const FORWARD = 0, BACKWARD = 1, LEFT = 2, RIGHT = 3;
 const ANGLES = [0, Math.PI, -Math.PI / 2, Math.PI / 2];
 const MOVES = ["MOVE_FORWARD", "MOVE_BACKWARD", "MOVE_LEFT", "MOVE_RIGHT"];
 const TURNS = { [BACKWARD]: ["TURN_RIGHT", "TURN_RIGHT"], [LEFT]: ["TURN_LEFT"], [RIGHT]: ["TURN_RIGHT"] };
+const PLAIN = [...MOVES, "TURN_LEFT", "TURN_RIGHT", "NOOP", "DONE"]; // actions that need no turn before
 const STEERING = { STEER_UP: FORWARD, STEER_DOWN: BACKWARD, STEER_LEFT: LEFT, STEER_RIGHT: RIGHT };
+const STEERING_ORDER = ["STEER_LEFT", "STEER_UP", "STEER_DOWN", "STEER_RIGHT"];
 const SPOT_TURNS = { STEER_TURN_LEFT: "TURN_LEFT", STEER_TURN_RIGHT: "TURN_RIGHT" };
 const USES = ["ACTUATE", "TOGGLE", "PICK_UP", "PICK_N_DROP"]; // what a tap does, the first that a level has
 const SIDE_STEPS = { TURN_LEFT: "MOVE_LEFT", TURN_RIGHT: "MOVE_RIGHT" }; // in levels without turns
 const ARROWS = {
   MOVE_FORWARD: "▲", MOVE_BACKWARD: "▼", MOVE_LEFT: "◀", MOVE_RIGHT: "▶", TURN_LEFT: "↺", TURN_RIGHT: "↻",
+  STEER_LEFT: "◀", STEER_UP: "▲", STEER_DOWN: "▼", STEER_RIGHT: "▶",
 };
+const MEDAL_SIGNS = { solved: "✓", par: "★", first: "1" };
 const PAD = "A B X Y LB RB LT RT Back Start LeftStick RightStick Up Down Left Right Guide".split(" ");
 const CODES = {
   ArrowUp: "Up", ArrowDown: "Down", ArrowLeft: "Left", ArrowRight: "Right", Enter: "Return",
@@ -26,8 +35,11 @@ const CODES = {
 };
 
 const rotate = (way, by) => way ^ by ^ ((way & by) >> 1);
+const findRelative = (facing, way) => [0, 1, 2, 3].findIndex((move) => rotate(facing, move) === way);
 const toRelative = (way, to) => rotate(way, to ^ (to >> 1));
 const inWords = (name) => name[0].toUpperCase() + name.slice(1).replace(/_/g, " ").toLowerCase();
+const format = (number) => String(Number(number.toPrecision(6)));
+const inSteps = (count) => `${count} ${count === 1 ? "step" : "steps"}`;
 const isSeed = (text) => /^\d+$/.test(text);
 
 /** Return a new element with these properties and children. */
@@ -167,9 +179,9 @@ class Sprites {
  * @param {number} wide room in CSS pixels @param {number} tall
  * @returns the side of a cell in CSS pixels, and the cell (y, x) in the corner, which may be a fraction */
 function drawBoard(canvas, sprites, types, picture, wide, tall) {
-  const scale = window.devicePixelRatio || 1, { height, width, top, below, lit, agent, color, moved } = picture;
+  const scale = window.devicePixelRatio || 1, { height, width, top, below, lit, agent, color, moved, ended } = picture;
   const fit = Math.floor(Math.min((wide * scale) / width, (tall * scale) / height));
-  const size = Math.max(fit, Math.round(SMALLEST_CELL * scale), 1);
+  const size = fit >= SMALLEST_CELL * scale ? fit : Math.round(READABLE_CELL * scale);
   const columns = Math.min(width, Math.floor((wide * scale) / size));
   const rows = Math.min(height, Math.floor((tall * scale) / size));
   canvas.width = columns * size;
@@ -190,9 +202,14 @@ function drawBoard(canvas, sprites, types, picture, wide, tall) {
     sprites.draw(context, ...spriteOf(types, look), x * size, y * size, size);
   const [y, x, facing] = agent;
   if (y >= 0 && y < height && x >= 0 && x < width) {
-    sprites.draw(context, color ? "own_agent" : "agent", color, x * size, y * size, size, facing);
+    const isInside = picture.won && top[y * width + x]?.[0] > FLOOR, share = isInside ? 1 - (1 - INSIDE) * ended : 1;
+    context.save();
+    context.translate((x + 0.5) * size, (y + 0.5) * size);
+    context.scale(share, share);
+    sprites.draw(context, color ? "own_agent" : "agent", color, -size / 2, -size / 2, size, facing);
+    context.restore();
     const fills = (name, shade) => sprites.fills(name, shade, size);
-    const covered = moved ? null : spriteUnderAgent(types, top[y * width + x], fills);
+    const covered = moved || share < 1 ? null : spriteUnderAgent(types, top[y * width + x], fills);
     if (covered) sprites.drawCovered(context, ...covered, x * size, y * size, size);
   }
   context.globalAlpha = SIGHT;
@@ -200,8 +217,24 @@ function drawBoard(canvas, sprites, types, picture, wide, tall) {
   for (const cell of picture.watched ?? [])
     context.fillRect((cell % width) * size, Math.floor(cell / width) * size, size, size);
   context.globalAlpha = 1;
+  if (ended) drawSpotlight(context, picture, size);
   drawMarks(context, picture, size);
   return { side: size / scale, y: y0, x: x0 };
+}
+
+/** Darken the board, and shed light on an agent that has won, as far as `ended` from 0 to 1: as
+ * gv_engine.play.grid.overlay.draw_spotlight. */
+function drawSpotlight(context, { height, width, agent: [y, x], ended, won }, size) {
+  context.fillStyle = `rgb(0 0 0 / ${NIGHT * ended})`;
+  context.fillRect(0, 0, width * size, height * size);
+  if (!won || y < 0) return;
+  const cy = (y + 0.5) * size, cx = (x + 0.5) * size, radius = (size * (2 + 3 * ended)) / 2;
+  const light = context.createRadialGradient(cx, cy, 0, cx, cy, radius);
+  light.addColorStop(0, getComputedStyle(context.canvas).getPropertyValue("--accent"));
+  light.addColorStop(1, "transparent");
+  Object.assign(context, { fillStyle: light, globalAlpha: GLOW * ended, globalCompositeOperation: "lighter" });
+  context.fillRect(cx - radius, cy - radius, 2 * radius, 2 * radius);
+  Object.assign(context, { globalAlpha: 1, globalCompositeOperation: "source-over" });
 }
 
 /** Draw an arrow above the player's agent, and as many dots on each agent of a team as the number of
@@ -245,7 +278,10 @@ class Player {
   keys = new Map(); // command by key
   number = 0; // of the level
   agent = 0; // whose view is shown
-  view = "both";
+  view = "state";
+  change = () => {}; // apply and store the settings
+  facings = [FORWARD, FORWARD]; // in which each player's agent is drawn while arrows steer it
+  followed = ""; // state of which the first of them is
   images = new Map(); // starts of memory by level
   /** @type {any} */ places = {}; // of the boards, as `drawBoard` returns them
   asked = 0; // games that were asked for, of which the last counts
@@ -254,6 +290,7 @@ class Player {
   willDraw = false;
   isRunning = false; // whether the policy acts
   due = 0; // steps of the policy
+  captionTimer = 0;
 
   /** @param {Rules} rules @param {Policy | null} policy */
   constructor(data, rules, policy) {
@@ -268,25 +305,36 @@ class Player {
   prepare() {
     const { data } = this, saved = keep("settings") ?? {};
     document.body.classList.toggle("embedded", data.embedded);
-    get("title").textContent = data.title;
     get("level").append(...data.levels.map((_, k) => new Option("", String(k))));
-    get("levels").hidden = data.levels.length < 2;
-    for (const [id, names] of [["palette", Object.keys(data.palettes)], ["theme", data.themes]]) {
-      get(id).append(...names.map((name) => new Option(inWords(name), name)));
-      get(id).value = names.includes(saved[id]) ? saved[id] : data[id];
+    get("levels").hidden = data.levels.length < 2 && !data.indexPage;
+    for (const element of get("levels").querySelectorAll("button, select")) element.hidden = data.levels.length < 2;
+    Object.assign(get("index"), { hidden: !data.indexPage, href: data.indexPage || "#" });
+    const inTitle = (names) => Object.fromEntries(names.map((name) => [name, inWords(name)]));
+    const choices = { palette: inTitle(Object.keys(data.palettes)), theme: inTitle(data.themes), arrows: data.arrowKeys };
+    for (const [id, names] of Object.entries(choices)) {
+      get(id).append(...Object.entries(names).map(([name, text]) => new Option(text, name)));
+      get(id).value = saved[id] in names ? saved[id] : data[id] ?? Object.keys(names)[0];
     }
-    get("sound").checked = saved.sound ?? false;
+    const switches = ["sound", "captions", "research"];
+    for (const id of switches) get(id).checked = saved[id] ?? false;
     const apply = () => {
       this.sprites.palette = get("palette").value;
       document.documentElement.dataset.theme = get("theme").value;
+      document.body.classList.toggle("research", this.isResearch);
       this.draw();
     };
     const change = () => {
+      const isOther = this.isResearch !== document.body.classList.contains("research");
+      const chosen = Object.keys(choices).map((id) => [id, get(id).value]);
+      const switched = switches.map((id) => [id, get(id).checked]);
+      keep("settings", { ...keep("settings"), ...Object.fromEntries([...chosen, ...switched]) });
       apply();
-      keep("settings", { palette: get("palette").value, theme: get("theme").value, sound: get("sound").checked });
+      if (isOther) this.chooseView();
+      if (this.game) this.bindKeys(), this.show();
     };
+    this.change = change;
     const changes = {
-      palette: change, theme: change, sound: change,
+      ...Object.fromEntries([...Object.keys(choices), ...switches].map((id) => [id, change])),
       level: (value) => this.open(Number(value)), seed: (value) => this.begin(value),
       who: (value) => this.showAgent(Number(value)),
     };
@@ -353,12 +401,15 @@ class Player {
     const game = this.attempt(() => create(this.makeWorld(number)));
     if (!game) return false;
     const isSame = level === this.level;
+    this.markTry();
     this.watch(false);
     document.body.classList.remove("walled");
-    Object.assign(this, { number, level, game, world: game.world, motion: null });
+    Object.assign(this, { number, level, game, world: game.world, motion: null, followed: "" });
     this.agent = isSame ? Math.min(this.agent, this.world.present - 1) : 0;
     if (!isSame) {
-      this.view = level.view || "both";
+      this.chooseView();
+      get("title").textContent = level.title;
+      get("place").textContent = level.place && `· ${level.place}`;
       get("description").textContent = level.description;
       get("who").replaceChildren(...level.agents.map((name, k) => new Option(name, String(k))));
       get("who").hidden = level.agents.length < 2;
@@ -389,13 +440,15 @@ class Player {
 
   /** Bind the keys of the level and the view, and show them. */
   bindKeys() {
-    const { level, data, steers } = this, own = level.commands;
+    const { level, data, steers } = this, steerings = steers ? level.steerings : [];
+    const steering = steerings.flatMap((each) => each.commands), replaced = steerings.flatMap((each) => each.replaces);
+    const own = level.commands.filter(({ name }) => !replaced.includes(name));
     const has = (name) => level.actions.includes(name);
     const taken = new Set(own.flatMap((command) => command.keys));
     const usual = data.commands.filter(({ name }) =>
-      !(steers && level.steered.includes(name)) && (!/^[A-Z_]+$/.test(name) || has(name) || has(SIDE_STEPS[name])));
+      !replaced.includes(name) && (!/^[A-Z_]+$/.test(name) || has(name) || has(SIDE_STEPS[name])));
     const { commands: acting, wallCommands } = data.policy ?? { commands: [] };
-    const commands = this.isWalled ? wallCommands : [...own, ...(steers ? level.steering : []), ...usual, ...acting];
+    const commands = this.isWalled ? wallCommands : [...own, ...steering, ...usual, ...acting];
     this.keys.clear();
     for (const command of commands)
       for (const key of command.keys)
@@ -422,23 +475,58 @@ class Player {
     if (actions[agent] >= 0) this.step(actions);
   }
 
-  /** Move an agent in a direction of the screen, as `gv_engine.play.grid.input_map.Steering`. */
-  steer(way) {
-    const { level, world } = this, can = (name) => level.actions.includes(name);
-    const isValid = (name) => world.outputOf("mask", this.agent)[level.actions.indexOf(name)] === 1;
-    const facing = level.relativeMoves ? world.pose(this.agent)[2] : FORWARD;
-    const looksFirst = this.view === "explored"; // the agent sees only what is ahead
-    const plain = MOVES.findIndex((_, move) => rotate(facing, move) === way);
-    const turns = (TURNS[plain] ?? []).filter(can);
-    if (!turns.length || (!looksFirst && can(MOVES[plain]) && isValid(MOVES[plain]))) return this.act(MOVES[plain]);
-    for (const turn of turns) this.act(turn);
-    const faces = world.pose(this.agent)[2] === way, goes = faces && can("MOVE_FORWARD") && isValid("MOVE_FORWARD");
-    if (goes && (!looksFirst || this.isSafe(...this.ahead()))) this.act("MOVE_FORWARD");
+  /** Run a steering command of the first agent, or of a second player's: as
+   * `gv_engine.play.grid.input_map.Steering.steer`. */
+  steer(name, isSecond = false) {
+    const { level, world } = this, agent = isSecond ? 1 : this.agent, can = (action) => level.actions.includes(action);
+    const hasEffect = (action) => world.outputOf("mask", agent)[level.actions.indexOf(action)] === 1;
+    if (name in SPOT_TURNS) return this.act(SPOT_TURNS[name], agent);
+    const way = STEERING[name], facing = level.relativeMoves ? world.pose(agent)[2] : FORWARD;
+    const isExplored = this.view === "explored"; // the agent sees only what is ahead
+    const looksFirst = isExplored || isSecond; // the second agent is drawn as it looks
+    const plain = MOVES[findRelative(facing, way)], turns = (TURNS[findRelative(facing, way)] ?? []).filter(can);
+    const canTurn = can("TURN_LEFT") || can("TURN_RIGHT");
+    if (!turns.length && !hasEffect(plain) && canTurn && this.facings[Number(isSecond)] !== way) {
+      this.facings[Number(isSecond)] = way;
+      return this.show();
+    }
+    if (!turns.length || (!looksFirst && hasEffect(plain))) return can(plain) && this.act(plain, agent);
+    for (const turn of turns) this.act(turn, agent);
+    const goes = world.pose(agent)[2] === way && hasEffect("MOVE_FORWARD");
+    if (goes && (!isExplored || this.isSafe(...this.ahead(world.pose(agent))))) this.act("MOVE_FORWARD", agent);
   }
 
-  /** Return the cell ahead of the agent. @returns {[number, number]} */
-  ahead() {
+  /** Take an action, or the step to the same side in place of a turn that the level lacks. Where
+   * arrows steer, an action on what is ahead turns the agent first as it is drawn. */
+  use(name) {
+    const { level, world, agent } = this, canTurn = ["TURN_LEFT", "TURN_RIGHT"].every((turn) => level.actions.includes(turn));
+    if (this.steers && level.actions.includes(name) && !PLAIN.includes(name) && canTurn)
+      for (const turn of TURNS[findRelative(world.pose(agent)[2], this.facings[0])] ?? []) this.act(turn);
+    this.act(name);
+  }
+
+  /** Find the direction in which the agent is drawn in this state: as
+   * `gv_engine.play.grid.input_map.Steering.follow`. */
+  follow() {
+    const { game, world, level, agent, followed } = this, facing = world.pose(agent)[2];
+    const said = game.position ? game.steps[game.position - 1][0] : "", state = `${game.position} ${said} ${world.pose(agent)}`;
+    if (state === followed) return;
+    this.followed = state;
+    const action = said && said !== "WAIT" ? level.actions[game.parse(said)[agent]] ?? "" : said;
+    const canTurn = level.actions.includes("TURN_LEFT") || level.actions.includes("TURN_RIGHT");
+    if (level.steerings[0].isDrawnAsMoved && MOVES.includes(action))
+      this.facings[0] = rotate(level.relativeMoves ? facing : FORWARD, MOVES.indexOf(action));
+    else if (canTurn || !action || facing !== Number(followed.split(",").at(-1))) this.facings[0] = facing;
+  }
+
+  /** Return the agent's (y, x, direction), as it is drawn. */
+  get drawnPose() {
     const [y, x, facing] = this.world.pose(this.agent);
+    return [y, x, this.steers ? this.facings[0] : facing];
+  }
+
+  /** Return the cell ahead of a pose. @returns {[number, number]} */
+  ahead([y, x, facing]) {
     return [y + stepY(facing), x + stepX(facing)];
   }
 
@@ -528,20 +616,96 @@ class Player {
     this.show();
   }
 
+  /** Agent's outcome: true for a win, false for a loss, null if there is nothing to win, or before the end. */
+  get hasWon() {
+    const { world, level, agent } = this;
+    if (!world?.isOver) return null;
+    return world.column("success")[agent + 1] === 1 || (level.isInPack || level.tellsSuccess ? false : null);
+  }
+
+  /** Sentence on how the game ended; "" before the end. */
+  get ending() {
+    const { world, level, hasWon } = this;
+    if (!world.isOver) return "";
+    const outcomes = level.endings[world.value("member")][world.column("ended_by")[this.agent + 1]];
+    return outcomes[hasWon ? 1 : 0][world.outcome === "truncated" ? 1 : 0] ?? "";
+  }
+
   /** If the game is over, say how it ended, and keep it if it was won. */
   finish() {
-    const { world, level, game } = this;
+    const { world, level, game, hasWon } = this;
     if (!world?.isOver) return;
-    const [won, by] = ["success", "ended_by"].map((name) => world.column(name)[this.agent + 1]);
-    const ending = level.endings[world.value("member")][by][won ? 1 : 0][world.outcome === "truncated" ? 1 : 0];
-    this.say(ending ?? "", won ? "gain" : "loss");
-    if (!won) return;
-    const key = `won ${level.identity.digest}`;
-    keep(key, Math.min(keep(key) ?? Infinity, game.position));
-    this.showLevels();
+    this.say(this.ending, hasWon === false ? "loss" : "gain");
+    this.markTry();
+    if (hasWon) {
+      const [won, first, tried] = ["won", "first", "tried"].map((mark) => `${mark} ${level.identity.digest}`);
+      if (!keep(won) && !keep(tried)) keep(first, 1);
+      keep(won, Math.min(keep(won) ?? Infinity, game.position));
+      this.showLevels();
+    }
+    this.showEnd();
+  }
+
+  /** Mark the level as tried if this game has been lost, or is left or taken back before it is won:
+   * as `gv_engine.play.ui.settings.Progress.add_failed_try`. */
+  markTry() {
+    const { level, game, hasWon } = this, digest = level?.identity.digest;
+    if (game?.steps.length && !hasWon && !keep(`won ${digest}`)) keep(`tried ${digest}`, 1);
+  }
+
+  /** Return the medals that were won in a level. */
+  medals({ identity: { digest }, par }) {
+    const best = keep(`won ${digest}`);
+    const isWon = { solved: best, par: best && best <= par, first: best && keep(`first ${digest}`) };
+    return Object.keys(this.data.medals).filter((medal) => isWon[medal]);
+  }
+
+  /** Return par and the player's best of a level, such as `par 4 · your best 6`. */
+  describeGoal({ identity: { digest }, par }) {
+    const best = keep(`won ${digest}`);
+    return [par ? `par ${par}` : "", best ? `your best ${best}` : ""].filter(Boolean).join(" · ");
+  }
+
+  /** Level that follows this one: after the last, the first that is not won; itself if it is alone. */
+  get nextNumber() {
+    const { number, data: { levels } } = this, open = levels.findIndex((level) => !keep(`won ${level.identity.digest}`));
+    return number + 1 < levels.length ? number + 1 : Math.max(open, 0);
+  }
+
+  /** Show the result on the board, with medals, and what to do next; nothing before the end. */
+  showEnd() {
+    const { world, level, game, data, hasWon, shown } = this, isLast = this.number === data.levels.length - 1;
+    get("end").hidden = !world.isOver || this.isResearch;
+    if (get("end").hidden) return;
+    const { ending } = this, won = hasWon ? this.medals(level) : [];
+    const count = data.levels.filter(({ identity: { digest } }) => keep(`won ${digest}`)).length;
+    const isEnd = hasWon && isLast && data.levels.length > 1;
+    const texts = [
+      hasWon && !level.isInPack ? ending : "", inSteps(game.position), level.isInPack ? this.describeGoal(level) : "",
+      level.isInPack || (level.tellsSuccess && game.total <= 0) ? "" : `score ${format(game.total)}`,
+      isEnd ? `${count} of ${data.levels.length} levels solved` : "",
+    ];
+    get("result").textContent = hasWon ? (isEnd && count === data.levels.length ? "All solved!" : "Solved!") : ending || "The end";
+    get("end").className = hasWon === false ? "lost" : "won";
+    get("end").classList.toggle("above", shown.agent[0] > (shown.height - 1) / 2);
+    get("score").textContent = texts.filter(Boolean).join(" · ");
+    get("medals").hidden = !hasWon || !level.isInPack;
+    get("medals").replaceChildren(...Object.entries(data.medals).map(([medal, text]) =>
+      make("li", { className: won.includes(medal) ? medal : "missing" }, make("i", {}, MEDAL_SIGNS[medal]), text,
+        make("span", { className: "spoken" }, won.includes(medal) ? "" : ": not yet"))));
+    const next = isEnd ? `Level ${data.levels[this.nextNumber].number}` : "Next level";
+    const choices = hasWon === false ? [["Try again", "go_on"], ["Undo", "undo"], ["Next level", "next_level"]]
+      : [[next, "go_on"], ["Same level again", "again"], ["Undo", "undo"]];
+    const keys = new Map([...this.keys].reverse().map(([key, { name }]) => [name, key.replace("Return", "Enter")]));
+    get("choices").replaceChildren(...choices.map(([text, command]) => {
+      const button = make("button", {}, text, make("kbd", {}, keys.get(command) ?? ""));
+      button.dataset.command = command;
+      return button;
+    }));
   }
 
   seek(position) {
+    if (position < this.game?.position) this.markTry();
     this.watch(false);
     this.game?.seek(position);
     this.motion = null;
@@ -558,7 +722,7 @@ class Player {
       if (data.levels.length < 2) this.begin(seed < 0n ? 0n : seed);
       else if (data.levels[number + by]) this.open(number + by);
     };
-    const [agent, action] = name.split(" "), pace = {
+    const cut = name.lastIndexOf(" "), agent = name.slice(0, Math.max(cut, 0)), action = name.slice(cut + 1), pace = {
       agent: () => this.watch(!this.isRunning), agent_step: () => { this.watch(false); this.stepPolicy(); },
       agent_faster: () => this.changeSpeed(1), agent_slower: () => this.changeSpeed(-1),
     };
@@ -566,7 +730,9 @@ class Player {
       undo: () => this.seek(game.position - 1), redo: () => this.seek(game.position + 1),
       first: () => this.seek(0), last: () => this.seek(game.steps.length),
       again: () => this.begin(game.seed), next_level: () => go(1), previous_level: () => go(-1),
-      go_on: () => world?.isOver && go(1), enter_seed: () => get("seed").select(),
+      go_on: () => world?.isOver && this.goOn(), enter_seed: () => get("seed").select(),
+      research: () => { get("research").checked = !this.isResearch; this.change(); },
+      help: () => { get("keys").open = !get("keys").open; get("keys").scrollIntoView({ block: "nearest" }); },
       copy: () => this.copy(), paste: () => this.showLine("", "Paste a game here: gv:…"),
       view: () => this.nextView(), next_agent: () => this.showAgent((this.agent + 1) % (world?.present ?? 1)),
       wall: () => this.toggleWall(), leave: () => this.toggleWall(), ...pace,
@@ -576,19 +742,46 @@ class Player {
       batch_down: () => choose(this.wall.across), batch_open: () => this.openWorld(this.wall.chosen),
     };
     if (commands[name]) commands[name]();
-    else if (action) this.act(action, this.level.agents.indexOf(agent));
-    else if (name in STEERING) this.steer(STEERING[name]);
-    else this.act(SPOT_TURNS[name] ?? name);
+    else if (action in STEERING || action in SPOT_TURNS) this.steer(action, Boolean(agent));
+    else if (agent) this.act(action, this.level.agents.indexOf(agent));
+    else this.use(name);
   }
 
-  /** True if arrows move the agent in their direction on the screen: where it is seen from above. */
+  /** Go on after the end: with the same level if it was lost, else with the next level or seed. */
+  goOn() {
+    const { game, data } = this;
+    if (this.hasWon === false) this.begin(game.seed);
+    else if (data.levels.length > 1) this.open(this.nextNumber);
+    else this.begin(game.seed + 1n);
+  }
+
+  /** True if arrows move the agent in their direction on the screen: where it is seen from above, by
+   * default not in levels that were made for agents that turn. */
   get steers() {
-    return this.view !== "observation";
+    const { value } = get("arrows");
+    return this.view !== "observation" && (value === "usual" ? !this.level.isForAgents : value === "point");
+  }
+
+  /** True if the page shows rewards, the observation and captions to somebody who studies agents. */
+  get isResearch() {
+    return get("research").checked;
+  }
+
+  get views() {
+    const { views } = this.data, { view, playerViews } = this.level;
+    return this.isResearch ? views.filter((name) => name !== "explored" || view === name) : playerViews;
+  }
+
+  /** Show the level's own view, or else the first. */
+  chooseView() {
+    const { views } = this, wanted = this.level.view || keep("settings")?.view;
+    this.view = this.isResearch && views.includes(wanted) ? wanted : views[0];
   }
 
   nextView() {
-    const views = ["both", "state", "observation", ...(this.level.view === "explored" ? ["explored"] : [])];
+    const { views } = this;
     this.view = views[(views.indexOf(this.view) + 1) % views.length];
+    if (this.isResearch && !this.level.view) keep("settings", { ...keep("settings"), view: this.view });
     this.bindKeys();
     this.show();
   }
@@ -640,8 +833,7 @@ class Player {
   /** Show the names of the levels, with a mark on those that were won. */
   showLevels() {
     this.data.levels.forEach((level, k) => {
-      const best = keep(`won ${level.identity.digest}`);
-      const won = best ? ` ✓ ${best}${level.par ? ` (par ${level.par})` : ""}` : "";
+      const won = this.medals(level).map((medal) => ` ${MEDAL_SIGNS[medal]}`.replace("1", "①")).join("");
       get("level").options[k].text = `${level.number}. ${level.title}${won}`;
     });
     get("level").value = String(this.number);
@@ -649,11 +841,15 @@ class Player {
 
   /** Make the buttons of the actions, and the table of keys of these commands. */
   showActions(commands) {
-    const { level, data } = this;
-    const known = new Map([...data.commands, ...level.commands].map((each) => [each.name, each]));
-    get("actions").replaceChildren(...level.actions.map((name) => {
+    const { level, data, policy } = this;
+    const known = new Map([...data.commands, ...level.commands, ...level.steerings[0].commands].map((each) => [each.name, each]));
+    const isSteered = this.steers && !policy && !this.isResearch, { replaces } = level.steerings[0];
+    const others = level.actions.filter((name) => !replaces.includes(name));
+    const names = isSteered ? [...STEERING_ORDER, ...others] : level.actions;
+    get("actions").classList.toggle("many", names.length > 12);
+    get("actions").replaceChildren(...names.map((name) => {
       const title = inWords(known.get(name)?.description ?? name);
-      const button = make("button", { title }, ARROWS[name] ?? title);
+      const button = make("button", { title }, ARROWS[name] ?? title.split(":")[0]);
       button.dataset.command = name;
       return button;
     }));
@@ -686,10 +882,12 @@ class Player {
     const known = new Map([...data.commands, ...level.commands].map((each) => [each.name, each.keys[0]]));
     const hasOne = (text, names) => names.some((name) => text.includes(`{${name}}`));
     let sentences = level.says.split(/(?<=[.!?])\s+/).filter((text) => !hasOne(text, ["click"]));
-    if (this.steers && level.steering.length && !isTouch) {
+    if (this.steers) {
       const kept = sentences.filter((text) => !hasOne(text, Object.keys(ARROWS)));
-      const keys = level.steering.slice(0, 4).map((command) => command.keys[0]).join(", ");
-      sentences = [...(kept.length < sentences.length ? [`${keys} go where they point.`] : []), ...kept];
+      const keys = level.steerings[0].commands.slice(0, 4).map((command) => command.keys[0]);
+      const all = keys.every((key) => Object.values(CODES).includes(key)) ? "Arrow keys" : keys.join(", ");
+      const said = `${isTouch ? "Swipes and the buttons with arrows" : all} go where they point.`;
+      sentences = [...(kept.length < sentences.length ? [said] : []), ...kept];
     }
     return sentences.join(" ").replace(/{(\w+)}/g, (all, name) => {
       const label = isTouch && document.querySelector(`button[data-command="${name}"]`)?.textContent;
@@ -699,64 +897,78 @@ class Player {
 
   /** Show the state: boards, texts and numbers. */
   show() {
-    const { world, level, game, agent } = this, round = (x) => String(Number(x.toFixed(9)));
+    const { world, level, game, agent, isResearch } = this, { stepLimit } = world;
     const terms = game.terms[game.position].slice(agent * level.rewards.length);
-    const said = level.rewards.flatMap((name, k) => (terms[k] ? [`${name} ${round(terms[k])}`] : []));
+    const said = level.rewards.flatMap((name, k) => (terms[k] ? [`${inWords(name)} ${format(terms[k])}`] : []));
     const item = world.outputOf("item", agent), state = world.outputOf("state", agent);
+    const isScored = !level.isInPack && (!level.tellsSuccess || game.total > 0);
+    const isLimited = stepLimit && (isResearch || 2 * game.position >= stepLimit);
+    this.follow();
     this.shown = this.picture();
     this.observed = this.observationPicture();
     const texts = {
-      mission: [this.mission(), this.instructions()].filter(Boolean).join(" "),
-      steps: game.position + (world.stepLimit ? ` of ${world.stepLimit}` : ""),
-      total: round(game.total), terms: said.join(", "), held: item[0] > HIDDEN ? `Holds ${world.words(item)}` : "",
+      mission: [this.mission(), this.instructions()].filter(Boolean).join(" ") || level.goal,
+      steps: game.position + (isLimited ? ` of ${stepLimit}` : ""), unit: game.position === 1 && !isLimited ? "step" : "steps",
+      goal: level.isInPack ? this.describeGoal(level) : "", sum: isResearch ? "Return" : "Score",
+      total: format(game.total), terms: said.join(", "), held: item[0] > HIDDEN ? `Holds ${world.words(item)}` : "",
     };
     for (const [id, text] of Object.entries(texts)) get(id).textContent = text;
     Object.assign(get("rewind"), { max: game.steps.length, value: game.position });
-    get("numbers").replaceChildren(...level.state.map(({ label, bar }, k) => {
+    get("returned").hidden = !isResearch && !isScored;
+    get("numbers").replaceChildren(...level.state.flatMap(({ label, bar, isHidden, isItem }, k) => {
+      if (!isResearch && (isHidden || (isItem && !state[k]))) return [];
       const parts = bar ? [make("progress", { max: bar[1] - bar[0], value: state[k] - bar[0] }), " "] : [];
-      return make("label", {}, `${label} `, ...parts, round(state[k]));
+      return [make("label", {}, `${label} `, ...parts, make("b", {}, format(state[k])))];
     }));
     for (const option of get("who").options) option.hidden = Number(option.value) >= world.present;
     get("who").value = String(agent);
     get("state").setAttribute("aria-label", this.describe());
     const decision = this.decide(), mask = world.outputOf("mask", agent);
-    [...get("actions").children].forEach((button, k) => {
-      const share = decision?.probabilities[agent][k];
-      button.classList.toggle("muted", mask[k] !== 1);
-      button.classList.toggle("chosen", decision?.actions[agent] === k);
+    for (const /** @type {any} */ button of get("actions").children) {
+      const k = level.actions.indexOf(button.dataset.command), share = decision?.probabilities[agent][k];
+      button.classList.toggle("muted", k >= 0 && mask[k] !== 1);
+      button.classList.toggle("chosen", k >= 0 && decision?.actions[agent] === k);
       button.style.setProperty("--share", String(share ?? 0));
       button.dataset.share = share === undefined ? "" : `${Math.round(100 * share)} %`;
       button.setAttribute("aria-label", [button.title, button.dataset.share].filter(Boolean).join(", "));
-    });
+    }
+    this.showEnd();
     this.draw();
   }
 
   /** Return a sentence on where the agent is and what is ahead. */
   describe() {
-    const { world, shown: { height, width, top } } = this, [y, x, facing] = world.pose(this.agent);
+    const { world, shown: { height, width, top } } = this, [y, x, facing] = this.drawnPose;
     if (y < 0) return "The agent is not on the board.";
-    const ahead = this.ahead();
+    const ahead = this.ahead([y, x, facing]);
     const inside = ahead[0] >= 0 && ahead[1] >= 0 && ahead[0] < height && ahead[1] < width;
     const what = inside ? world.words(top[ahead[0] * width + ahead[1]]) : "the edge";
     const way = ["up", "down", "left", "right"][facing], place = `row ${y}, column ${x}`;
     return `Agent at ${place} of ${height} × ${width} cells, facing ${way}; ahead: ${what}`;
   }
 
-  /** Play the sound of the last step. @param {any} before picture of the state before */
+  /** Play the sound of the last step, and show its caption, as far as they are on.
+   * @param {any} before picture of the state before */
   sound(before) {
-    if (!get("sound").checked) return;
-    const { world, game, shown: after } = this, isSame = (a, b) => String(a) === String(b);
-    const moves = MOVES.some((move) => game.steps[game.position - 1][0].endsWith(move));
+    if (!get("sound").checked && !get("captions").checked) return;
+    const { world, game, shown: after, motion } = this, isSame = (a, b) => String(a) === String(b);
+    const [y, x] = after.agent, moves = MOVES.some((move) => game.steps[game.position - 1][0].endsWith(move));
     const notable = world.outputOf("terms", this.agent).filter((value) => Math.abs(value) > 0.1);
     const total = notable.reduce((a, b) => a + b, 0);
     const changed = [...after.top.keys()].filter((k) => !isSame(before.top[k], after.top[k]));
     const door = changed.some((k) => before.top[k]?.[0] === after.top[k][0] && before.top[k][1] !== after.top[k][1]);
+    const hasMoved = !isSame(before.agent.slice(0, 2), [y, x]);
+    const pushes = hasMoved && [...(motion?.moved.values() ?? [])].some(([, py, px]) => py === y && px === x);
     const name = world.isOver ? (world.column("success")[this.agent + 1] ? "won" : "over")
       : !isSame(before.item, after.item) ? (after.item[0] > HIDDEN ? "take" : "drop")
       : door ? "door"
+      : pushes ? "push"
       : moves && isSame(before.agent, after.agent) && !changed.length ? "bump"
       : total > 0 ? "gain" : total < 0 ? "loss" : "step";
-    playTone(this.data.tones[name]);
+    if (get("sound").checked) playTone(this.data.tones[name]);
+    Object.assign(get("caption"), { textContent: `[${this.data.captions[name]}]`, hidden: !get("captions").checked });
+    clearTimeout(this.captionTimer);
+    this.captionTimer = setTimeout(() => { get("caption").hidden = true; }, CAPTION_STAYS);
   }
 
   // ---- boards ----
@@ -793,10 +1005,10 @@ class Player {
 
   /** Return what the board of the state shows. */
   picture() {
-    const { world, agent, level } = this, known = this.view === "explored" && this.explored()[agent].known;
-    const cells = world.cells(agent), pose = world.pose(agent);
+    const { world, agent, level, isResearch } = this, known = this.view === "explored" && this.explored()[agent].known;
+    const cells = world.cells(agent), pose = this.drawnPose, isDim = level.dim[this.view === "state" && !isResearch ? 0 : 1];
     // without a place, it may see all
-    const lit = pose[0] < 0 || !level.dim ? null : new Uint8Array(cells.top.length);
+    const lit = pose[0] < 0 || !isDim ? null : new Uint8Array(cells.top.length);
     if (lit) for (const [cell] of this.seenCells()) lit[cell] = 1;
     if (known) {
       const shown = cells.top.map((_, k) => known.get(k) ?? [[HIDDEN, 0, 0]]);
@@ -805,7 +1017,8 @@ class Player {
     }
     const item = world.outputOf("item", agent), all = world.watched();
     const watched = known ? this.watchedInSight(known) : new Set([...all.values()].flat());
-    return { ...cells, lit, agent: pose, color: world.colorOf(agent), item, watched, marks: this.marks() };
+    const ended = world.isOver && !isResearch ? 1 : 0;
+    return { ...cells, lit, agent: pose, color: world.colorOf(agent), item, watched, marks: this.marks(), ended, won: this.hasWon };
   }
 
   /** Return the place, team and owner of each agent that is marked on the board: none in a level with
@@ -843,11 +1056,14 @@ class Player {
     return { height, width, top, below, lit: null, agent, color: world.colorOf(this.agent), watched };
   }
 
+  get isStill() {
+    return matchMedia("(prefers-reduced-motion: reduce)").matches;
+  }
+
   /** Prepare the animation of the objects that have moved between two pictures. */
   animate(before, after) {
     this.motion = null;
-    const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const stays = before.agent[0] >= 0 && after.agent[0] >= 0; // or an agent has come or left
+    const isStill = this.isStill, stays = before.agent[0] >= 0 && after.agent[0] >= 0; // or an agent has come or left
     if (isStill || !stays || before.width !== after.width || before.height !== after.height) return;
     const { width, top } = after, moved = new Map();
     top.forEach((thing, cell) => {
@@ -872,12 +1088,15 @@ class Player {
   _draw() {
     const { sprites, level: { types }, motion } = this, picture = { ...this.shown };
     if (this.isWalled) return this.wall.arrange(...roomOf("wall"));
-    const done = motion ? Math.min(1, (performance.now() - motion.start) / GLIDE) : 1;
+    const passed = motion ? performance.now() - motion.start : Infinity, done = Math.min(1, passed / GLIDE);
+    if (picture.ended) picture.ended = Math.min(1, Math.max(0, (passed - GLIDE) / (LAST_GLIDE - GLIDE)));
     if (done < 1) {
       const between = (a, b) => a + (b - a) * done * (2 - done), [y, x, facing] = picture.agent;
       picture.agent = [between(motion.agent[0], y), between(motion.agent[1], x), facing];
       picture.moved = new Map([...motion.moved].map(([cell, [thing, py, px]]) =>
         [cell, [thing, between(py, Math.floor(cell / picture.width)), between(px, cell % picture.width)]]));
+    }
+    if (passed < (picture.won !== null || picture.ended ? LAST_GLIDE : GLIDE)) {
       this.draw();
     } else this.motion = null;
     const boards = { state: picture, observation: this.observed };
@@ -931,11 +1150,12 @@ class Player {
       const dx = event.clientX - start[0], dy = event.clientY - start[1];
       if (Math.max(Math.abs(dx), Math.abs(dy)) < 20) {
         const use = USES.find((name) => this.level.actions.includes(name));
-        if (use) this.act(use);
+        if (use && !event.target.closest("#end")) this.use(use);
         return;
       }
       const way = Math.abs(dx) > Math.abs(dy) ? (dx > 0 ? RIGHT : LEFT) : dy > 0 ? BACKWARD : FORWARD;
-      if (this.steers) this.steer(way);
+      const swiped = Object.keys(STEERING).find((name) => STEERING[name] === way);
+      if (this.steers) this.steer(swiped);
       else this.act(["MOVE_FORWARD", "MOVE_BACKWARD", "TURN_LEFT", "TURN_RIGHT"][way]);
     };
   }

@@ -39,6 +39,13 @@ def draw_picture(game: Game, theme: Theme) -> pygame.Surface:
     return surface.subsurface(surface.get_bounding_rect()).copy()
 
 
+def encode_picture(picture: pygame.Surface) -> bytes:
+    """Return `picture` as the content of a PNG file."""
+    stream = BytesIO()
+    pygame.image.save(picture, stream, "picture.png")
+    return stream.getvalue()
+
+
 def load_picture(entry: Entry, theme: Theme) -> tuple[pygame.Surface, str]:
     """Return a picture of the level that `entry` has for seed 0, and its description, from the
     cache folder if possible. Python code of the scenario's own does not run.
@@ -66,9 +73,7 @@ def load_picture(entry: Entry, theme: Theme) -> tuple[pygame.Surface, str]:
         return picture, description
     with suppress(OSError, pygame.error):  # a folder that cannot be written
         _prepare_folder(file.parent)
-        stream = BytesIO()
-        pygame.image.save(picture, stream, file.name)
-        write_file(file, stream.getvalue() + description.encode())
+        write_file(file, encode_picture(picture) + description.encode())
     return picture, description
 
 
