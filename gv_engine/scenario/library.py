@@ -339,8 +339,8 @@ def list_plugin_grids() -> RefsByName:
 
 
 def find_plugin_scenario_folders() -> dict[Path, str]:
-    """Return all folders of scenarios that need a plugin. The values are the names of the groups
-    under which the scenarios are listed."""
+    """Return all folders of scenarios that need a plugin, as a dict from folder to the heading
+    under which its scenarios are listed."""
     return {
         SCENARIOS / folder: group
         for plugin in find_plugins()

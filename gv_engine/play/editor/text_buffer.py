@@ -297,7 +297,7 @@ def _find_entry(root: yaml.Node, path: KeyPath) -> _Entry | None:
 
 
 def _find_child_entry(node: yaml.Node, key: str | int) -> _Entry | None:
-    """Return the entry of the YAML mapping or list `node` at `key`, a key or list index; None if
+    """Return the entry of a YAML mapping or list at `key`, which is a key or a list index. None if
     there is none."""
     if isinstance(node, yaml.MappingNode):
         for index, (key_node, value) in enumerate(node.value):

@@ -126,7 +126,8 @@ def _tint(
 def _draw_number(
     surface: pygame.Surface, text: str, rect: pygame.Rect, line: int, align: str
 ) -> None:
-    """Draw `text` in light letters with a dark shadow in the first line of `rect`."""
+    """Draw light text with a dark shadow at the top of `rect`. `line` is the height of a line of
+    text in pixels."""
     row = pygame.Rect(rect.x, rect.y, rect.w, line)
     row.w = min(row.w, max(1, font(line).size(text)[0] + 1)) if align == "left" else row.w
     for offset, color in ((1, _ARROW_EDGE_COLOR), (0, _ARROW_COLOR)):

@@ -520,9 +520,9 @@ class SolverPolicy(RandomPolicy):
 
 
 def list_opponent_policies(session: Game | None) -> dict[str, str]:
-    """Return a short text for each policy that can act for opponents in `session`, by name of the
-    policy: random actions, "" to wait for keys, the solver, the trained policy, and runs in the
-    current folder and in `runs`. Without a session, no policy is checked."""
+    """Return the policies that can play the opponents in `session`, as a dict from name to a short
+    text: random actions, the solver, trained policies, and "" for a player's keys. Runs in the
+    current folder and in `runs` are included. Without a session, none is checked."""
     policies = {"valid": "act at random", "": "wait for keys", SOLVER: "the solver"}
     runs = [file.parent for pattern in _RUN_PATTERNS for file in Path().glob(pattern)]
     for name in (TRAINED, *map(str, sorted(runs)[:_MAX_RUNS])):

@@ -459,9 +459,9 @@ def _find_node(root: Node, index: int) -> tuple[list[tuple[Node, bool]], Node]:
 def _find_part(
     root: Node, node: int, properties: RuleProperties
 ) -> tuple[list[tuple[Node, bool]], Node, str, int]:
-    """Find the subtree that a core rule reads when it is applied to node number `node`. Return the
-    subtree's ancestors, the subtree, which of its nodes the rule applies to ("root", "left" or
-    "right"), and how many levels the rule reads.
+    """Find the subtree that a core rule reads when it is applied to node number `node`. Return
+    (ancestors, subtree, side, depth). `side` says to which of its nodes the rule applies: "root",
+    or the "left" or "right" operand. `depth` is the number of levels that the rule reads.
 
     Args:
         root: the whole expression.

@@ -139,8 +139,8 @@ class GridVerseViewer:
         done: bool | None = None,
         return_rgb_array: bool = False,
     ) -> NDArray[np.uint8] | bool:
-        """Draw a state or observation and return the picture as an array if `return_rgb_array`.
-        Else, or if a window is open, draw it in the window.
+        """Draw a state or observation. If `return_rgb_array`, return the picture as an array.
+        Otherwise, or if a window is open, show it in the window.
 
         Args:
             action, reward, ret, done: last action and reward, return and end of the episode, which

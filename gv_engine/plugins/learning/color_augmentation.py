@@ -53,8 +53,8 @@ def interchangeable_colors(scenario: Scenario) -> tuple[int, ...]:
 
 
 def _reached_functions(call: Call) -> Iterator[tuple[Any, list[tuple[str, Any]]]]:
-    """Yield each Python function that a rule may call, with the globals and constants that it uses
-    as (name, value) pairs."""
+    """Yield each Python function that a rule may call, together with the globals and constants that
+    it uses as (name, value) pairs."""
     for part in call.walk():
         system = part.system
         roots = *system.functions, system.objects, *part.arguments.values()

@@ -220,9 +220,9 @@ class StateReader:
     def _resolve_number(
         self, node: YamlNode, name: str
     ) -> tuple[int | None, str, Field, Sequence[int | None]]:
-        """Resolve a name such as `agent.health` or `agent.counts.WOOD`. Return the owner (None for
-        the agent, WORLD, or a type index), the column, the field, and the indices of the field's
-        items, which are [None] for a single number."""
+        """Find what a name such as `agent.health` or `agent.counts.WOOD` refers to. Return the
+        owner (None for the agent, WORLD, or a type index), the component's name, the field, and the
+        indices of its items, which are [None] for a single number."""
         owner, *parts = name.split(".")
         if len(parts) not in (1, 2, 3) or not all((owner, *parts)):
             last = name.split(".")[-1] or "health"

@@ -99,8 +99,8 @@ class WorldTiles(TileCache):
         return tile
 
     def _find_mean_color(self, name: str, color: int) -> tuple[int, ...]:
-        """Return the mean (red, green, blue) of the sprite `name` in the palette colour with index
-        `color`. Opaque and colourful pixels weigh more, so that object types differ."""
+        """Return the mean (red, green, blue) of a sprite in the palette colour with index `color`.
+        Opaque and colourful pixels weigh more, so that different objects get different colours."""
         drawing = self._sheet.get(name, color, SMALL)
         pixels = pygame.surfarray.array3d(drawing).astype(float)
         saturation = pixels.max(2) - pixels.min(2)

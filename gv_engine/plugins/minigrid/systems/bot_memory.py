@@ -207,8 +207,8 @@ def write_bit(lines: Any, y: int, x: int, bit: bool) -> None:
 
 
 def write_cell(m: Memory, y: int, x: int, kind: int, state: int, color: int) -> None:
-    """Write the content of a cell into the map. If it differs, set `m.changed`, and update the
-    cell's bit masks and its origin (where the object was at the reset), too."""
+    """Write the content of a cell into the bot's map. If it has changed, set `m.changed`, and
+    update the cell's bit masks and the place where its object was at the reset."""
     row, column = wrap(y, m.size), wrap(x, m.size)
     cell = row * m.size + column
     before = m.kind[cell]
