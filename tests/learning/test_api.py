@@ -155,6 +155,7 @@ def test_the_example_of_the_page_runs(here, capsys):
     assert evaluate("knows-doors", LEVEL, "test-layout") == namespace["found"]
 
 
+@pytest.mark.thorough
 def test_the_tutorial_trains_an_agent_and_tests_it(here, capsys):
     pytest.importorskip("torch")
     page = (ROOT / "docs/researchers.md").read_text("utf-8")
