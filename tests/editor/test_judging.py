@@ -45,6 +45,22 @@ def test_whether_and_in_how_many_steps_a_level_can_be_won(made: EditorDocument):
     assert "walls are around all that it waits for" in slip.message
 
 
+@pytest.mark.compiled
+def test_the_number_of_steps_is_known_before_faults_are_searched_for(
+    made: EditorDocument, monkeypatch: pytest.MonkeyPatch
+):
+    assert made.scenario
+    states = check_level(made.scenario)
+    monkeypatch.setattr(document, "_find_faults", None)
+    assert next(states) == CheckState(steps=10)
+    monkeypatch.undo()
+    assert [state.steps for state in states][:1] == [10]
+    monkeypatch.setattr(document, "_FIRST_SEARCH_SECONDS", 0.0)
+    first, *_, final = check_level(made.scenario)
+    assert (first.steps, first.message) == (None, "")  # the short search gives up in silence
+    assert final.steps == 10
+
+
 @pytest.mark.thorough
 @pytest.mark.compiled
 def test_of_drawn_levels_more_seeds_are_tried(made: EditorDocument):
@@ -59,7 +75,7 @@ def test_what_a_rule_breaks_is_at_its_place(tmp_path: Path):
     text = ROOM.replace("- turn_agent", "- ./own.py:drop")
     made = EditorDocument(TextBuffer(text, tmp_path / "own.yaml"))
     assert made.scenario
-    (fault,) = next(check_level(made.scenario)).faults
+    (fault,) = last(made).faults
     assert fault.place.path == "transition_functions[1]"
 
 
