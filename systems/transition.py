@@ -290,8 +290,9 @@ def hold_down(w: World, object_type: int) -> None:
 def find_row_end(
     w: World, agent: int, action: int, object_type: int, rows: bool
 ) -> tuple[int, int]:
-    """Return the cell (y, x) of the last object that a MOVE action pushes: the object ahead or,
-    with `rows`, the last of a row of objects of this type that begins there."""
+    """Return the cell (y, x) of the last object that a MOVE action pushes: usually the object
+    ahead. If `rows` is True, a row of objects of this type is pushed together, and the cell is that
+    of the last one."""
     y, x = towards(w, agent, action)
     if rows:
         next_y, next_x = cell_behind(w, agent, action, y, x)

@@ -220,7 +220,7 @@ def turn_states(w: WorldRow, grid: Any, up: int) -> None:
 
 def write_ground_seen(w: WorldRow, agent: int, view: Any, grid: Any, out: Any) -> None:
     """Write (type, state, colour) of the ground of the view's cells into `out` (h, w, 3): Floor if
-    there is no ground object. Cells that are Hidden in `grid` are Hidden in `out`."""
+    there is no ground object, and Hidden where the observation `grid` (h, w, 3) is Hidden."""
     facing = up_in_view(w, agent, view.turns)
     y, x = w.position.y[agent], w.position.x[agent]
     ahead_y, ahead_x = step_y(facing), step_x(facing)

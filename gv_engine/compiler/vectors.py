@@ -99,10 +99,10 @@ def _emit_cut_looks(body: Body, w: Record, view: Record, *numbers: Any) -> None:
     line, next_line, cell, next_cell = (
         arithmetic.to_int(body, number).operand for number in numbers[1:]
     )
-    _LookCutter(body, w, view, is_turned, line, next_line, cell, next_cell).emit()
+    _ViewCopier(body, w, view, is_turned, line, next_line, cell, next_cell).emit()
 
 
-class _LookCutter:
+class _ViewCopier:
     """Emits the code of `cut_looks`, which copies appearances of grid cells into a view. The code
     copies square tiles of `size` x `size` cells with vector instructions."""
 
@@ -139,7 +139,8 @@ class _LookCutter:
         self._next_line_offset = v.value(f"mul i64 {next_line}, {self._stride}")
 
     def emit(self) -> None:
-        """Emit the code that copies all tiles."""
+        """Emit the code that copies all tiles, square blocks of cells, from the grid into the
+        view."""
         num_tile_rows = -(-self._height // self._size)
         if num_tile_rows == 1:
             self._write_tiles(0)

@@ -126,7 +126,7 @@ class StepResultsPool:
         return results
 
     def _reclaim_results(self) -> StepResults | None:
-        """Return a set of arrays that no caller uses any more; None if there is none."""
+        """Return a set of result arrays that no caller uses any more; None if there is none."""
         given = self._given
         if not given or not given[0].reclaim():
             given.rotate(-1)  # try the next ones later, as a caller may hold these for ever
@@ -137,8 +137,8 @@ class StepResultsPool:
         return results
 
     def _make_results(self) -> StepResults | None:
-        """Return a new set of arrays. Return None if the pool is full, or if the backend can only
-        write into its own arrays."""
+        """Return a new set of result arrays. Return None if the pool is full, or if the backend can
+        only write into its own arrays."""
         is_full = len(self._given) >= _MIN_POOL_SIZE and self._num_bytes >= _MAX_POOL_BYTES
         if is_full or not self._backend.can_switch_outputs:
             return None

@@ -198,8 +198,9 @@ def _refuse_placeholders(body: Body, node: ast.AST) -> None:
 
 
 def _evaluate_exception(body: Body, node: ast.expr) -> AnyValue:
-    """Return the exception of a `raise` statement. Run-time numbers in its message are stored with
-    the error; the message has {0}, {1} … in their place."""
+    """Return the exception of a `raise` statement. If its message contains numbers that are
+    computed at run time, these are stored with the error, and the message has {0}, {1} … in their
+    place."""
     if isinstance(node, ast.Call) and not node.keywords:
         values = tuple(sequences.evaluate_all(body, node.args))
         cls = body.evaluate(node.func)
