@@ -281,7 +281,7 @@ class Replay:
             failed = {
                 name
                 for name, judge in judges.items()
-                if _or_nan(judge.measure, world, AGENT) is not None
+                if _or_nan(judge.remember_before_step, world, AGENT) is not None
             }
             simulation.step(action)
             for name, judge in judges.items():

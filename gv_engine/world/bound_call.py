@@ -25,7 +25,7 @@ class BoundCall:
     """A rule with its arguments from the scenario, ready to run in worlds of Python objects. If
     arguments are rules themselves (nested), they run first, and the function gets their results.
 
-    Measurements are kept until the next `measure`.
+    Remembered values are kept until the next `remember_before_step`.
 
     Args:
         call: system and arguments.

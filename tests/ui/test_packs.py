@@ -539,5 +539,6 @@ def test_the_card_of_a_win_leaves_most_of_the_board_in_sight(
     (card,) = cards
     assert screen._layout is not None
     assert card.h <= screen._layout.stage.h * 2 / 5
-    agent = screen.stage.agent_rect  # type: ignore[attr-defined]
+    agent = screen.stage.agent_rect
+    assert agent
     assert not card.colliderect(agent)

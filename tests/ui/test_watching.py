@@ -108,7 +108,7 @@ def test_hints_are_prepared_some_seconds_after_the_first_step(desk: Desk):
     desk.wait(1.0, times=3)
     (worker,) = {*multiprocessing.active_children()} - before
     desk.press("F4")
-    until(lambda: desk.draw() or not screen.stage.is_busy, "the hint")
+    until(lambda: bool(desk.look().size) and not screen.stage.is_busy, "the hint")
     assert worker.is_alive()  # it has answered
     desk.press("L")
     assert not worker.is_alive()
