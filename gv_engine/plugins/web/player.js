@@ -3,7 +3,7 @@
 
 /** @returns {any} */
 const get = (id) => document.getElementById(id);
-const SMALLEST_CELL = 12; // pixels; of larger grids a part is shown, around the agent, in cells of:
+const SMALLEST_CELL = 10; // pixels; of larger grids a part is shown, around the agent, in cells of:
 const READABLE_CELL = 20;
 const GLIDE = 120; // milliseconds of a step's animation
 const LAST_GLIDE = 700; // milliseconds of that of an episode's last step
