@@ -806,7 +806,7 @@ def test_hints_name_the_shortest_key_of_a_step_aside(desk: Desk):
 def test_an_action_without_effect_is_told(desk: Desk):
     screen = playing(desk, "crafter")
     desk.press("K")  # it has no wood
-    assert desk.app._note == "Place a table of 2 wood: nothing happens"
+    assert desk.app._note == "Place a table (2 wood): nothing happens"
     desk.app._note = ""
     desk.press("Up")
     before = screen.frame
