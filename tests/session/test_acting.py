@@ -1,5 +1,6 @@
 """Agents in games: what they do is what a rollout does, whichever way the game went."""
 
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from gv_engine.play.session.game import Game
 from gv_engine.play.session.replay import Replay, ReplayError
 from gv_engine.play.session.session import Session
 from tests.games import FORWARD, LEFT, LINE, RIGHT, take
+from tests.screen import until
 
 FOLLOWS = '''
 import numpy as np
@@ -252,3 +254,14 @@ def test_a_solver_forgets_the_paths_of_rules_that_have_changed(monkeypatch: pyte
     assert second is not None
     assert (first.action, second.action) == ("ACTUATE", LEFT)
     assert [guide.asked for guide in guides] == [1, 1]
+
+
+@pytest.mark.compiled
+def test_a_solver_that_races_searches_before_the_first_step():
+    game = Session(load_playable("keydoor-5x5"), 3)
+    with closing(Opponent.load("solver", game)) as opponent:
+        solver = opponent._autoplayer
+        assert isinstance(solver, SolverAutoplayer)
+        assert solver._hints is not None
+        answer = solver._hints.answer
+        until(lambda: (path := answer()) and path.actions, "the path from the beginning")

@@ -318,7 +318,7 @@ class SolverAutoplayer:
 
 def make_autoplayer(session: Game, name: str) -> Autoplayer:
     """Return an autoplayer, which takes actions in `session` in place of the player: the solver if
-    `name` is `solver`, else the policy of that name.
+    `name` is `solver`, else the policy of that name. The solver starts to search at once.
 
     Args:
         session: session to act in.
@@ -328,7 +328,9 @@ def make_autoplayer(session: Game, name: str) -> Autoplayer:
         PolicyError: there is no such policy.
     """
     if name == SOLVER:
-        return SolverAutoplayer()
+        solver = SolverAutoplayer()
+        solver.path(session)
+        return solver
     return PolicyAutoplayer(session, name)
 
 
