@@ -46,7 +46,7 @@ def switch(w, agent):
     e = ahead(w, agent)
     w.every.a_bool[agent] = 2
     w.every.another[agent] = w.every.a_bool[agent] and w.every.an_int8[agent] < 1
-    w.every.an_int8[agent] += w.every.a_bool[agent] + w.every.a_bool[agent]
+    w.every.an_int8[agent] += int(w.every.a_bool[agent]) + int(w.every.a_bool[agent])
     w.every.an_int[agent] += w.every.an_int8[agent]
     w.every.an_int16[agent] -= w.every.an_int[agent] % 7
     w.every.an_int32[agent] += w.every.an_int16[agent]
