@@ -173,8 +173,8 @@ def stochastic_raytracing(
     beams: NDArray[np.uint64],
     crossings: NDArray[np.int64],
 ) -> None:
-    """The agent sees each cell with a probability equal to the share of its rays that carry
-    light."""
+    """The agent sees each cell with a probability equal to the share of the rays through it that
+    reach it."""
     lit, seen = cast_light(view, outward, beams), flat_view(view.seen)
     for k in range(len(lit)):
         likely = lit[k] / crossings[k] if crossings[k] > 0 else 0.0

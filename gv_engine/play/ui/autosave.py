@@ -179,7 +179,7 @@ class Autosave(NamedTuple):
         return self.work.scenario.name if isinstance(self.work, Replay) else self.file.name
 
     def describe(self) -> str:
-        """Return a sentence about the kind of work, its level and its time."""
+        """Return a sentence that says what was saved (edits of a level, or an episode) and when."""
         when = f"{self.saved:%Y-%m-%d %H:%M:%S}"
         if isinstance(self.work, UnsavedEdits):
             return f"Unsaved edits of {self.work.file or self.title}, {when}."

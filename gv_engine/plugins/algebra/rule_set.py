@@ -459,7 +459,7 @@ def _find_node(root: Node, index: int) -> tuple[list[tuple[Node, bool]], Node]:
 def _find_part(
     root: Node, node: int, properties: RuleProperties
 ) -> tuple[list[tuple[Node, bool]], Node, str, int]:
-    """Find the subtree that a core rule reads when it is applied to node number `node`. Return
+    """Find the subtree that a rule of mathy_core reads when applied to node number `node`. Return
     (ancestors, subtree, side, depth). `side` says to which of its nodes the rule applies: "root",
     or the "left" or "right" operand. `depth` is the number of levels that the rule reads.
 

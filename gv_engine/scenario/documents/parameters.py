@@ -137,12 +137,12 @@ class ScenarioParameter:
 def apply_settings(
     root: YamlNode, settings: Mapping[str, Any], problems: ErrorCollector, label: str
 ) -> tuple[YamlNode, tuple[ScenarioParameter, ...]]:
-    """Replace `$name` and `$(…)` in a scenario by the values of its parameters. Return the new
-    scenario and the list of parameters.
+    """Replace `$name` and `$(…)` in a scenario by parameter values: those in `settings`, else the
+    defaults. Return the new scenario and the list of its parameters.
 
     Args:
         root: the whole scenario.
-        settings: values by name; other parameters keep their defaults.
+        settings: values by name.
         problems: receives the errors of the scenario.
         label: name of the scenario in messages.
 

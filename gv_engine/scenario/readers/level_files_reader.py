@@ -33,7 +33,7 @@ class LevelFilesReader:
         self._legend = {**LEGEND, **source.legend}
         self.symbols: list[Symbol] = []
         self.numbers, self.below = np.full(_ASCII_CODES, -1), np.full(_ASCII_CODES, -1)
-        used_codes, self._num_agents = self._count_characters()
+        used_codes, self._num_agents = self._scan_characters()
         faults: dict[int, str] = {}
         for code in used_codes:
             if fault := self._add_character(code):
@@ -60,9 +60,9 @@ class LevelFilesReader:
         table[: len(shapes), 1] = shapes[:, ::-1] if can_turn else shapes
         return table
 
-    def _count_characters(self) -> tuple[list[int], NDArray[np.int32]]:
-        """Return the character codes that occur in any level, and the number of agents in each
-        level as (levels,) int32."""
+    def _scan_characters(self) -> tuple[list[int], NDArray[np.int32]]:
+        """Return all character codes of the levels, and the number of agents in each level as
+        (levels,) int32."""
         is_agent = np.zeros(_BYTE_VALUES, np.bool_)
         for character, symbol in self._legend.items():
             if symbol and symbol.facing is not None and ord(character) < _ASCII_CODES:

@@ -263,7 +263,8 @@ def maze(
     keys_last: bool = False,
 ) -> None:
     """Build nine rooms: closed doors lead from the middle room to side rooms, and locked doors from
-    there to the corner rooms; a blue ball is in one of the first `quarters` corner rooms."""
+    there to the corner rooms. A blue ball is in one of the first `quarters` corner rooms. `boxed`
+    hides the keys in boxes, and `blocked` puts a ball before each locked door."""
     doors = build_room_grid(w, shape, room_size)
     colors = shuffled_colors(w)
     for side in range(quarters):
