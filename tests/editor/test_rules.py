@@ -120,7 +120,7 @@ def test_every_rule_can_be_added_to_a_level():
                 "mission: missing",
                 "have the same layer",
                 "need several agents",
-                "an agent that is alone",
+                "only several agents have names",
             )
             assert not told or any(map(told.count, words)), (known.name, told)
 
