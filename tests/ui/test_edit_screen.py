@@ -462,6 +462,54 @@ def test_rules_are_added_ordered_and_set(desk: Desk, screen: EditScreen):
     assert len(names()) == 5
 
 
+def test_a_form_closes_when_its_rule_is_undone(desk: Desk):
+    desk.start()
+    desk.press("Ctrl+N")
+    desk.choose("An empty level")
+    desk.press("F3")
+    rules = desk.top(RuleListScreen)
+    rules.chosen = [row.name for row in rules.rows()].index("What pays")
+    desk.press("Return")
+    desk.type("sent out", "Return")
+    desk.top(FormScreen)
+    desk.press("Z")
+    assert desk.top(RuleListScreen) is rules
+    desk.press("Y")
+    desk.dash_off("", "End", "Z", "Delete")  # the rules are fewer before they are drawn
+    assert desk.top(RuleListScreen) is rules
+
+
+def test_a_form_closes_when_another_rule_takes_the_place_of_its_own(desk: Desk, screen: EditScreen):
+    desk.press("F3", "A")
+    desk.type("use up", "Return", "Escape", "Shift+Up", "Return")
+    form = desk.top(FormScreen)
+    desk.press("Z")
+    assert desk.top(RuleListScreen)
+    assert form not in desk.app.screens
+
+
+def test_forms_close_with_their_cell_their_level_and_their_part(desk: Desk, screen: EditScreen):
+    desk.press("G")
+    desk.type("20x20", "Return")
+    screen.cursor = (15, 15)
+    desk.press("P", "Z")
+    assert desk.top(EditScreen) is screen
+    desk.press("F6")
+    desk.choose("Make a pack of this level")
+    desk.press("Return", "F6", "A")
+    desk.choose("Title, par and texts of the edited level")
+    desk.top(FormScreen)
+    desk.press(*["Z"] * 4)
+    desk.top(PackMenu)
+    desk.press("Escape", "F4")
+    desk.choose("objects")
+    desk.choose("Add one")
+    desk.type("Gate", "Return", "Return")
+    assert desk.top(FormScreen).title == "Gate"
+    desk.press("Z")
+    assert desk.top(FormScreen).title == "Objects"
+
+
 def test_levels_are_edited_from_where_they_are_chosen_and_played(desk: Desk):
     desk.start()
     desk.type("ice", "Ctrl+E")

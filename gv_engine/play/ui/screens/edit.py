@@ -18,7 +18,7 @@ from gv_engine.play.ui.autosave import UnsavedEdits
 from gv_engine.play.ui.drawing.sprites import Rect, pygame
 from gv_engine.play.ui.drawing.stage import MapDrawing, make_map_drawing
 from gv_engine.play.ui.drawing.widgets import Painter, cut
-from gv_engine.play.ui.screens.edit_forms import cell_form, level_form
+from gv_engine.play.ui.screens.edit_forms import FormScreen, cell_form, level_form
 from gv_engine.play.ui.screens.edit_lists import (
     ConflictMenu,
     EditMenu,
@@ -120,8 +120,8 @@ class EditScreen(Screen):
         self.export_text = ""
 
     def refresh(self) -> None:
-        """Parse the changed text of the file again, and update brushes and cursor for the changed
-        level."""
+        """Parse the changed text of the file again, update brushes and cursor for the changed
+        level, and close forms of objects that are gone."""
         self.draft.refresh()
         self.brushes.set_vocabulary(self.draft.vocabulary)
         height, width = self.draft.map.shape
@@ -129,6 +129,9 @@ class EditScreen(Screen):
         self.cursor = max(0, min(height - 1, y)), max(0, min(width - 1, x))
         self._preview = None
         self.app.needs_redraw = True
+        for form in [*self.app.screens]:
+            while isinstance(form, FormScreen) and not form.exists() and form in self.app.screens:
+                self.app.pop()
 
     def edit(self, change: Callable[[str], str], stroke: object = None) -> None:
         """Replace the file's text by `change(text)`, and show the changed level. Consecutive edits

@@ -62,6 +62,11 @@ class FormScreen(EditorMenu):
         make_fields: function that returns the current fields.
         put: function that sets a field's value; None removes the field.
         path: path of the form's object in error messages.
+        exists: function that returns False after the form's object is gone, such as by undo; then
+            the editor closes the form.
+
+    Attributes:
+        exists: the function `exists`.
     """
 
     groups = ("list", "menu", "window")
@@ -74,12 +79,13 @@ class FormScreen(EditorMenu):
         make_fields: Callable[[], Sequence[FormField]],
         put: Callable[[str, Any], None],
         path: str = "",
+        exists: Callable[[], bool] = lambda: True,
     ) -> None:
         """Create a form of fields given by `make_fields`; `put(name, value)` writes a value into
         the file."""
         super().__init__(screen)
         self.title, self._path = title, path
-        self._make_fields, self._put = make_fields, put
+        self._make_fields, self._put, self.exists = make_fields, put, exists
 
     def rows(self) -> Sequence[MenuRow]:
         """Return a menu row for each field of the form."""
@@ -227,7 +233,7 @@ class PickScreen(Menu):
 
 
 class InnerForm(FormScreen):
-    """Form of the inner fields of a field; empty after the field is gone.
+    """Form of the inner fields of a field.
 
     Args:
         above: form that has the field.
@@ -238,7 +244,11 @@ class InnerForm(FormScreen):
         """Create the form for the parts of one field, called `name`, of the form `above`."""
         self._above, self._name = above, name
         title, path = to_words(name).capitalize(), _join_path(above._path, name)
-        super().__init__(above._screen, title, self._make_inner_fields, self._put_inner, path)
+        make_fields, put = self._make_inner_fields, self._put_inner
+        super().__init__(above._screen, title, make_fields, put, path, self._has_outer_field)
+
+    def _has_outer_field(self) -> bool:
+        return self._above.exists() and self._outer_field is not None
 
     @property
     def _outer_field(self) -> FormField | None:
@@ -374,7 +384,10 @@ def pack_level_form(screen: EditScreen, number: int) -> FormScreen:
     def put_value(name: str, value: Any) -> None:
         draft.set_value(level_path(number, name), value)
 
-    return FormScreen(screen, f"Level {number} of the pack", make_fields, put_value)
+    title = f"Level {number} of the pack"
+    return FormScreen(
+        screen, title, make_fields, put_value, exists=lambda: number <= len(draft.pack_titles)
+    )
 
 
 def _make_parameter_fields(screen: EditScreen) -> list[FormField]:
@@ -412,23 +425,28 @@ def cell_form(screen: EditScreen) -> FormScreen:
         draft.edit(lambda _: draft.map.paint([(cell, entry)], keeps_ground=False))
 
     (y, x), title = cell, format_cell(*cell).capitalize()
-    return FormScreen(screen, title, make_fields, put_value, f"legend.{draft.map.rows[y][x]}")
+    path = f"legend.{draft.map.rows[y][x]}"
+    return FormScreen(screen, title, make_fields, put_value, path, lambda: cell in draft.map)
 
 
-def rule_form(screen: EditScreen, path: KeyPath) -> FormScreen:
-    """Return the form for the parameters of the rule at the key path `path` in the edited file."""
+def rule_form(screen: EditScreen, opened_rule: Rule) -> FormScreen:
+    """Return the form for the parameters of the rule `opened_rule` of the edited file."""
     draft = screen.draft
 
-    def find_rule() -> Rule:
+    def find_rule() -> Rule | None:
+        """Return the rule as it is now; None if it is gone, such as by undo."""
+        place = opened_rule.path, opened_rule.name
         rules = (rule for part in RULE_PARTS for rule in draft.rules.rules(part))
-        return next(rule for rule in rules if rule.path == path)
+        return next((rule for rule in rules if (rule.path, rule.name) == place), None)
 
     def make_fields() -> Sequence[FormField]:
-        rule = find_rule()
+        if (rule := find_rule()) is None:
+            return ()
         return form_fields(draft.rules.argument_table(rule), rule.arguments, draft.vocabulary)
 
     def put_value(name: str, value: Any) -> None:
-        draft.set_text(draft.rules.set_argument(find_rule(), name, value))
+        if rule := find_rule():
+            draft.set_text(draft.rules.set_argument(rule, name, value))
 
-    title = to_words(find_rule().name)
-    return FormScreen(screen, title, make_fields, put_value, format_key_path(path))
+    title, path = to_words(opened_rule.name), format_key_path(opened_rule.path)
+    return FormScreen(screen, title, make_fields, put_value, path, lambda: bool(find_rule()))

@@ -111,7 +111,7 @@ class _SentenceList(ListScreen):
 
     def _click(self, index: int, position: tuple[int, int]) -> None:
         if index == self.chosen:
-            self.rows()[index].act()
+            self.run_command("choose")
         self.chosen = index
 
 
@@ -150,7 +150,8 @@ class RuleListScreen(_SentenceList):
 
     def run_command(self, name: str) -> None:
         """Run the command `name`: add, remove or move a rule, undo, redo, or select another row."""
-        row = self.rows()[self.chosen]
+        rows = self.rows()
+        row = rows[min(self.chosen, len(rows) - 1)]
         if name == "add" and row.part is not None:
             self._open_add_screen(row.part)
         elif name == "remove" and row.rule is not None:
@@ -171,7 +172,7 @@ class RuleListScreen(_SentenceList):
 
     def _open_rule_form(self, rule: Rule) -> None:
         if rule.system is not None and self._screen.draft.rules.argument_table(rule):
-            self.app.push(rule_form(self._screen, rule.path))
+            self.app.push(rule_form(self._screen, rule))
 
     def _open_add_screen(self, part: RulePart) -> None:
         """Open the list of rules that can be added to `part`, such as the rewards."""
