@@ -486,7 +486,7 @@ class EditScreen(Screen):
         command = self.draft.export_command(page, *style)
         self._export = page, Popen(command, stdout=DEVNULL, stderr=PIPE, text=True)
         self._export_start = time.monotonic()
-        self.app.show_note(f"Writing {page.name}, which can take a minute; go on meanwhile")
+        self.app.show_note(f"Writing {page.name}; go on meanwhile")
 
     def leave(self) -> None:
         """Close the editor without saving."""
