@@ -256,8 +256,8 @@ def test_large_letters_leave_room_for_what_is_needed(
 
 def test_lines_suit_the_window():
     assert line_height((800, 600), 1) == 15
-    assert line_height((1920, 1080), 1) == 20
-    assert line_height((1920, 1080), 2) == 40
+    assert line_height((1920, 1080), 1) == 27
+    assert line_height((1920, 1080), 2) == 54
     assert line_height((320, 240), 2) == 11
     assert wrap_text("one two three", 20, 60) != ["one two three"]
     assert wrap_text("", 20, 60) == []

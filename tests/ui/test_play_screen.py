@@ -92,10 +92,10 @@ def test_undo_redo_rewind(desk: Desk):
     assert screen.game.position == 2
     desk.press("Right")
     assert screen.game.length == 3
-    desk.press(*["Left"] * 5)
+    desk.press(*["Left"] * 6, "Z")
     assert screen._layout
     bar = screen._layout.controls
-    desk.drag((bar.right - 20, bar.centery), bar.center)
+    desk.drag((bar.centerx + 30, bar.centery), bar.center)
     assert screen.game.position == 4
 
 

@@ -18,7 +18,6 @@ VALUE_ALPHA = 130
 _WATCHED_ALPHA = 90
 _NIGHT_ALPHA = 110
 _GLOW = 0.55  # greatest brightness of a glow
-_GLOW_SIZE = 64  # pixels of the picture of a glow, before it is scaled
 _ARROW_COLOR, _ARROW_EDGE_COLOR = "#fffdf8", "#231f27"
 _MIN_TEXT_CELL = 36  # pixels; smaller cells have no numbers
 _FACING_NAMES = ("up", "down", "left", "right")
@@ -94,20 +93,16 @@ def draw_watched_cells(
 def draw_spotlight(
     surface: pygame.Surface, room: pygame.Rect, lit: pygame.Rect | None, color: str, progress: float
 ) -> None:
-    """Darken `room`, and shed light in `color` around the rectangle `lit`, if it is not None.
-    `progress` is from 0 for nothing to 1 for the whole effect."""
-    _tint(surface, room, "#000000", round(_NIGHT_ALPHA * progress))
+    """Shed light in `color` around the rectangle `lit`, or darken `room` if it is None. `progress`
+    is from 0 for nothing to 1 for the whole effect."""
     if lit is None:
+        _tint(surface, room, "#000000", round(_NIGHT_ALPHA * progress))
         return
-    glow = pygame.Surface((_GLOW_SIZE, _GLOW_SIZE), 0, 32)
-    for ring in range(_GLOW_SIZE // 2):
-        shade = pygame.Color("black").lerp(
-            color, _GLOW * progress * (ring / (_GLOW_SIZE // 2)) ** 2
-        )
-        middle = _GLOW_SIZE // 2, _GLOW_SIZE // 2
-        pygame.draw.circle(glow, shade, middle, _GLOW_SIZE // 2 - ring)
     side = round(lit.w * (2 + 3 * progress))
-    light = pygame.transform.smoothscale(glow, (side, side))
+    axis = np.linspace(-1, 1, side)
+    shares = _GLOW * progress * np.maximum(0, 1 - np.hypot(axis[:, None], axis)) ** 2
+    rgb = np.array(tuple(pygame.Color(color))[:3])
+    light = pygame.surfarray.make_surface((shares[..., None] * rgb).astype(np.uint8))
     with clipped(surface, room):
         place = light.get_rect(center=lit.center)
         surface.blit(light, place, special_flags=pygame.BLEND_RGB_ADD)

@@ -11,7 +11,7 @@ import numpy as np
 
 from components.core import FLOOR, HIDDEN
 from gv_engine.play.grid import input_map, overlay
-from gv_engine.play.grid.board import Board, Minimap, observation_of, whole_grid_of
+from gv_engine.play.grid.board import Board, GridContent, Minimap, observation_of, whole_grid_of
 from gv_engine.play.grid.domain import list_player_views
 from gv_engine.play.grid.episode import GridHint, describe_action
 from gv_engine.play.grid.input_map import Walk
@@ -197,6 +197,7 @@ class GridStage(Stage):
         self._frame = self._whole_frame
         self._sheet = SpriteSheet(game.sprite_sources, theme.palette, self._frame.types)
         self._state = Board(self._sheet)
+        self._surroundings = Board(self._sheet)
         self._observation = Board(self._sheet)
         self._camera = Camera()
         self._minimap = Minimap(self._sheet, theme)
@@ -326,6 +327,7 @@ class GridStage(Stage):
         with clipped(surface, rect):
             surface.fill(self._theme.background, rect)
             if "state" in self._places:
+                self._draw_surroundings(surface, rect, self._places["state"].rect)
                 seconds = progress * self.animation_seconds
                 moved = min(1.0, seconds / _STEP_SECONDS)
                 self._draw_state(surface, self._places["state"], moved * (2 - moved), seconds)
@@ -343,6 +345,26 @@ class GridStage(Stage):
         if place.label.h:
             text, line = name.capitalize(), self.line * 7 // 8
             draw_text_line(surface, place.label, text, line, self._theme.muted)
+
+    def _draw_surroundings(
+        self, surface: pygame.Surface, room: pygame.Rect, board: pygame.Rect
+    ) -> None:
+        """Continue the outer wall of the level over `room` around the rectangle `board`, if a whole
+        level with the same object along all its edges is shown to a player."""
+        if self.is_research or self.view != "state" or self._game.scenario.dim:
+            return
+        grid = self._frame.grid
+        (height, width), cell = grid.shape[:2], board.w // grid.shape[1]
+        edges = np.concatenate((grid[0], grid[-1], grid[:, 0], grid[:, -1]))
+        is_whole = cell > 0 and board.size == (width * cell, height * cell)
+        is_wall = edges[0, 0] > FLOOR and (edges == edges[0]).all()
+        if not (is_whole and is_wall):
+            return
+        rows, columns = (-(-gap // cell) for gap in (board.y - room.y, board.x - room.x))
+        shape = height + 2 * rows + 1, width + 2 * columns + 1, 3
+        corner = rows * cell - (board.y - room.y), columns * cell - (board.x - room.x)
+        walls = GridContent(np.broadcast_to(edges[0], shape), (-9, -9, 0))
+        self._surroundings.draw(surface, room, corner, cell, walls)
 
     def _draw_state(
         self, surface: pygame.Surface, place: ViewPlace, progress: float, seconds: float
@@ -379,7 +401,7 @@ class GridStage(Stage):
                 overlay.draw_policy_map(surface, shown_map, self._state.cell_rect)
         if ended:
             spot = self._state.cell_rect(*frame.agent[:2]) if frame.success else None
-            overlay.draw_spotlight(surface, rect, spot, self._theme.accent, ended)
+            overlay.draw_spotlight(surface, surface.get_clip(), spot, self._theme.accent, ended)
         self._draw_agent_marks(surface, progress)
         if self._has_minimap and (height * cell > rect.h or width * cell > rect.w):
             shown = start[0] / cell, start[1] / cell, rect.h / cell, rect.w / cell

@@ -251,6 +251,7 @@ class TreeStage(Stage):
 
     hinted_commands = ("next_usable", "apply", "hint", "node_before", "node_after", "node_above")
     holds = False
+    has_history = True
     animation_seconds = 0.35
 
     def __init__(self, game: Any, theme: Theme) -> None:

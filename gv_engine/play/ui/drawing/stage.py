@@ -19,6 +19,7 @@ from gv_engine.scenario.readers.map import format_reward
 Shape = tuple[int, int]  # height and width
 Point = tuple[float, float]  # y, x in cells from the corner of the grid, or in pixels
 
+MAX_READABLE = 7  # largest side of a cell, unless the user zooms in, in smallest readable sides
 CELLS_ACROSS = 24  # visible cells along the shorter side, if a grid is too large to be shown whole
 ZOOM_SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 40, 48, 64, 80, 96, 128)  # pixels
 
@@ -66,7 +67,7 @@ def _fit_cell(grid: Shape, viewport: Shape) -> int:
 def default_cell_size(grid: Shape, viewport: Shape, min_readable: int) -> int:
     """Return the side of a cell in pixels with which the whole grid fits into `viewport`. If that
     is less than `min_readable` pixels, return a larger side, with which only a part of the grid
-    fits.
+    fits. A small grid is not enlarged beyond `MAX_READABLE * min_readable`.
 
     Args:
         grid: height and width in cells.
@@ -74,7 +75,9 @@ def default_cell_size(grid: Shape, viewport: Shape, min_readable: int) -> int:
         min_readable: smallest side in pixels that is readable.
     """
     fitting = _fit_cell(grid, viewport)
-    return fitting if fitting >= min_readable else max(min_readable, min(viewport) // CELLS_ACROSS)
+    if fitting < min_readable:
+        return max(min_readable, min(viewport) // CELLS_ACROSS)
+    return min(fitting, MAX_READABLE * min_readable) if min_readable else fitting
 
 
 def scroll_offset(grid: Shape, viewport: Shape, center: Point, cell: int) -> Point:
@@ -140,11 +143,13 @@ class Stage(Protocol):
         steers: True if arrow keys move in the direction of the arrow on the screen; set by the
             screen.
         is_research: True if the view is for somebody who studies an agent; set by the screen.
+        has_history: True if players need the list that `draw_history` draws.
     """
 
     view: str
     line: int
     is_research: bool = False
+    has_history: bool = False
     side_panels: Sequence[SidePanel] = ()
     side_panel: SidePanel | None = None
     holds: bool
@@ -372,8 +377,6 @@ def make_map_drawing(
 _MISSION_LINES = 6  # lines from which on a panel shows the mission at its top
 _MAX_MISSION_LINES = 3  # lines
 _COUNTERS = 3  # rows of steps, reward and return
-_MIN_PANEL, _MAX_PANEL = 12, 20  # width, in lines, of a panel beside a drawing of a fixed shape
-_MIN_BESIDE = 32  # width of a window, in lines, from which on it may be beside the drawing
 WIDE_ASPECT = 1.45  # width : height from which on the panel is beside the stage, else below
 
 
@@ -382,6 +385,7 @@ class ScreenLayout(NamedTuple):
     height 0."""
 
     header: Rect
+    goal: Rect
     stage: Rect
     panel: Rect
     side: Rect
@@ -407,10 +411,11 @@ def lay_out_screen(
     has_side_panel: bool,
     controls: float,
     hints: int,
-    shape: Shape | None = None,
+    goal: int = 0,
+    has_panel: bool = True,
 ) -> ScreenLayout:
     """Return the rectangles of the parts of a game's screen in the window `area`. `line` is the
-    height of a line of text in pixels; `controls` and `hints` are heights in lines.
+    height of a line of text in pixels; `controls`, `hints` and `goal` are heights in lines.
 
     Args:
         area: rectangle of the window.
@@ -418,15 +423,17 @@ def lay_out_screen(
         has_side_panel: True if a side panel is open.
         controls: height of the controls below the stage, in lines.
         hints: number of lines with hints at the bottom.
-        shape: height and width, in cells, of a drawing that is to be as large as possible, and in
-            the middle of the window if it has room there; None if the panel is more important.
+        goal: number of lines below the header, for the goal and the state vector.
+        has_panel: True if there is a status panel; without panels the stage is as wide as the area.
     """
     gap = max(3, line // 2)
     stage = area.inflate(-2 * gap, -gap)
     header = cut(stage, "top", line * 7 // 4, gap // 2)
+    goal_rect = cut(stage, "top", goal * line, gap // 2 * bool(goal))
     hints_rect = cut(stage, "bottom", hints * line, gap // 2)
     is_wide, is_large = area.w >= WIDE_ASPECT * area.h, area.w >= 44 * line
     side_panel = Rect(stage.right, stage.bottom, 0, 0)
+    panel = side_panel.copy()
     if has_side_panel:
         if is_wide or is_large:
             width = min(max(22 * line, stage.w * 2 // 5), 40 * line, stage.w * 3 // 5)
@@ -435,25 +442,16 @@ def lay_out_screen(
         else:
             side_panel = cut(stage, "bottom", stage.h // 2, gap)
             panel_lines = 2
-        panel = cut(stage, "bottom", panel_lines * line, gap)
-    elif shape and area.w >= _MIN_BESIDE * line:
-        low = 2 * line + gap
-        bottom = int(controls * line) + gap // 2
-        beside = _fit_cell(shape, (stage.h - bottom, stage.w - _MIN_PANEL * line - gap))
-        if _fit_cell(shape, (stage.h - bottom - low, stage.w)) > beside:
-            panel = cut(stage, "bottom", low - gap, gap)
-        else:
-            free = stage.w - shape[1] * beside - 2 * gap
-            width = min(max(_MIN_PANEL * line, free // 2), _MAX_PANEL * line)
-            panel = cut(stage, "right", width, gap)
-            if free >= 2 * width:
-                cut(stage, "left", width, gap)
+        if has_panel:
+            panel = cut(stage, "bottom", panel_lines * line, gap)
+    elif not has_panel:
+        stage.x, stage.w = area.x, area.w
     elif is_wide and is_large:
         panel = cut(stage, "right", min(max(14 * line, stage.w // 4), 22 * line), gap)
     else:
         panel = cut(stage, "bottom", int(_count_panel_lines(area, line) * line), gap)
     controls_rect = cut(stage, "bottom", int(controls * line), gap // 2)
-    return ScreenLayout(header, stage, panel, side_panel, controls_rect, hints_rect)
+    return ScreenLayout(header, goal_rect, stage, panel, side_panel, controls_rect, hints_rect)
 
 
 # Label of a button, and the function that a press calls.
@@ -471,8 +469,6 @@ class StatusPanel:
         facts: short texts, the first of them the seed.
         seed_button: button beside the seed, if it fits.
         is_research: False to leave out rewards and what is not for players.
-        instructions: text on how to play.
-        score: label of the return for players; "" to leave it out.
     """
 
     def __init__(
@@ -483,29 +479,24 @@ class StatusPanel:
         facts: Sequence[str],
         seed_button: PanelButton | None = None,
         is_research: bool = True,
-        instructions: str = "",
-        score: str = "",
     ) -> None:
         self._painter, self._line = painter, painter.line_height
         self._scene, self._stage, self._is_research = scene, stage, is_research
         self._seed, self._seed_button = facts[0] if facts else "", seed_button
         self._facts = [*stage.facts(), *facts]
-        self._instructions, self._score = instructions, score
-        self._numbers = [n for n in scene.numbers if is_research or n.is_for_players]
+        self._numbers = scene.numbers
 
     def draw(self, rect: Rect) -> bool:
         """Draw the panel into `rect`; return False if there is a message that did not fit."""
         line, message = self._line, self._scene.message
-        is_tall = rect.h >= rect.w and not self._is_research
-        if self._is_research:
-            self._painter.draw_card(rect)
+        if not self._is_research:
+            return self._draw_for_player(rect)
+        self._painter.draw_card(rect)
         inner = rect.inflate(-line, -line * 3 // 4)
         if inner.w < 4 * line or inner.h < line:
             return not message
         if rect.h < 5 * line:
             return self._draw_compact(inner)
-        if is_tall:
-            return self._draw_for_player(inner)
         self._draw_mission(inner)
         if rect.w > 2 * rect.h:
             left = cut(inner, "left", inner.w * 9 // 20, line)
@@ -517,46 +508,30 @@ class StatusPanel:
         if rect.w <= 2 * rect.h:
             height = min(self._painter.text_height(message, inner.w), 6 * line)
             message_rect = cut(inner, "bottom", height, line // 2 * bool(height))
-        if not self._stage.draw_history(self._painter.surface, inner) and self._is_research:
+        if not self._stage.draw_history(self._painter.surface, inner):
             self._draw_reward_terms(inner)
         if message and message_rect.h >= line:
             self._painter.draw_lines(message_rect, message, "accent")
         return not message or message_rect.h >= line
 
     def _draw_for_player(self, rest: Rect) -> bool:
-        """Draw what a player needs into the high rectangle `rest`: mission, instructions, steps,
-        held item, numbers and message. Return False if the message did not fit."""
-        line, painter = self._line, self._painter
-        for text, color in ((self._scene.mission, "accent"), (self._instructions, "text")):
-            if text:
-                height = min(painter.text_height(text, rest.w), rest.h)
-                painter.draw_lines(cut(rest, "top", height, line), text, color)
-        for label, value in self._counters:
-            row = cut(rest, "top", line * 3 // 2)
-            cut(row, "left", painter.draw_text(row, value, size=1.5) + line // 2)
-            painter.draw_text(row, label.lower()[: -1 if value == "1" else None], "muted")
+        """Draw facts, history and message into `rest`. Return False if the message did not fit."""
+        painter, message = self._painter, self._scene.message
+        if not rest.w:
+            return not message
         for fact in filter(None, self._facts):
             height = min(painter.text_height(fact, rest.w), rest.h)
             painter.draw_lines(cut(rest, "top", height), fact, "muted")
-        cut(rest, "top", line // 2)
-        well = Rect(rest.x, rest.y, 3 * line, min(rest.h, 3 * line))
-        if self._stage.holds and (item := self._stage.draw_item(painter.surface, well)):
-            painter.add_hit_area(well, lambda _: self._stage.select_held_item())
-            row = cut(rest, "top", well.h, line // 2)
-            cut(row, "left", well.w, line // 2)
-            painter.draw_text(row, item, size=0.9)
-        self._draw_state_vector(rest)
-        self._stage.draw_history(painter.surface, rest)
-        message = self._scene.message
         height = painter.text_height(message, rest.w)
-        if message and height <= rest.h:
+        is_shown = bool(message) and height <= rest.h
+        if is_shown:
             painter.draw_lines(cut(rest, "bottom", height), message, "accent")
-        return not message or height <= rest.h
+        self._stage.draw_history(painter.surface, rest)
+        return is_shown or not message
 
     def _draw_compact(self, rect: Rect) -> bool:
-        """Draw the panel as lines of text into the low rectangle `rect`. The held item is a button
-        at their left; the game's message for players is at their right, if there is room. Return
-        False if there is a message that was not drawn."""
+        """Draw everything as lines of text into the low rectangle `rect`, with the held item as a
+        button at their left. Return False if there is a message, which is not drawn."""
         line, scene = self._line, self._scene
         well = Rect(rect.x, rect.y, min(rect.h, 2 * line), min(rect.h, 2 * line))
         if self._stage.holds and self._stage.draw_item(self._painter.surface, well):
@@ -565,16 +540,11 @@ class StatusPanel:
         texts = [scene.mission, *(f"{number.label} {number.text}" for number in self._numbers)]
         texts += [" ".join(counter) for counter in self._counters]
         texts += self._facts
-        if self._is_research:
-            terms = ((name.replace("_", " "), reward) for name, reward in scene.terms.items())
-            texts += [f"{name} {format_reward(reward)}" for name, reward in terms if reward]
+        terms = ((name.replace("_", " "), reward) for name, reward in scene.terms.items())
+        texts += [f"{name} {format_reward(reward)}" for name, reward in terms if reward]
         for text in join_into_lines([*filter(None, texts)], line, rect.w)[: rect.h // line]:
-            row = cut(rect, "top", line)
-            cut(row, "left", self._painter.draw_text(row, text) + line)
-        fits = not self._is_research and self._painter.text_width(scene.message) <= row.w
-        if fits:
-            self._painter.draw_text(row, scene.message, "accent", "right")
-        return fits or not scene.message
+            self._painter.draw_text(cut(rect, "top", line), text)
+        return not scene.message
 
     def _draw_mission(self, rest: Rect) -> None:
         """Draw the mission at the top of `rest`, which is shrunk; in a low panel, make it the first
@@ -588,20 +558,14 @@ class StatusPanel:
 
     @property
     def _counters(self) -> list[tuple[str, str]]:
-        """(label, value) of steps, reward and return, or, for players, of steps and score. Players
-        see the step limit only in the second half of the episode."""
+        """Labels and values of steps, reward and return."""
         scene = self._scene
-        is_limit_shown = scene.max_steps and (
-            self._is_research or 2 * scene.steps >= scene.max_steps
-        )
-        limit = f" / {scene.max_steps}" if is_limit_shown else ""
-        counters = [("Steps", f"{scene.steps}{limit}")]
-        if self._score:
-            counters.append((self._score, format_reward(scene.total)))
-        if self._is_research:
-            counters.append(("Reward", format_reward(scene.reward)))
-            counters.append(("Return", format_reward(scene.total)))
-        return counters
+        limit = f" / {scene.max_steps}" if scene.max_steps else ""
+        return [
+            ("Steps", f"{scene.steps}{limit}"),
+            ("Reward", format_reward(scene.reward)),
+            ("Return", format_reward(scene.total)),
+        ]
 
     def _draw_counters(self, rest: Rect) -> None:
         """Draw held item, counters and facts at the top of `rest`, which is shrunk to the free
@@ -619,7 +583,6 @@ class StatusPanel:
         held = f"Holding: {item}" if item else ""
         action = self._scene.action
         last_action = f"Last action: {stage.action_text(action)}" if action else ""
-        last_action = last_action if self._is_research else ""
         for text in filter(None, (*self._facts, held, last_action)):
             if line <= rest.h:
                 row = cut(rest, "top", line)

@@ -46,7 +46,7 @@ def line_height(size: tuple[int, int], scale: float) -> int:
             has room for.
     """
     width, height = size
-    usual = min(20, width / 44, height / 38)
+    usual = min(max(20, width / 64), max(20, height / 40), width / 44, height / 38)
     return int(max(11, min(usual * scale, width / 28, height / 20)))
 
 
@@ -216,7 +216,7 @@ class Painter:
         )
 
     def _get_font_height(self, size: float) -> int:
-        return max(9, int(self.line_height * size))
+        return max(11, int(self.line_height * size))
 
     def draw_lines(
         self, rect: Rect, text: str, color: str = "text", size: float = 1.0, align: str = "left"
@@ -323,6 +323,25 @@ class Painter:
         align = "left" if key else "center"
         self.draw_text(inner, label, "on_accent" if is_chosen else "text", align)
         return is_hovered
+
+    def draw_keys(self, rect: Rect, keys: Sequence[tuple[str, str]]) -> None:
+        """Draw (key, word) pairs in the middle of `rect`, each key on a cap. Pairs that do not fit
+        are left out, those before the last first."""
+        line, shown = self.line_height, [*keys]
+
+        def measure(pair: tuple[str, str]) -> int:
+            return self.text_width(pair[0], 0.9) + self.text_width(pair[1], 0.9) + 2 * line
+
+        while len(shown) > 1 and sum(map(measure, shown)) > rect.w:
+            del shown[-2]
+        x = rect.centerx - (sum(map(measure, shown)) - line) // 2
+        for key, word in shown:
+            cap = Rect(x, rect.y, self.text_width(key, 0.9) + line * 2 // 3, rect.h)
+            self.draw_card(cap)
+            self.draw_text(cap, key, "text", "center", 0.9)
+            word_rect = Rect(cap.right + line // 4, rect.y, rect.right - cap.right, rect.h)
+            self.draw_text(word_rect, word, "muted", size=0.9)
+            x += measure((key, word))
 
     def draw_bar(self, rect: Rect, share: float) -> int:
         """Draw a progress bar into `rect`, filled to the fraction `share` from 0 to 1; return the

@@ -6,9 +6,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
+from gv_engine.play.session.catalogue import find_goal_sentence
 from gv_engine.play.session.game import Game
 from gv_engine.play.session.hot_reload import HotReload
 from gv_engine.play.ui.drawing.sprites import Rect, join_into_lines, pygame
@@ -17,6 +19,7 @@ from gv_engine.play.ui.drawing.stage import (
     SidePanel,
     Stage,
     StatusPanel,
+    default_cell_size,
     is_small_window,
     lay_out_screen,
     make_stage,
@@ -26,7 +29,9 @@ from gv_engine.play.ui.input.bindings import GROUPS
 from gv_engine.play.ui.screens.keyboard import copy_to_clipboard
 from gv_engine.play.ui.screens.screen import AppContext, Screen, ScreenCommands
 from gv_engine.play.ui.settings import SPEEDS
+from gv_engine.rules.frame import Scene
 from gv_engine.scenario.domains import DOMAINS
+from gv_engine.scenario.readers.map import format_reward
 
 # ScreenCommands of the group `view` that no gamepad button has.
 VIEW_COMMANDS = ("view", "research", "inspect", "minimap", "zoom_in", "zoom_out", "zoom_reset")
@@ -34,6 +39,8 @@ POLL_INTERVAL = 0.05  # s between two checks of a background computation
 FILE_CHECK_INTERVAL = 0.4  # s
 RELOAD_SLICE = 0.01  # s of replaying steps between two pictures
 DIFFERENCE_LINES = 2.5  # height of the text about a difference
+
+KeyCaps = Sequence[tuple[str, str]]  # (key, word) pairs
 
 _FOLDERS = re.compile(r"[^\s(]*[/\\](?=[^/\\\s]+:)")  # folder of a file name that a colon follows
 
@@ -97,6 +104,7 @@ class GameScreen(Screen):
         self._layout: ScreenLayout | None = None
         self._mouse_position = (-1, -1)
         self._next_check = 0.0
+        self._goal_lines: list[tuple[str, str]] = []
         self._reload_steps: Iterator[None] | None = None
 
     @property
@@ -303,21 +311,19 @@ class GameScreen(Screen):
             self._rebuild_stage()
         line, panel = painter.line_height, self.stage.side_panel
         is_tight = is_small_window(painter.area, line) and not self.is_research
-        hint_lines = len(self._fit_hints(painter, self.hints(), 1 if is_tight else 2))
+        hint_lines = len(self.key_caps()) or len(
+            self._fit_hints(painter, self.hints(), 1 if is_tight else 2)
+        )
+        self._goal_lines = self._wrap_goal(painter)
         layout = self._layout = self._lay_out(painter, hint_lines)
         self._draw_world(painter, layout.stage, now)
         self._draw_header(painter, layout.header.copy())
-        copy = ("Copy", partial(self.run_command, "copy")) if self.is_research else None
-        status = StatusPanel(
-            painter,
-            self.frame,
-            self.stage,
-            self.facts(),
-            copy,
-            self.is_research,
-            self.panel_text,
-            "Score" if self.has_score else "",
-        )
+        goal = layout.goal.copy()
+        for text, color in self._goal_lines:
+            painter.draw_text(cut(goal, "top", line), text, color, is_light=True)
+        copy = ("Copy", partial(self.run_command, "copy"))
+        scene, facts = self._get_panel_scene(), self.facts() if self.is_research else ()
+        status = StatusPanel(painter, scene, self.stage, facts, copy, self.is_research)
         message_fits = status.draw(layout.panel)
         if panel is not None:
             panel.draw(painter.surface, layout.side, line)
@@ -325,7 +331,7 @@ class GameScreen(Screen):
         if self._describe_difference():
             self._draw_difference(painter, cut(controls, "bottom", int(DIFFERENCE_LINES * line)))
         self.draw_controls(painter, controls)
-        message = self.error_text or ("" if message_fits else self.frame.message)
+        message = self.error_text or ("" if message_fits else scene.message)
         self._draw_hints(painter, layout.hints.copy(), hint_lines, message)
 
     def _lay_out(self, painter: Painter, hint_lines: int) -> ScreenLayout:
@@ -333,27 +339,54 @@ class GameScreen(Screen):
         control_lines = self.tight_controls if is_small else self.controls
         if self._describe_difference():
             control_lines += DIFFERENCE_LINES
-        has_panel = self.stage.side_panel is not None
-        shape = None if self.is_research else self.stage_shape
-        line = painter.line_height
-        return lay_out_screen(painter.area, line, has_panel, control_lines, hint_lines, shape)
+        has_side_panel = self.stage.side_panel is not None
+        return lay_out_screen(
+            painter.area,
+            painter.line_height,
+            has_side_panel,
+            control_lines,
+            hint_lines,
+            len(self._goal_lines),
+            self.is_research or self.stage.has_history,
+        )
+
+    @property
+    def goal(self) -> str:
+        """Goal of the level, which is shown below its title; "" for none."""
+        return self.frame.mission or find_goal_sentence(self.game.scenario)
+
+    def _get_panel_scene(self) -> Scene:
+        """Return the frame without the goal, which is shown below the title."""
+        is_goal = self.frame.message == find_goal_sentence(self.game.scenario)
+        message = "" if is_goal else self.frame.message
+        scene: Scene = replace(self.frame, mission="", message=message)
+        return scene
+
+    def _wrap_goal(self, painter: Painter) -> list[tuple[str, str]]:
+        """Return the lines below the title, each with the name of its colour: the goal, and for
+        players their state vector."""
+        line, width = painter.line_height, painter.area.w - painter.line_height
+        lines = [(text, "accent") for text in wrap_text(self.goal, line, width, 4) if text]
+        numbers = [n for n in self.frame.numbers if n.is_for_players and not self.is_research]
+        if numbers:
+            texts = [f"{number.label.capitalize()} {number.text}" for number in numbers]
+            max_lines = 2 if any(number.share is not None for number in numbers) else 1
+            rows = join_into_lines(texts, line, width)[:max_lines]
+            lines += [(text, "text") for text in (*rows, *[""] * (max_lines - len(rows)))]
+        return lines
 
     @property
     def has_score(self) -> bool:
         """True if the return matters to a player: there is no goal to reach, or it is gained."""
         has_goal = getattr(self.game.scenario, "tells_success", True)
-        is_scored = not has_goal or self.frame.total > 0
+        is_told = any(number.is_for_players for number in self.frame.numbers)
+        is_scored = self.frame.total > 0 or not (has_goal or is_told)
         return is_scored and not (self.is_research or self.game.pack_level)
 
     @property
     def stage_shape(self) -> tuple[int, int] | None:
         """Height and width of what is drawn on the stage, in cells; None for any proportions."""
         return self.stage.shape
-
-    @property
-    def panel_text(self) -> str:
-        """Instructions for players in the status panel; "" for none."""
-        return ""
 
     def _draw_world(self, painter: Painter, rect: Rect, now: float) -> None:
         """Draw the world into `rect`, as far as its animation has got at the time `now`."""
@@ -376,8 +409,20 @@ class GameScreen(Screen):
             color = "loss" if self.error_text else "accent"
             painter.draw_text(cut(rest, "top", line), message, color, "center", 0.9)
             max_lines -= 1
+        for caps in self.current_key_caps()[:max_lines]:
+            painter.draw_keys(cut(rest, "top", line), caps)
+            max_lines = 0
         for hint in self._fit_hints(painter, self.current_hints(), max_lines):
             painter.draw_text(cut(rest, "top", line), hint, "muted", "center", 0.9)
+
+    def key_caps(self) -> Sequence[KeyCaps]:
+        """Return lines of keys that players see in place of the hints, the least important key next
+        to last; () for none."""
+        return ()
+
+    def current_key_caps(self) -> Sequence[KeyCaps]:
+        """Return the lines of keys for the current state of the game, in place of `key_caps`."""
+        return self.key_caps()
 
     def draw_stage(self, painter: Painter, rect: Rect, progress: float) -> None:
         """Draw the world into `rect`; `progress` of the step's animation is from 0 to 1."""
@@ -423,14 +468,18 @@ class GameScreen(Screen):
     def draw_controls(self, painter: Painter, rect: Rect) -> None:
         """Draw the controls below the world into `rect`: the timeline, with which the user goes to
         any step."""
-        if self.game.length:
+        game = self.game
+        is_usual = game.position == game.length and not self._watched_game.difference
+        if game.length and (self.is_research or not is_usual):
             self._draw_timeline(painter, rect)
 
     def _draw_timeline(self, painter: Painter, rect: Rect) -> None:
         """Draw into `rect` the timeline, with which the user goes to any step; the first differing
         step after a reload is marked."""
         length, line = max(1, self.game.length), painter.line_height
-        bar = rect.inflate(-line, -line // 4)
+        bar = rect.inflate(0, -line // 4)
+        bar.w = min(bar.w, self._measure_board() or bar.w) - line
+        bar.centerx = rect.centerx
         share = self.game.position / length
         painter.draw_slider(bar, share, lambda share: self.seek(round(share * length)))
         difference = self._watched_game.difference
@@ -441,6 +490,13 @@ class GameScreen(Screen):
             painter.add_hit_area(
                 mark.inflate(mark.w, 0), lambda _: self.run_command("first_change")
             )
+
+    def _measure_board(self) -> int:
+        """Return the width in pixels of the grids on the stage; 0 if it has no fixed shape."""
+        shape, stage = self.stage_shape, self._layout and self._layout.stage
+        if not shape or not stage:
+            return 0
+        return shape[1] * default_cell_size(shape, (stage.h, stage.w), self.stage.line * 5 // 4)
 
     def seek(self, position: int) -> None:
         """Go to the state after `position` steps of the episode, and show it."""
@@ -456,11 +512,35 @@ class GameScreen(Screen):
 
     def _draw_header(self, painter: Painter, rect: Rect) -> None:
         """Draw the title of the game and the buttons into `rect`."""
-        self.draw_buttons(painter, rect, self.buttons(), 9 * painter.line_height)
+        line = painter.line_height
+        status = "" if self.is_research else " · ".join(filter(None, self._list_status()))
+        status_width = painter.text_width(status)
+        self.draw_buttons(painter, rect, self.buttons(), 9 * line + status_width)
         title, subtitle = self.game.heading
-        width = painter.draw_text(rect, self.heading + title, size=1.3, is_name=True)
-        cut(rect, "left", width + painter.line_height)
-        painter.draw_text(rect, subtitle, "muted", is_name=True)
+        title_rect = rect.copy()
+        title_rect.w -= status_width + line
+        width = painter.draw_text(title_rect, self.heading + title, size=1.3, is_name=True)
+        cut(rect, "left", width + line)
+        if painter.text_width(subtitle) + line + status_width <= rect.w:
+            cut(rect, "left", painter.draw_text(rect, subtitle, "muted", is_name=True))
+            cut(rect, "left", line * bool(subtitle))
+        cut(rect, "left", painter.draw_text(rect, status), line)
+        well = Rect(rect.x, rect.y, rect.h, rect.h)
+        is_shown = self.stage.holds and not self.is_research and rect.w > rect.h
+        if is_shown and (item := self.stage.draw_item(painter.surface, well)):
+            painter.add_hit_area(well, lambda _: self.stage.select_held_item())
+            cut(rect, "left", well.w + line // 4)
+            painter.draw_text(rect, item, "muted")
+
+    def _list_status(self) -> list[str]:
+        """Return short texts for players beside the title: steps, score and facts. The limit of
+        steps is shown from its half on."""
+        scene = self.frame
+        is_limited = scene.max_steps and 2 * scene.steps >= scene.max_steps
+        texts = [f"Steps {scene.steps}" + f" of {scene.max_steps}" * bool(is_limited)]
+        if self.has_score:
+            texts.append(f"Score {format_reward(scene.total)}")
+        return [*texts, *self.facts()]
 
     def _rebuild_stage(self) -> None:
         """Replace the stage, which draws the world, after a change of colours or scenario."""

@@ -27,7 +27,7 @@ from gv_engine.play.ui.drawing.sprites import Rect, pygame
 from gv_engine.play.ui.drawing.widgets import Painter, cut
 from gv_engine.play.ui.input.bindings import GROUPS
 from gv_engine.play.ui.screens.cards import draw_medal, draw_medals
-from gv_engine.play.ui.screens.game_screen import POLL_INTERVAL, VIEW_COMMANDS, GameScreen
+from gv_engine.play.ui.screens.game_screen import POLL_INTERVAL, VIEW_COMMANDS, GameScreen, KeyCaps
 from gv_engine.play.ui.screens.menu import RulesScreen
 from gv_engine.play.ui.screens.replay import Prompt
 from gv_engine.play.ui.screens.screen import AppContext, ScreenCommands
@@ -41,6 +41,7 @@ from gv_engine.play.ui.settings import (
 )
 from gv_engine.rules.errors import complain, error_text, format_count
 from gv_engine.rules.geometry import ACTIONS
+from gv_engine.rules.objects import COLORS
 from gv_engine.scenario.domains import KeyCommand, get_plugin
 from gv_engine.scenario.readers.map import format_reward
 from gv_engine.scenario.reference_docs import list_rule_sections
@@ -52,6 +53,15 @@ _SIMILAR_ACTIONS = {
     "PICK_N_DROP": ("PICK_UP", "DROP"),
     **dict.fromkeys(("PICK_UP", "DROP"), ("PICK_N_DROP",)),
 }
+_TURNS = "TURN_LEFT", "TURN_RIGHT"
+_WAITS = ("NOOP",)  # a player seldom needs it
+# Words for actions below the world.
+_WORDS = {
+    **{"MOVE_FORWARD": "walk", "MOVE_BACKWARD": "back", "ACTUATE": "use", "TOGGLE": "open"},
+    **{"PICK_N_DROP": "take", "PICK_UP": "take", "DROP": "drop", "DONE": "done"},
+}
+MAX_CAPS = 6  # keys in one line below the world
+MAX_WORDS = 14  # letters beside a key
 _END_WIDTH = 34  # greatest width, in lines, of the card at the end of an episode
 _HINT_DELAY = 3.0  # s from the first step to the preparation of hints
 _FIRST_MOVES = 5  # hints on moves before those on undo; hints at the end are left out first
@@ -382,8 +392,12 @@ class PlayScreen(GameScreen):
         recording, as far as they apply."""
         facts = [*super().facts(), self._goal_text]
         if len(self.game.agents) > 1:
-            labels = {mark.name: mark.label for mark in self.frame.marks}
-            facts.append(f"You are {labels.get(self.game.controlled, self.game.controlled)}")
+            own = next(
+                (mark for mark in self.frame.marks if mark.name == self.game.controlled), None
+            )
+            name = own.label if own else self.game.controlled
+            is_named = self.is_research or (own and own.team)
+            facts.append(f"You are {name if is_named else self._own_color or name}")
         facts += [solver.note for solver in self._solvers]
         if self._controller.is_real_time and self.app.has_focus:
             facts.append(f"Time runs: {self.app.settings.time_speed} steps a second")
@@ -392,6 +406,12 @@ class PlayScreen(GameScreen):
         if self._recorder is not None:
             facts.append(f"Recording: {self._recorder.path.suffix[1:]}")
         return [*filter(None, facts)]
+
+    @property
+    def _own_color(self) -> str:
+        """Name of the colour of the player's agent, such as "Red"; "" if agents have none."""
+        color = getattr(self.frame, "color", 0)
+        return COLORS[color].capitalize() if color else ""
 
     @property
     def _goal_text(self) -> str:
@@ -415,6 +435,64 @@ class PlayScreen(GameScreen):
         if self.has_command("next_agent"):
             hints += [self._second_player_hint, self.hint(domain, "next_agent", "another agent")]
         return (*hints, *moves[_FIRST_MOVES:], self.hint("view", "help", "all keys"))
+
+    def current_key_caps(self) -> Sequence[KeyCaps]:
+        """Return the keys of the episode, or at its end those for what to do next."""
+        if self.is_research or not self.frame.outcome:
+            return self.key_caps()
+        label = self.app.bindings.label
+        caps = [(label("play", name), text.lower()) for text, name in self._list_end_choices()]
+        return (self._pick_caps(caps),)
+
+    def key_caps(self) -> Sequence[KeyCaps]:
+        """Return (key, word) pairs for at most `MAX_CAPS` keys, and below them those of a second
+        player; () in the research view."""
+        if self.is_research:
+            return ()
+        label = self.app.bindings.label
+        names = [name for name in self.stage.hinted_commands if name not in _WAITS]
+        moves = self._caps_of(names, self.stage.steering)
+        last = [(label("play", "undo"), "undo")]
+        if self.game.pack_level:
+            last.append((label("play", "hint"), "hint"))
+        if self.has_command("next_agent"):
+            last.append((label(self.domain.title, "next_agent"), "switch"))
+        more = (label("view", "help"), "more")
+        own = self._pick_caps([*moves[: MAX_CAPS - 1 - len(last)], *last, more])
+        if not self.has_command("next_agent") or len(self.game.agents) != 2:
+            return (own,)
+        group, second = self.domain.title, self.game.agents[1]
+        steering = [c for c in self.stage.steering if c.name.startswith(f"{second} ")]
+        names = [
+            command.name
+            for command in self.app.bindings.commands(group)
+            if command.name.startswith(f"{second} ") and self.has_command(command.name)
+        ]
+        return (own, self._pick_caps(self._caps_of(names, steering)))
+
+    def _caps_of(
+        self, names: Sequence[str], steering: Sequence[KeyCommand]
+    ) -> list[tuple[str, str]]:
+        """Return the (key, word) pairs of the commands called `names`, after one for all of
+        `steering`, or for all arrow keys of which some turn the agent."""
+        group, bindings = self.domain.title, self.app.bindings
+        commands = {command.name: command for command in bindings.commands(group)}
+        caps = [(bindings.join_labels(group, steering[:4]), "move")] if steering else []
+        turns = [commands[name] for name in _TURNS if name in names]
+        if len(turns) == len(_TURNS):
+            caps.append((bindings.join_labels(group, turns), "turn"))
+        for name in names:
+            if name in (*_TURNS, *(command.name for command in steering)) and (turns or steering):
+                continue
+            words = commands[name].description.rpartition(": ")[2].partition(",")[0]
+            words = words if len(words) <= MAX_WORDS else words.split()[0]
+            key = bindings.label(group, self.stage.find_command_with_keys(name))
+            caps.append((key, _WORDS.get(name.rpartition(" ")[2], words)))
+        return caps
+
+    @staticmethod
+    def _pick_caps(caps: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+        return [(key, word) for key, word in caps if key][:MAX_CAPS]
 
     @property
     def _second_player_hint(self) -> str:
@@ -454,23 +532,9 @@ class PlayScreen(GameScreen):
                 self._draw_end(painter, self._layout.stage.inflate(-painter.line_height, 0))
 
     @property
-    def panel_text(self) -> str:
-        """Return the instructions, if the panel is higher than wide and for players."""
-        panel = self._layout.panel if self._layout else Rect(0, 0, 0, 0)
-        is_tall = panel.h >= panel.w and not self.is_research
-        return self._instructions if is_tall else ""
-
-    def draw_stage(self, painter: Painter, rect: Rect, progress: float) -> None:
-        """Draw the world into `rect`, below the instructions if the level has some and the panel
-        does not show them; `progress` of the step's animation is from 0 to 1."""
-        if (instructions := self._instructions) and not self.panel_text:
-            line = painter.line_height
-            height = painter.text_height(instructions, rect.w - line) + line // 2
-            rect = rect.copy()
-            card = cut(rect, "top", min(height, rect.h // 2), line // 2)
-            painter.draw_card(card)
-            painter.draw_lines(card.inflate(-line, -(line // 2)), instructions, "accent")
-        super().draw_stage(painter, rect, progress)
+    def goal(self) -> str:
+        """Instructions of the level, or else its goal."""
+        return self._instructions or super().goal
 
     @property
     def _instructions(self) -> str:
@@ -542,7 +606,7 @@ class PlayScreen(GameScreen):
         y = card.y + header_height
         if won is not None and medals_height:
             medals_rect = Rect(card.x + line, y, card.w - 2 * line, 2 * line)
-            self._draw_named_medals(painter, medals_rect, won)
+            self._draw_named_medals(painter, medals_rect, won, bool(level and level.par))
         if buttons_height:
             x = card.x + line * 3 // 4
             buttons_rect = Rect(x, y + medals_height - line // 4, card.w - line, buttons_height)
@@ -579,11 +643,14 @@ class PlayScreen(GameScreen):
             painter.draw_button(slot, text, press, key, is_chosen=index == 0)
 
     @staticmethod
-    def _draw_named_medals(painter: Painter, rect: Rect, won: Collection[str]) -> None:
-        """Draw all medals of a level into `rect`, side by side with their names; medals that the
-        player has not won are only outlined."""
-        line, width = painter.line_height, rect.w // len(MEDALS)
-        for index, (medal, name) in enumerate(MEDALS.items()):
+    def _draw_named_medals(
+        painter: Painter, rect: Rect, won: Collection[str], has_par: bool
+    ) -> None:
+        """Draw all medals of a level into `rect`, side by side with their names, the one for par
+        only if the level has one; medals that the player has not won are only outlined."""
+        medals = {medal: name for medal, name in MEDALS.items() if has_par or medal != "par"}
+        line, width = painter.line_height, rect.w // len(medals)
+        for index, (medal, name) in enumerate(medals.items()):
             slot = Rect(rect.x + index * width, rect.y, width, rect.h)
             disc = cut(slot, "left", 2 * line if width > 8 * line else line * 5 // 4, line // 4)
             disc.h, disc.centery = disc.w, rect.centery

@@ -16,7 +16,7 @@ from gv_engine.play.session.timeline import join_differences
 from gv_engine.play.ui.drawing.recording import Recorder, find_views
 from gv_engine.play.ui.drawing.sprites import Rect
 from gv_engine.play.ui.drawing.widgets import Painter, cut
-from gv_engine.play.ui.screens.game_screen import VIEW_COMMANDS, GameScreen
+from gv_engine.play.ui.screens.game_screen import VIEW_COMMANDS, GameScreen, KeyCaps
 from gv_engine.play.ui.screens.menu import Menu, MenuRow
 from gv_engine.play.ui.screens.screen import AppContext, Screen, ScreenCommands
 from gv_engine.play.ui.screens.settings import PauseMenu
@@ -311,6 +311,16 @@ class CompareScreen(GameScreen):
     def hints(self) -> Sequence[str]:
         """Return the hints of the screen below, so that the layout stays the same."""
         return self._below.hints()
+
+    def key_caps(self) -> Sequence[KeyCaps]:
+        """Return the keys of the screen below, so that the layout stays the same."""
+        return self._below.key_caps()
+
+    def current_key_caps(self) -> Sequence[KeyCaps]:
+        """Return the keys of this screen; () if it shows hints in their place."""
+        words = {"back": "back", "forward": "on", "leave": "now"}
+        caps = [(self.app.bindings.label("replay", name), word) for name, word in words.items()]
+        return (caps,) if self.key_caps() else ()
 
     def current_hints(self) -> Sequence[str]:
         """Return short texts on the keys of this screen."""
