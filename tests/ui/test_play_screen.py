@@ -814,3 +814,31 @@ def test_an_action_without_effect_is_told(desk: Desk):
     made = (*before.numbers[:3], ShownNumber("wood pickaxe", "1"))
     assert is_failure(before, wood)
     assert not is_failure(before, replace(wood, numbers=made))
+
+
+def test_players_see_goal_and_keys_in_every_step_and_the_timeline_after_undo(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+):
+    sliders: list[pygame.Rect] = []
+    draw_slider = Painter.draw_slider
+
+    def record(painter: Painter, rect: pygame.Rect, *others: Any) -> None:
+        sliders.append(rect)
+        draw_slider(painter, rect, *others)
+
+    monkeypatch.setattr(Painter, "draw_slider", record)
+    desk.surface = pygame.Surface((1280, 800), 0, 32)
+    screen = playing(desk, "keydoor-9x9")
+    goal = "Find the key, open the door, reach the exit."
+    for _ in range(3):
+        desk.look()
+        assert screen._goal_lines == [(goal, "accent")]
+        desk.press("Left")
+    caps = [("Arrow keys", "move"), ("Space", "use"), ("P", "take"), ("Z", "undo"), ("H", "more")]
+    assert screen.key_caps() == (caps,)
+    assert not sliders
+    desk.press("Z")
+    desk.look()
+    board = boards_of(screen)["state"]
+    assert sliders[-1].centerx == board.centerx == desk.surface.get_width() // 2
+    assert board.w - 3 * screen.stage.line < sliders[-1].w <= board.w

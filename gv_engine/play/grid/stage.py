@@ -424,9 +424,9 @@ class GridStage(Stage):
             rect = self._state.cell_rect(*lerp(start, mark.cell, progress))
             size = max(4, rect.w // 5)
             if is_own:
-                x, y = rect.centerx, rect.y + size // 3
+                x, y = rect.centerx, max(rect.y - size // 2, surface.get_clip().y + size)
                 arrow = (x - size, y - size), (x + size, y - size), (x, y + size // 2)
-                pygame.draw.polygon(surface, self._theme.accent, arrow)
+                pygame.draw.polygon(surface, self._theme.select, arrow)
                 pygame.draw.polygon(surface, self._theme.on_select, arrow, max(1, size // 5))
             for number in range(mark.team_number):
                 dot = rect.right - size // 2, rect.y + size // 2 + number * size

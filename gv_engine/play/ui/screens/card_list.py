@@ -46,7 +46,6 @@ class CardsScreen(SearchField):
         categories: names of the categories to choose from; the first one shows some cards of each.
         category: name of the chosen category.
         footer_lines: height of the hints at the bottom.
-        is_winding: True if every other row of tiles runs from right to left.
     """
 
     title = "GV Engine"
@@ -59,7 +58,6 @@ class CardsScreen(SearchField):
     hinted_commands: Sequence[tuple[str, str, str]] = ()
     categories: Sequence[str] = ()
     category = ""
-    is_winding = False
     footer_lines = 1
 
     def __init__(self, app: AppContext) -> None:
@@ -69,6 +67,7 @@ class CardsScreen(SearchField):
         self._viewport = Rect(0, 0, 0, 0)
         self._line = 1
         self._headings: list[tuple[str, Rect]] = []
+        self.links: dict[str, str] = {}  # text beside a heading that is a category, which it opens
         self._cards: list[PlacedCard] = []
         self._is_outdated = True
         self._theme: Theme | None = None  # None before the first picture
@@ -315,8 +314,6 @@ class CardsScreen(SearchField):
             card_gap = self.tile_gap if is_tiled else gap
             for index, card in enumerate(cards):
                 row, column = divmod(index, columns)
-                if is_tiled and self.is_winding and row % 2:
-                    column = columns - 1 - column
                 y = heading_rect.bottom + row * (height + card_gap)
                 rect = Rect(x + column * card_width, y, card_width - card_gap, height)
                 self._cards.append(PlacedCard(card, rect))
@@ -345,12 +342,20 @@ class CardsScreen(SearchField):
             for heading, rect in self._headings:
                 slot = rect.move(offset)
                 if slot.colliderect(viewport):
-                    painter.draw_text(slot, heading, size=1.15)
+                    self._draw_heading(painter, slot, heading)
             for index, (card, rect) in enumerate(self._cards):
                 slot = rect.move(offset)
                 if slot.colliderect(viewport):
                     painter.add_hit_area(slot.clip(viewport), partial(self._press, index, card))
                     card.draw(painter, slot, index == self.chosen)
+
+    def _draw_heading(self, painter: Painter, rect: Rect, heading: str) -> None:
+        """Draw `heading` into `rect`, and at its right the link to all cards of the category."""
+        painter.draw_text(rect, heading, size=1.15)
+        if link := self.links.get(heading, ""):
+            slot = cut(rect.copy(), "right", painter.text_width(link))
+            is_hovered = painter.add_hit_area(slot, lambda _: self.choose_category(heading))
+            painter.draw_text(slot, link, "accent" if is_hovered else "muted", "right")
 
     def _press(self, index: int, card: Card, position: tuple[int, int]) -> None:
         self.chosen = index

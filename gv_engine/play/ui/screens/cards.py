@@ -295,6 +295,7 @@ class FileCard(Card):
 
 # ---- medals --------------------------------------------------------------------------------------
 
+_MEDAL_SCALE = 4
 _MEDAL_COLORS = {"solved": "gain", "par": "accent", "first": "text"}  # theme colours
 # Corners of the check mark and of the star, in tenths of the disc's width from its centre.
 _CHECK_MARK = [pygame.Vector2(x, y) for x, y in ((-2.3, 0.2), (-0.6, 2.0), (2.4, -1.6))]
@@ -304,7 +305,15 @@ _STAR = [pygame.Vector2(0, -(1.6 if n % 2 else 3.6)).rotate(36 * n) for n in ran
 def draw_medal(painter: Painter, disc: Rect, medal: str, is_won: bool = True) -> None:
     """Draw the medal called `medal`, a key of `MEDALS`, into the square `disc`: a check mark, a
     star or a 1; only its outline unless the player has won it."""
-    surface, scale = painter.surface, disc.w / 10
+    small = pygame.Surface(disc.size, 0, 32)
+    small.blit(painter.surface, (0, 0), disc)
+    large = pygame.transform.scale_by(small, _MEDAL_SCALE)  # its edges are smooth when shrunk
+    _draw_large_medal(painter, large, medal, is_won)
+    painter.surface.blit(pygame.transform.smoothscale(large, disc.size), disc)
+
+
+def _draw_large_medal(painter: Painter, surface: pygame.Surface, medal: str, is_won: bool) -> None:
+    disc, scale = surface.get_rect(), surface.get_width() / 10
     color = painter.color("card" if is_won else "outline")
     if is_won:
         disc_color = painter.color(_MEDAL_COLORS[medal])

@@ -103,10 +103,9 @@ class LevelCard(ScenarioCard):
         if self.is_locked:
             self.text = "Locked"
         else:
-            solved = f"Solved in {format_count(self.fewest, 'step')}"
-            self.text = solved if self.fewest else "Not solved yet"
+            self.text = format_count(self.fewest, "step") if self.fewest else "Not solved yet"
         if level.par:
-            self.text += f", par {level.par}"
+            self.text += f" · par {level.par}"
         return bool(self.fewest)
 
     def load_content(self, app: AppContext, theme: Theme) -> None:
@@ -176,9 +175,9 @@ class PackCard(ScenarioCard):
 
 
 def _get_medal_row(painter: Painter, rect: Rect) -> Rect:
-    """Return the rectangle of the medals in the lower right corner of the card in `rect`."""
+    """Return the rectangle of the medals in the upper right corner of the card in `rect`."""
     line = painter.line_height
-    return Rect(rect.x, rect.bottom - line * 3 // 2, rect.w - line // 2, line * 11 // 10)
+    return Rect(rect.x, rect.y + line * 3 // 4, rect.w - line * 3 // 4, line * 11 // 10)
 
 
 # ---- map -----------------------------------------------------------------------------------------
@@ -194,7 +193,6 @@ class PackScreen(CardsScreen):
 
     placeholder = "Search for a level of this pack"
     leave_label = "back"
-    is_winding = True
 
     def __init__(self, app: AppContext, pack: PackCard) -> None:
         super().__init__(app)
@@ -213,18 +211,6 @@ class PackScreen(CardsScreen):
     def tile_gap(self) -> int:
         """Pixels between two tiles, with room for the path."""
         return self._line
-
-    def run_command(self, name: str) -> None:
-        """Run the command `name`; `left` and `right` lead along the path, which winds."""
-        cards, index = self._placed_cards, min(self.chosen, len(self._placed_cards) - 1)
-        if name not in ("left", "right") or not cards:
-            super().run_command(name)
-            return
-        columns = sum(card.rect.y == cards[0].rect.y for card in cards)
-        is_reversed = columns > 1 and index // columns % 2 == 1
-        step = 1 if (name == "right") != is_reversed else -1
-        if step == 1 or index % columns:  # only the way ahead leads into another row
-            self._choose(index + step)
 
     def _open(self, card: Card) -> None:
         """Open the level of `card`; a locked level opens only at the second attempt."""
@@ -266,14 +252,14 @@ class PackScreen(CardsScreen):
         fit without scrolling, else of the smallest ones."""
         line, viewport = self._line, self._viewport
         for columns in range(1, max(2, viewport.w // (9 * line)) + 1):
-            size = self.make_tile_size(min((viewport.w - line // 2) // columns, 30 * line))
+            size = self.make_tile_size((viewport.w - line // 2) // columns)
             if -(-count // columns) * (size[1] + line) + 2 * line <= viewport.h:
                 break
         return columns, size
 
     def draw_cards(self, painter: Painter) -> None:
-        """Draw the path from level to level, and the cards over it; the path is muted from the
-        first locked level on."""
+        """Draw the path from level to level in each row, and the cards over it; the path is darker
+        from the first locked level on."""
         offset = self._viewport.x, self._viewport.y - self._scroll
         width = max(3, self._line // 3)
         with clipped(painter.surface, self._viewport):
@@ -281,8 +267,9 @@ class PackScreen(CardsScreen):
                 card = following.card
                 is_open = isinstance(card, LevelCard) and not card.is_locked
                 start, end = (each.rect.move(offset).center for each in (placed, following))
-                color = painter.color("accent" if is_open else "outline")
-                pygame.draw.line(painter.surface, color, start, end, width)
+                color = painter.color("muted" if is_open else "outline")
+                if start[1] == end[1]:
+                    pygame.draw.line(painter.surface, color, start, end, width)
         super().draw_cards(painter)
 
 

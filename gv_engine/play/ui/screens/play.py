@@ -574,21 +574,25 @@ class PlayScreen(GameScreen):
         text_width = painter.text_width(title, 1.4) + painter.text_width(self._result_text)
         is_one_line = text_width + 4 * line <= area.w
         header_height = (3 if is_one_line else 4) * line
+        agent = None if self.is_research else self.stage.agent_rect
         columns = self._count_button_columns(painter, area.w - line)
         num_rows = -(-len(self._list_end_choices()) // columns)
         max_height = area.h * 3 // 4
         if not self.is_research:  # the board stays in sight; the hints name the other keys
             max_height = area.h * 2 // 5
-            num_rows = max(1, min(num_rows, (max_height - header_height) // (2 * line)))
+            if agent:  # and the agent
+                max_height = min(max_height, max(agent.y - area.y, area.bottom - agent.bottom))
+            num_rows = max(0, min(num_rows, (max_height - header_height) // (2 * line)))
         buttons_height = num_rows * 2 * line
-        if header_height + buttons_height > area.h:  # then the hints tell what to press
+        if (
+            not num_rows or header_height + buttons_height > area.h
+        ):  # then the hints tell what to press
             buttons_height, is_one_line, header_height = 0, True, min(area.h, 3 * line)
         medals_height = 3 * line if has_medals else 0
         if header_height + medals_height + buttons_height > max_height:
             medals_height = 0
         card = Rect(0, 0, area.w, header_height + medals_height + buttons_height)
         card.midbottom = area.midbottom
-        agent = None if self.is_research else self.stage.agent_rect
         if agent and card.colliderect(agent):
             card.midtop = area.midtop
         color = "loss" if self.frame.success is False or self.game.is_lost else "gain"

@@ -181,6 +181,7 @@ class StartScreen(CardsScreen):
     def sections(self) -> Iterable[CardSection]:
         """Yield (heading, cards) pairs of levels and replays; if there is a search text, only the
         cards that match."""
+        self.links.clear()
         if self.query.strip():
             yield "Found", self._find_cards()
         elif self.category == ALL:
@@ -263,8 +264,9 @@ class StartScreen(CardsScreen):
             if category not in (ALL, "Mine", "Puzzles", "Not solved"):
                 cards = [card for _, section in self._list_sections(category) for card in section]
                 shown = cards[:num_shown]
-                count = f", {len(shown)} of {len(cards)}" if len(shown) < len(cards) else ""
-                yield category + count, shown
+                if len(shown) < len(cards):
+                    self.links[category] = f"Show all {len(cards)}"
+                yield category, shown
         yield self._list_sections("Mine")[-1]
 
     def _find_typed_card(self, cards: Iterable[Card]) -> list[Card]:
