@@ -722,7 +722,7 @@ def test_the_agent_of_the_player_and_teams_are_marked(desk: Desk):
     stage: Any = screen.stage
     stage._frame = replace(screen.frame, marks=())
     bare = desk.look()
-    cells = [stage._state.cell_rect(*cell).inflate(40, 40) for cell in (own, mate)]
+    cells = [stage._state.cell_rect(*cell).inflate(80, 80) for cell in (own, mate)]
     changed = (marked != bare).any(-1)
     for cell in cells:
         part = slice(cell.top, cell.bottom), slice(cell.left, cell.right)
@@ -834,8 +834,8 @@ def test_players_see_goal_and_keys_in_every_step_and_the_timeline_after_undo(
         desk.look()
         assert screen._goal_lines == [(goal, "accent")]
         desk.press("Left")
-    caps = [("Arrow keys", "move"), ("Space", "use"), ("P", "take"), ("Z", "undo"), ("H", "more")]
-    assert screen.key_caps() == (caps,)
+    caps = [("Left Right", "turn"), ("Up", "walk"), ("Space", "use"), ("P", "take")]
+    assert screen.key_caps() == ([*caps, ("Z", "undo"), ("H", "more")],)
     assert not sliders
     desk.press("Z")
     desk.look()
