@@ -213,7 +213,7 @@ def test_the_mouse_opens_the_list_of_levels_too(desk: Desk, screen: EditScreen):
 def test_what_cannot_be_played_is_said(desk: Desk):
     editing(desk, "blank")
     desk.press("Tab")
-    assert desk.app._note.startswith("It cannot be played yet: line 7: map: no agent")
+    assert desk.app._note == "It cannot be played yet: Put a player on the map"
 
 
 def test_faults_are_shown_one_after_the_other(desk: Desk, screen: EditScreen):

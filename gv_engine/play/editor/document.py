@@ -196,12 +196,15 @@ class EditorDocument:
 
     def shorten_message(self, message: str, place: ProblemPlace) -> str:
         """Return an error message without the name of the edited file. If the error is shown at map
-        cells, and `place` is a rule in another file, that place is removed too."""
+        cells, and `place` is a rule in another file, that place is removed too. If the map has no
+        agent, the message says what to paint instead of which character to type."""
         if place.file and place.cells:
             return message.removeprefix(f"{place.file}:{place.line}: {place.path}: ")
         file_prefix = f"{self.ref.file}:"
         if not message.startswith(file_prefix):
             return message
+        if "map: no agent; put one of" in message:
+            return "Put a player on the map"
         return f"line {message.removeprefix(file_prefix)}"
 
     def cells_of(self, fault: Fault) -> list[MapCell]:
