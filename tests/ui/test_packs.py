@@ -21,9 +21,10 @@ from gv_engine.play.ui.colors import DARK
 from gv_engine.play.ui.drawing.sprites import Rect, pygame
 from gv_engine.play.ui.drawing.widgets import Painter
 from gv_engine.play.ui.input.bindings import Bindings
-from gv_engine.play.ui.screens import game_screen
+from gv_engine.play.ui.screens import edit, game_screen
 from gv_engine.play.ui.screens import menu as menu_module
 from gv_engine.play.ui.screens.cards import ReplayCard, UnfinishedCard
+from gv_engine.play.ui.screens.edit import EditScreen
 from gv_engine.play.ui.screens.edit_lists import StarterMenu
 from gv_engine.play.ui.screens.packs import PackCard, PackEnd, PackScreen
 from gv_engine.play.ui.screens.play import PlayScreen
@@ -230,6 +231,31 @@ def test_a_game_goes_on_elsewhere_from_a_line_of_text(
         paste(wrong)
         assert isinstance(desk.app.top, StartScreen)
         assert desk.app._note
+
+
+def test_an_edited_level_is_copied_from_its_key_and_its_menu(
+    desk: Desk, paste: Pastes, monkeypatch: pytest.MonkeyPatch
+):
+    copied: list[str] = []
+    monkeypatch.setattr(edit, "copy_to_clipboard", copied.append)
+    desk.start()
+    desk.app.edit_new_level("keydoor")
+    screen = desk.top(EditScreen)
+    screen.cursor = (1, 1)
+    desk.press("Delete", "Ctrl+C")
+    assert not copied
+    assert "Put a player on the map" in desk.app._note
+    desk.press("Z")
+    screen.edit(lambda text: f"{text}dim: true\n")
+    desk.press("Ctrl+C", "Escape")
+    desk.choose("Copy the level as a line of text")
+    assert len(copied) == 2
+    assert len({*copied}) == 1
+    assert desk.top(EditScreen) is screen
+    paste(copied[0])
+    game = desk.top(PlayScreen).game
+    assert (game.position, game.length) == (0, 0)
+    assert game.scenario.document.root.written["dim"] is True
 
 
 def test_a_level_of_ones_own_comes_along_in_the_line(desk: Desk, tmp_path: Path, paste: Pastes):

@@ -32,6 +32,7 @@ from gv_engine.play.ui.screens.edit_panels import (
     draw_report,
     lay_out_editor,
 )
+from gv_engine.play.ui.screens.keyboard import copy_to_clipboard
 from gv_engine.play.ui.screens.play import PlaytestScreen
 from gv_engine.play.ui.screens.replay import Prompt
 from gv_engine.play.ui.screens.screen import AppContext, Screen, ScreenCommands
@@ -83,6 +84,7 @@ class EditScreen(Screen):
         "save": lambda screen: screen.save(),
         "save_as": lambda screen: screen.save_as(),
         "share": lambda screen: screen.save(then=screen.share),
+        "copy": lambda screen: screen.copy_level(),
         "size": lambda screen: screen.enter_size(),
         "cell_form": lambda screen: screen.has_map and screen.app.push(cell_form(screen)),
         "level_form": lambda screen: screen.app.push(level_form(screen)),
@@ -426,10 +428,24 @@ class EditScreen(Screen):
         Raises:
             GVEngineError: the level has errors.
         """
+        self.app.push(PlaytestScreen(self.app, self._start_session()))
+
+    def _start_session(self) -> Session:
         if self.draft.scenario is None:
             fault = self.draft.faults[0].message if self.draft.faults else "there is no level"
             raise EditError(f"It cannot be played yet: {fault}")
-        self.app.push(PlaytestScreen(self.app, Session(self.draft.scenario, seed=0)))
+        return Session(self.draft.scenario, seed=0)
+
+    def copy_level(self) -> None:
+        """Copy the level to the clipboard as a line of text: a game without steps.
+
+        Raises:
+            GVEngineError: the level has errors.
+        """
+        error = copy_to_clipboard(self._start_session().replay().to_line())
+        paste = self.app.bindings.label("menu", "paste")
+        note = f"Copied as a line of text; {paste} on the start screen plays it"
+        self.app.show_note(error or note)
 
     # ---- the file ------------------------------------------------------------------------
 

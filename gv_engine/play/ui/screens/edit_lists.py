@@ -286,7 +286,7 @@ def add_objects(screen: EditScreen, level: OtherLevel, objects: Sequence[LevelOb
 # ---- menus ---------------------------------------------------------------------------------------
 
 _MENU_COMMANDS = (
-    *("try", "save", "save_as", "share", "level_form", "level_rules", "add_objects"),
+    *("try", "save", "save_as", "share", "copy", "level_form", "level_rules", "add_objects"),
     *("pack_levels", "size", "next_fault"),
 )
 
