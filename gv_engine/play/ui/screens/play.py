@@ -485,7 +485,7 @@ class PlayScreen(GameScreen):
             if name in (*_TURNS, *(command.name for command in steering)) and (turns or steering):
                 continue
             words = commands[name].description.rpartition(": ")[2].partition(",")[0]
-            words = words if len(words) <= MAX_WORDS else words.split()[0]
+            words = words if len(words) <= MAX_WORDS else words.removeprefix("to the ").split()[0]
             key = bindings.label(group, self.stage.find_command_with_keys(name))
             caps.append((key, _WORDS.get(name.rpartition(" ")[2], words)))
         return caps
