@@ -278,7 +278,7 @@ SCENES: dict[str, Callable[[Desk], None]] = {
     "editor-fault": lambda desk: _edited(desk, "Down", "Right", "Delete"),
     "editor-level": lambda desk: _edited(desk, "F4"),
     "editor-pick": _picked,
-    "editor-list": lambda desk: _edited(desk, "F4", *["Down"] * 7, "Return"),
+    "editor-list": lambda desk: _edited(desk, "F4", *["Down"] * 9, "Return"),
     "editor-text": lambda desk: _edited(desk, "F4", "Down", "Return", "End", "Ctrl+Shift+Left"),
     "editor-pack": lambda desk: _edited(desk, "F6", "Return", "A", "A"),
     "editor-add": lambda desk: _edited(desk, "O"),

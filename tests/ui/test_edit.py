@@ -98,7 +98,7 @@ def test_a_level_from_nothing_is_played_mended_saved_checked_and_rolled_out(
         player.presses(*["LeftBracket"] * 4)
         hand.clicks((1, 1))  # the agent
         until(lambda: hand.sees(DARK.gain), "that it can be won")
-        player.presses("F4", "Down", "Down", "Return", "Return")
+        player.presses("F4", *["Down"] * 4, "Return", "Return")
         time.sleep(0.5)  # letters that come with the question are not meant
         player.types("open the door")
         player.presses("Return", "Escape", "Escape")
@@ -182,7 +182,7 @@ def test_a_view_is_picked_from_a_list_by_real_keys(screen: Screen, folder: Path)
     with started(screen, folder, "edit", str(file)) as player:
         player.desk = Mock()
         until(lambda: len(np.unique(player.picture())) > 50, "the editor")
-        player.presses("F4", "Down", "Down", "Down", "Right", "Down", "Return")
+        player.presses("F4", "Down", "Down", "Down", "Right", "Down", "Down", "Return")
         player.presses("Down", "Return", "Down", "Down", "Down", "Return")
         player.presses("Escape", "Escape", "Ctrl+S")
         until(lambda: "area: 2" in file.read_text(), "the view in the file")

@@ -342,7 +342,8 @@ def test_a_file_keeps_its_comments(desk: Desk, tmp_path: Path):
     screen = editing(desk, str(file))
     screen.brushes.selected = "Key"
     desk.click(place(screen, (1, 2)))
-    desk.press("F3", "Down", "Shift+Down", "Escape", "F4", "Return")
+    desk.press("F3", "Down", "Shift+Down", "Escape", "F4")
+    desk.choose("steps")
     desk.type("7", "Return", "Escape", "Ctrl+S")
     moves, turns = "  - move_agent  # goes\n", "  # Last of all:\n  - turn_agent\n"
     changed = COMMENTED.replace("#>.E#", "#>KE#").replace(moves + turns, turns + moves)
@@ -416,6 +417,26 @@ def test_the_level_is_set_in_a_form(desk: Desk, screen: EditScreen):
     assert said["mission"] == {"text": "open the door"}
     assert "max_steps" not in said
     assert not screen.faults
+
+
+def test_the_form_of_the_level_begins_with_what_a_painter_sets(desk: Desk, tmp_path: Path):
+    file = tmp_path / "cave.yaml"
+    file.write_text(COMMENTED, "utf-8")
+    editing(desk, str(file))
+    desk.press("F4")
+    form = desk.top(FormScreen)
+    first = ["name", "description", "theme", "max steps", "For authors", "steps", "mission"]
+    assert labels(form)[:7] == first
+    assert {"dim", "capacity", "state space"} < {*labels(form)[7:]}
+    desk.press(*["Down"] * 4)
+    assert labels(form)[form.chosen] == "steps"
+    desk.press("Up")
+    assert labels(form)[form.chosen] == "max steps"
+    before = desk.app.screens[:]
+    desk.choose("For authors", "Return")
+    desk.choose("For authors", "Delete")
+    assert desk.app.screens == before
+    assert file.read_text("utf-8") == COMMENTED == desk.app.screens[-2].draft.buffer.text
 
 
 def test_what_is_in_a_cell_is_set_in_a_form(desk: Desk, screen: EditScreen):

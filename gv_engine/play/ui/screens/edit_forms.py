@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 
 # Keys of a level that are no fields of its form: they are painted, or edited as rules.
 _EXCLUDED_KEYS = ("domain", "map", "legend", *(part.key for part in RULE_PARTS))
-_FIRST_KEYS = ("name", "description", "mission", "max_steps", "observation_function", "view")
+_FIRST_KEYS = ("name", "description", "theme", "max_steps")
+_FIRST_AUTHOR_KEYS = ("mission", "observation_function", "view")
+# Entry of the level form that is no field: the heading above the keys that painters need seldom.
+_AUTHORS_HEADING = FormField("", "", {}, None, (), "", True, True, {}, label="For authors")
 _MAX_DESCRIPTION_LINES = 4  # lines
 _AREA_TEXT = "Cells that the agent sees, with itself: ahead of it, or on all sides."
 # Number of choices up to which Enter switches to the next one; more are a list to pick from.
@@ -95,6 +98,8 @@ class FormScreen(EditorMenu):
     def _make_row(self, field: FormField) -> MenuRow:
         """Return the row of `field`: arrows for numbers and few choices; a list to pick from for
         more choices."""
+        if field is _AUTHORS_HEADING:
+            return MenuRow(field.label, lambda _: None)
         has_list = len(field.presets) > _MAX_CYCLED_CHOICES
         is_number = field.number_schema is not None and isinstance(field.value, int)
         return MenuRow(
@@ -165,15 +170,26 @@ class FormScreen(EditorMenu):
             self._screen.run_command(name)
         else:
             super().run_command(name)
+            if self._find_chosen_field() is _AUTHORS_HEADING:
+                self.chosen += -1 if name in ("up", "page_up") else 1
+
+    def _find_chosen_field(self) -> FormField | None:
+        fields = self._make_fields()
+        return fields[self.chosen] if self.chosen < len(fields) else None
+
+    def _draw_button_row(self, painter: Painter, slot: Rect, row: MenuRow, index: int) -> None:
+        if row.label == _AUTHORS_HEADING.label:
+            painter.draw_text(slot.inflate(-painter.line_height, 0), row.label, "accent")
+        else:
+            super()._draw_button_row(painter, slot, row, index)
 
     def draw(self, painter: Painter, now: float) -> None:
         """Draw the rows with `painter`, and below them the description and the error of the
         selected field."""
         super().draw(painter, now)
-        fields = self._make_fields()
-        if self.chosen >= len(fields):
+        field, line = self._find_chosen_field(), painter.line_height
+        if field is None or field is _AUTHORS_HEADING:
             return
-        field, line = fields[self.chosen], painter.line_height
         texts = {"muted": field.description, "loss": self._find_error(field)}
         if field.value is not None:
             remove_hint = self.hint("list", "remove", "leaves it out.")
@@ -346,15 +362,18 @@ def _join_path(path: str, name: str) -> str:
 
 
 def level_form(screen: EditScreen) -> FormScreen:
-    """Return the form that edits the level in the editor `screen`: its parameters and all keys of
-    the file, except the map and the rules."""
+    """Return the form that edits the level in the editor `screen`: its name and what else a painter
+    sets, then, for authors, its parameters and all other keys except the map and the rules."""
     draft = screen.draft
     keys = {name: key for name, key in draft.format.keys.items() if name not in _EXCLUDED_KEYS}
-    first_keys = {name: keys[name] for name in _FIRST_KEYS if name in keys}
+    names = dict.fromkeys(name for name in (*_FIRST_AUTHOR_KEYS, *keys) if name in keys)
 
     def make_fields() -> Sequence[FormField]:
-        fields = form_fields({**first_keys, **keys}, draft.values, draft.vocabulary)
-        return [*_make_parameter_fields(screen), *fields]
+        parameters = {field.name: field for field in _make_parameter_fields(screen)}
+        fields = {field.name: field for field in form_fields(keys, draft.values, draft.vocabulary)}
+        first = [fields[name] for name in _FIRST_KEYS if name in fields.keys() - parameters]
+        rest = [fields[name] for name in names if name not in (*_FIRST_KEYS, *parameters)]
+        return [*first, _AUTHORS_HEADING, *parameters.values(), *rest]
 
     def put_value(name: str, value: Any) -> None:
         path: KeyPath = (name,)
