@@ -94,8 +94,15 @@ def make_puzzle(desk: Desk) -> None:
         desk.wait(0.1)
 
 
+def show_research_view(desk: Desk) -> None:
+    """Show what the agent sees, and the reward of each rule, beside key-door."""
+    desk.app.settings.research = True
+    SCENES["keydoor"](desk)
+
+
 WINDOW_PICTURES = {
     "start": SCENES["start"],
+    "keydoor": show_research_view,
     "players-solved": SCENES["won-puzzle"],
     "players-stuck": get_stuck,
     "players-map": SCENES["pack"],
