@@ -86,8 +86,8 @@ def taken(screen: PlayScreen) -> list[str]:
             [FORWARD, FORWARD, "MOVE_LEFT", "ACTUATE"],
             (1, 5, 3),
         ),
-        # in fog the agent looks where it goes, and at nothing unseen
-        ("view: explored\n", ["Up", "Left"], [LEFT, FORWARD, LEFT, FORWARD], (1, 2, 2)),
+        # in fog, too
+        ("view: explored\n", ["Up", "Left"], ["MOVE_LEFT", "MOVE_BACKWARD"], (1, 2, 3)),
     ],
 )
 def test_keys_go_where_they_point(desk: Desk, tmp_path: Path, more, presses, actions, agent):
@@ -379,3 +379,26 @@ def test_steps_are_heard():
     actions = ("MOVE_LEFT", "PICK_N_DROP", "MOVE_FORWARD", "ACTUATE", "TURN_LEFT", "PICK_N_DROP")
     assert [heard(action) for action in actions] == ["bump", "take", "", "door", "", "bump"]
     assert [heard(action) for action in ("TURN_LEFT", "PICK_N_DROP")] == ["", "drop"]
+
+
+def test_the_reason_why_nothing_happens_is_told_where_it_is_known(desk: Desk):
+    screen = playing(desk, "tutorial#3")
+    desk.press("Right", "Down", "Right")
+    key = screen.frame.agent[:2]
+    desk.press("P")
+    assert desk.app._note == "You stand on the yellow key: step off and face it"
+    desk.press("Space")
+    assert desk.app._note == "Locked: you need the yellow key"
+    assert screen.frame.agent[:2] == key
+    desk.press("Left", "Right", "Left")
+    desk.app._note = ""
+    desk.press("Space")
+    assert desk.app._note == "Use what is ahead: nothing happens"
+
+
+def test_arrow_keys_stay_as_they_are_in_both_views_of_a_puzzle_in_fog(desk: Desk):
+    screen = playing(desk, "tutorial#6")
+    commands = screen.stage.steering
+    for view in ("state", "explored"):
+        desk.press("V")
+        assert (screen.stage.view, screen.stage.steering) == (view, commands)

@@ -79,9 +79,15 @@ def test_somebody_new_is_led_from_level_to_level(desk: Desk):
     assert screen.stage.view == "explored"
     desk.press("V")
     assert screen.stage.view == "state"
+    assert desk.app._note == "View: the whole level"
     assert desk.app.settings.view == ""
+    desk.press("V")
+    assert screen.stage.view == "explored"
+    desk.press("V")
     desk.press("Shift+N")
     assert screen.stage.view == "state"
+    desk.press("V")
+    assert screen.stage.view == "both"
     desk.app.pop()
     pack = desk.top(PackScreen)
     assert pack.chosen == 1
@@ -149,6 +155,16 @@ def test_what_is_solved_is_kept_and_only_better(tmp_path: Path):
     assert sorted(Progress(file).fewest.values()) == [5, 7]
     progress.add_solution(Session(load_playable("empty-4x4"), 0), 1)
     assert len(progress.fewest) == 2
+
+
+def test_medals_are_won_also_where_nothing_can_be_written(tmp_path: Path):
+    (tmp_path / "file").touch()
+    progress = Progress(tmp_path / "file" / "progress.toml")
+    game = Session(load_playable("tutorial#1"), 0)
+    with pytest.raises(OSError, match="file"):
+        progress.add_solution(game, 4)
+    assert game.pack_level is not None
+    assert progress.medals(game.pack_level) == ("solved", "par", "first")
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,19 @@ from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_gri
 
 
 def list_player_views(level_view: str) -> tuple[str, ...]:
-    """Return the views for players of a level whose scenario names the view `level_view`, or "":
-    that view or else the state first, then state and observation.
+    """Return the two views for players of a level whose scenario names the view `level_view`, or
+    "": the level's own view, by default the state, and the state. If that is the same, the
+    observation is second, beside the state in a level that names the view "state".
 
     >>> list_player_views("")
     ('state', 'observation')
+    >>> list_player_views("state")
+    ('state', 'both')
+    >>> list_player_views("explored")
+    ('explored', 'state')
     """
-    return tuple(dict.fromkeys((level_view or "state", "state", "observation")))
+    seconds = {"": "observation", "state": "both"}
+    return level_view or "state", seconds.get(level_view, "state")
 
 
 DOMAIN = Domain(

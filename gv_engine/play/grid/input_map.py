@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from components.core import FLOOR, HIDDEN
-from components.items import OPEN, Door, Portable, Solid
+from components.items import LOCKED, OPEN, Door, Portable, Solid
 from components.objects import WALL
 from gv_engine.play.grid.domain import DOMAIN
 from gv_engine.play.grid.motion import Cell
@@ -17,8 +17,9 @@ from gv_engine.rules import geometry
 from gv_engine.rules.component import column_name
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS, BACKWARD, LEFT, RIGHT, rotate, step_x, step_y
-from gv_engine.rules.objects import ObjectType
+from gv_engine.rules.objects import COLORS, ObjectType
 from gv_engine.scenario.domains import KeyCommand
+from gv_engine.scenario.readers.map import describe_object
 
 Pose = tuple[int, int, int]
 """(y, x, facing)."""
@@ -165,8 +166,7 @@ class Steering:
         self, name: str, frame: Callable[[], Frame], game: Any, look_first: bool
     ) -> Iterator[str]:
         """Yield the actions that move the agent in the direction of the steering command `name`;
-        the caller must take each action before it asks for the next. With `look_first`, an agent
-        that has to turn first moves only into a safe cell.
+        the caller must take each action before it asks for the next.
 
         If a plain move leads in the direction, that move is taken. Else the agent turns, and then
         moves if the move has an effect. An obstacle ahead is thus faced and can be used. If the
@@ -176,8 +176,8 @@ class Steering:
             name: name of the command.
             frame: function that returns the current frame, called after each action.
             game: session with `mask(agent)`.
-            look_first: True if the agent sees only what is ahead: it always turns towards the
-                direction, and then moves only if the cell ahead is safe.
+            look_first: True if the player may not know the next cell: the agent only turns towards
+                a cell that is not safe, unless it looks there already.
         """
         name = name.removeprefix(self._prefix)
         if name in _TURN_COMMANDS:
@@ -188,7 +188,10 @@ class Steering:
         relative_direction = _find_relative(facing, direction)
         move = ACTIONS[relative_direction]
         turns = [turn for turn in _TURNS.get(relative_direction, ()) if turn in self._turns]
-        always_turns = look_first or bool(self._agent)  # the second agent is drawn as it looks
+        y, x, _ = self._pose(frame())
+        next_cell = y + step_y(direction), x + step_x(direction)
+        is_unsafe = look_first and not is_safe(frame(), next_cell)
+        always_turns = is_unsafe or bool(self._agent)  # the second agent is drawn as it looks
         has_effect = game.mask(self._agent).get(move, False)
         if not turns and not has_effect and self._turns and self.facing != direction:
             self.facing = direction
@@ -197,10 +200,9 @@ class Steering:
         elif turns:
             yield from (self._prefix + turn for turn in turns)
             turned = frame()
-            y, x, facing = self._pose(turned)
-            can_move = facing == direction and game.mask(self._agent).get("MOVE_FORWARD", False)
-            cell_ahead = y + step_y(facing), x + step_x(facing)
-            if can_move and (not look_first or is_safe(turned, cell_ahead)):
+            is_ahead = self._pose(turned)[2] == direction
+            can_move = is_ahead and game.mask(self._agent).get("MOVE_FORWARD", False)
+            if can_move and (not look_first or is_safe(turned, next_cell)):
                 yield f"{self._prefix}MOVE_FORWARD"
 
     def _pose(self, frame: Frame) -> Pose:
@@ -251,6 +253,7 @@ def _find_relative(facing: int, direction: int) -> int:
 
 _USE_ACTIONS = ("ACTUATE", "TOGGLE", "PICK_UP", "PICK_N_DROP")
 """Actions on an object ahead, in order of preference."""
+_OPENING_ACTIONS = _USE_ACTIONS[:2]
 DROPS = ("DROP", "PICK_N_DROP")
 """Actions that put down the held object."""
 
@@ -373,6 +376,26 @@ def _is_used_from_outside(frame: Frame, cell: Cell, actions: Collection[str]) ->
     can_pick_up = "PICK_UP" in actions or "PICK_N_DROP" in actions
     is_item = can_pick_up and Portable in object_type.component_classes
     return is_item or is_blocking(object_type, state)
+
+
+def explain_failure(frame: Frame, action: str) -> str:
+    """Return the reason why `action`, an action on what is ahead, had no effect in the state of
+    `frame`: a locked door ahead, or an object that the agent could take if it did not stand on it.
+    Empty if neither is there."""
+    if action not in _USE_ACTIONS:
+        return ""
+    y, x, facing = frame.agent
+    height, width = frame.grid.shape[:2]
+    ahead = y + step_y(facing), x + step_x(facing)
+    if action in _OPENING_ACTIONS and 0 <= ahead[0] < height and 0 <= ahead[1] < width:
+        kind, state, color = frame.grid[ahead].tolist()
+        if Door in dict(frame.types[kind].components) and state == LOCKED:
+            return f"Locked: you need the {COLORS[color].lower()} key"
+    kind, state, color = frame.grid[y, x].tolist()
+    if frame.item[0] or Portable not in dict(frame.types[kind].components):
+        return ""
+    words = describe_object(frame.types, kind, state, color)
+    return f"You stand on the {words}: step off and face it"
 
 
 def is_safe(frame: Frame, cell: Cell) -> bool:

@@ -611,7 +611,7 @@ class GridStage(Stage):
         """Yield the actions of a key command: several for a steering command such as "go left",
         else one."""
         if self.steering:
-            look_first = self.view == "explored"  # the agent sees only what is ahead
+            look_first = self.view == "explored"  # the next cell may be unknown
             frame = self._game.frame
             yield from input_map.steer(self._steerings, name, frame, self._game, look_first)
         if name not in (command.name for command in self.steering):
@@ -681,13 +681,14 @@ class GridStage(Stage):
         return step_sound(before, after)
 
     def failure_text(self, before: Frame, after: Frame) -> str:
-        """Return a sentence on an action without effect; empty for moves and turns, which shake the
-        agent."""
+        """Return a sentence on an action without effect, with the reason if it is known; empty for
+        moves and turns, which shake the agent."""
         action = input_map.own_action(after)
         is_move = action in (*input_map.MOVE_DIRECTIONS, *input_map.TURN_DIRECTIONS)
         if is_move or not action or after.outcome or not is_failure(before, after):
             return ""
-        return f"{self.action_text(action).capitalize()}: nothing happens"
+        reason = input_map.explain_failure(after, action)
+        return reason or f"{self.action_text(action).capitalize()}: nothing happens"
 
     def prepare_hint(self) -> None:
         """Compile the level's rules for the search for hints, in a background process."""

@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
@@ -470,36 +470,37 @@ class Progress:
         """
         level = game.pack_level
         if level and game.position and level.digest not in self.fewest:
-            self._add(f"{_TRIED}{level.digest}", 1)
+            self._add({f"{_TRIED}{level.digest}": 1})
 
     def add_solution(self, game: Game, steps: int) -> None:
         """Save that the player has solved the level of `game` in `steps` steps, unless a shorter
         solution is saved or the level is in no pack.
 
         Raises:
-            OSError: the file cannot be written; the number is still remembered in this process.
+            OSError: the file cannot be written; number and medals are still remembered in this
+                process.
         """
         if not game.pack_level:
             return
         digest = game.pack_level.digest
-        if digest not in self.fewest and f"{_TRIED}{digest}" not in self.marks:
-            self._add(f"{_FIRST}{digest}", 1)
-        self._add(digest, steps)
+        is_first = digest not in self.fewest and f"{_TRIED}{digest}" not in self.marks
+        self._add({f"{_FIRST}{digest}": 1, digest: steps} if is_first else {digest: steps})
 
-    def _add(self, name: str, steps: int) -> None:
-        """Save the fewest steps of a level, unless fewer are saved. `name` is the level's hash, or
-        a prefix of `_MARKS` and the hash, to save only that mark."""
-        if name in self.marks:
+    def _add(self, entries: Mapping[str, int]) -> None:
+        """Save `entries`: the fewest steps by a level's hash, unless fewer are saved, and 1 by the
+        prefix of a mark, see `_MARKS`, and the hash."""
+        if self.marks.issuperset(entries):
             return
         with suppress(OSError):  # another window may have written the file
             fewest, marks, _ = self._read()
             self.marks |= marks
             for digest, other_steps in fewest.items():
                 self.fewest[digest] = min(other_steps, self.fewest.get(digest, other_steps))
-        if name.startswith(_MARKS):
-            self.marks.add(name)
-        else:  # the level solved last is last
-            self.fewest[name] = min(steps, self.fewest.pop(name, steps))
+        for name, steps in entries.items():
+            if name.startswith(_MARKS):
+                self.marks.add(name)
+            else:  # the level solved last is last
+                self.fewest[name] = min(steps, self.fewest.pop(name, steps))
         solved = dict([*self.fewest.items()][-_MAX_LEVELS:])
         marks_in_order = sorted(self.marks)
         first = [mark for mark in marks_in_order if mark.removeprefix(_FIRST) in solved]

@@ -539,7 +539,8 @@ class SolverWorker:
                 if number == self._request_number:
                     return result, message
         except (EOFError, OSError):
-            return (), "The search has broken off"
+            self._process.join()
+            return (), f"The search's process has ended with exit code {self._process.exitcode}"
         return None
 
     def close(self) -> None:

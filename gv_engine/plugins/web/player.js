@@ -482,18 +482,19 @@ class Player {
     const hasEffect = (action) => world.outputOf("mask", agent)[level.actions.indexOf(action)] === 1;
     if (name in SPOT_TURNS) return this.act(SPOT_TURNS[name], agent);
     const way = STEERING[name], facing = level.relativeMoves ? world.pose(agent)[2] : FORWARD;
-    const isExplored = this.view === "explored"; // the agent sees only what is ahead
-    const looksFirst = isExplored || isSecond; // the second agent is drawn as it looks
+    // the next cell may be unknown
+    const isSafeAhead = ([y, x]) => this.view !== "explored" || this.isSafe(...this.ahead([y, x, way]), world.cells(agent));
     const plain = MOVES[findRelative(facing, way)], turns = (TURNS[findRelative(facing, way)] ?? []).filter(can);
     const canTurn = can("TURN_LEFT") || can("TURN_RIGHT");
     if (!turns.length && !hasEffect(plain) && canTurn && this.facings[Number(isSecond)] !== way) {
       this.facings[Number(isSecond)] = way;
       return this.show();
     }
-    if (!turns.length || (!looksFirst && hasEffect(plain))) return can(plain) && this.act(plain, agent);
+    // the second agent is drawn as it looks
+    if (!turns.length || (!isSecond && hasEffect(plain) && isSafeAhead(world.pose(agent)))) return can(plain) && this.act(plain, agent);
     for (const turn of turns) this.act(turn, agent);
     const goes = world.pose(agent)[2] === way && hasEffect("MOVE_FORWARD");
-    if (goes && (!isExplored || this.isSafe(...this.ahead(world.pose(agent))))) this.act("MOVE_FORWARD", agent);
+    if (goes && isSafeAhead(world.pose(agent))) this.act("MOVE_FORWARD", agent);
   }
 
   /** Take an action, or the step to the same side in place of a turn that the level lacks. Where
@@ -531,8 +532,8 @@ class Player {
   }
 
   /** Return whether a shown cell has only floor, or an object that can block but does not now. */
-  isSafe(y, x) {
-    const { width, top, below } = this.shown, cell = y * width + x, [kind, state] = top[cell];
+  isSafe(y, x, { width, top, below } = this.shown) {
+    const cell = y * width + x, [kind, state] = top[cell];
     const { blocks } = this.level.types[kind];
     return !(below?.[cell][0] > FLOOR) && (kind === FLOOR || (blocks.includes(true) && !blocks[state]));
   }

@@ -42,6 +42,12 @@ DIFFERENCE_LINES = 2.5  # height of the text about a difference
 
 KeyCaps = Sequence[tuple[str, str]]  # (key, word) pairs
 
+_VIEW_TEXTS = {
+    "both": "the whole level, and what the agent sees",
+    "state": "the whole level",
+    "observation": "what the agent sees",
+    "explored": "what you have seen so far",
+}
 _FOLDERS = re.compile(r"[^\s(]*[/\\](?=[^/\\\s]+:)")  # folder of a file name that a colon follows
 
 
@@ -227,7 +233,8 @@ class GameScreen(Screen):
         self.stage.view = views[(views.index(self.stage.view) + 1) % len(views)]
         if self.is_research and not self.game.scenario.view:
             self.app.settings.view = self.stage.view
-        self.app.show_note(f"View: {self.stage.view}", stays=1.5)
+        view = self.stage.view
+        self.app.show_note(f"View: {_VIEW_TEXTS.get(view, view)}", stays=1.5)
 
     @property
     def is_research(self) -> bool:
