@@ -402,3 +402,7 @@ def test_arrow_keys_stay_as_they_are_in_both_views_of_a_puzzle_in_fog(desk: Desk
     for view in ("state", "explored"):
         desk.press("V")
         assert (screen.stage.view, screen.stage.steering) == (view, commands)
+    ways = ["Right", "Down", "Right", "Up", "Right", "Down", "Left"]
+    for way, times in zip(ways, [2, 2, 2, 2, 4, 6, 2], strict=True):
+        desk.press(*[way] * times)
+    assert screen._result_text == "20 steps · par 20 · your best 20"

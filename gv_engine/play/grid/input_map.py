@@ -190,9 +190,9 @@ class Steering:
         turns = [turn for turn in _TURNS.get(relative_direction, ()) if turn in self._turns]
         y, x, _ = self._pose(frame())
         next_cell = y + step_y(direction), x + step_x(direction)
-        is_unsafe = look_first and not is_safe(frame(), next_cell)
-        always_turns = is_unsafe or bool(self._agent)  # the second agent is drawn as it looks
         has_effect = game.mask(self._agent).get(move, False)
+        is_unsafe = look_first and has_effect and not _is_harmless(frame(), next_cell)
+        always_turns = is_unsafe or bool(self._agent)  # the second agent is drawn as it looks
         if not turns and not has_effect and self._turns and self.facing != direction:
             self.facing = direction
         elif move in self._actions and (not turns or (not always_turns and has_effect)):
@@ -202,7 +202,7 @@ class Steering:
             turned = frame()
             is_ahead = self._pose(turned)[2] == direction
             can_move = is_ahead and game.mask(self._agent).get("MOVE_FORWARD", False)
-            if can_move and (not look_first or is_safe(turned, next_cell)):
+            if can_move and (not look_first or _is_harmless(turned, next_cell)):
                 yield f"{self._prefix}MOVE_FORWARD"
 
     def _pose(self, frame: Frame) -> Pose:
@@ -412,6 +412,11 @@ def is_safe(frame: Frame, cell: Cell) -> bool:
     object_type = frame.types[kind]
     can_block = any(is_blocking(object_type, other) for other in range(object_type.num_states))
     return can_block and not is_blocking(object_type, state)
+
+
+def _is_harmless(frame: Frame, cell: Cell) -> bool:
+    """Return True if a cell into which the agent can move is safe, or has an exit or a key."""
+    return is_safe(frame, cell) or frame.types[int(frame.grid[cell][0])].name in ("Exit", "Key")
 
 
 def is_blocking(kind: ObjectType, state: int) -> bool:

@@ -483,7 +483,7 @@ class Player {
     if (name in SPOT_TURNS) return this.act(SPOT_TURNS[name], agent);
     const way = STEERING[name], facing = level.relativeMoves ? world.pose(agent)[2] : FORWARD;
     // the next cell may be unknown
-    const isSafeAhead = ([y, x]) => this.view !== "explored" || this.isSafe(...this.ahead([y, x, way]), world.cells(agent));
+    const isSafeAhead = ([y, x]) => this.view !== "explored" || this.isSafe(...this.ahead([y, x, way]), world.cells(agent), true);
     const plain = MOVES[findRelative(facing, way)], turns = (TURNS[findRelative(facing, way)] ?? []).filter(can);
     const canTurn = can("TURN_LEFT") || can("TURN_RIGHT");
     if (!turns.length && !hasEffect(plain) && canTurn && this.facings[Number(isSecond)] !== way) {
@@ -532,9 +532,10 @@ class Player {
   }
 
   /** Return whether a shown cell has only floor, or an object that can block but does not now. */
-  isSafe(y, x, { width, top, below } = this.shown) {
+  isSafe(y, x, { width, top, below } = this.shown, steers = false) {
     const cell = y * width + x, [kind, state] = top[cell];
-    const { blocks } = this.level.types[kind];
+    const { blocks, name } = this.level.types[kind];
+    if (steers && ["Exit", "Key"].includes(name)) return true;
     return !(below?.[cell][0] > FLOOR) && (kind === FLOOR || (blocks.includes(true) && !blocks[state]));
   }
 
