@@ -58,6 +58,10 @@ class Action(NamedNumber):
         """True for an action that an author declared with `named_action`."""
         return self >= _FIRST_CUSTOM
 
+    def __reduce_ex__(self, protocol: object) -> Any:
+        """Pickle by name, so that another process declares a custom action, too."""
+        return named_action, (self.name,)
+
 
 ACTIONS = tuple(action.name for action in Action)
 MOVES = MOVE_FORWARD, MOVE_BACKWARD, MOVE_LEFT, MOVE_RIGHT = range(4)

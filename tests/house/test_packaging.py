@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sysconfig
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,10 @@ def test_wheel_holds_packages_and_data_and_works_away_from_the_checkout(tmp_path
     """The wheel is built from the sdist."""
     with contextlib.chdir(ROOT):
         sdist = build.build_sdist(str(tmp_path))
-    shutil.unpack_archive(tmp_path / sdist, tmp_path, filter="data")
+    with tarfile.open(tmp_path / sdist) as archive:
+        if hasattr(tarfile, "data_filter"):  # since 3.11.4
+            archive.extraction_filter = tarfile.data_filter
+        archive.extractall(tmp_path)
     with contextlib.chdir(tmp_path / sdist.removesuffix(".tar.gz")):
         wheel = build.build_wheel(str(tmp_path))
     site = tmp_path / "site"

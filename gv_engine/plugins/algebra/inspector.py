@@ -25,7 +25,10 @@ from pygame import freetype  # isort: skip  # after the module that turns off py
 
 
 _POWER = r"-?(?:[0-9.]++|[a-zA-Z]|$)!?+"
-_EXPONENT = re.compile(rf"(?<=[\w)!])\^(?!-?(?:\(|sgn\())({_POWER}(?:\^{_POWER})*+)(?!\^)")
+# rest: all further powers; `*+` takes too few in Python 3.11.2
+_EXPONENT = re.compile(
+    rf"(?<=[\w)!])\^(?!-?(?:\(|sgn\())({_POWER}(?=(?P<rest>(?:\^{_POWER})*))(?P=rest))(?!\^)"
+)
 """Caret with its exponent, which is drawn raised without the caret: in x^2y the 2, in x^y^2 all of
 y^2. Before parentheses and functions the caret stays."""
 
