@@ -264,4 +264,4 @@ def test_a_solver_that_races_searches_before_the_first_step():
         assert isinstance(solver, SolverAutoplayer)
         assert solver._hints is not None
         answer = solver._hints.answer
-        until(lambda: (path := answer()) and path.actions, "the path from the beginning")
+        until(lambda: bool((path := answer()) and path.actions), "the path from the beginning")

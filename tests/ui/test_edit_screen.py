@@ -436,7 +436,9 @@ def test_the_form_of_the_level_begins_with_what_a_painter_sets(desk: Desk, tmp_p
     desk.choose("For authors", "Return")
     desk.choose("For authors", "Delete")
     assert desk.app.screens == before
-    assert file.read_text("utf-8") == COMMENTED == desk.app.screens[-2].draft.buffer.text
+    edited = desk.app.screens[-2]
+    assert isinstance(edited, EditScreen)
+    assert file.read_text("utf-8") == COMMENTED == edited.draft.buffer.text
 
 
 def test_what_is_in_a_cell_is_set_in_a_form(desk: Desk, screen: EditScreen):
@@ -505,7 +507,7 @@ def test_a_form_closes_when_another_rule_takes_the_place_of_its_own(desk: Desk, 
     desk.type("use up", "Return", "Escape", "Shift+Up", "Return")
     form = desk.top(FormScreen)
     desk.press("Z")
-    assert desk.top(RuleListScreen)
+    desk.top(RuleListScreen)
     assert form not in desk.app.screens
 
 
