@@ -89,7 +89,7 @@ RENDER_MODES = {
 NOTEBOOK_HTML = "gv_engine.play.ui.drawing.notebook:to_html"
 """Function that draws environments, sessions and replays in notebooks."""
 
-CELL_RENDERER = "gv_engine.play.ui.drawing.sprites:render_cells"
+CELL_RENDERER = "gv_engine.play.ui.drawing.tiles:render_cells"
 """Function that draws the cells of pixel observations."""
 
 KEY_READER = "gv_engine.play.ui.input.bindings:check_action_key"

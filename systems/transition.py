@@ -366,8 +366,9 @@ def push(
 
 
 def push_one(w: World, agent: int, y: int, x: int, other_type: int, ground_type: int) -> None:
-    """Push the object in cell (y, x) in the direction of the agent's MOVE action; `push` explains
-    `other_type` and `ground_type`."""
+    """Move the object in cell (y, x) one cell in the direction of the agent's MOVE action, and on
+    over objects of `ground_type`. An object of `other_type` in the way uses it up; anything else
+    stops it."""
     thing = w.at[y, x]
     y, x = cell_behind(w, agent, w.action[agent], y, x)
     while find_receiver(w, y, x, other_type) == NOTHING and has_room(w, y, x):

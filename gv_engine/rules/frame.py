@@ -93,8 +93,8 @@ class PolicyMap(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Scene:
-    """What frames of grid worlds and of formula worlds have in common: last action, rewards,
-    outcome and texts.
+    """Base class of frames of grid worlds and of formula worlds: last action, rewards, outcome
+    and texts.
 
     Attributes:
         action: last action, such as MOVE_FORWARD or `Commutative Swap at 3`; "" after a reset.
@@ -251,8 +251,8 @@ class Frame(Scene):
 
 @dataclass(frozen=True, eq=False)
 class Canvas:
-    """What rendering rules draw on: `show` takes the finished frame. It also has values that the
-    world does not know, such as the title and the last observation.
+    """Surface that rendering rules draw on: `show` takes the finished frame. It also has values
+    that the world does not know, such as the title and the last observation.
 
     Attributes:
         show: function that takes the finished frame and shows it in a window, an array or a text.

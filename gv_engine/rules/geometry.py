@@ -59,7 +59,8 @@ class Action(NamedNumber):
         return self >= _FIRST_CUSTOM
 
     def __reduce_ex__(self, protocol: object) -> Any:
-        """Pickle by name, so that another process declares a custom action, too."""
+        """Pickle the action as its name; unpickling registers a custom action that the process
+        does not know yet."""
         return named_action, (self.name,)
 
 

@@ -43,8 +43,8 @@ ENDS = ALL, ANY = "all", "any"
 
 @dataclass(frozen=True)
 class AgentGroup:
-    """How a scenario's agents play together: names, teams, order of turns, and when the episode
-    ends.
+    """Rules by which a scenario's agents play together: names, teams, order of turns, and when the
+    episode ends.
 
     Attributes:
         names: names of the agents, in order.

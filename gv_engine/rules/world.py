@@ -463,7 +463,7 @@ def check_agent_placed(w: World, agent: int) -> bool:
 
 
 class View(Protocol):
-    """What one agent can see: the cells around it, turned with the agent if the view area turns.
+    """View of one agent: the cells around it, turned with the agent if the view area turns.
     Visibility rules set `seen`.
 
     Attributes: height, width: size of the area in cells. y, x: the agent's cell in the area.

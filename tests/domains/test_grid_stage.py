@@ -19,8 +19,9 @@ from gv_engine.play.grid.stage import GridStage, place_views
 from gv_engine.play.grid.terminal import GridTerminalView
 from gv_engine.play.session.session import Session
 from gv_engine.play.ui.colors import DARK
-from gv_engine.play.ui.drawing.sprites import SpriteSheet, TileCache, encode_looks, pygame
+from gv_engine.play.ui.drawing.sprites import SpriteSheet, pygame
 from gv_engine.play.ui.drawing.stage import Camera, default_cell_size, make_stage, scroll_offset
+from gv_engine.play.ui.drawing.tiles import TileCache, encode_looks
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS
 from gv_engine.rules.system import TERMINATING

@@ -22,7 +22,7 @@ from gv_engine.envs.rollout.rollout import rollout
 from gv_engine.play.grid.board import make_renderer
 from gv_engine.play.session.autoplay import play_steps
 from gv_engine.play.session.session import Session
-from gv_engine.play.ui.drawing.sprites import render_cells
+from gv_engine.play.ui.drawing.tiles import render_cells
 from gv_engine.rules.objects import COLORS
 from tests.boards import RULES, scenario
 from tests.comparing import STEPS_ON, same

@@ -20,7 +20,8 @@ from gv_engine.play.grid.board import Board, GridContent
 from gv_engine.play.session.replay import Replay
 from gv_engine.play.session.session import Session
 from gv_engine.play.session.sprite_paths import cut_edges, read_svg
-from gv_engine.play.ui.drawing.sprites import SpriteSheet, encode_looks, pygame
+from gv_engine.play.ui.drawing.sprites import SpriteSheet, pygame
+from gv_engine.play.ui.drawing.tiles import encode_looks
 from gv_engine.plugins.web.page import (
     Link,
     PageStyle,

@@ -47,8 +47,8 @@ NO_WORLD = -1
 
 
 class Lane(NamedTuple):
-    """What one thread passes to the compiled program: the addresses of all arrays, and scratch
-    memory of its own.
+    """Arguments that one thread passes to the compiled program: the addresses of all arrays, and
+    scratch memory of its own.
 
     Attributes:
         address: address of the record with the addresses of all arrays.

@@ -47,7 +47,7 @@ def _list_numbers(vector: ObservedState) -> tuple[NumberSpec, ...]:
 
 
 class ScenarioSpec(NamedTuple):
-    """What a policy must know about a scenario to act in it: the meaning of actions and
+    """Facts about a scenario that a policy needs to act in it: the meaning of actions and
     observations.
 
     Attributes:

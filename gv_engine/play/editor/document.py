@@ -109,7 +109,7 @@ class EditorDocument:
 
     @property
     def sprite_sources(self) -> tuple[SpriteSource, ...]:
-        """Where the scenario's own sprites come from. While the scenario has errors, its theme and
+        """Sources of the scenario's own sprites. While the scenario has errors, its theme and
         the image files that it names are left out."""
         if self.scenario is not None:
             return sprite_sources(self.scenario)

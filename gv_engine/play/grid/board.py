@@ -18,8 +18,9 @@ from gv_engine.play.session.sprite_paths import SpriteSource, sprite_sources
 from gv_engine.play.ui.colors import DARK, Theme
 from gv_engine.play.ui.drawing import sprites
 from gv_engine.play.ui.drawing.recording import DrawFrame
-from gv_engine.play.ui.drawing.sprites import CellCodes, SpriteSheet, TileCache, TileCanvas, pygame
+from gv_engine.play.ui.drawing.sprites import CellCodes, SpriteSheet, pygame
 from gv_engine.play.ui.drawing.stage import Camera, MapDrawing, Point, scroll_offset
+from gv_engine.play.ui.drawing.tiles import LOOK_MASK, TileCache, TileCanvas, encode_looks
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.scenario.scenario import Scenario
@@ -47,7 +48,7 @@ class GridContent(NamedTuple):
     @property
     def codes(self) -> CellCodes:
         """(H, W) appearances of the cells, see `encode_looks`."""
-        return sprites.encode_looks(self.grid, self.lit, self.beneath)
+        return encode_looks(self.grid, self.lit, self.beneath)
 
     @property
     def has_agent(self) -> bool:
@@ -142,7 +143,7 @@ class Minimap:
             agent: y, x of the agent.
             shown: top, left, height and width of the visible part, in cells.
         """
-        codes = self._sheet.add_joins(sprites.encode_looks(grid, lit))
+        codes = self._sheet.add_joins(encode_looks(grid, lit))
         picture, scale = self._draw_cells(codes, room.inflate(-2 * EDGE, -2 * EDGE))
         frame = picture.get_rect().inflate(2 * EDGE, 2 * EDGE)
         setattr(frame, corner, getattr(room, corner))
@@ -325,7 +326,7 @@ class Board:
 def _hide_moving_objects(codes: CellCodes, motion: Motion) -> None:
     """Replace the objects in the cells where moving objects will arrive by floor, since these are
     drawn separately. `codes` is changed in place."""
-    keep_ground = ~codes.dtype.type(sprites.LOOK_MASK)
+    keep_ground = ~codes.dtype.type(LOOK_MASK)
     for movement in motion.movements:
         if movement.opacity[1]:  # else the object is gone at the end
             codes[movement.goal] = FLOOR | codes[movement.goal] & keep_ground

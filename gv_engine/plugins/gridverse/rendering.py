@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.play.ui.drawing.sprites import pygame as pygame
-from gv_engine.play.ui.drawing.sprites import render_grid
+from gv_engine.play.ui.drawing.tiles import render_grid
 from gv_engine.plugins.gridverse.action import Action
 from gv_engine.plugins.gridverse.observation import Observation
 from gv_engine.plugins.gridverse.state import State

@@ -218,8 +218,8 @@ class PastSelves(Partners):
         return NumpyNet(self._spec, arrays, settings.layer_norm, epsilon)
 
     def begin_episodes(self, started: NDArray[np.bool_]) -> None:
-        """Where `started`, (W,), is True, an episode begins: sample which side learns, and which
-        past self plays all other sides."""
+        """Begin an episode in each world where `started`, (W,), is True: sample the side that
+        learns, and the past self that plays all other sides."""
         if num_started := int(started.sum()):
             size = 2, num_started
             side, slot = torch.rand(size, generator=self._rng, dtype=torch.float64).numpy()

@@ -13,7 +13,8 @@ from components.core import FLOOR, HIDDEN
 from components.objects import WALL
 from gv_engine.play.session.batch_viewer import OUTSIDE_CODE
 from gv_engine.play.ui.colors import Theme
-from gv_engine.play.ui.drawing.sprites import SMALL, CellCodes, Rect, SpriteSheet, TileCache, pygame
+from gv_engine.play.ui.drawing.sprites import SMALL, CellCodes, Rect, SpriteSheet, pygame
+from gv_engine.play.ui.drawing.tiles import TileCache
 
 WORLD_GAP = 1  # pixels between worlds; more if a world is wider than 32 pixels
 FLAT_BELOW = 6  # pixels: smaller cells are filled with the mean colour of their sprite
