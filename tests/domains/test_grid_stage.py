@@ -15,8 +15,9 @@ from gv_engine import Scenario
 from gv_engine.play.grid.board import MIN_AGENT_SIZE, GridRenderer, Minimap
 from gv_engine.play.grid.episode import GridEpisode
 from gv_engine.play.grid.motion import Movement, find_motion, step_sound
-from gv_engine.play.grid.stage import GridStage, place_views
+from gv_engine.play.grid.stage import GridStage
 from gv_engine.play.grid.terminal import GridTerminalView
+from gv_engine.play.grid.view_places import place_views
 from gv_engine.play.session.session import Session
 from gv_engine.play.ui.colors import DARK
 from gv_engine.play.ui.drawing.sprites import SpriteSheet, pygame
