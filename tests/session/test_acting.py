@@ -151,11 +151,11 @@ def test_a_rival_is_as_many_steps_old(tmp_path: Path):
     for steps, position, over in ((0, 0, False), (2, 2, False), (1, 1, False), (2, 2, False)):
         assert ghost.go_to(steps)
         assert (ghost.session.position, ghost.is_over) == (position, over)
-    assert describe_winner(own, ghost) == "As good as mine"
+    assert describe_winner(own, ghost) == "You and mine were equally good"
     assert ghost.go_to(9)  # and no further than its end
     assert (ghost.session.position, ghost.session.length, ghost.is_over) == (3, 3, True)
     assert describe_standing("mine", ghost.session) == "mine: 3 steps, return -0.15"
-    assert describe_winner(own, ghost) == "Better than mine"
+    assert describe_winner(own, ghost) == "You were better"
     assert Replay.load(tmp_path / "mine.gvreplay").steps == tuple(ghost.session.past_steps)
     random = Opponent.load("random", own)
     for steps in (5, 2):
@@ -179,13 +179,13 @@ def walked(*actions: str, pays: object = PAYS) -> Session:
 @pytest.mark.parametrize(
     ("own", "other", "pays", "told"),
     [
-        ([], [], PAYS, "As good as other"),
-        ([LEFT], [RIGHT], PAYS, "As good as other"),
+        ([], [], PAYS, "You and other were equally good"),
+        ([LEFT], [RIGHT], PAYS, "You and other were equally good"),
         ([LEFT], [], PAYS, "other was better"),
-        ([FORWARD] * 2, [LEFT], PAYS, "Better than other"),
-        (["MOVE_LEFT"], [LEFT] * 2, PAYS, "Better than other"),
+        ([FORWARD] * 2, [LEFT], PAYS, "You were better"),
+        (["MOVE_LEFT"], [LEFT] * 2, PAYS, "You were better"),
         ([LEFT] * 3, [LEFT] * 2, PAYS[:1], "other was better"),
-        ([LEFT] * 2, [LEFT] * 3, PAYS[:1], "Better than other"),
+        ([LEFT] * 2, [LEFT] * 3, PAYS[:1], "You were better"),
     ],
 )
 def test_who_gets_more_or_the_same_in_fewer_steps_is_better(own, other, pays, told):

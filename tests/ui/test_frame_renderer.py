@@ -313,11 +313,29 @@ def test_what_is_covered_is_small_in_the_corner(cell: int):
         rect, agent = surface.get_rect(), (0, 0, 0)
         content = GridContent(grid, agent, beneath=beneath)
         Board(SHEET).draw(surface, rect, (0, 0), cell, content)
-        picture = pixels(surface)[cell * 3 // 5 :].astype(int)
-        corners = (picture[:, x : x + cell * 2 // 5] for x in (0, cell))
-        return [int((corner == dark).all(-1).sum()) > cell for corner in corners]
+        picture = pixels(surface).astype(int)
+        cells = (picture[:, x : x + cell] for x in (0, cell))
+        return [int((each == dark).all(-1).sum()) > cell for each in cells]
 
     is_large = cell == 48
     assert badges(floor, None) == badges(crate, floor) == [False, False]
     assert badges(key, None) == [is_large, False]
     assert badges(crate, under) == [False, is_large]
+
+
+@pytest.mark.parametrize("facing", range(4))
+def test_what_an_agent_stands_on_leaves_the_agent_visible(facing: int):
+    drawn = []
+    for look in ((2, 0, 0), (6, 0, 4)):
+        surface = pygame.Surface((48, 48), 0, 32)
+        content = GridContent(np.array([[look]], np.uint8), (0, 0, facing))
+        Board(SHEET).draw(surface, surface.get_rect(), (0, 0), 48, content)
+        drawn.append(pixels(surface))
+    shape = pygame.surfarray.array_alpha(SHEET.agent(0, 48, facing)).T > 128
+    is_covered = shape & (drawn[0] != drawn[1]).any(-1)
+    eyes = pygame.Surface((48, 48), 0, 32)
+    for x in (17, 31):
+        pygame.draw.circle(eyes, "white", (x, 23), 5)
+    turned = pygame.transform.rotate(eyes, sprites.ANGLES[facing])
+    assert 0 < is_covered.sum() < shape.sum() / 20
+    assert not is_covered[pixels(turned)[..., 0] > 0].any()

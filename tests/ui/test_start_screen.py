@@ -81,13 +81,16 @@ def test_what_is_not_installed_is_one_card(desk: Desk, monkeypatch: pytest.Monke
     assert desk.app._note == card.text
 
 
-def test_the_card_of_a_replay_says_what_the_command_says(
+def test_the_card_of_a_replay_says_what_the_command_says_to_researchers(
     desk: Desk, capsys: pytest.CaptureFixture[str]
 ):
     game = Session(load_playable("keydoor-5x5"), 3)
     game.step("TURN_LEFT")
     game.replay().save(Path("a.gvreplay"))
     card = ReplayCard(Path("a.gvreplay"))
+    card.load(desk.app, DARK)
+    assert card.text == "Key and door 5×5, 1 step"
+    desk.app.settings.research = True
     card.load(desk.app, DARK)
     assert card.text.startswith("keydoor-5x5, seed 3, 1 step, return ")
     assert main(["replay", "a.gvreplay", "--verify"]) == 0

@@ -19,7 +19,7 @@ from gv_engine.compiler.language.wasm import STACK_TOP
 from gv_engine.play.grid.board import Board, GridContent
 from gv_engine.play.session.replay import Replay
 from gv_engine.play.session.session import Session
-from gv_engine.play.session.sprite_paths import cut_edges, read_svg
+from gv_engine.play.session.sprite_paths import UNDER_AGENT_CORNERS, cut_edges, read_svg
 from gv_engine.play.ui.drawing.sprites import SpriteSheet, pygame
 from gv_engine.play.ui.drawing.tiles import encode_looks
 from gv_engine.plugins.web.page import (
@@ -499,7 +499,7 @@ def test_page_and_window_show_the_same_sprites_in_every_cell():
             if agent[0] == 0:
                 expected.blit(sheet.agent(0, side, LEFT), (0, 0))
             if agent[0] == 0 and under:
-                sheet.draw_covered(expected, place, *under)
+                sheet.draw_covered(expected, place, *under, 1 / 3, UNDER_AGENT_CORNERS[LEFT])
                 seen["under"] += 1
             assert pygame.image.tobytes(shown, "RGB") == pygame.image.tobytes(expected, "RGB")
     assert min(seen.values()) > 10

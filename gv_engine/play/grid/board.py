@@ -237,7 +237,8 @@ class Board:
             angle, size = sprites.ANGLES[facing], content.agent_size
             self._draw_agent(surface, content.agent, angle, content.color, size)
             if content.has_agent and size == 1:
-                self._sheet.draw_under_agent(surface, self.cell_rect(y, x), content.grid[y, x])
+                cell_rect, look = self.cell_rect(y, x), content.grid[y, x]
+                self._sheet.draw_under_agent(surface, cell_rect, look, facing)
 
     def _update_cells(
         self, codes: CellCodes, start: tuple[int, int], rect: pygame.Rect, cell: int
@@ -489,7 +490,7 @@ class GridRenderer:
         excess = side - self._cell
         corner = rect.x - excess // 2, rect.y - excess // 2
         self._surface.blit(self._sheet.agent(part.color, side, facing), corner)
-        self._sheet.draw_under_agent(self._surface, rect, part.grid[y, x])
+        self._sheet.draw_under_agent(self._surface, rect, part.grid[y, x], facing)
         canvas.invalidate(y, x, around=-(-excess // self._cell))
 
     def _draw_overlays(self, picture: NDArray[np.uint8], frame: Frame) -> None:

@@ -337,6 +337,12 @@ def make_autoplayer(session: Game, name: str) -> Autoplayer:
 # ---- racing --------------------------------------------------------------------------------------
 
 
+_OPPONENT_NAMES = {
+    **dict.fromkeys(("random", "valid"), "Random player"),
+    **{SOLVER: "Solver", TRAINED: "Trained player"},
+}
+
+
 class Opponent:
     """Game of an opponent, kept at the same number of steps as the player's session.
 
@@ -369,7 +375,8 @@ class Opponent:
         file = Path(source)
         if file.suffix != SUFFIX:
             session = Game(player.scenario, player.seed)
-            return cls(source, session, make_autoplayer(session, source))
+            name = _OPPONENT_NAMES.get(source, source)
+            return cls(name, session, make_autoplayer(session, source))
         replay = Replay.load(file)
         if replay.seed != player.seed:
             seeds = f"{file} is of seed {replay.seed}, and here is {player.seed}"
@@ -581,7 +588,7 @@ def describe_winner(player: Game, opponent: Opponent) -> str:
         (round(_return_of(session), 9), -session.position) for session in (player, opponent.session)
     )
     if player_score == opponent_score:
-        return f"As good as {opponent.name}"
+        return f"You and {opponent.name} were equally good"
     if player_score > opponent_score:
-        return f"Better than {opponent.name}"
+        return "You were better"
     return f"{opponent.name} was better"

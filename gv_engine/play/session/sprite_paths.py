@@ -51,6 +51,8 @@ MIN_COVERED_SIZE = 9
 """Smallest side in pixels of the small sprite of a covered object; smaller ones are not drawn."""
 COVERED_GROUND = "#211d25"
 """Background colour of the small sprite of a covered object."""
+UNDER_AGENT_CORNERS = ((0, 0), (0, 1), (0, 1), (1, 1))
+"""Corner of a cell (x, y) that an agent leaves free, by the direction that the agent faces."""
 TILE = """\
 <svg viewBox="0 0 48 48">
   <rect x="3" y="3" width="42" height="42" rx="8" fill="{{dark}}"/>

@@ -251,6 +251,7 @@ def _describe_page(
         "covered": {
             "color": sprite_paths.COVERED_GROUND,
             "smallest": sprite_paths.MIN_COVERED_SIZE,
+            "corners": sprite_paths.UNDER_AGENT_CORNERS,
         },
         "palette": style.palette,
         "palettes": {name: [s._asdict() for s in shades] for name, shades in PALETTES.items()},

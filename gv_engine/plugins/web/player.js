@@ -122,16 +122,17 @@ class Sprites {
     return this.data.joining.includes(name) ? joinsAt(top, height, width, y, x) : 0;
   }
 
-  /** Draw the sprite of a covered object small into the lower left corner of a cell, if it is large
-   * enough: as gv_engine.play.ui.drawing.sprites.SpriteSheet.draw_covered. */
-  drawCovered(context, name, color, x, y, size, isLit = true) {
-    const side = Math.floor((size * 2) / 5), inner = Math.floor((side * 5) / 6), edge = (side - inner) / 2;
+  /** Draw the sprite of a covered object small into a corner of a cell, if it is large enough: as
+   * gv_engine.play.ui.drawing.sprites.SpriteSheet.draw_covered. */
+  drawCovered(context, name, color, x, y, size, isLit = true, share = 2 / 5, [right, down] = [0, 1]) {
+    const side = Math.floor(size * share), inner = Math.floor((side * 5) / 6), edge = (side - inner) / 2;
     if (side < this.data.covered.smallest) return;
+    const left = x + right * (size - side), top = y + down * (size - side);
     context.fillStyle = this.data.covered.color;
     context.beginPath();
-    context.roundRect(x, y + size - side, side, side, side / 4);
+    context.roundRect(left, top, side, side, side / 4);
     context.fill();
-    this.draw(context, name, color, x + edge, y + size - side + edge, inner, FORWARD, isLit);
+    this.draw(context, name, color, left + edge, top + edge, inner, FORWARD, isLit);
   }
 
   /** True if a sprite fills its cell, so that it is seen around an agent in the cell. */
@@ -210,7 +211,8 @@ function drawBoard(canvas, sprites, types, picture, wide, tall) {
     context.restore();
     const fills = (name, shade) => sprites.fills(name, shade, size);
     const covered = moved || share < 1 ? null : spriteUnderAgent(types, top[y * width + x], fills);
-    if (covered) sprites.drawCovered(context, ...covered, x * size, y * size, size);
+    const corner = sprites.data.covered.corners[facing];
+    if (covered) sprites.drawCovered(context, ...covered, x * size, y * size, size, true, 1 / 3, corner);
   }
   context.globalAlpha = SIGHT;
   context.fillStyle = getComputedStyle(canvas).getPropertyValue("--loss");

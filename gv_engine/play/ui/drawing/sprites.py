@@ -196,26 +196,37 @@ class SpriteSheet:
     def _fills_cell(self, name: str, color: int) -> bool:
         return self.get(name, color, SMALL).get_at((0, 0)).a == 255
 
-    def draw_covered(self, surface: pygame.Surface, cell: Rect, name: str, color: int) -> None:
-        """Draw the sprite of a covered object small into the lower left corner of the rectangle
-        `cell`; draw nothing if the cell is too small."""
-        side = cell.w * 2 // 5
+    def draw_covered(
+        self,
+        surface: pygame.Surface,
+        cell: Rect,
+        name: str,
+        color: int,
+        share: float = 2 / 5,
+        corner: tuple[int, int] = (0, 1),
+    ) -> None:
+        """Draw the sprite of a covered object small into a `corner` (x, y) of the rectangle `cell`,
+        by default the lower left one, over `share` of its side; draw nothing if the cell is too
+        small."""
+        side = int(cell.w * share)
         if side >= sprite_paths.MIN_COVERED_SIZE:
-            badge = Rect(cell.x, cell.bottom - side, side, side)
+            x, y = corner
+            badge = Rect(cell.x + x * (cell.w - side), cell.y + y * (cell.h - side), side, side)
             pygame.draw.rect(surface, sprite_paths.COVERED_GROUND, badge, border_radius=side // 4)
             sprite = self.get(name, color, side * 5 // 6)
             surface.blit(sprite, sprite.get_rect(center=badge.center))
 
     def draw_under_agent(
-        self, surface: pygame.Surface, cell: Rect, appearance: Sequence[int]
+        self, surface: pygame.Surface, cell: Rect, appearance: Sequence[int], facing: int
     ) -> None:
-        """Draw the object on which an agent stands, small in a corner. Floor, and ground that is
-        visible around the agent, are not drawn. `appearance` is the object's type, state and
-        colour."""
+        """Draw the object on which an agent stands, small in a corner beside the agent, which looks
+        in the direction `facing`. Floor, and ground that is visible around the agent, are not
+        drawn. `appearance` is the object's type, state and colour."""
         type_index, state, color = map(int, appearance)
         name = self.sprite_name(type_index, state)
         if type_index > FLOOR and not self._fills_cell(name, color):
-            self.draw_covered(surface, cell, name, color)
+            corner = sprite_paths.UNDER_AGENT_CORNERS[facing]
+            self.draw_covered(surface, cell, name, color, 1 / 3, corner)
 
     def _get_cache(self, size: int) -> dict[tuple[object, ...], pygame.Surface]:
         """Return the cache of sprites of `size` pixels; if there are too many sizes, drop the cache

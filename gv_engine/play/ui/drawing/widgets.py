@@ -252,12 +252,12 @@ class Painter:
         self.surface.blit(shade, (0, 0))
         self._hit_areas.clear()
 
-    def draw_note(self, text: str) -> None:
-        """Draw the note `text` at the bottom of the picture."""
+    def draw_note(self, text: str, footer_lines: int) -> None:
+        """Draw the note `text` above the `footer_lines` lines at the bottom of the picture."""
         line = self.line_height
         width = min(self.area.w - line, self.text_width(text) + 2 * line)
         rect = Rect(0, 0, width, self.text_height(text, width - 2 * line, 4) + line)
-        rect.midbottom = self.area.centerx, self.area.bottom - line // 2
+        rect.midbottom = self.area.centerx, self.area.bottom - line // 2 - footer_lines * line
         self.draw_card(rect, "accent")
         self.draw_lines(rect.inflate(-line, -line), text, "on_accent", align="center")
 

@@ -45,7 +45,6 @@ class CardsScreen(SearchField):
         hinted_commands: group, command and text of further hints.
         categories: names of the categories to choose from; the first one shows some cards of each.
         category: name of the chosen category.
-        footer_lines: height of the hints at the bottom.
     """
 
     title = "GV Engine"
@@ -58,7 +57,6 @@ class CardsScreen(SearchField):
     hinted_commands: Sequence[tuple[str, str, str]] = ()
     categories: Sequence[str] = ()
     category = ""
-    footer_lines = 1
 
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)

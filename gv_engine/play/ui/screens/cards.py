@@ -17,7 +17,7 @@ from gv_engine.play.ui.drawing.widgets import Painter, cut
 from gv_engine.play.ui.screens.pictures import draw_picture, load_picture
 from gv_engine.play.ui.screens.screen import AppContext
 from gv_engine.play.ui.settings import MEDALS
-from gv_engine.rules.errors import GVEngineError, Stopped, TrustError, error_text
+from gv_engine.rules.errors import GVEngineError, Stopped, TrustError, error_text, format_count
 
 TILE_LINES = 3.5  # height of the text on a tile
 
@@ -183,9 +183,12 @@ class ReplayCard(Card):
 
     def load_content(self, app: AppContext, theme: Theme) -> None:
         """Load a summary of the replay and, if `app` knows the scenario, a picture of the level.
-        The summary of a puzzle compares the steps with par and the best."""
+        The summary of a puzzle compares the steps with par and the best. Seed and return are only
+        in the research view."""
         replay = Replay.load(self.file)
-        self.text = self.summarize(replay.summary, replay, app)
+        steps = f"{format_title(replay.scenario.name)}, {format_count(len(replay.steps), 'step')}"
+        summary = replay.summary if app.settings.research else steps
+        self.text = self.summarize(summary, replay, app)
         with suppress(GVEngineError, OSError):  # it may still be read about
             game = Game(app.find_scenario(replay, self.file), replay.seed)
             if game.pack_level and not app.settings.research:

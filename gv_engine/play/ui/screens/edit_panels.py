@@ -122,7 +122,8 @@ def describe_brush(screen: EditScreen, name: str) -> str:
     """Return a text about the object `name` of the palette: its name, its states, and what rules of
     the level say about it."""
     states = [state.lower() for state in screen.brushes.states(name)]
-    title = to_words(name).capitalize() + (f": {', '.join(states)}" if states else "")
+    title = to_words(name).capitalize() + ", whom you play" * (name == map_model.AGENT_KEY)
+    title += f": {', '.join(states)}" * bool(states)
     if screen.draft.document is None:
         return title
     rules = (rule for part in RULE_PARTS[:2] for rule in screen.draft.rules.rules(part))

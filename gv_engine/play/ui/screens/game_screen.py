@@ -322,6 +322,8 @@ class GameScreen(Screen):
             self._fit_hints(painter, self.hints(), 1 if is_tight else 2)
         )
         self._goal_lines = self._wrap_goal(painter)
+        # at the end, the card above the hints has their keys, too
+        self.footer_lines = 0 if self.frame.outcome and not self.is_research else hint_lines
         layout = self._layout = self._lay_out(painter, hint_lines)
         self._draw_world(painter, layout.stage, now)
         self._draw_header(painter, layout.header.copy())

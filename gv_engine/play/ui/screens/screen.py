@@ -340,12 +340,14 @@ class Screen:
         app: app with the stack of screens.
         groups: groups of the bindings that are active while the screen is on top.
         is_overlay: True if the screen is drawn over the screen below.
+        footer_lines: height, in lines, of the hints at the bottom, which notes leave visible.
         level_commands: a group of bindings, and the commands that the level adds to the group.
         commands: functions of the screen by name of the command that calls them.
     """
 
     groups: tuple[str, ...] = ("menu", "window")
     is_overlay: ClassVar[bool] = False
+    footer_lines = 1
     level_commands: tuple[str, tuple[KeyCommand, ...]] = ("", ())
     commands: ClassVar[ScreenCommands] = {
         "leave": lambda screen: screen.app.pop(),

@@ -455,5 +455,5 @@ class App(AppContext):
         if self._caption:
             painter.draw_caption(self._caption)
         if self._note:
-            painter.draw_note(self._note)
+            painter.draw_note(self._note, self.top.footer_lines)
         self._painter = painter
