@@ -547,7 +547,7 @@ def hash_states(
         by_steps: if True, the number of steps since the reset counts.
         use_compiled_code: if True, hash in a compiled loop.
     """
-    salts, masks = _make_salts(rows.dtype, by_generator, by_steps)
+    salts, masks = make_salts(rows.dtype, by_generator, by_steps)
     words, keys = view_as_words(rows), np.empty(len(rows), np.uint64)
     if use_compiled_code:
         from gv_engine.compiler.compiled_function import compile_function
@@ -588,7 +588,7 @@ def hash_rows(words: Any, salts: Any, masks: Any, keys: Any) -> None:
 
 
 @cache
-def _make_salts(
+def make_salts(
     dtype: np.dtype[Any], by_generator: bool, by_steps: bool
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """Return two arrays for `hash_words`, with one number for each 64-bit word of a record of this

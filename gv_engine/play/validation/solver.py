@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from enum import Enum
+from functools import cached_property
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,13 +17,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.envs.backends import backend
-from gv_engine.envs.backends.backend import Backend, make_expansion_batch, view_as_words
+from gv_engine.envs.backends.backend import Backend, make_expansion_batch
+from gv_engine.envs.backends.compact_states import CompactStates, RowStates
 from gv_engine.play.session.autoplay import SolutionPath
 from gv_engine.rules import errors
 from gv_engine.rules.component import AGENT
 from gv_engine.rules.functions import uses_name
-from gv_engine.rules.geometry import MOVE_BACKWARD, MOVE_FORWARD, MOVE_LEFT, MOVE_RIGHT
-from gv_engine.rules.system import OBSERVATION, REGISTRIES, RESET, VISIBILITY, Call
+from gv_engine.rules.geometry import MOVE_BACKWARD, MOVE_FORWARD, MOVE_LEFT, MOVE_RIGHT, Area
+from gv_engine.rules.system import (
+    OBSERVATION,
+    REGISTRIES,
+    RESET,
+    REWARD,
+    SUCCESS,
+    TERMINATING,
+    TRANSITION,
+    VISIBILITY,
+    Call,
+    Phase,
+)
 from gv_engine.rules.turns import ANY
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.storage.worker_process import start_worker
@@ -140,21 +153,34 @@ class Solver:
             _list_lone_actions(scenario, agent) if agent else _list_joint_actions(scenario)
         )
         self._depends_on_steps = backend.depends_on_steps(scenario)
-        self._worlds = make_expansion_batch(scenario, checked, masks=False)
-        # random observations do not change the effect of actions
-        searched = _without_random_observations(scenario)
-        is_same = searched is scenario
-        self._unseen_worlds = (
-            self._worlds if is_same else make_expansion_batch(searched, checked, masks=False)
-        )
-        successor_bytes = scenario.layout.dtype.itemsize * len(self._actions)
-        self._chunk_size = max(1, _BATCH_BYTES // successor_bytes)
+        self._checked = checked
+        has_random_outputs = _uses_rng(scenario, _OUTPUT_PHASES)
+        # worlds of their own for random steps are compiled as soon as there are any
+        is_exact = has_random_outputs and _uses_rng(scenario, _RULE_PHASES)
+        searched = scenario if is_exact else _drop_outputs(scenario)
+        self._searched_worlds = make_expansion_batch(searched, checked, masks=False)
+        if is_exact or not has_random_outputs:
+            self._worlds = self._searched_worlds
         self.searched: dict[int, Solution] = {}  # by hash of the level, without random steps
 
+    @cached_property
+    def _worlds(self) -> Backend:
+        """Worlds that draw the same random numbers as those of the scenario."""
+        return make_expansion_batch(self._scenario, self._checked, masks=False)
+
     def prepare(self) -> None:
-        """Compile also what is not compiled with the rules: the hash function of states."""
-        row = self._scenario.layout.defaults()[None]
-        backend.hash_states(row, False, self._depends_on_steps, self._worlds.uses_compiled_code)
+        """Compile also what is not compiled with the rules: the loop of the search."""
+        store = self._store_states(self._searched_worlds, self._scenario.layout.defaults()[None])
+        store.expand(store.starts[:0])
+
+    def _store_states(
+        self, worlds: Backend, starts: NDArray[Any], uses_rng: bool = False
+    ) -> CompactStates | RowStates:
+        cls: Any = CompactStates if worlds.uses_compiled_code else RowStates
+        store: CompactStates | RowStates = cls(
+            worlds, starts, self._actions, uses_rng, self._depends_on_steps
+        )
+        return store
 
     def solve(self, seed: int, deadline: float | None = None) -> Solution:
         """Return the shortest sequence of actions that wins the level of a seed, or the reason why
@@ -184,11 +210,11 @@ class Solver:
             RuleError: a rule failed on a state.
         """
         start = row[None]
-        level = int(backend.hash_states(start, False, True, self._worlds.uses_compiled_code)[0])
+        level = int(backend.hash_states(start, False, True, False)[0])
         if level not in self.searched:
             self._deadline = time.process_time() + self._seconds if deadline is None else deadline
             try:
-                self.searched[level] = self._search(self._unseen_worlds, start, uses_rng=False)
+                self.searched[level] = self._search(self._searched_worlds, start, uses_rng=False)
             except _RandomStep:
                 return self._search(self._worlds, start, uses_rng=True)
         return self.searched[level]
@@ -237,31 +263,34 @@ class Solver:
             _RandomStep: a step used the RNG although `uses_rng` is False.
             SearchLimitError: there are more states than the solver's limit, or no more time.
         """
-        key_options = uses_rng, self._depends_on_steps, worlds.uses_compiled_code
+        store = self._store_states(worlds, starts, uses_rng)
+        self._start_keys = store.start_keys
         # sorted keys of all states that were seen
-        seen_keys, first = np.unique(backend.hash_states(starts, *key_options), return_index=True)
-        states, self._num_states, self._depth = starts[first], len(seen_keys), 0
+        seen_keys, first = np.unique(store.start_keys, return_index=True)
+        states, self._num_states, self._depth = store.starts[first], len(seen_keys), 0
+        shape = -1, len(self._actions)
         while len(states) and self._depth < limit:
-            new_words: list[Any] = []
-            for start in range(0, len(states), self._chunk_size):
+            new_states: list[Any] = []
+            chunk_size = max(1, _BATCH_BYTES // (states[0].nbytes * len(self._actions)))
+            for start in range(0, len(states), chunk_size):
                 if self._num_states > self._max_states or time.process_time() > self._deadline:
                     raise SearchLimitError(f"{self._num_states:,} states are too many to search")
-                chunk = states[start : start + self._chunk_size]
-                successors = backend.expand_states(worlds, chunk, self._actions).rows
-                rows = successors.reshape(-1)
-                if not uses_rng and (successors["rng"] != chunk["rng"][:, None]).any():
+                chunk = states[start : start + chunk_size]
+                words, next_keys = store.expand(chunk)
+                heads = store.read_heads(words)
+                generators = store.read_heads(chunk)["rng"].repeat(len(self._actions))
+                if not uses_rng and (heads["rng"] != generators).any():
                     raise _RandomStep
-                next_keys = backend.hash_states(rows, *key_options)
                 keys, first = np.unique(next_keys, return_index=True)
                 positions = np.searchsorted(seen_keys, keys)
                 is_unseen = seen_keys.take(positions, mode="clip") != keys
-                new = first[is_unseen & (rows["terminated"][first] == 0)]
-                is_win = self._are_wins(rows).reshape(successors.shape)
-                yield _ExpandedStates(start, next_keys.reshape(successors.shape), is_win, new)
+                new = first[is_unseen & (heads["terminated"][first] == 0)]
+                is_win = self._are_wins(heads).reshape(shape)
+                yield _ExpandedStates(start, next_keys.reshape(shape), is_win, new)
                 seen_keys = np.insert(seen_keys, positions[is_unseen], keys[is_unseen])
                 self._num_states = len(seen_keys)
-                new_words.append(view_as_words(rows.take(new)))
-            states = np.concatenate(new_words).view(starts.dtype)[:, 0]
+                new_states.append(words[new])
+            states = np.concatenate([*map(store.widen, new_states)])
             self._depth += 1
 
     def count_steps(self, rows: NDArray[Any]) -> NDArray[np.float64]:
@@ -279,7 +308,7 @@ class Solver:
             RuleError: a rule failed on a state.
         """
         try:
-            return self._count_steps(self._unseen_worlds, rows, uses_rng=False)
+            return self._count_steps(self._searched_worlds, rows, uses_rng=False)
         except _RandomStep:
             return self._count_steps(self._worlds, rows, uses_rng=True)
 
@@ -292,9 +321,8 @@ class Solver:
             _RandomStep: a step used the RNG although `uses_rng` is False.
         """
         self._deadline = time.process_time() + self._seconds
-        key_options = uses_rng, self._depends_on_steps, worlds.uses_compiled_code
-        start_keys = backend.hash_states(starts, *key_options)
         batches = [*self._explore(worlds, starts, uses_rng, np.inf)]
+        start_keys = self._start_keys
         next_keys = np.concatenate([batch.next_keys for batch in batches])
         is_win = np.concatenate([batch.is_win for batch in batches])
         # keys of all states, in the order in which they were expanded
@@ -483,22 +511,36 @@ def _trace_back(layers: list[list[Any]], state: int) -> Iterator[int]:
         state = parents[state]
 
 
-def _without_random_observations(scenario: Scenario) -> Scenario:
-    """Return the scenario with full visibility if its observations may use random numbers, which
-    would slow the search down. Else return the scenario itself."""
+_OUTPUT_PHASES = VISIBILITY, OBSERVATION, REWARD
+_RULE_PHASES = TRANSITION, TERMINATING, SUCCESS
+
+
+def _uses_rng(scenario: Scenario, phases: Iterable[Phase]) -> bool:
+    """Return True if rules of these phases may use random numbers."""
+    return any(
+        call.system.objects or uses_name(call.system.function, "rng")
+        for call in scenario.walk_calls(*phases)
+    )
+
+
+def _drop_outputs(scenario: Scenario) -> Scenario:
+    """Return the scenario with as little to observe as possible, and without rewards unless a rule
+    reads them: nothing of it changes who wins, and it would slow the search down."""
+    rules = [*scenario.walk_functions(*_RULE_PHASES)]
+    reads_rewards = any(uses_name(rule, name) for rule in rules for name in ("reward", "total"))
     transparent = Call(REGISTRIES[VISIBILITY]["fully_transparent"], {})
+    changes: dict[str, Any] = {"area": Area(0, 0, 0, 0), "mission_texts": (), "state_numbers": ()}
+    if not reads_rewards:
+        changes["reward_names"] = ()
 
-    def make_transparent(member: Scenario) -> Scenario:
-        calls = (*member.calls(VISIBILITY), *member.calls(OBSERVATION))
-        if not any(call.system.objects or uses_name(call.system.function, "rng") for call in calls):
-            return member
+    def change_member(member: Scenario) -> Scenario:
         schedule = {**member.schedule, VISIBILITY: (transparent,), OBSERVATION: ()}
-        return replace(member, schedule=schedule)
+        if not reads_rewards:
+            schedule[REWARD] = ()
+        return replace(member, schedule=schedule, **changes)
 
-    members = tuple(map(make_transparent, scenario.members))
-    if members == scenario.members:
-        return scenario
-    return replace(scenario, mixture=members) if scenario.mixture else members[0]
+    members = tuple(map(change_member, scenario.members))
+    return replace(scenario, mixture=members, **changes) if scenario.mixture else members[0]
 
 
 _LIMITS = 500_000, 20.0
