@@ -16,6 +16,7 @@ from gv_engine.play.editor.document import (
     new_document,
 )
 from gv_engine.play.editor.text_buffer import TextBuffer
+from gv_engine.scenario.storage import worker_process
 from tests.editor.test_sketch import paint
 from tests.screen import PATIENCE, until
 
@@ -118,7 +119,7 @@ def test_the_editor_does_not_wait_while_another_process_is_busy(
     made: EditorDocument, monkeypatch: pytest.MonkeyPatch
 ):
     ours, others = Pipe()
-    monkeypatch.setattr(document, "start_worker", lambda _: (Mock(), ours))
+    monkeypatch.setattr(worker_process, "start_worker", lambda _: (Mock(), ours))
     judge = BackgroundChecker()
 
     def ask_often() -> None:

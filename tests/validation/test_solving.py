@@ -16,11 +16,19 @@ from gv_engine.envs.backends.backend import make_batch
 from gv_engine.play.session.replay import Replay
 from gv_engine.play.session.session import Session
 from gv_engine.play.validation import solver
-from gv_engine.play.validation.solver import Solution, Solver, Survey, Verdict
+from gv_engine.play.validation.solver import (
+    OutdatedSearchError,
+    Solution,
+    Solver,
+    SolverWorker,
+    Survey,
+    Verdict,
+)
 from tests import DATA
 from tests.boards import RULES, distances, scenario
 from tests.games import ruled
 from tests.levels import NOT_OF_GALLERY
+from tests.screen import until
 
 pytestmark = pytest.mark.compiled
 
@@ -272,3 +280,37 @@ def test_one_of_several_agents_is_searched_as_if_the_others_did_nothing(
     assert Solver(race, agent=2).solve(0).actions == solution.actions
     alone = Scenario.load("hold-plates")  # each needs the other
     assert Solver(alone, agent=1).solve(0).verdict is Verdict.LOST
+
+
+def test_a_search_ends_when_nobody_wants_its_result_and_is_not_remembered():
+    wanted = [False, True]
+    search = Solver(load(), is_outdated=lambda: bool(wanted.pop()))
+    with pytest.raises(OutdatedSearchError):
+        search.solve(0)
+    wanted = [False] * 100
+    assert search.solve(0).verdict is Verdict.WON
+
+
+@pytest.mark.slow
+def test_the_process_that_searches_serves_the_next_level():
+    first = SolverWorker(load())
+    first.close()  # it has nothing to search
+    level = load(map=">.E")
+    second = SolverWorker(level)
+    try:
+        assert second._worker is first._worker
+        second.send(Session(level, 0).row())
+        replies: list[Any] = []
+
+        def has_answered() -> bool:
+            replies.append(second.receive())
+            return replies[-1] is not None
+
+        until(has_answered, "the answer")
+        assert len(replies[-1][0]) == 2
+        second.send(Session(level, 0).row())
+    finally:
+        second.close()
+    third = SolverWorker(level)  # that process may be in a rule that never ends
+    assert third._worker is not second._worker
+    third.close()

@@ -4,7 +4,6 @@ that open one."""
 from __future__ import annotations
 
 import json
-import pickle
 import signal
 import sys
 import time
@@ -14,8 +13,6 @@ from contextlib import redirect_stderr, suppress
 from io import StringIO
 from multiprocessing.connection import Connection
 from pathlib import Path
-from queue import SimpleQueue
-from threading import Thread
 from typing import Any, NamedTuple
 
 from gv_engine.play.editor import pack, text_buffer
@@ -40,7 +37,7 @@ from gv_engine.scenario.reference_docs import load_formats
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.storage.files import path_exists
 from gv_engine.scenario.storage.resources import SCENARIOS
-from gv_engine.scenario.storage.worker_process import start_worker
+from gv_engine.scenario.storage.worker_process import RequestWorker, describe_exit
 from gv_engine.scenario.syntax.json_schema import ScenarioFormat
 from gv_engine.world.simulation import make_level
 
@@ -470,9 +467,7 @@ class BackgroundChecker:
         self.is_waiting = False
         self._request_number = 0
         self._request_time = 0.0
-        self._process: Any = None
-        self._connection: Connection | None = None
-        self._requests: SimpleQueue[bytes] = SimpleQueue()
+        self._worker: RequestWorker | None = None
 
     def ask(self, scenario: Scenario | None) -> None:
         """Request a check of `scenario` from the background process, and drop the previous request;
@@ -483,55 +478,36 @@ class BackgroundChecker:
         self.is_waiting = scenario is not None
         if scenario is None:
             return
-        if self._connection is None:
-            self._connection = self._start()
+        self._worker = self._worker or RequestWorker(_serve_requests)
         self._request_time = time.monotonic()
-        self._requests.put(pickle.dumps((self._request_number, scenario)))
+        self._worker.send((self._request_number, scenario))
 
     def answer(self) -> CheckState | None:
         """Return the newest results for the last request; None if none have arrived since the last
         call. If the process has died or takes too long, the result is a message."""
         latest = None
-        if self._connection is None or not self.is_waiting:
+        if self._worker is None or not self.is_waiting:
             return None
         try:
-            while self._connection.poll():
-                number, state, is_last = self._connection.recv()
+            while reply := self._worker.receive():
+                number, state, is_last = reply
                 if number == self._request_number:
                     latest, self.is_waiting = state, not is_last
         except (EOFError, OSError):
-            self.close()
-            return CheckState(message="The search has broken off")
+            reason = describe_exit(self.close())
+            return CheckState(message=f"Not checked: {reason}. The next change checks again")
         if self.is_waiting and time.monotonic() > self._request_time + _TIMEOUT:
             self.close()
-            return CheckState(message="The search takes too long")
+            return CheckState(
+                message=f"Not checked: it took more than {_TIMEOUT:g} s. Does a rule run for ever?"
+            )
         return latest
 
-    def close(self) -> None:
-        """Kill the background process, if it runs, and drop the last request."""
-        self.is_waiting = False
-        if self._connection is not None:
-            self._requests.put(b"")
-            self._process.kill()
-            self._process.join()
-        self._connection = None
-
-    def _start(self) -> Connection:
-        """Start the background process, and return the connection to it."""
-        self._process, connection = start_worker(_serve_requests)
-        self._requests = SimpleQueue()
-        Thread(target=_send_requests, args=(self._requests, connection), daemon=True).start()
-        return connection
-
-
-def _send_requests(requests: SimpleQueue[bytes], connection: Connection) -> None:
-    """Main function of the thread that sends requests to the checker process. It sends the newest
-    of `requests`, and closes the connection at an empty one. Sending may block while the process is
-    busy."""
-    with connection, suppress(OSError):  # `answer` reports a dead process
-        while request := requests.get():
-            if requests.empty():
-                connection.send_bytes(request)
+    def close(self) -> int | None:
+        """Kill the background process, and drop the last request. Return the process's exit code;
+        None if none runs."""
+        worker, self._worker, self.is_waiting = self._worker, None, False
+        return worker.close() if worker else None
 
 
 def _serve_requests(connection: Connection) -> None:

@@ -133,8 +133,13 @@ class GridTerminalView(TerminalPicture):
             self._hint.search()
 
     def drop_hint(self) -> None:
-        """Forget the hint."""
+        """Forget the hint, and get ready for another one."""
         self._hint.clear()
+        self._hint.prepare()
+
+    def close(self) -> None:
+        """End the background process that searches for hints."""
+        self._hint.close()
 
     @property
     def hint_text(self) -> str:

@@ -314,6 +314,7 @@ class SolverAutoplayer:
         """End the search."""
         if self._hints is not None:
             self._hints.close()
+            self._hints = None
 
 
 def make_autoplayer(session: Game, name: str) -> Autoplayer:

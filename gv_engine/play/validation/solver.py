@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import signal
 import time
@@ -10,6 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from enum import Enum
 from functools import cached_property
+from itertools import count
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,7 +40,7 @@ from gv_engine.rules.system import (
 )
 from gv_engine.rules.turns import ANY
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.scenario.storage.worker_process import start_worker
+from gv_engine.scenario.storage.worker_process import RequestWorker, describe_exit
 from gv_engine.world.simulation import Simulation
 
 if TYPE_CHECKING:
@@ -109,6 +111,10 @@ class SearchLimitError(errors.GVEngineError):
     """A search has reached its limit of states or time."""
 
 
+class OutdatedSearchError(errors.GVEngineError):
+    """The result of a search is no longer wanted."""
+
+
 class Solver:
     """Solver of the levels of one scenario; equal levels are searched only once.
 
@@ -126,6 +132,8 @@ class Solver:
             change results.
         checked: as for `make_batch`.
         agent: number of the agent that acts alone, from 1; 0 for all agents.
+        is_outdated: asked again and again; a search ends with an `OutdatedSearchError` once it
+            returns True.
 
     Raises:
         BuiltInDoesNotCompileError: a rule of the engine does not compile.
@@ -139,6 +147,7 @@ class Solver:
         seconds: float = 60.0,
         checked: bool = False,
         agent: int = 0,
+        is_outdated: Callable[[], bool] = lambda: False,
     ) -> None:
         """Create the worlds in which levels are searched. The class docstring explains the
         arguments."""
@@ -153,7 +162,7 @@ class Solver:
             _list_lone_actions(scenario, agent) if agent else _list_joint_actions(scenario)
         )
         self._depends_on_steps = backend.depends_on_steps(scenario)
-        self._checked = checked
+        self._checked, self._is_outdated = checked, is_outdated
         has_random_outputs = _uses_rng(scenario, _OUTPUT_PHASES)
         # worlds of their own for random steps are compiled as soon as there are any
         is_exact = has_random_outputs and _uses_rng(scenario, _RULE_PHASES)
@@ -262,6 +271,7 @@ class Solver:
         Raises:
             _RandomStep: a step used the RNG although `uses_rng` is False.
             SearchLimitError: there are more states than the solver's limit, or no more time.
+            OutdatedSearchError: see `is_outdated`.
         """
         store = self._store_states(worlds, starts, uses_rng)
         self._start_keys = store.start_keys
@@ -275,6 +285,8 @@ class Solver:
             for start in range(0, len(states), chunk_size):
                 if self._num_states > self._max_states or time.process_time() > self._deadline:
                     raise SearchLimitError(f"{self._num_states:,} states are too many to search")
+                if self._is_outdated():
+                    raise OutdatedSearchError
                 chunk = states[start : start + chunk_size]
                 words, next_keys = store.expand(chunk)
                 heads = store.read_heads(words)
@@ -547,10 +559,14 @@ _LIMITS = 500_000, 20.0
 _LONE_LIMITS = 100_000, 2.0
 """Limits of one search, in states and CPU seconds: on request, and in each state for one agent."""
 
+_REQUEST_NUMBERS = count(1)
+_idle_workers: list[RequestWorker] = []
+"""At most one process that has nothing to do and waits for the next `SolverWorker`."""
+
 
 class SolverWorker:
     """Solver in a background process, which compiles the rules at once; a newer request takes the
-    place of an older one.
+    place of an older one. The process goes on to serve the solver of the next level.
 
     Args:
         scenario: scenario of the states.
@@ -561,35 +577,44 @@ class SolverWorker:
     def __init__(
         self, scenario: Scenario, agent: int = 0, limits: tuple[int, float] = _LIMITS
     ) -> None:
-        """Start the background process."""
-        self._request_number, self._agent = 0, agent
-        self._process, self._connection = start_worker(_serve, scenario, agent, limits)
+        """Let the background process compile the rules."""
+        self._solver_arguments = pickle.dumps((scenario, agent, limits))
+        self._agent, self._is_searching = agent, False
+        workers = [worker for worker in _idle_workers if worker.is_alive]
+        _idle_workers.clear()
+        self._worker = workers[0] if workers else RequestWorker(serve_searches)
+        self._request(None)
 
     def send(self, rows: NDArray[Any]) -> None:
         """Start the search from a () state, see `Solver.solve_from`, or from (n,) states, see
-        `Solver.count_steps`. The result of an earlier search is dropped."""
-        self._request_number += 1
-        with suppress(OSError):  # `receive` reports a dead process
-            self._connection.send((self._request_number, rows))
+        `Solver.count_steps`. An earlier search is broken off."""
+        self._request(rows)
+        self._is_searching = True
+
+    def _request(self, rows: NDArray[Any] | None) -> None:
+        self._request_number = next(_REQUEST_NUMBERS)
+        self._worker.send((self._request_number, self._solver_arguments, rows))
 
     def receive(self) -> tuple[Any, str] | None:
         """Return (result, reason why it is empty) of the last search. None while the search runs.
         The result of a search from one state is the actions of a shortest solution."""
         try:
-            while self._connection.poll():
-                number, result, message = self._connection.recv()
+            while reply := self._worker.receive():
+                number, result, message = reply
                 if number == self._request_number:
+                    self._is_searching = False
                     return result, message
         except (EOFError, OSError):
-            self._process.join()
-            return (), f"The search's process has ended with exit code {self._process.exitcode}"
+            return (), f"The search has stopped: {describe_exit(self._worker.close())}"
         return None
 
     def close(self) -> None:
-        """End the background process."""
-        self._process.kill()
-        self._process.join()
-        self._connection.close()
+        """Break off the search. The background process ends if it searches: a rule may run for
+        ever."""
+        if self._is_searching or _idle_workers:
+            self._worker.close()
+        else:
+            _idle_workers.append(self._worker)
 
 
 class ShortestPathHints(SolverWorker):
@@ -621,25 +646,25 @@ class ShortestPathHints(SolverWorker):
         return SolutionPath(tuple(map(self._format_action, reply[0])), reply[1])
 
 
-def _serve(
-    connection: Connection, scenario: Scenario, agent: int, limits: tuple[int, float]
-) -> None:
+def serve_searches(connection: Connection) -> None:
     """Main function of the solver process: search from each state that arrives through
-    `connection`, and send back the result, until the connection closes. `agent` is as for
-    `Solver`."""
+    `connection`, and send back the result, until the connection closes. A newer request breaks off
+    a running search."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for the window
-    solver: Solver | None = None
-    with suppress(Exception):  # it is raised again, and reported, at the first request
-        solver = _make_prepared_solver(scenario, agent, limits)
+    last_arguments, solver = b"", None
     with suppress(EOFError, OSError):  # the connection is closed
         while True:
-            number, rows = connection.recv()
-            if connection.poll():
-                continue  # a newer request
+            number, arguments, rows = connection.recv()
+            if arguments != last_arguments:
+                last_arguments, solver = arguments, None
             result: Any = ()
             message = ""
             try:
-                solver = solver or _make_prepared_solver(scenario, agent, limits)
+                if solver is None:
+                    scenario, agent, limits = pickle.loads(arguments)
+                    solver = _make_prepared_solver(scenario, agent, limits, connection.poll)
+                if rows is None:
+                    continue
                 if rows.ndim:
                     result = solver.count_steps(rows)
                 else:
@@ -649,12 +674,21 @@ def _serve(
                         message = _MESSAGES[solution.verdict]
             except SearchLimitError as error:
                 message = str(error)
+            except OutdatedSearchError:
+                continue
             except Exception as error:  # any error of a custom rule
+                if rows is None:
+                    continue  # it is raised again, and reported, at the first search
                 message = f"{type(error).__name__}: {error}"
             connection.send((number, result, message))
 
 
-def _make_prepared_solver(scenario: Scenario, agent: int, limits: tuple[int, float]) -> Solver:
+def _make_prepared_solver(
+    scenario: Scenario,
+    agent: int,
+    limits: tuple[int, float],
+    is_outdated: Callable[[], bool] = lambda: False,
+) -> Solver:
     """Return a solver whose code for searches from given states is compiled; it does not compile
     the reset functions, which take up to half the time."""
 
@@ -663,6 +697,7 @@ def _make_prepared_solver(scenario: Scenario, agent: int, limits: tuple[int, flo
 
     members = tuple(map(drop_reset, scenario.members))
     searched = replace(scenario, mixture=members) if scenario.mixture else members[0]
-    solver = Solver(searched, *limits, agent=agent)
-    solver.prepare()
+    solver = Solver(searched, *limits, agent=agent, is_outdated=is_outdated)
+    with suppress(errors.RuleError):  # a rule may fail in an empty world
+        solver.prepare()
     return solver

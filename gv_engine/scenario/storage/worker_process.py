@@ -1,14 +1,17 @@
-"""Starts worker processes, which import nothing from the current folder."""
+"""Worker processes, which import nothing from the current folder."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
-from threading import Lock
+from queue import SimpleQueue
+from threading import Lock, Thread
 from typing import Any
 
 _START_LOCK = Lock()
@@ -50,3 +53,62 @@ def start_worker(target: Callable[..., None], *args: Any) -> tuple[SpawnProcess,
                 os.environ[_VARIABLE] = before
     remote_end.close()
     return process, connection
+
+
+class RequestWorker:
+    """Background process that gets requests, of which only the newest one counts. A thread sends
+    them, so that the caller never waits for a busy process.
+
+    Args:
+        target: function of a module. It runs in the process with a connection, and ends when the
+            connection is closed.
+    """
+
+    def __init__(self, target: Callable[..., None]) -> None:
+        """Start the process."""
+        self._process, self._connection = start_worker(target)
+        self._requests: SimpleQueue[bytes] = SimpleQueue()
+        arguments = self._requests, self._connection
+        Thread(target=_send_requests, args=arguments, daemon=True).start()
+
+    @property
+    def is_alive(self) -> bool:
+        """True unless the process has ended."""
+        return self._process.is_alive()
+
+    def send(self, request: Any) -> None:
+        """Send a request, an object that can be pickled; requests that are not sent yet are
+        dropped."""
+        self._requests.put(pickle.dumps(request))
+
+    def receive(self) -> Any:
+        """Return the next object that the process has sent; None if there is none yet.
+
+        Raises:
+            EOFError, OSError: the process has ended.
+        """
+        return self._connection.recv() if self._connection.poll() else None
+
+    def close(self) -> int | None:
+        """Kill the process; return its exit code."""
+        self._requests.put(b"")
+        self._process.kill()
+        self._process.join()
+        return self._process.exitcode
+
+
+def describe_exit(code: int | None) -> str:
+    """Return why a background process has ended, from its exit code."""
+    if code == -9:  # SIGKILL, which Windows lacks
+        return "its process was killed, perhaps because memory ran out"
+    return f"its process has ended with exit code {code}"
+
+
+def _send_requests(requests: SimpleQueue[bytes], connection: Connection) -> None:
+    """Main function of the thread that sends requests to a process. It sends the newest of
+    `requests`, and closes the connection at an empty one. Sending may block while the process is
+    busy."""
+    with connection, suppress(OSError):  # `receive` reports a dead process
+        while request := requests.get():
+            if requests.empty():
+                connection.send_bytes(request)

@@ -63,7 +63,7 @@ _WORDS = {
 MAX_CAPS = 6  # keys in one line below the world
 MAX_WORDS = 14  # letters beside a key
 _END_WIDTH = 34  # greatest width, in lines, of the card at the end of an episode
-_HINT_DELAY = 3.0  # s from the first step to the preparation of hints
+_HINT_DELAY = 0.5  # s from the first picture of a level to the preparation of hints
 _FIRST_MOVES = 5  # hints on moves before those on undo; hints at the end are left out first
 
 
@@ -141,9 +141,9 @@ class PlayScreen(GameScreen):
         return min(seconds, controller.seconds_to_step(now))
 
     def _prepare_hint(self, now: float) -> float:
-        """Prepare hints some seconds after the first step of a level that is not over; return the
-        seconds until then, infinity if there is nothing to wait for."""
-        if not (self.prepares_hints and self.game.position) or self.frame.outcome:
+        """Prepare hints as soon as a level has been on the screen for a moment; return the seconds
+        until then, infinity if there is nothing to wait for."""
+        if not self.prepares_hints or self.frame.outcome:
             return math.inf
         if self._hint_time is None:
             self._hint_time = now + _HINT_DELAY

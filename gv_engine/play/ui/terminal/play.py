@@ -375,6 +375,7 @@ class TerminalGame(TerminalScreen):
         if self._drawn_scenario is not self.game.scenario:
             self._drawn_scenario = self.game.scenario
             steers = self._steers(self.game.scenario)
+            self._picture.close()
             self._picture = make_terminal_picture(self.game, self._theme, steers)
             self._view = self.game.scenario.view or self._default_view
 

@@ -73,6 +73,10 @@ class TerminalPicture(Protocol):
         """Forget the hint, because the state has changed."""
         return None
 
+    def close(self) -> None:
+        """Release what the view holds, such as a search process."""
+        return None
+
     @property
     def hint_text(self) -> str:
         """The hint, or a note that the search for it is running; "" for none."""
