@@ -536,7 +536,7 @@ def write_mask(w: WorldRow, p: Params, plan: ScenarioPlan, agent: int, mask: Any
     """Write the action mask of an agent into `mask`: 1 for each action that would have an effect
     now, else 0."""
     for k, action in enumerate(plan.actions[:-1]):
-        mask[k] = is_valid(w, p, plan, agent, action)
+        mask[k] = True if action == WAIT else is_valid(w, p, plan, agent, action)
 
 
 def write_observation(

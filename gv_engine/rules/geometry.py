@@ -71,7 +71,8 @@ ACTUATE, PICK_N_DROP, PICK_UP, DROP, TOGGLE, DONE, NOOP = range(6, len(ACTIONS))
 USUAL_ACTIONS = tuple(range(PICK_UP))
 """Default action space, as the specification lists it."""
 WAIT = 255
-"""Number that rules see if an agent does nothing. Only used for people who play in real time."""
+"""Number that rules see if an agent does nothing: a beat of real time, and the last action of a
+scenario with the key `time`."""
 _FIRST_CUSTOM = WAIT + 1
 
 
@@ -89,16 +90,27 @@ def named_action(name: str) -> Action:
     """
     if name in Action.__members__:
         return Action[name]
-    if name == "WAIT" or not (name.isidentifier() and name.isascii() and name.isupper()):
+    if name == "WAIT":
+        return Action(WAIT)
+    if not (name.isidentifier() and name.isascii() and name.isupper()):
         raise ValueError(f"found the name {name!r}, expected one of an action, like `KICK`")
     number = _FIRST_CUSTOM + crc32(name.encode()) % 2**30
-    action = int.__new__(Action, number)
-    action._name_, action._value_ = name, number
-    # so that `Action(number)` finds it like the members of the class
-    registered = Action._value2member_map_.setdefault(number, action)
+    registered = _register_action(name, number)
     if registered.name != name:
         raise ValueError(f"{name} and {registered.name} would have the same number; rename one")
+    return registered
+
+
+def _register_action(name: str, number: int) -> Action:
+    """Let `Action(number)` find an action like the members of the class, and return that action:
+    another one if the number is taken."""
+    action = int.__new__(Action, number)
+    action._name_, action._value_ = name, number
+    Action._value2member_map_.setdefault(number, action)
     return Action(number)
+
+
+_register_action("WAIT", WAIT)
 
 
 def is_action(action: int) -> bool:
@@ -112,7 +124,7 @@ def action_name(action: int) -> str:
     >>> action_name(6)
     'ACTUATE'
     """
-    return "WAIT" if action == WAIT else Action(action).name
+    return Action(action).name
 
 
 def step_y(orientation: int) -> int:

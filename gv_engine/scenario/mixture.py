@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from components.core import Color
 from gv_engine.rules.errors import ScenarioError, TrustError, shorten
+from gv_engine.rules.geometry import WAIT
 from gv_engine.rules.objects import COLORS, TERRAIN, ObjectType
 from gv_engine.scenario.documents.document import (
     FILE_KEYS,
@@ -145,7 +146,8 @@ class MixtureReader(TopLevelReader):
         known = {own.name: own for m in reversed(members) for own in m.scenario.own_actions}
         actions, own_actions = self.read_actions((), known.values())
         if actions:
-            changes["actions"] = actions
+            has_time = any(member.scenario.beat for member in members)
+            changes["actions"] = (*actions, WAIT) if has_time else actions
         texts = self.read_texts(self.document.default_name if self.document.source else "mixture")
         self.problems.raise_if_any()
         self.check_compatibility(members, sets_actions=bool(actions))
@@ -406,6 +408,7 @@ def _merge_fields(members: tuple[Scenario, ...]) -> dict[str, Any]:
         "max_steps": None if None in limits else max(limit for limit in limits if limit),
         "actions": first.actions,
         "own_actions": first.own_actions,
+        "beat": first.beat,
         "area": first.area,
         "agent_group": _find_largest_member(members).agent_group,
         "layout": first.layout,

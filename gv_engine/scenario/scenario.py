@@ -71,6 +71,7 @@ class Scenario(ImmutableScenario):
         actions: numbers of `gv_engine.rules.geometry.Action`, indexed by the environment's
             actions.
         own_actions: key bindings of the custom actions among them.
+        beat: steps a second in which time runs while people play; 0 if steps wait for actions.
         area: observation area.
         layout: layout of every world that plays the scenario.
         source: path of the file; None for a scenario loaded from a mapping.
@@ -128,6 +129,7 @@ class Scenario(ImmutableScenario):
     always_truncates: bool = False
     time_limit: int | None = None
     dim: bool | None = None
+    beat: int = 0
     numbering: TypeIds = field(default_factory=TypeIds, repr=False)
     theme: str = ""
     sprites: Mapping[str, Path] = field(default_factory=dict, repr=False)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from itertools import count
 from typing import Any
 
+from gv_engine.rules.geometry import WAIT
 from gv_engine.rules.system import (
     Call,
     Phase,
@@ -230,7 +231,9 @@ def find_constant_result(test: Callable[..., bool], agent: int, action: int) -> 
 def find_acting_calls(calls: list[BoundCall], agent: int, action: int) -> tuple[bool, list[Any]]:
     """Return (True, []) if one of the rules in `calls` has an effect in every world when the agent
     takes the action. Else return (False, rules whose conditions must be tested in the present
-    world, in order)."""
+    world, in order). Waiting has an effect, as time goes on without the others."""
+    if action == WAIT:
+        return True, []
     results = {call: find_constant_result(call.acts, agent, action) for call in calls}
     acting = [call for call in calls if results[call] is not False]
     always_acts = bool(acting) and results[acting[0]] is True

@@ -87,6 +87,15 @@ class Kind(NamedTuple):
 # ---- scenarios -----------------------------------------------------------------------------------
 
 
+_KEYS: tuple[dict[str, Any], ...] = (
+    {"time": {"beat": 6}},
+    {"time": {"beat": 6}, "action_space": ["MOVE_FORWARD", "TURN_LEFT", "NOOP"]},
+    {"settle": ["move_obstacles"]},
+    {"settle": [{"name": "spread", "object_type": "Coin", "chance": 0.5}]},
+)
+"""Keys that few files have."""
+
+
 class Scenarios:
     """Scenario files: those that come with the engine, the starter's, and those in the docs."""
 
@@ -101,7 +110,10 @@ class Scenarios:
     def make(self, rng: Random) -> Case:
         how = rng.random()
         if how < 0.5:
-            tree = self._trees.changed(rng, rng.choice(self._trees.trees))
+            tree = rng.choice(self._trees.trees)
+            if rng.random() < 0.2 and isinstance(tree, dict):
+                tree = {**tree, **rng.choice(_KEYS)}
+            tree = self._trees.changed(rng, tree)
             text = as_json(tree).encode("utf-8", "replace")
         elif how < 0.9:
             text = edited(rng, rng.choice(self._texts)).encode("utf-8", "replace")

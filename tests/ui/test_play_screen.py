@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -842,3 +843,22 @@ def test_players_see_goal_and_keys_in_every_step_and_the_timeline_after_undo(
     board = boards_of(screen)["state"]
     assert sliders[-1].centerx == board.centerx == desk.surface.get_width() // 2
     assert board.w - 3 * screen.stage.line < sliders[-1].w <= board.w
+
+
+def test_time_runs_by_itself_in_a_level_that_says_so(desk: Desk, tmp_path: Path):
+    (tmp_path / "timed.yaml").write_text("time: {beat: 4}\n" + KICKS)
+    screen = playing(desk, str(tmp_path / "timed.yaml"))
+    assert "Time runs: 4 steps a second" in screen.facts()
+    desk.now = time.monotonic()
+    desk.wait(0.3)
+    assert [step.action for step in screen.game.replay().steps] == ["WAIT"]
+    desk.press("T")
+    desk.wait(1, times=3)
+    assert screen.game.position == 1
+    assert not any("Time" in fact for fact in screen.facts())
+    desk.press("T")
+    desk.app.has_focus = False
+    desk.wait(1)
+    desk.app.has_focus = True
+    desk.wait(1)
+    assert screen.game.position == 2

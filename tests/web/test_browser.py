@@ -23,6 +23,7 @@ from gv_engine.plugins.web.notebook import PlayableLevel
 from gv_engine.plugins.web.page import FORMAT, PageStyle, make_page
 from tests.boards import scenario
 from tests.learning.drawn import drawn
+from tests.screen import until
 from tests.systems.test_floors import BOARD, FLOORS
 from tests.web.browser import CHROMIUM, Browser, chromium
 
@@ -187,6 +188,24 @@ def test_a_page_forgets_what_the_window_forgets(browser: Browser, tmp_path: Path
         known.append(int((frame.grid[..., 0] != HIDDEN).sum()))
     assert known[1] < known[0]
     assert known[3] < known[2]
+    assert not browser.errors
+
+
+def test_time_runs_on_a_page_until_it_is_stopped(browser: Browser, tmp_path: Path):
+    level = scenario("^......", time={"beat": 20}, action_space=["MOVE_FORWARD", "MOVE_RIGHT"])
+    browser.open(write_page(tmp_path, level))
+    until(lambda: browser.run("player.game.position") >= 2, "two beats")
+    assert browser.run("document.getElementById('clock').textContent") == "Stop time"
+    browser.press("KeyT")
+    stopped = browser.run("player.game.position")
+    later = "new Promise((done) => setTimeout(() => done(player.game.position), 200))"
+    assert browser.run(later) == stopped
+    browser.press("ArrowRight", "KeyT")
+    until(lambda: browser.run("player.game.position") >= stopped + 2, "a move and a beat")
+    actions = [step.action for step in replay_of(browser).steps]
+    assert {*actions[:stopped]} == {"WAIT"}
+    assert actions[stopped] == "MOVE_RIGHT"
+    assert Session.from_replay(replay_of(browser), level).difference is None
     assert not browser.errors
 
 

@@ -127,7 +127,8 @@ class Steering:
             commands.append(KeyCommand(self._prefix + name, text, keys, repeats=True))
         self.commands = tuple(commands)
         # else the direction in which the agent looks matters, and it cannot be turned as drawn
-        self.is_drawn_as_moved = len(self._turns) == 2 or {*actions} <= {*MOVE_DIRECTIONS, "NOOP"}
+        only_moves = {*actions} <= {*MOVE_DIRECTIONS, "NOOP", "WAIT"}
+        self.is_drawn_as_moved = len(self._turns) == 2 or only_moves
         self.facing = geometry.FORWARD
         self._followed: tuple[int, str, Pose] = -1, "", (-1, -1, 0)
 
@@ -148,7 +149,7 @@ class Steering:
     def turn_as_drawn(self, action: str, facing: int) -> Sequence[str]:
         """Return the turn actions after which the agent faces as it is drawn on the screen, so that
         `action` affects the cell drawn ahead. () if `action` is itself a move or turn."""
-        is_plain = action in (*MOVE_DIRECTIONS, *TURN_DIRECTIONS, "NOOP", "DONE")
+        is_plain = action in (*MOVE_DIRECTIONS, *TURN_DIRECTIONS, "NOOP", "DONE", "WAIT")
         if is_plain or len(self._turns) < 2:
             return ()
         return _TURNS.get(_find_relative(facing, self.facing), ())

@@ -121,9 +121,8 @@ class GridStage(Stage):
     def hinted_commands(self) -> Sequence[str]:  # type: ignore[override]  # it changes with the steering
         """Return the names of the key commands to show at the bottom of the window, the most
         important first."""
-        if not self.steering:
-            return self._actions
-        return [name for name in self._actions if name not in self._steering.replaces]
+        replaced = self._steering.replaces if self.steering else ()
+        return [name for name in self._actions if name not in (*replaced, "WAIT")]
 
     def find_command_with_keys(self, command: str) -> str:
         """Return the command whose keys the hints show for `command`: TURN_LEFT for MOVE_LEFT if

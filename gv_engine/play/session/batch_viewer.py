@@ -153,7 +153,8 @@ class BatchViewer(BatchSource):
         num_threads: threads that share the worlds.
 
     Attributes:
-        pace: steps a second of each world; 0 to pause, infinity for no limit.
+        pace: steps a second of each world; 0 to pause, infinity for no limit. At first, the beats
+            of a level with the key `time`.
 
     Raises:
         DoesNotCompileError: a rule does not compile.
@@ -169,7 +170,7 @@ class BatchViewer(BatchSource):
         num_threads: int = 1,
     ) -> None:
         self.scenario, self.policy, self.trouble = scenario, policy, ""
-        self.pace = math.inf
+        self.pace = float(scenario.beat) or math.inf
         self._policy = load_policy(policy, num_envs, len(scenario.actions), True, scenario)
         self._env = GridVectorEnv(
             scenario,

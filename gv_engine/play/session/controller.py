@@ -37,7 +37,6 @@ class PlayController:
 
     Attributes:
         game: as above.
-        is_real_time: True if the game steps at a fixed rate without key presses.
     """
 
     def __init__(
@@ -48,7 +47,7 @@ class PlayController:
         load: Callable[[str], Playable] = load_playable,
     ) -> None:
         self.game, self._solved, self._show_note, self._load = game, solved, show_note, load
-        self.is_real_time = False
+        self._is_time_toggled = False
         self._next_step_time = 0.0
 
     def run_command(self, name: str) -> None:
@@ -111,13 +110,24 @@ class PlayController:
         """Start or stop real time, in which the game steps at a fixed rate without key presses;
         only show a note if the level has no action that waits."""
         if self.game.wait:
-            self.is_real_time = not self.is_real_time
+            self._is_time_toggled = not self._is_time_toggled
         else:
             self._show_note("Time cannot run in this level: it has no action that waits")
 
+    @property
+    def is_real_time(self) -> bool:
+        """True if the game steps at a fixed rate without key presses: in a level with the key
+        `time` until the player stops it, in others once the player has started it."""
+        return bool(self.game.scenario.beat) != self._is_time_toggled
+
+    def time_speed(self, default: int) -> int:
+        """Return the steps a second of real time: the level's, or else `default`."""
+        return self.game.scenario.beat or default
+
     def schedule_next_step(self, now: float, speed: int) -> None:
-        """In real-time play, make the next step due 1 / `speed` seconds after the time `now`."""
-        self._next_step_time = now + 1 / speed
+        """In real-time play, make the next step due after the time `now` by one beat of the level,
+        or else by 1 / `speed` seconds."""
+        self._next_step_time = now + 1 / self.time_speed(speed)
 
     def seconds_to_step(self, now: float) -> float:
         """Return the seconds from `now` until the next step of real time is due, 0.0 or less if it

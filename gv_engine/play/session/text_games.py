@@ -296,7 +296,7 @@ def _parse_action(game: Game, text: str) -> str:
         GameError: the text names an agent that is not in the game.
         ActionTextError: there is no such action.
     """
-    names = [*game.mask(), game.wait] if game.wait else [*game.mask()]
+    names = [*dict.fromkeys([*game.mask(), *filter(None, [game.wait])])]
     if len(game.agents) == 1:
         return find_action(text, names)
     parts = []

@@ -60,7 +60,7 @@ ARRAYS = (
 """Arrays of a batch that the page reads or writes."""
 _COMMANDS = (
     *("undo", "redo", "first", "last", "again", "next_level", "previous_level", "enter_seed"),
-    *("go_on", "copy", "view", "research", "help"),
+    *("go_on", "copy", "real_time", "view", "research", "help"),
 )
 """Commands of the window's screens that the page has, too, with the same keys."""
 _WALL = KeyCommand("wall", "256 worlds at once, or the game again", ("B",))
@@ -355,6 +355,7 @@ def _describe_level(batch: CompiledBatch) -> dict[str, Any]:
             _describe_steering(steering) for steering in list_steerings(episode, level.action_names)
         ],
         "isForAgents": is_for_agents(level),
+        "beat": level.beat,
         "relativeMoves": has_relative_moves(level.action_names, episode),
         "area": {"shape": area.shape, "observer": area.observer, "turns": area.turns},
         "view": level.view,

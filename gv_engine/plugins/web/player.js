@@ -17,7 +17,7 @@ const FORWARD = 0, BACKWARD = 1, LEFT = 2, RIGHT = 3;
 const ANGLES = [0, Math.PI, -Math.PI / 2, Math.PI / 2];
 const MOVES = ["MOVE_FORWARD", "MOVE_BACKWARD", "MOVE_LEFT", "MOVE_RIGHT"];
 const TURNS = { [BACKWARD]: ["TURN_RIGHT", "TURN_RIGHT"], [LEFT]: ["TURN_LEFT"], [RIGHT]: ["TURN_RIGHT"] };
-const PLAIN = [...MOVES, "TURN_LEFT", "TURN_RIGHT", "NOOP", "DONE"]; // actions that need no turn before
+const PLAIN = [...MOVES, "TURN_LEFT", "TURN_RIGHT", "NOOP", "DONE", "WAIT"]; // actions that need no turn before
 const STEERING = { STEER_UP: FORWARD, STEER_DOWN: BACKWARD, STEER_LEFT: LEFT, STEER_RIGHT: RIGHT };
 const STEERING_ORDER = ["STEER_LEFT", "STEER_UP", "STEER_DOWN", "STEER_RIGHT"];
 const SPOT_TURNS = { STEER_TURN_LEFT: "TURN_LEFT", STEER_TURN_RIGHT: "TURN_RIGHT" };
@@ -27,6 +27,7 @@ const ARROWS = {
   MOVE_FORWARD: "▲", MOVE_BACKWARD: "▼", MOVE_LEFT: "◀", MOVE_RIGHT: "▶", TURN_LEFT: "↺", TURN_RIGHT: "↻",
   STEER_LEFT: "◀", STEER_UP: "▲", STEER_DOWN: "▼", STEER_RIGHT: "▶",
 };
+const TIME_SPEED = 4; // steps a second where the level says nothing, as in the window
 const MEDAL_SIGNS = { solved: "✓", par: "★", first: "1" };
 const PAD = "A B X Y LB RB LT RT Back Start LeftStick RightStick Up Down Left Right Guide".split(" ");
 const CODES = {
@@ -293,6 +294,8 @@ class Player {
   isRunning = false; // whether the policy acts
   due = 0; // steps of the policy
   captionTimer = 0;
+  hasTime = false; // whether time runs without actions
+  /** @type {any} */ clock; // timer of the next beat
 
   /** @param {Rules} rules @param {Policy | null} policy */
   constructor(data, rules, policy) {
@@ -417,6 +420,7 @@ class Player {
       get("who").hidden = level.agents.length < 2;
       this.showLevels();
     }
+    if (!isSame) this.runTime(level.beat > 0);
     this.bindKeys();
     get("seed").value = String(game.seed);
     this.say("");
@@ -462,11 +466,31 @@ class Player {
   step(actions) {
     const { game, world } = this, before = this.shown;
     if (world.isOver || this.attempt(() => game.step(actions)) === null) return;
+    this.scheduleBeat();
     this.say("");
     this.show();
     this.animate(before, this.shown);
     this.sound(before);
     if (world.isOver) this.finish();
+  }
+
+  /** Let time run, or let it wait for actions: as `gv_engine.play.session.controller`. */
+  runTime(isRunning) {
+    this.hasTime = isRunning;
+    Object.assign(get("clock"), { hidden: !this.level.beat, textContent: isRunning ? "Stop time" : "Start time" });
+    this.scheduleBeat();
+  }
+
+  /** Take the next step without an action one beat from now, while time runs. */
+  scheduleBeat() {
+    clearTimeout(this.clock);
+    if (this.hasTime) this.clock = setTimeout(() => this.beat(), 1000 / (this.level.beat || TIME_SPEED));
+  }
+
+  /** Take a step without an action, unless the page is not in front or shows a policy. */
+  beat() {
+    this.scheduleBeat();
+    if (document.hasFocus() && !this.isRunning && !this.isWalled) this.step(Array(this.world?.agents).fill(null));
   }
 
   /** Take an action of one agent; others do nothing. */
@@ -737,6 +761,7 @@ class Player {
       go_on: () => world?.isOver && this.goOn(), enter_seed: () => get("seed").select(),
       research: () => { get("research").checked = !this.isResearch; this.change(); },
       help: () => { get("keys").open = !get("keys").open; get("keys").scrollIntoView({ block: "nearest" }); },
+      real_time: () => this.runTime(!this.hasTime),
       copy: () => this.copy(), paste: () => this.showLine("", "Paste a game here: gv:…"),
       view: () => this.nextView(), next_agent: () => this.showAgent((this.agent + 1) % (world?.present ?? 1)),
       wall: () => this.toggleWall(), leave: () => this.toggleWall(), ...pace,

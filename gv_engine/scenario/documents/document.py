@@ -82,6 +82,7 @@ class ImmutableScenario:
     """Base class of scenarios; copying or deep-copying one returns the same object."""
 
     name: str
+    beat: int = 0
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}>"

@@ -81,6 +81,8 @@ def _read_entry(
     name = fields.text(entries["name"])
     if name in ACTIONS:
         raise entries["name"].error(f"{name} is built in; write its name alone")
+    if name == "WAIT":
+        raise entries["name"].error("WAIT is built in; the key `time` adds it: time: {beat: 6}")
     if name in key_nodes:
         raise entries["name"].error(f"{name} is listed twice")
     with entries["name"].report(ValueError):

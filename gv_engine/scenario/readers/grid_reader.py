@@ -15,7 +15,7 @@ from components.items import Absence, Aim, Bodiless, Forgotten
 from components.objects import BOX, built_in_components
 from gv_engine.rules.component import column_name, is_component
 from gv_engine.rules.errors import describe_allowed
-from gv_engine.rules.geometry import USUAL_ACTIONS
+from gv_engine.rules.geometry import USUAL_ACTIONS, WAIT
 from gv_engine.rules.objects import GROUND, OBJECT_TYPES, TERRAIN, USUAL_COLORS, ObjectTypes, Prefab
 from gv_engine.rules.system import REGISTRIES, Call, Phase, get_system
 from gv_engine.scenario.documents.document import FILE_KEYS, Document
@@ -90,6 +90,9 @@ VIEW: KeyTable = {
         schema.BOOLEAN,
     ),
 }
+TIME_KEYS: KeyTable = {
+    "beat": Key("Steps a second, from 1 to 60.", schema.integer_schema(1, 60), required=True),
+}
 FROM_VISIBILITY: KeyTable = {
     "name": Key("It is `from_visibility`.", schema.enum_schema(["from_visibility"]), required=True),
     **VIEW,
@@ -107,6 +110,12 @@ GRID_KEYS: KeyTable = {
     "domain": Key("Domain: `grid`, the default, or `algebra`.", schema.enum_schema(["grid"])),
     **SHARED_KEYS,
     **APPEARANCE_KEYS,
+    "time": Key(
+        "Real time: with `{beat: 6}` the level takes 6 steps a second while people play "
+        "it. Who does nothing takes the action WAIT, the last one of all agents.",
+        schema.object_schema(TIME_KEYS),
+        nested=TIME_KEYS,
+    ),
     "capacity": Key(
         "Maximum number of entities. By default, computed.",
         schema.integer_schema(2, MAX_ENTITIES),
@@ -279,6 +288,7 @@ class GridReader(TopLevelReader):
         known = mission_reader.MissionObjects(self.draws, objects, colors)
         self.mission = self.read_key("mission", mission_reader.MissionReader(known).read, None)
         schedule = self.read_schedule(levels, view_calls)
+        beat = self.read_key("time", partial(self.read_beat, schedule), 0)
         self.require_mission(schedule)
         self.add_agent_components(schedule[Phase.TRANSITION])
         layout = self.make_layout(levels, objects, seen_objects)
@@ -291,8 +301,9 @@ class GridReader(TopLevelReader):
             "colors": colors,
             "observation_objects": seen_objects,
             "observation_colors": seen_colors,
-            "actions": actions,
+            "actions": (*actions, WAIT) if beat else actions,
             "own_actions": own_actions,
+            "beat": beat,
             "area": self.calls.area,
             "layout": layout,
             "state_numbers": self.read_state_numbers(layout),
@@ -485,6 +496,23 @@ class GridReader(TopLevelReader):
                     "allowed are rules without the parameter `agent`"
                 )
         return calls
+
+    def read_beat(self, schedule: Mapping[Phase, tuple[Call, ...]], node: YamlNode) -> int:
+        """Return the steps a second of real time. Raise FieldError if a rule in `schedule` knows no
+        agent that waits."""
+        if not isinstance(node.value, dict) or "beat" not in node.value:
+            hint = "expected {beat: 6} for 6 steps a second"
+            raise node.error(f"found {node.summary}, {hint}")
+        entries = fields.read_fields(self.problems, node, TIME_KEYS)
+        acting = Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING, Phase.SUCCESS
+        for part in chain.from_iterable(c.walk() for phase in acting for c in schedule[phase]):
+            if part.system.is_processor or part.system.objects:
+                raise node.error(
+                    f"agents cannot wait for {part.name}; allowed are rules that take a world, no "
+                    "Processor and no function of states"
+                )
+        beat: int = TIME_KEYS["beat"].read(entries["beat"])
+        return beat
 
     def read_end_rule(self, node: YamlNode, allows_processors: bool = True) -> tuple[Call, ...]:
         """Read the terminating function that a YAML node names, with its arguments. Return it in a

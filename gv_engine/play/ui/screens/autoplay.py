@@ -35,7 +35,7 @@ class AutoplayScreen(PlayScreen):
         *("agent", "agent_step", "agent_faster", "agent_slower"),
         *PlayScreen.menu_commands,
     )
-    has_opponents = prepares_hints = False
+    has_opponents = prepares_hints = starts_time = False
     always_research = True
     controls = 7.25
     tight_controls = 3.0

@@ -166,8 +166,10 @@ class BatchScreen(Screen):
             worlds.between_steps(worlds.step)
         else:
             pace = worlds.pace or self._pace_before_pause or math.inf
-            index = PACES.index(pace) + (1 if name == "batch_faster" else -1)
-            worlds.pace = PACES[max(0, min(len(PACES) - 1, index))]
+            # the beat of a level may lie between two of them
+            paces = sorted({*PACES, pace})
+            index = paces.index(pace) + (1 if name == "batch_faster" else -1)
+            worlds.pace = paces[max(0, min(len(paces) - 1, index))]
 
     def on_mouse(self, event: pygame.event.Event) -> None:
         """Handle a mouse event: the wheel zooms, the mouse selects the world below it, and a

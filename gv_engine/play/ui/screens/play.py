@@ -74,6 +74,7 @@ class PlayScreen(GameScreen):
         game: session to play.
         has_opponents: True if agents outside the player's team act by the policy in the settings.
         prepares_hints: True if the search for hints is compiled before the player asks for one.
+        starts_time: True if real time begins by itself in a level with the key `time`.
     """
 
     menu_commands: tuple[str, ...] = (
@@ -85,6 +86,7 @@ class PlayScreen(GameScreen):
     game: Session
     has_opponents = True
     prepares_hints = True
+    starts_time = True
 
     commands: ClassVar[ScreenCommands] = {
         **GameScreen.commands,
@@ -105,6 +107,9 @@ class PlayScreen(GameScreen):
         show_note = partial(app.show_note, stays=15)
         self._controller = PlayController(game, app.progress, show_note, app.load_scenario)
         self.extra_groups = (self.domain.title, "play")
+        if not self.starts_time and game.scenario.beat:
+            self._controller.toggle_real_time()
+        self._controller.schedule_next_step(time.monotonic(), app.settings.time_speed)
         self._recorder: Recorder | None = None
         self._saved_replay: Path | None = None
         self._saved_state = ""
@@ -400,7 +405,8 @@ class PlayScreen(GameScreen):
             facts.append(f"You are {name if is_named else self._own_color or name}")
         facts += [solver.note for solver in self._solvers]
         if self._controller.is_real_time and self.app.has_focus:
-            facts.append(f"Time runs: {self.app.settings.time_speed} steps a second")
+            speed = self._controller.time_speed(self.app.settings.time_speed)
+            facts.append(f"Time runs: {speed} steps a second")
         elif self._controller.is_real_time:
             facts.append("Time waits until this window has the keys")
         if self._recorder is not None:

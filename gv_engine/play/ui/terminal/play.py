@@ -299,6 +299,7 @@ class TerminalGame(TerminalScreen):
         self.game = game
         self._controller = PlayController(game, self._progress, self._show_note)
         self._speed, self._shows_rewards = settings.time_speed, settings.research
+        self._controller.schedule_next_step(time.monotonic(), self._speed)
         self._shown_hint = ""
         self._drawn_scenario = game.scenario
         self._steers = settings.steers
@@ -488,7 +489,9 @@ class TerminalGame(TerminalScreen):
             self._progress.format_goal(level) if level else "",
             f"you are {game.controlled}" if len(game.agents) > 1 else "",
             *self._wrap(self._picture.facts(scene), width),
-            f"time runs: {self._speed} steps a second" if self._controller.is_real_time else "",
+            f"time runs: {self._controller.time_speed(self._speed)} steps a second"
+            if self._controller.is_real_time
+            else "",
         ]
         heading = [Text(title, f"bold {self._theme.accent}"), Text(subtitle, self._theme.muted)]
         return [*filter(None, heading), *map(Text, filter(None, lines))]

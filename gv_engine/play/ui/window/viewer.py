@@ -168,7 +168,7 @@ class Viewer:
 
 def open_viewer(scenario: Playable) -> Viewer:
     """Return the window of render mode `human` for a scenario."""
-    fps = resolve_name(DOMAINS[scenario.domain].env).metadata["render_fps"]
+    fps = scenario.beat or resolve_name(DOMAINS[scenario.domain].env).metadata["render_fps"]
     return Viewer(scenario.name, sprite_sources(scenario), fps)
 
 
