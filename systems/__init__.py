@@ -4,6 +4,7 @@ from gv_engine.rules.system import REGISTRIES
 from systems import (
     absence,
     movers,
+    numbers,
     rendering,
     reset,
     reward,
@@ -13,7 +14,18 @@ from systems import (
     visibility,
 )
 
-_RULES = reset, transition, movers, together, absence, reward, terminating, visibility, rendering
+_RULES = (
+    reset,
+    transition,
+    movers,
+    numbers,
+    together,
+    absence,
+    reward,
+    terminating,
+    visibility,
+    rendering,
+)
 for _module in _RULES:
     for _registry in REGISTRIES.values():
         _registry.collect(_module)

@@ -67,6 +67,12 @@ ColorIndex = Annotated[int, "colour"]
 """Annotation of a parameter: the index of the colour that the scenario names."""
 StateIndex = Annotated[int, "state"]
 """Annotation of a parameter: the index of the state that the scenario names, as `Gate.OPEN`."""
+AgentNumber = Annotated[str, "number of an agent"]
+"""Annotation of a parameter: the number of the agent that the scenario names, as `Health.points`,
+for `w.numbers`."""
+ObjectNumber = Annotated[str, "number of an object"]
+"""Annotation of a parameter: the number of an object or agent that the scenario names, for
+`w.numbers`."""
 AgentMask = Annotated[tuple[bool, ...], "agents"]
 """Annotation of a parameter: a tuple by agent number, True for agents and members of teams that the
 scenario names."""

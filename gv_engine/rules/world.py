@@ -300,6 +300,30 @@ class World(Protocol):
         """Return (type, state, colour) of an entity as observations show it. For rendering only."""
 
     @verb
+    def columns(self, number: str) -> Columns:
+        """Return the columns of the component to which a number belongs:
+        `w.columns("health.points")` is `w.health`."""
+        component, _, _ = number.partition(".")
+        columns: Columns = self[component]  # type: ignore[index]  # of the worlds
+        return columns
+
+    @verb
+    def numbers(self, number: str) -> Column:
+        """Return the column that the name of a number stands for: `w.numbers("health.points")` is
+        `w.health.points`. Parameters annotated with `AgentNumber` hold such names."""
+        component, _, field = number.partition(".")
+        column: Column = self[component][field]  # type: ignore[index]  # of the worlds
+        return column
+
+    @verb
+    def maximum_of(self, number: str) -> int:
+        """Return the maximum that is declared for a number such as "health.points"; without one,
+        the largest integer that fits into its column."""
+        layout: Any = self.layout
+        maximum: int = layout.maximum_of(number)
+        return maximum
+
+    @verb
     def inside(self, y: int, x: int) -> bool:
         """Return True if the grid has a cell (y, x)."""
         return 0 <= y < self.height and 0 <= x < self.width
@@ -429,12 +453,12 @@ class World(Protocol):
     @verb
     def use_up(self, e: int) -> None:
         """Remove entity `e`. If its type leaves another one behind (see `left_by`), put a new
-        object of that type into the cell."""
+        object of that type into the cell, unless another object is there on its layer."""
         y = self.position.y[e]
         x = self.position.x[e]
         left = self.left_by(self.kind.value[e])
         self.remove(e)
-        if left >= 0 and y >= 0:
+        if left >= 0 and y >= 0 and self.on_layer_of(left, y, x) == NOTHING:
             self.place(self.spawn(left), y, x)
 
     @verb

@@ -30,7 +30,12 @@ from gv_engine.scenario.library import VARIANTS
 from gv_engine.scenario.missions.mission_reader import find_mission_languages
 from gv_engine.scenario.missions.missions import reads_mission
 from gv_engine.scenario.mixture import MIXTURE
-from gv_engine.scenario.readers.calls import TYPES, find_value_kind, list_built_in
+from gv_engine.scenario.readers.calls import (
+    TYPES,
+    find_value_kind,
+    list_built_in,
+    needs_number,
+)
 from gv_engine.scenario.readers.map import LEGEND
 from gv_engine.scenario.storage.resources import HOME
 from gv_engine.scenario.syntax import json_schema as schema
@@ -349,7 +354,8 @@ def _system_topic(system: System) -> Topic:
     for parameter in _list_parameters(system):
         kind, default = find_value_kind(parameter), format_default(parameter)
         parts.append((parameter.name, kind.description, default))
-        values.append(f"{parameter.name}: {default or kind.example}")
+        if parameter.default != "":
+            values.append(f"{parameter.name}: {default or kind.example}")
     if system.phase is Phase.VISIBILITY:
         values.insert(0, "area: [[-6, 0], [-3, 3]]")
     entry = "{" + ", ".join([f"name: {system.name}", *values]) + "}" if values else system.name
@@ -361,7 +367,9 @@ def _system_topic(system: System) -> Topic:
         example = f"mission: {language.examples[0]}\n{example}"
     elif reads_mission(system):
         example = f'mission: {{text: "fetch the {{object}}", object: Key}}\n{example}'
-    if _refuses_doors(system):
+    if needs_number(system):
+        example = _RAT + example.replace("object_type: Door", "object_type: Rat")
+    elif _refuses_doors(system):
         example = _BELT + example.replace("object_type: Door", "object_type: Belt")
     return _make_topic(system.name, system.function, parts, example)
 
@@ -373,6 +381,11 @@ def _refuses_doors(system: System) -> bool:
     return bool(system.check and is_known and Call(system, doors).run_check())
 
 
+_RAT = (
+    "components: {Health: {points: 3}}\nagents: {components: [Health]}\n"
+    "objects:\n  Rat: {components: [Health]}\n"
+)
+"""Component, agent and object type for examples of rules about numbers."""
 _BELT = "objects:\n  Belt: {layer: ground, states: [FORWARD, BACKWARD, LEFT, RIGHT]}\n"
 """Object type for examples of rules about types other than doors."""
 

@@ -121,6 +121,7 @@ def test_every_rule_can_be_added_to_a_level():
                 "have the same layer",
                 "need several agents",
                 "only several agents have names",
+                "an agent that is alone is never out of play",
             )
             assert not told or any(map(told.count, words)), (known.name, told)
 

@@ -15,7 +15,15 @@ from gv_engine.rules.objects import is_engine_module
 from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, Phase, System, system_of
 from gv_engine.scenario.documents.document import Document
 from gv_engine.scenario.documents.rule_files import list_defined_names
-from gv_engine.scenario.readers.calls import NESTED, OBJECT_KIND, TYPES, find_value_kind
+from gv_engine.scenario.readers.calls import (
+    NESTED,
+    NUMBER_KINDS,
+    OBJECT_KIND,
+    TYPES,
+    find_value_kind,
+    list_whole_numbers,
+    needs_number,
+)
 from gv_engine.scenario.reference_docs import argument_keys, fill_in, first_paragraph
 from gv_engine.scenario.syntax.fields import FieldError, YamlNode
 from gv_engine.scenario.syntax.json_schema import FunctionSchema, KeyTable
@@ -192,7 +200,15 @@ class RuleList:
                     if system is not None and system.phase is part.phase:
                         yield AvailableRule(f"{module_name}:{name}", system)
         for system in self._allowed_functions(part).systems:
-            yield AvailableRule(system.name, system)
+            if self._list_numbers() or not needs_number(system):
+                yield AvailableRule(system.name, system)
+
+    def _list_numbers(self) -> list[str]:
+        """Return the whole numbers of the components that the file declares, such as
+        "Health.points"."""
+        declared = self._vocab.names.declared_components if self._vocab.names else {}
+        numbers = {name: list_whole_numbers(cls) for name, cls in declared.items()}
+        return [f"{name}.{field}" for name, fields in numbers.items() for field in fields]
 
     def _allowed_functions(self, part: RulePart) -> FunctionSchema:
         return self._functions[f"{part.phase.name.lower()}_function"]
@@ -241,6 +257,8 @@ class RuleList:
         object_names = [self._vocab.types[kind].name for kind in self._vocab.objects]
         if kind is OBJECT_KIND and kind.example not in object_names and object_names:
             return object_names[-1]
+        if kind in NUMBER_KINDS:
+            return self._list_numbers()[0]
         return parse_value(kind.example)
 
     def remove_rule(self, rule: Rule) -> str:

@@ -329,6 +329,12 @@ class Layout:
         assert isinstance(field.dtype, np.dtype)
         return field.dtype
 
+    def maximum_of(self, number: str) -> int:
+        """Return the upper bound of an integer field, by its name such as "health.points"."""
+        component, _, name = number.partition(".")
+        cls = self.components[self.names.index(component)]
+        return int(next(field.bounds.high for field in fields_of(cls) if field.name == name))
+
     @cached_property
     def column_lengths(self) -> dict[type, int]:
         """For each component class, the length of its arrays in a world: the number of entities

@@ -9,16 +9,23 @@ function) with its arguments.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
+import numpy as np
+
+from gv_engine.rules.component import column_name, fields_of
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import Action, Area
+from gv_engine.rules.objects import is_engine_module
 from gv_engine.rules.system import (
     REGISTRIES,
     AgentMask,
+    AgentNumber,
     Call,
     ColorIndex,
+    ObjectNumber,
     ObjectTypeIndex,
     Parameter,
     Phase,
@@ -124,7 +131,46 @@ _BY_NAME: dict[str, ValueKind] = {
 """Kinds of values by reserved parameter name."""
 
 
+def list_whole_numbers(cls: type) -> list[str]:
+    """Return the names of the fields of a component that hold one integer each."""
+    return [
+        field.name
+        for field in fields_of(cls)
+        if isinstance(field.dtype, np.dtype) and field.dtype.kind == "i" and not field.items
+    ]
+
+
+def _read_number(calls: CallReader, node: YamlNode, of_agent: bool) -> str:
+    """Return the name of a number, such as "health.points", for `Health.points` in a YAML node.
+    Raise FieldError unless it is an integer of a component of the scenario, which the agents have
+    if `of_agent`."""
+    owner, _, name = fields.text(node).rpartition(".")
+    if not owner or not name:
+        raise node.error(f"found {node.summary}, expected a component and its field: Health.points")
+    cls = calls.names.resolve_component(replace(node, value=owner, text=owner))
+    if is_engine_module(cls.__module__):
+        raise node.error(f"{owner} is built in; expected a component that the scenario declares")
+    names = list_whole_numbers(cls)
+    if name not in names:
+        raise node.error(f"{owner} has no whole number {name!r}{describe_allowed(name, names)}")
+    if of_agent and not any(cls in dict(body) for body in calls.agents.bodies):
+        raise node.error(f"agents have no {owner}; write agents: {{components: [{owner}]}}")
+    return f"{column_name(cls)}.{name}"
+
+
 _BY_ANNOTATION: dict[Any, ValueKind] = {
+    AgentNumber: ValueKind(
+        "a number of the agent",
+        "Health.points",
+        schema.TEXT,
+        partial(_read_number, of_agent=True),
+    ),
+    ObjectNumber: ValueKind(
+        "a number of a component",
+        "Health.points",
+        schema.TEXT,
+        partial(_read_number, of_agent=False),
+    ),
     ObjectTypeIndex: OBJECT_KIND,
     ColorIndex: _BY_NAME["color"],
     StateIndex: ValueKind(
@@ -141,6 +187,8 @@ _BY_ANNOTATION: dict[Any, ValueKind] = {
     ),
 }
 """Kinds of values by annotation, for values that scenarios give by name, such as object types."""
+
+NUMBER_KINDS = _BY_ANNOTATION[AgentNumber], _BY_ANNOTATION[ObjectNumber]
 
 _BY_TYPE: dict[Any, ValueKind] = {
     Action: ValueKind(
@@ -210,6 +258,11 @@ def find_value_kind(parameter: Parameter) -> ValueKind:
     if Callable in (annotation, get_origin(annotation)):
         return _FUNCTION
     return _BY_TYPE.get(annotation, _OTHER)
+
+
+def needs_number(system: System) -> bool:
+    """Return True if a scenario must give the system a number of a component."""
+    return any(p.required and find_value_kind(p) in NUMBER_KINDS for p in system.parameters)
 
 
 _IGNORED_PARAMETERS = {("teleport", "random_agent")}

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from itertools import cycle, islice
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from components.core import FLOOR, NONE, Agent, Color, Kind, Position
+from components.core import FLOOR, NONE, Agent, Color, Kind, Mission, Position
 from components.items import Bodiless, Opaque, Solid
 from components.objects import AGENT_TYPE
 from gv_engine.rules import objects
-from gv_engine.rules.component import Field, field_values, fields_of, to_snake_case
+from gv_engine.rules.component import (
+    Bounds,
+    Field,
+    component,
+    field_values,
+    fields_of,
+    to_snake_case,
+)
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.objects import ABOVE, LAYERS, USUAL_COLORS, ObjectType, Prefab, build_type
 from gv_engine.rules.turns import DONE, ENDS, SINGLE_AGENT, TURNS, AgentGroup
-from gv_engine.scenario.readers.resolver import NameResolver, make_yaml_module_name
+from gv_engine.scenario.readers.resolver import (
+    NameResolver,
+    built_in_component_names,
+    make_yaml_module_name,
+)
 from gv_engine.scenario.syntax import fields
 from gv_engine.scenario.syntax import json_schema as schema
 from gv_engine.scenario.syntax.fields import ErrorCollector, YamlNode
@@ -62,6 +74,74 @@ _RESERVED_COMPONENTS = {
 }
 """Components that no type may list, with the reason."""
 _MAX_STATES = 100
+
+
+START_KEYS: KeyTable = {
+    "start": Key("Start value.", schema.PLAIN, required=True),
+    "min": Key("Least value. By default, 0.", schema.NUMBER),
+    "max": Key("Greatest value, at which rules such as `heal` stop.", schema.NUMBER),
+}
+START_FORM = schema.any_of(
+    {"type": ["number", "boolean"]}, {**schema.object_schema(START_KEYS), "title": "bounds"}
+)
+
+
+def declare_components(names: NameResolver, node: YamlNode) -> None:
+    """Read the components that the scenario file declares under `components`, and store them in
+    `names.declared_components`. Components with errors are reported and left out."""
+    for name, entry in fields.mapping(node).items():
+        with names.problems.collect():
+            if not (name.isidentifier() and name.isascii() and name[0].isupper()):
+                raise entry.error(f"found the name {name!r}, expected one like `Health`")
+            if name in (*built_in_component_names(), Mission.__name__):
+                raise entry.error(f"a component {name!r} already exists; choose another name")
+            starts = {} if entry.value is None else fields.mapping(entry)
+            read = [(field, *_read_start(names, field, start)) for field, start in starts.items()]
+            # types tell 1 from 1.0 and true, which are equal
+            types = tuple(type(start) for _, start, _ in read)
+            with entry.report(TypeError):
+                names.declared_components[name] = _make_component(name, tuple(read), types)
+
+
+def _read_start(names: NameResolver, field: str, node: YamlNode) -> tuple[Any, Bounds | None]:
+    """Return the start value and the bounds, if any, that a YAML node gives for a field of a
+    component. Raise FieldError if `field` is no name for a field."""
+    if not re.fullmatch("[a-z][a-z0-9_]*", field) or keyword.iskeyword(field):
+        raise node.error(f"found the name {field!r}, expected one like `points`")
+    if not isinstance(node.value, dict):
+        return _read_start_value(node), None
+    entries = fields.read_fields(names.problems, node, START_KEYS)
+    if "start" not in entries:
+        raise node.error("`start` is missing: {start: 3, max: 5}")
+    start: Any = _read_start_value(entries["start"])
+    ends = [_read_start_value(entries[key]) if key in entries else None for key in ("min", "max")]
+    if ends == [None, None]:
+        return start, None
+    most = np.inf if isinstance(start, float) else fields.INT32_MAX
+    return start, Bounds(ends[0] or 0, most if ends[1] is None else ends[1])
+
+
+def _read_start_value(node: YamlNode) -> float:
+    value: float | tuple[Any, ...] = fields.read_plain(node)
+    if isinstance(value, tuple):
+        raise node.error(f"found {node.summary}, expected a number, true or false")
+    return value
+
+
+@cache
+def _make_component(
+    name: str, starts: tuple[tuple[str, Any, Bounds | None], ...], types: tuple[type, ...]
+) -> type:
+    """Return a component class called `name` with a field for each of `starts` (its name, start
+    value and bounds) and of `types`. Equal declarations, such as those of a mixture's members,
+    share one class."""
+    hints = {
+        field: Annotated[kind, bounds] if bounds else kind
+        for (field, _, bounds), kind in zip(starts, types, strict=True)
+    }
+    values = {field: start for field, start, _ in starts}
+    namespace = {"__module__": "the scenario file", "__annotations__": hints, **values}
+    return component(type(name, (), namespace))
 
 
 def read_object_types(names: NameResolver, node: YamlNode) -> None:

@@ -121,6 +121,12 @@ GRID_KEYS: KeyTable = {
         schema.integer_schema(2, MAX_ENTITIES),
     ),
     "max_shape": Key("[height, width] of the largest grid. By default, computed.", schema.PAIR),
+    "components": Key(
+        "New components by name, with the numbers that each has and their start values: "
+        "`{Health: {points: 3}}`.",
+        schema.map_of(schema.map_of(definitions.START_FORM)),
+        nested=definitions.START_KEYS,
+    ),
     "objects": Key(
         "New object types by name: `Gate: {states: {CLOSED: [Solid], OPEN: []}}`.",
         schema.map_of(schema.object_schema(definitions.OBJECT_TYPE_KEYS)),
@@ -341,11 +347,12 @@ class GridReader(TopLevelReader):
                 self.problems.add(self.missing_node(key), "missing; a scenario needs it")
 
     def read_definitions(self) -> tuple[tuple[int, ...], tuple[KeyCommand, ...]]:
-        """Import the scenario's Python modules, and read its object types, agents and world
-        components. Return the action numbers and the custom actions."""
+        """Import the scenario's Python modules, and read its components, object types, agents and
+        world components. Return the action numbers and the custom actions."""
         # below unknown keys too, so that a typo there does not hide what their modules declare
         for node in list_referring_nodes(self.root):
             self.names.import_references(node)
+        self.read_key("components", partial(definitions.declare_components, self.names), None)
         self.read_key("objects", partial(definitions.read_object_types, self.names), None)
         actions, own_actions = self.read_actions(USUAL_ACTIONS)
         self.names.own_actions = tuple(command.name for command in own_actions)
@@ -659,6 +666,7 @@ class GridReader(TopLevelReader):
             for thing in vars(module).values()
             if is_component(thing) and not issubclass(thing, Mission)
         ]
+        classes += self.names.declared_components.values()
         classes += self.mission.components if self.mission else ()
         classes += [cls for kind in types for cls in kind.component_classes]
         classes += [cls for body in self.agents.bodies for cls, _ in body]

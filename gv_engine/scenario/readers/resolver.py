@@ -228,6 +228,7 @@ class NameResolver:
         folder: folder that references to rule files are relative to.
         modules: the imported modules, by the text before the colon of references.
         declared_types: object types that the scenario declares in YAML.
+        declared_components: components that it declares in YAML, by name.
         own_actions: names of the scenario's actions that are not built in.
     """
 
@@ -238,6 +239,7 @@ class NameResolver:
         self.problems = problems
         self.modules: dict[str, ModuleType] = {}
         self.declared_types: tuple[ObjectType, ...] = ()
+        self.declared_components: dict[str, type] = {}
         self.own_actions: tuple[str, ...] = ()
         self.folder = document.folder
         self._trust = document.trust
@@ -520,8 +522,8 @@ class NameResolver:
         }
 
     def resolve_component(self, node: YamlNode) -> type:
-        """Return the component class that a YAML node names: a built-in one by name, or the
-        author's own by a reference such as `./rules.py:Worth`."""
+        """Return the component class that a YAML node names: by its name if it is built in or
+        declared in the file, or by a reference such as `./rules.py:Worth`."""
         if ":" in fields.text(node):
             component = self.resolve_object(node)
             if not is_component(component):
@@ -529,10 +531,10 @@ class NameResolver:
                     f"{node.text} is not a component; decorate its class with @component"
                 )
             return component  # type: ignore[no-any-return]  # is_component is no TypeGuard
-        built_in = {cls.__name__: cls for cls in (*built_in_components(), *OPTIONAL)}
-        if node.text not in built_in:
-            raise node.error(f"no component {node.text!r}{self._suggest(node.text, built_in)}")
-        return built_in[node.text]
+        known = built_in_component_names() | self.declared_components
+        if node.text not in known:
+            raise node.error(f"no component {node.text!r}{self._suggest(node.text, known)}")
+        return known[node.text]
 
     def resolve_object_type(self, node: YamlNode) -> int:
         """Return the index of the object type that a YAML node names. For a reference such as
@@ -561,6 +563,11 @@ class NameResolver:
             hint = describe_allowed(state, kind.states) or "; it has none"
             raise node.error(f"{owner} has no state {state!r}{hint}")
         return kind.states.index(state)
+
+
+def built_in_component_names() -> dict[str, type]:
+    """Return the built-in components that scenario files may list, by name."""
+    return {cls.__name__: cls for cls in (*built_in_components(), *OPTIONAL)}
 
 
 def _is_foreign_module(module: str) -> bool:
