@@ -20,7 +20,7 @@ from gv_engine.envs.rollout.policy_file import CheckpointPolicy
 from gv_engine.play.grid import hooks
 from gv_engine.play.grid.motion import is_failure
 from gv_engine.play.session import tones
-from gv_engine.play.session.autoplay import Opponent, SolutionPath
+from gv_engine.play.session.autoplay import Opponent, SolutionPath, SolverPolicy
 from gv_engine.play.session.replay import Replay
 from gv_engine.play.session.session import Session
 from gv_engine.play.ui import settings
@@ -623,6 +623,22 @@ def test_a_setting_for_opponents_that_changes_nothing_says_why(desk: Desk):
     assert desk.app._note == "Opponents act in games, not in races, trials or beside an agent"
 
 
+def test_opponents_play_to_win_unless_the_settings_say_otherwise(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(hooks, "make_hint_provider", Guide)
+    assert isinstance(playing(desk, "hunt").game.partners["cat"], CheckpointPolicy)
+    screen = playing(desk, "race")
+    assert {*map(type, screen.game.partners.values())} == {SolverPolicy}
+    screen.tick(0)
+    for guide in guides:
+        guide.path = SolutionPath(("MOVE_FORWARD",), "")
+    screen.tick(0)
+    screen.take_action(screen.game.wait)
+    (step,) = screen.game.past_steps
+    assert step.action == "agent_2 MOVE_FORWARD | agent_3 MOVE_FORWARD"
+
+
 def test_opponents_without_a_policy_for_the_level_say_so_and_act_at_random(desk: Desk):
     desk.app.settings.opponents = "trained"
     screen = playing(desk, "tag")
@@ -644,16 +660,17 @@ def test_the_settings_list_the_policies_that_fit_the_level(desk: Desk, tmp_path:
     row = labels(desk.top(SettingsScreen)).index("Opponents")
     desk.top(SettingsScreen).chosen = row
     shown = []
-    for _ in range(5):
+    for _ in range(6):
         shown.append(desk.top(SettingsScreen).rows()[row].value)
         desk.press("Right")
     assert shown == [
-        *("act at random", "wait for keys", "the solver", "the trained policy", "runs/hunt"),
+        *("play to win", "act at random", "wait for keys"),
+        *("the solver", "the trained policy", "runs/hunt"),
     ]
     desk.press("Left", "Escape")
     assert desk.app.top is screen
     assert isinstance(screen.game.partners["cat"], CheckpointPolicy)
-    desk.press("F2", *["Down"] * row, "Right", "Right", "Escape")
+    desk.press("F2", *["Down"] * row, "Right", "Right", "Right", "Escape")
     assert not screen.game.partners
     desk.back_to_start()
     desk.press("F2")

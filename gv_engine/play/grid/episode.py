@@ -20,7 +20,7 @@ from gv_engine.play.grid.domain import DOMAIN
 from gv_engine.play.grid.input_map import second_player_keys
 from gv_engine.play.grid.motion import Cell
 from gv_engine.play.session import episode
-from gv_engine.play.session.autoplay import SolverAutoplayer
+from gv_engine.play.session.autoplay import SolverAutoplayer, list_opponents
 from gv_engine.play.session.episode import ACTION_SEPARATOR, Episode, PolicyInput
 from gv_engine.play.session.game import Game
 from gv_engine.play.session.inspection import world_differences
@@ -59,7 +59,7 @@ class GridHint:
 
     def __init__(self, game: Any, describe_action: Callable[[str], str]) -> None:
         self._game, self._describe_action = game, describe_action
-        self._solver = SolverAutoplayer()
+        self._solver: SolverAutoplayer | None = None
         self._search_start = 0.0  # monotonic seconds
         self._strength = 0  # 0 to `HINT_STRENGTHS`
         self.is_searching = False
@@ -77,11 +77,24 @@ class GridHint:
 
     def prepare(self) -> None:
         """Get ready for a search in the background, so that the first hint takes less time."""
-        self._solver.prepare(self._game)
+        self._get_solver().prepare(self._game)
 
     def close(self) -> None:
         """End the background process."""
-        self._solver.close()
+        if self._solver:
+            self._solver.close()
+
+    @property
+    def _lone_agent(self) -> str:
+        """Name of the agent that a hint is for; "" if all agents want to win together."""
+        return self._game.controlled if list_opponents(self._game) else ""
+
+    def _get_solver(self) -> SolverAutoplayer:
+        if self._solver is None:
+            name = self._lone_agent
+            number = self._game.agents.index(name) + 1 if name else 0
+            self._solver = SolverAutoplayer(agent=number)
+        return self._solver
 
     def clear(self) -> None:
         """Drop the hint, because the state has changed."""
@@ -92,7 +105,7 @@ class GridHint:
         it takes long."""
         if not self.is_searching:
             return
-        path = self._solver.path(self._game)
+        path = self._get_solver().path(self._game)
         if path is not None:
             self.is_searching = False
             self.message = self._format_hint(path.actions) if path.actions else path.message
@@ -116,8 +129,9 @@ class GridHint:
         game = Game(self._game.scenario, self._game.seed)
         game.restore(self._game.row())
         before = after = game.frame()
+        name = self._lone_agent
         for action in actions:
-            game.apply_action(action)
+            game.apply_action(game.merge_actions(f"{name} {action}", game.wait) if name else action)
             before, after = after, game.frame()
             agent_y, agent_x, _ = before.agent
             changed = np.argwhere((before.grid != after.grid).any(-1)).tolist()

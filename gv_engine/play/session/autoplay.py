@@ -529,11 +529,16 @@ class SolverPolicy(RandomPolicy):
         self._solver.close()
 
 
+BEST = "best"
+"""Name of the opponents' policy that is the trained one of the level, or else the solver."""
+
+
 def list_opponent_policies(session: Game | None) -> dict[str, str]:
     """Return the policies that can play the opponents in `session`, as a dict from name to a short
-    text: random actions, the solver, trained policies, and "" for a player's keys. Runs in the
-    current folder and in `runs` are included. Without a session, none is checked."""
-    policies = {"valid": "act at random", "": "wait for keys", SOLVER: "the solver"}
+    text: the best one, random actions, the solver, trained policies, and "" for a player's keys.
+    Runs in the current folder and in `runs` are included. Without a session, none is checked."""
+    policies = {BEST: "play to win", "valid": "act at random", "": "wait for keys"}
+    policies[SOLVER] = "the solver"
     runs = [file.parent for pattern in _RUN_PATTERNS for file in Path().glob(pattern)]
     for name in (TRAINED, *map(str, sorted(runs)[:_MAX_RUNS])):
         with suppress(GVEngineError, OSError):
@@ -557,14 +562,19 @@ def list_opponents(session: Game) -> list[str]:
 
 
 def assign_opponents(session: Game, policy: str) -> str:
-    """Let the policy called `policy` act in `session` for each agent outside the team of the
-    player's agent; `Game.assign_policy` restarts the episode each time. Nothing changes in a
-    level without teams. Opponents whose policy cannot act here act at random.
+    """Let the policy called `policy`, maybe `BEST`, act in `session` for each agent outside the
+    team of the player's agent; `Game.assign_policy` restarts the episode each time. Nothing changes
+    in a level without teams. Opponents whose policy cannot act here act at random.
 
     Returns:
         The reason why opponents act at random; "" if they do not.
     """
     message, num_actions = "", len(session.actions)
+    if policy == BEST:
+        policy = SOLVER
+        with suppress(GVEngineError):
+            load_policy(TRAINED, 1, num_actions, scenario=session.scenario)
+            policy = TRAINED
     for name in list_opponents(session):
         session.release_agent(name)
         if not policy:

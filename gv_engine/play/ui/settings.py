@@ -237,7 +237,7 @@ class Settings:
     view: str = ""
     animation: bool = True
     arrow_keys: str = "usual"
-    opponents: str = "valid"
+    opponents: str = "best"
     scale: float = 0.0
     window: list[int] = field(default_factory=list)
     full_screen: bool = False

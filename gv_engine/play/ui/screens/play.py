@@ -148,7 +148,8 @@ class PlayScreen(GameScreen):
     def _prepare_hint(self, now: float) -> float:
         """Prepare hints as soon as a level has been on the screen for a moment; return the seconds
         until then, infinity if there is nothing to wait for."""
-        if not self.prepares_hints or self.frame.outcome:
+        waits = bool(self._solvers)  # their first moves come first
+        if waits or not self.prepares_hints or self.frame.outcome:
             return math.inf
         if self._hint_time is None:
             self._hint_time = now + _HINT_DELAY
