@@ -416,8 +416,10 @@ def is_safe(frame: Frame, cell: Cell) -> bool:
 
 
 def _is_harmless(frame: Frame, cell: Cell) -> bool:
-    """Return True if a cell into which the agent can move is safe, or has an exit or a key."""
-    return is_safe(frame, cell) or frame.types[int(frame.grid[cell][0])].name in ("Exit", "Key")
+    """Return True if a cell into which the agent can move is safe, or has an exit, a key or a
+    telepod: else par would cost turns that only other keys can save."""
+    name = frame.types[int(frame.grid[cell][0])].name
+    return is_safe(frame, cell) or name in ("Exit", "Key", "Telepod")
 
 
 def is_blocking(kind: ObjectType, state: int) -> bool:

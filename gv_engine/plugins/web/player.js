@@ -561,7 +561,7 @@ class Player {
   isSafe(y, x, { width, top, below } = this.shown, steers = false) {
     const cell = y * width + x, [kind, state] = top[cell];
     const { blocks, name } = this.level.types[kind];
-    if (steers && ["Exit", "Key"].includes(name)) return true;
+    if (steers && ["Exit", "Key", "Telepod"].includes(name)) return true;
     return !(below?.[cell][0] > FLOOR) && (kind === FLOOR || (blocks.includes(true) && !blocks[state]));
   }
 
