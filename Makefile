@@ -17,7 +17,7 @@ PYTHONS ?= python3.14 python3.13 python3.12 python3.11 python3
 # and pyproject.toml up to its tool tables. An incomplete, outdated or copied .venv lacks this stamp.
 KEY := $(shell { pwd -P; echo '$(PLAYED)'; sed '/^\[tool\./q' pyproject.toml; } | cksum | cut -d ' ' -f 1)
 
-.PHONY: help play test tests quick thorough check bench learn benchmark adapters ray fuzz minigrid parity peers web mutants screens reference docs gallery clean anew
+.PHONY: help play test tests quick thorough check bench learn benchmark results adapters ray fuzz minigrid parity peers web mutants screens reference docs gallery clean anew
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
@@ -64,6 +64,9 @@ learn: .venv/rl-$(KEY)  ## run the tests of learning, which need torch
 benchmark: .venv/rl-$(KEY)  ## measure what is missing in benchmarks/entries/, and write docs/benchmark.md
 	.venv/bin/gv-engine benchmark benchmarks/entries/*
 	.venv/bin/gv-engine benchmark benchmarks/entries/* --page docs/benchmark.md
+
+results: .venv/rl-$(KEY)  ## repeat a row of a published table (ARGS=zoo/DoorKey-5x5), or list the options
+	$(PYTHON) -m benchmarks.results $(or $(ARGS),--help)
 
 adapters: .venv-adapters/$(KEY)  ## run the tests with other libraries, installed in .venv-adapters
 	.venv-adapters/bin/python -m pytest -q tests/adapters tests/learning

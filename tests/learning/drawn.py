@@ -32,6 +32,7 @@ def drawn(
     memory: bool = False,
     encoder: str = EMBEDDING,
     epsilon: float | None = None,
+    activation: str = "relu",
 ) -> None:
     """Make a run of a level, or of what its file holds, which has learned nothing; with `epsilon`
     that of PQN."""
@@ -79,6 +80,7 @@ def drawn(
         weights,
         epsilon is not None,
         epsilon,
+        activation,
     )
     out.mkdir()
     learned.write(out)

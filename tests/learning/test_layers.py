@@ -72,7 +72,8 @@ def loss_by_definition(
     entropy = distribution.entropy().mean()
     kl = (ratio - 1 - ratio.log()).mean()
     loss = policy_loss + settings.vf_coef * value_loss - settings.ent_coef * entropy
-    return loss, torch.stack([entropy, kl, value_loss])
+    clip_fraction = (ratio != clipped).float().mean()
+    return loss, torch.stack([entropy, kl, value_loss, policy_loss, clip_fraction])
 
 
 @pytest.mark.parametrize("seed", range(5))

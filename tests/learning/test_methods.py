@@ -1,10 +1,13 @@
 """Learners beside PPO: PQN and MAPPO; needs torch."""
 
+import csv
+import math
 import os
 import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +26,9 @@ from tests.screen import PATIENCE
 
 torch: Any = pytest.importorskip("torch")
 
+from gv_engine.plugins.learning.network import select_acting_weights  # noqa: E402
 from gv_engine.plugins.learning.run_folder import Run  # noqa: E402
+from gv_engine.plugins.learning.training import Training  # noqa: E402
 
 pytestmark = [pytest.mark.usefixtures("here"), pytest.mark.slow, pytest.mark.compiled]
 
@@ -35,6 +40,11 @@ training._CHECKPOINT_SECONDS = 0.0
 sys.exit(main())
 """
 """The command, with a checkpoint after each update."""
+FLAT = (
+    *("--set-hp", "encoder=flat", "--set-hp", "activation=tanh", "--set-hp", "reward_clip=10.0"),
+    *("--set-hp", "separate_critic=true", "--set-hp", "anneal_steps=4000"),
+    *("--set-hp", "eval_interval=1500"),
+)
 
 
 def lines_of(run: Path) -> list[str]:
@@ -54,6 +64,7 @@ def lines_of(run: Path) -> list[str]:
         ("keydoor-5x5", ("--learner", "pqn", "--memory")),
         ("keydoor-5x5", ("--set-hp", "encoder=cnn", "--memory")),
         ("keydoor-5x5", ("--set-hp", "encoder=mlp")),
+        ("keydoor-5x5", FLAT),
         ("keydoor-5x5", ("--curriculum", "plr", "--max-steps", "20")),
         ("keydoor-5x5", ("--curriculum", "accel", "--max-steps", "20")),
         ("hand-over", ("--learner", "mappo", "--max-steps", "20")),
@@ -162,6 +173,8 @@ def test_pqn_explores_less_and_less():
 @pytest.mark.parametrize(
     ("level", "method", "memory", "encoder"),
     [
+        ("keydoor-5x5", "ppo", False, "flat"),
+        ("doors", "ppo", True, "flat"),
         ("keydoor-5x5", "pqn", False, "embedding"),
         ("doors", "pqn", True, "cnn"),
         ("doors", "pqn", False, "mlp"),
@@ -178,14 +191,17 @@ def test_pqn_explores_less_and_less():
 )
 def test_what_is_learned_acts_by_numpy_as_by_torch(level, method, memory, encoder):
     sizes: dict[str, Any] = {"num_envs": 24, "num_steps": 20, "recurrent": memory}
+    if is_flat := encoder == "flat":
+        sizes |= {"activation": "tanh", "separate_critic": True}
     learner = make_learner(level, "object", **sizes, learner=method, encoder=encoder)
     learner.update()
     learner.net.actor.weight.data *= 10
     learner._num_steps = 10**9  # the least epsilon
     settings = learner.settings
     weights = {name: part.numpy() for name, part in learner.net.state_dict().items()}
+    weights = select_acting_weights(learner.spec, weights, settings.hidden_size)
     epsilon = settings.end_epsilon if method == "pqn" else None
-    acting = NumpyNet(learner.spec, weights, settings.layer_norm, epsilon)
+    acting = NumpyNet(learner.spec, weights, settings.layer_norm, epsilon, settings.activation)
     slots = len(learner.spec.sizes)
     kept = learner.net.first_layer_table().detach()
     memories = np.zeros((learner.env.num_envs, settings.hidden_size))
@@ -198,10 +214,83 @@ def test_what_is_learned_acts_by_numpy_as_by_torch(level, method, memory, encode
             features, known = learner.net.recur(learner.net.features(kept, rows), known)
             log_probs, expected = learner._act_and_value(features, masks)
         assert np.abs(chances - log_probs.exp().numpy()).max() < 1e-4
-        if method == "mappo":
+        if method == "mappo" or is_flat:
             assert values is None
         else:
             assert np.abs(values - expected.numpy()).max() < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("encoder", "level"), [("embedding", "doors"), ("cnn", "doors"), ("mlp", "ice")]
+)
+def test_a_separate_critic_and_the_actor_share_no_hidden_layer(encoder, level):
+    """The gradient of the values is 0 for each layer that the probabilities depend on."""
+    learner = make_learner(level, num_envs=4, num_steps=8, encoder=encoder, separate_critic=True)
+    net, shared = learner.net, ("embedding", "queries", "convolution")
+    net.actor.weight.data *= 100
+    rows, masks, _ = learner._network_inputs(0)
+    log_probs, values = net(net.features(net.first_layer_table(), rows), masks)
+    named = dict(net.named_parameters())
+    options = {"retain_graph": True, "allow_unused": True, "materialize_grads": True}
+    for output, is_of_actor in ((log_probs[:, 0], True), (values, False)):
+        gradients = torch.autograd.grad(output.sum(), [*named.values()], **options)
+        found = {name: each.numpy() for name, each in zip(named, gradients, strict=True)}
+        acting = select_acting_weights(learner.spec, found, learner.settings.hidden_size)
+        layers = {name: each for name, each in acting.items() if not name.startswith(shared)}
+        of_critic = {name for name in layers if name.startswith("critic_")}
+        assert {name for name in layers if layers[name].any()} == (
+            layers.keys() - of_critic if is_of_actor else of_critic
+        )
+
+
+def test_a_flat_encoder_normalises_by_all_observations_so_far():
+    learner = make_learner("keydoor-5x5", num_envs=4, num_steps=8, encoder="flat")
+    encoder, spec = learner.net.flat, learner.spec
+    seen = [learner._buffer.rows[:1].copy()]
+    for _ in range(3):
+        learner.update()
+        seen.append(learner._buffer.rows[1:].copy())
+    rows = np.concatenate([each.reshape(-1, each.shape[-1]) for each in seen])
+    codes = (rows - spec.first_rows)[:, : spec.cells + 1]
+    numbers = learner.cells[codes].astype(float)  # (M, slots, 3)
+    expected = (learner.cells - numbers.mean(0)[:, None]) / np.sqrt(numbers.var(0) + 1e-8)[:, None]
+    found = encoder.numbers.numpy().reshape(expected.shape)
+    assert np.allclose(found, expected.clip(-10, 10), atol=1e-4)
+    assert (np.abs(found) == 10).any()
+    inputs = found[np.arange(spec.cells + 1), codes].reshape(len(codes), -1)
+    with torch.no_grad():
+        outputs = encoder(torch.from_numpy(rows)).numpy()
+        weight = encoder.weight.numpy()
+    assert np.allclose(outputs, inputs @ weight.T, atol=1e-3)
+
+
+def test_rewards_are_clipped_and_the_learning_rate_falls():
+    learner = make_learner("keydoor-5x5", num_envs=4, num_steps=8, reward_clip=0.1, anneal_steps=96)
+    rewards = np.array([[0.0, 5.0, -5.0, 1e-4]] * 8, np.float32)
+    scaled = learner._reward_scaler.scale(rewards, rewards > 9, rewards < 9)
+    assert scaled.min() == -np.float32(0.1) < 0 < scaled[0, 3] < scaled.max() == np.float32(0.1)
+    rates = [learner.update().learning_rate for _ in range(4)]
+    assert rates == pytest.approx([2e-3 * 2 / 3, 2e-3 / 3, 0, 0])
+    before = learner.net.second.weight.clone()
+    learner.update()
+    assert torch.equal(before, learner.net.second.weight)
+
+
+def test_the_curve_has_evaluations_on_levels_that_are_not_trained_on():
+    config = {"num_envs": 4, "num_steps": 16, "levels": "train"}
+    result = train("keydoor-5x5", {**config, "steps": 320, "eval_interval": 128}, out="run")
+    with (result.path / "progress.csv").open() as file:
+        lines = [*csv.DictReader(file)]
+    evaluated = [float(line["evaluated_return"]) for line in lines]
+    assert [not math.isnan(each) for each in evaluated] == [False, True, False, True, False]
+    assert all(float(line["explained_variance"]) <= 1 for line in lines)
+    last = train("keydoor-5x5", {**config, "steps": 256}, out="short")
+    with closing(Training(Run(last.path), Scenario.load("keydoor-5x5"), None)) as training:
+        policy = training.run.policy_file(training.learner)
+    found = evaluate(policy, "keydoor-5x5", "validation", episodes=100)
+    assert found.success
+    assert found.success.mean == float(lines[3]["evaluated_success"])
+    assert found.episode_return.mean == evaluated[3]
 
 
 def test_the_critic_of_mappo_sees_all_agents_and_its_actor_one():

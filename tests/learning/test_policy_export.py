@@ -125,10 +125,11 @@ def test_probabilities_are_those_of_numpy(level: str, memory: bool, encoder: str
     "changes",
     [
         {"layer_norm": True, "epsilon": 0.1},
+        {"activation": "tanh"},
         {"mask_actions": False},
         {"weights": NO_CRITIC},
     ],
-    ids=["action values", "no masks", "no critic"],
+    ids=["action values", "tanh", "no masks", "no critic"],
 )
 def test_other_learners_policies_are_equal_too(changes: dict[str, Any], suffix: str):
     drawn(RUN)

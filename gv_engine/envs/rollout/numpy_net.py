@@ -33,6 +33,7 @@ class NumpyNet:
         layer_norm: normalise the hidden layers.
         epsilon: share of random actions, if the actor's outputs are action values; None if they
             are logits.
+        activation: "relu" or "tanh", after each hidden layer.
 
     Attributes:
         hidden_size: width of the GRU state.
@@ -47,10 +48,12 @@ class NumpyNet:
         weights: Mapping[str, NDArray[Any]],
         layer_norm: bool = False,
         epsilon: float | None = None,
+        activation: str = "relu",
     ) -> None:
         """Prepare the layers. `weights` has the trained weights by name; the class docstring
         explains the other arguments."""
         self._has_layer_norm, self._epsilon = layer_norm, epsilon
+        self._activation: Any = {"relu": _relu, "tanh": np.tanh}[activation]
         arrays = {name: array.astype(np.float64) for name, array in weights.items()}
         self.hidden_size = len(arrays["first_bias"])
         self._spec, self._first_bias = spec, arrays["first_bias"]
@@ -127,7 +130,8 @@ class NumpyNet:
         return self._activate(self._second(hidden))
 
     def _activate(self, sums: Floats) -> Floats:
-        return _relu(_normalise(sums) if self._has_layer_norm else sums)
+        activated: Floats = self._activation(_normalise(sums) if self._has_layer_norm else sums)
+        return activated
 
     def _score_cells(self, rows: NDArray[np.int32]) -> Floats:
         """Return a score (N, heads * cells) for how well each cell matches the mission. `rows` (N,

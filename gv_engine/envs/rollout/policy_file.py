@@ -2,7 +2,7 @@
 with it, `TrainedPolicy`.
 
 - `about`: JSON with `scenario`, the name of the scenario, `scenario_spec`, `mask_actions`,
-  `layer_norm` and `epsilon`;
+  `layer_norm`, `epsilon` and `activation`;
 - `cells` (codes, 3) uint8: type, state and colour that each cell code stands for;
 - `net.…`: the weights of `ActorCritic` by their names there, float32, or float16 in policies that
   come with scenarios. Weights that only training needs are in `checkpoint.pt` alone.
@@ -41,9 +41,10 @@ _MAX_ABOUT = 2**20
 _MAX_SIZE = 2**24
 """Maximum of each number in a network specification."""
 _NET = "net."
-TRAINING_ONLY = "central_", "predictor_", "target"
-"""Beginnings of the names of weights that acting does not need: of a critic that reads the
-observations of all agents, see `mappo.py`, and of the networks that measure novelty, see `rnd.py`.
+TRAINING_ONLY = "critic_", "central_", "predictor_", "target"
+"""Beginnings of the names of weights that acting does not need: of a separate critic, of one that
+reads the observations of all agents, see `mappo.py`, and of the networks that measure novelty, see
+`rnd.py`.
 """
 
 
@@ -60,7 +61,7 @@ class PolicyFile(NamedTuple):
         mask_actions: keep to the actions that the action mask allows.
         cells: (codes, 3) uint8 type, state and colour that each cell code stands for.
         weights: weights of the network by their names in `ActorCritic`.
-        layer_norm, epsilon: see `NumpyNet`.
+        layer_norm, epsilon, activation: see `NumpyNet`.
     """
 
     scenario: str
@@ -70,6 +71,7 @@ class PolicyFile(NamedTuple):
     weights: Mapping[str, NDArray[np.float32]]
     layer_norm: bool = False
     epsilon: float | None = None
+    activation: str = "relu"
 
     @property
     def network_spec(self) -> NetworkSpec:
@@ -93,6 +95,7 @@ class PolicyFile(NamedTuple):
             "mask_actions": self.mask_actions,
             "layer_norm": self.layer_norm,
             "epsilon": self.epsilon,
+            "activation": self.activation,
         }
         arrays: dict[str, Any] = {"about": np.array(json.dumps(about)), "cells": self.cells}
         for name, weights in self.weights.items():
@@ -142,6 +145,7 @@ class PolicyFile(NamedTuple):
             },
             layer_norm=bool(about["layer_norm"]),
             epsilon=None if epsilon is None else float(epsilon),
+            activation=str(about.get("activation", "relu")),
         )
 
 
@@ -213,7 +217,7 @@ class TrainedPolicy:
         self._file, self._greedy = file, greedy
         self._spec = spec = file.network_spec
         try:
-            self._net = NumpyNet(spec, file.weights, file.layer_norm, file.epsilon)
+            self._net = NumpyNet(spec, file.weights, *file[5:])
             self.memory = np.zeros((1, self._net.hidden_size))
             # fails if weights do not fit together
             self._net.forward(spec.first_rows[None], self.memory, np.ones((1, spec.actions)))

@@ -38,7 +38,8 @@ _MIN_EPISODES = 500
 """Finished episodes before `StopCondition.until` is compared with the success rate."""
 
 
-ENCODERS = EMBEDDING, CNN, MLP = "embedding", "cnn", "mlp"
+ENCODERS = EMBEDDING, CNN, MLP, FLAT = "embedding", "cnn", "mlp", "flat"
+ACTIVATIONS = RELU, TANH = "relu", "tanh"
 SAMPLERS = GRID, RANDOM, TPE = "grid", "random", "tpe"
 OBJECTIVES = SUCCESS, RETURN = "success", "return"
 LEARNERS = {
@@ -109,14 +110,21 @@ class Hyperparameters:
         update_epochs: passes over the collected steps in an update.
         num_minibatches: minibatches of a pass.
         learning_rate: step size of Adam.
+        anneal_steps: steps of all worlds over which the learning rate falls to 0, linearly; 0 for a
+            constant rate.
         gamma: discount factor.
         gae_lambda: lambda of generalised advantage estimation.
         clip_coef: clip range of the probability ratio.
         ent_coef: weight of the entropy bonus.
         vf_coef: weight of the value loss.
         max_grad_norm: gradient norm above which the gradient is clipped.
-        encoder: "embedding", "cnn" or "mlp", the first layers of the network, see `ActorCritic`.
-        embedding_size: length of the embedding of a cell code; "mlp" has none.
+        reward_clip: bound of the scaled rewards on both sides; None for no bound.
+        encoder: "embedding", "cnn", "mlp" or "flat", the first layers of the network, see
+            `ActorCritic`.
+        activation: "relu" or "tanh", after each hidden layer.
+        separate_critic: give the critic an encoder and hidden layers of its own, without a GRU;
+            the policy then has no values. PQN has no critic, and that of MAPPO is always separate.
+        embedding_size: length of the embedding of a cell code; "mlp" and "flat" have none.
         hidden_size: width of the hidden layers and of the GRU.
         layer_norm: normalise the hidden layers, which PQN needs.
         start_epsilon, end_epsilon: share of random actions of PQN at the first step, and after
@@ -132,6 +140,8 @@ class Hyperparameters:
             their policies, such as "cat=random"; "" for none, see `partners.py`.
         past_selves: number of past selves that are kept.
         past_interval: updates between two past selves.
+        eval_interval: steps of all worlds between two evaluations of the policy in 100 episodes, on
+            `validation`, or on levels of other seeds if the run trains on no level set; 0 for none.
         num_threads: threads that share the gradient of a minibatch.
         num_env_threads: threads that step the worlds.
     """
@@ -146,13 +156,17 @@ class Hyperparameters:
     update_epochs: int = define_setting(3, 1)
     num_minibatches: int = define_setting(4, 1)
     learning_rate: float = define_setting(2e-3)
+    anneal_steps: int = define_setting(0)
     gamma: float = define_setting(0.99, 0, 1)
     gae_lambda: float = define_setting(0.95, 0, 1)
     clip_coef: float = define_setting(0.2)
     ent_coef: float = define_setting(0.01)
     vf_coef: float = define_setting(0.5)
     max_grad_norm: float = define_setting(0.5)
+    reward_clip: float | None = define_setting(None, kind=float)
     encoder: str = define_setting(EMBEDDING, words=ENCODERS)
+    activation: str = define_setting(RELU, words=ACTIVATIONS)
+    separate_critic: bool = define_setting(False)
     embedding_size: int = define_setting(16, 1, 1024)
     hidden_size: int = define_setting(128, 1, 4096)  # above, policy.npz could not be read back
     layer_norm: bool = define_setting(False)
@@ -167,6 +181,7 @@ class Hyperparameters:
     partner: str = define_setting("")
     past_selves: int = define_setting(8, 1)
     past_interval: int = define_setting(10, 1)
+    eval_interval: int = define_setting(0)
     num_threads: int = define_setting(1, 1, 1024)
     num_env_threads: int = define_setting(1, 1, 1024)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,11 +14,12 @@ from gv_engine.envs.environment import resolve_grid_scenario
 from gv_engine.envs.level_sets import Levels, LevelSet, level_set
 from gv_engine.envs.rollout.episode_stats import Estimate, estimate_success
 from gv_engine.envs.rollout.policy import CallablePolicy, Policy, PolicyError, load_policies
+from gv_engine.envs.rollout.policy_file import CheckpointPolicy, PolicyFile
 from gv_engine.envs.rollout.shards import Job
 from gv_engine.scenario.domains import get_plugin
 
 _RESAMPLES = 2000
-_DEFAULT_EPISODES = 100
+DEFAULT_EPISODES = 100
 
 
 class Evaluation(NamedTuple):
@@ -58,7 +60,8 @@ def evaluate_policy(
     Args:
         policy: name as for `gv-engine rollout --policy`, such as the folder of a run; its policy
             samples actions, and takes the most likely ones if `:greedy` is added to the name. For
-            one agent also a `TrainedPolicy`, or a function or class as in `CallablePolicy`.
+            one agent also a `TrainedPolicy`, or a function or class as in `CallablePolicy`. Also a
+            `PolicyFile`.
         scenario: name, file, mapping or `Scenario` of a grid with a step limit.
         levels: level set such as "test-layout", see `level_set`; None for all levels.
         episodes: number of episodes; by default one for each level of the set, else 100.
@@ -77,7 +80,7 @@ def evaluate_policy(
     name = str(policy) if isinstance(policy, str | Path) else ""
     load_policies(name or "random", grid, 1, len(grid.actions))  # fails before levels compile
     found = None if levels is None else level_set(grid, levels)
-    default = len(found.seeds) if found else _DEFAULT_EPISODES
+    default = len(found.seeds) if found else DEFAULT_EPISODES
     episodes = check_at_least(1, episodes=default if episodes is None else episodes)
     options = {"levels": found} if found else {}
     played_grid, num_envs = found.scenario if found else grid, min(num_envs, episodes)
@@ -100,9 +103,34 @@ def evaluate_policy(
     )
 
 
+class SeedSummary(NamedTuple):
+    """Mean and interquartile mean over training seeds, each with a 95 % confidence interval."""
+
+    mean: Estimate
+    iqm: Estimate
+
+
+def summarise_seeds(values: Sequence[float]) -> SeedSummary:
+    """Return mean and interquartile mean (IQM) of results, one for each training seed.
+
+    The IQM is the mean without the lowest and the highest quarter, rounded down (Agarwal et al.,
+    2021). Intervals are percentiles of a bootstrap over the seeds.
+    """
+    results = np.array(values, float)
+    samples = np.random.default_rng(0).choice(results, (_RESAMPLES, len(results)))
+    cut = len(results) // 4
+    kept = slice(cut, len(results) - cut)
+    return SeedSummary(
+        _estimate(results.mean(), samples.mean(1)),
+        _estimate(np.sort(results)[kept].mean(), np.sort(samples, 1)[:, kept].mean(1)),
+    )
+
+
 def _adapt_policy(policy: Any, env: Any) -> Policy:
-    """Make a policy from a function, a class, or an object with `act` and `begin`. Raise
-    PolicyError if the environment has several agents."""
+    """Make a policy from the content of a policy file, a function, a class, or an object with `act`
+    and `begin`. Raise PolicyError if one of the latter three gets several agents."""
+    if isinstance(policy, PolicyFile):
+        return CheckpointPolicy(policy, env.num_envs, env.scenario)
     if env.agent_shape:
         raise PolicyError(
             f"{env.scenario.name} has several agents: give the policy by name, as the folder of "
@@ -113,6 +141,9 @@ def _adapt_policy(policy: Any, env: Any) -> Policy:
 
 
 def _bootstrap(values: NDArray[np.float64], rng: np.random.Generator) -> Estimate:
-    samples = rng.choice(values, (_RESAMPLES, len(values))).mean(1)
+    return _estimate(values.mean(), rng.choice(values, (_RESAMPLES, len(values))).mean(1))
+
+
+def _estimate(value: Any, samples: NDArray[np.float64]) -> Estimate:
     low, high = np.percentile(samples, (2.5, 97.5)).tolist()
-    return Estimate(float(values.mean()), low, high)
+    return Estimate(float(value), low, high)

@@ -10,6 +10,7 @@ teams all agents are one team.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from gv_engine.plugins.learning.config import Hyperparameters
 from gv_engine.plugins.learning.layers import sum_rows
 from gv_engine.plugins.learning.network import ActorCritic, make_linear
 from gv_engine.plugins.learning.ppo import Learner
-from gv_engine.plugins.learning.torch_library import Tensor, functional, nn, torch
+from gv_engine.plugins.learning.torch_library import Tensor, nn, torch
 
 
 class CentralCriticNet(ActorCritic):
@@ -33,7 +34,7 @@ class CentralCriticNet(ActorCritic):
     def __init__(self, spec: NetworkSpec, settings: Hyperparameters) -> None:
         """Make the layers of the actor, which sees one agent's observation, and of the critic,
         which sees those of all agents. `spec` has the input sizes."""
-        super().__init__(spec, settings)
+        super().__init__(spec, replace(settings, separate_critic=False))
         del self.critic
         hidden, slots = settings.hidden_size, len(spec.sizes)
         codes = spec.agents * sum(spec.sizes) + spec.agents
@@ -48,8 +49,8 @@ class CentralCriticNet(ActorCritic):
         for the critic. `rows`, (M, slots), has indices into `table`, the first-layer weights."""
         slots = len(self.spec.sizes)
         first = sum_rows(self.central_first, rows[:, slots:].contiguous()) + self.central_bias
-        second = self.central_second(functional.relu(self.normalise(first)))
-        central = functional.relu(self.normalise(second))
+        second = self.central_second(self.activate(self.normalise(first)))
+        central = self.activate(self.normalise(second))
         own = super().features(table, rows[:, :slots].contiguous())
         return torch.cat([own, central], 1)
 

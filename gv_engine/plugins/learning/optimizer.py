@@ -14,22 +14,24 @@ class Adam:
 
     Args:
         net: network to train; its parameters become views of one vector.
-        learning_rate: step size.
+        learning_rate: initial step size.
         max_grad_norm: gradient norm above which the gradient is clipped.
 
     Attributes:
+        parameters: parameters of `net`.
+        learning_rate: step size, a tensor of one number, which may change between steps.
         state: (2, weights) first and second moments, and (1,) number of steps.
     """
 
     def __init__(self, net: nn.Module, learning_rate: float, max_grad_norm: float) -> None:
         """Make an Adam optimiser. All weights of `net` are moved into one vector; both moments
         start at 0."""
-        self._learning_rate, self._max_grad_norm = learning_rate, max_grad_norm
-        parameters = list(net.parameters())
-        self._weights = torch.cat([parameter.detach().flatten() for parameter in parameters])
+        self._max_grad_norm, self.parameters = max_grad_norm, tuple(net.parameters())
+        self._weights = torch.cat([parameter.detach().flatten() for parameter in self.parameters])
+        self.learning_rate = self._weights.new_tensor(learning_rate)
         self.state = self._weights.new_zeros(2, len(self._weights)), self._weights.new_zeros(1)
-        views = self._weights.split([parameter.numel() for parameter in parameters])
-        for parameter, view in zip(parameters, views, strict=True):
+        views = self._weights.split([parameter.numel() for parameter in self.parameters])
+        for parameter, view in zip(self.parameters, views, strict=True):
             parameter.data = view.view_as(parameter)
 
     def step(self, gradient: Tensor) -> None:
@@ -40,7 +42,7 @@ class Adam:
         steps += 1
         moments: Any = [first_moments], [second_moments], []
         options = {"beta1": 0.9, "beta2": 0.999, "weight_decay": 0.0, "eps": 1e-5}
-        options |= {"lr": self._learning_rate, "amsgrad": False, "maximize": False}
+        options |= {"lr": self.learning_rate, "amsgrad": False, "maximize": False}
         torch._fused_adam_([self._weights], [gradient], *moments, [steps[0]], **options)
 
     def restore(self, state: tuple[Tensor, Tensor]) -> None:

@@ -21,6 +21,7 @@ from gv_engine.envs.rollout.numpy_net import NumpyNet
 from gv_engine.envs.rollout.policy_file import RunError
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.plugins.learning.config import ConfigError, Hyperparameters
+from gv_engine.plugins.learning.network import select_acting_weights
 from gv_engine.plugins.learning.partner_policies import load_partners
 from gv_engine.plugins.learning.torch_library import Tensor, torch
 from gv_engine.scenario.scenario import Scenario
@@ -215,7 +216,8 @@ class PastSelves(Partners):
     def _make_net(self, weights: dict[str, Tensor]) -> NumpyNet:
         settings, arrays = self._settings, {name: each.numpy() for name, each in weights.items()}
         epsilon = settings.end_epsilon if settings.learner == "pqn" else None
-        return NumpyNet(self._spec, arrays, settings.layer_norm, epsilon)
+        arrays = select_acting_weights(self._spec, arrays, settings.hidden_size)
+        return NumpyNet(self._spec, arrays, settings.layer_norm, epsilon, settings.activation)
 
     def begin_episodes(self, started: NDArray[np.bool_]) -> None:
         """Begin an episode in each world where `started`, (W,), is True: sample the side that

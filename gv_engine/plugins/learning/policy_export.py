@@ -130,6 +130,7 @@ def load_network(file: PolicyFile) -> ActorCritic:
         hidden_size=hidden,
         recurrent="gru.weight_ih" in weights,
         layer_norm=file.layer_norm,
+        activation=file.activation,
     )
     with torch.device("meta"):  # no memory, and no random numbers
         net = (ActorCritic if file.epsilon is None else QNetwork)(file.network_spec, settings)

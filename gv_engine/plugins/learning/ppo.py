@@ -105,6 +105,7 @@ class Learner:
         curriculum: choice of the levels.
         partners: agents that act and do not learn.
         on_step: called after each step of all worlds.
+        evaluated: success rate and return of an evaluation of the present policy; NaN without one.
     """
 
     on_step: Callable[[], None] = staticmethod(lambda: None)
@@ -139,15 +140,15 @@ class Learner:
         self._adam = Adam(self.net, settings.learning_rate, settings.max_grad_norm)
         self._graphed: GraphedStep | None = None
         self._buffer = RolloutBuffer(env, self.spec, settings.num_steps, self.device)
-        self._reward_scaler = RewardScaler(env.num_envs, settings.gamma)
+        self._reward_scaler = RewardScaler(env.num_envs, settings.gamma, settings.reward_clip)
         self._memory = torch.zeros(env.num_envs, settings.hidden_size, device=self.device)
-        self._table = self.net.first_layer_table().detach().clone()
         self._acting_graphs: list[torch.cuda.CUDAGraph] = []
         self._starts = torch.ones(env.num_envs, dtype=torch.bool)
         self._agents = np.arange(env.num_envs) % self.spec.agents
         self._estimator = SurvivalEstimator(env.num_envs // self.spec.agents)
         self._num_steps = self._num_episodes = 0
-        self._losses = torch.full((3,), math.nan)
+        self.evaluated = math.nan, math.nan
+        self._losses = torch.full((6,), math.nan)
         self.seconds = dict.fromkeys(("environment", "copies", "acting", "learning"), 0.0)
         colors = interchangeable_colors(scenario) if settings.augment_colors else ()
         self.colors = ColorAugmentation(colors, self.cells, env.num_envs, self._rngs["colors"])
@@ -159,9 +160,17 @@ class Learner:
             seed=derive_seeds(settings.seed, "worlds", env.num_worlds), out=self._buffer.first
         )
         self._live = self._live_agents()
+        rows = self._buffer.rows[:1]
+        self.spec.encode(self._buffer.first, self._agents, rows[0])
+        self._add_observations(rows)
+        self._table = self.net.first_layer_table().detach().clone()
         curriculum_class = resolve_name(CURRICULA[settings.curriculum])
         self.curriculum: RandomLevels = curriculum_class(env, settings, self._rngs["curriculum"])
         self._sample_noise()
+
+    def _add_observations(self, rows: NDArray[np.int32]) -> None:
+        tensors = torch.from_numpy(rows).flatten(0, 1), torch.from_numpy(self.cells).int()
+        self.net.add_observations(*(each.to(self.device) for each in tensors))
 
     @contextmanager
     def _timed(self, activity: str) -> Iterator[None]:
@@ -172,12 +181,14 @@ class Learner:
     def update(self) -> TrainingMetrics:
         """Run one PPO update: step all worlds `num_steps` times and optimise the network on these
         steps. Return the metrics."""
+        self.evaluated = math.nan, math.nan
         torch.set_flush_denormal(True)  # calculating with numbers near 0 takes ten times as long
         try:
             batch = self._collect()
             with self._timed("learning"):
                 if batch.live.any():
                     self._optimise(batch)
+                self._add_observations(self._buffer.rows[1:])
                 self._sample_noise()  # while a GPU learns
                 self._synchronize()
         finally:
@@ -187,12 +198,22 @@ class Learner:
         return self.metrics
 
     @property
+    def learning_rate(self) -> float:
+        """Step size of the optimiser at the current number of steps."""
+        settings = self.settings
+        if not settings.anneal_steps:
+            return settings.learning_rate
+        return settings.learning_rate * max(0.0, 1 - self._num_steps / settings.anneal_steps)
+
+    @property
     def metrics(self) -> TrainingMetrics:
         """Return total steps, episode means and losses as of the last update."""
         means = self._estimator.means
         if not self.env.scenario.tells_success:
             means = means._replace(success_rate=math.nan)
-        return TrainingMetrics(self._num_steps, self._num_episodes, *means, *self._losses.tolist())
+        counts, losses = (self._num_steps, self._num_episodes), self._losses.tolist()
+        values = *counts, *means, *losses, self.learning_rate, *self.evaluated
+        return TrainingMetrics._make(values)
 
     # ---- acting ----------------------------------------------------------------------------
 
@@ -409,6 +430,7 @@ class Learner:
     def _optimise(self, batch: TrainingBatch) -> None:
         """Optimise the network in `update_epochs` passes over the batch, in random minibatches."""
         settings, losses = self.settings, []
+        self._adam.learning_rate.fill_(self.learning_rate)
         *per_step, memory = batch
         if not settings.recurrent:  # each step is a sequence by itself
             per_step = [each.flatten(0, 1)[None] for each in per_step]
@@ -428,7 +450,9 @@ class Learner:
         if self.device.type == "cuda" and self.spec.agents == 1 and not self._graphed:
             indices = order.chunk(settings.num_minibatches)[0]
             self._graphed = GraphedStep(self._optimise_minibatch, batch, indices)
-        self._losses = torch.stack(losses).mean(0)
+        returns, errors = (each[batch.live] for each in (batch.returns, batch.advantages))
+        unexplained = errors.var() / returns.var()
+        self._losses = torch.cat([torch.stack(losses).mean(0), 1 - unexplained[None]])
 
     def _sample_noise(self) -> None:
         rng = self._rngs["actions"]
@@ -436,8 +460,8 @@ class Learner:
         self._buffer.sample_noise(rng)
 
     def _optimise_minibatch(self, batch: TrainingBatch, indices: Tensor) -> Tensor:
-        """Take one optimiser step on the sequences `indices` of the batch. Return entropy,
-        approximate KL divergence and value loss from before the step, as (3,)."""
+        """Take one optimiser step on the sequences `indices` of the batch. Return the means of
+        `compute_ppo_loss` from before the step, (5,)."""
         *per_step, memory = batch
         advantages = batch.advantages.index_select(1, indices)
         if self.spec.agents > 1:
@@ -457,12 +481,12 @@ class Learner:
         return torch.stack(losses).sum(0)
 
     def _gradient(self, batch: TrainingBatch, num_live: int) -> tuple[Tensor, Tensor]:
-        """Return the gradient of the loss as one vector, and entropy, approximate KL divergence and
-        value loss as (3,). Both are sums over the batch divided by `num_live`, the number of steps
+        """Return the gradient of the loss as one vector, and the (5,) means of `compute_ppo_loss`.
+        Both are sums over the batch divided by `num_live`, the number of steps
         with a live agent."""
         loss, losses = self._loss(batch, num_live)
-        parameters = tuple(self.net.parameters())
-        gradients = torch.autograd.grad(loss, parameters, allow_unused=True, materialize_grads=True)
+        options = {"allow_unused": True, "materialize_grads": True}
+        gradients = torch.autograd.grad(loss, self._adam.parameters, **options)
         return torch.cat([each.flatten() for each in gradients]), losses.detach()
 
     def _read_batch(self, batch: TrainingBatch) -> list[Tensor]:
@@ -484,7 +508,7 @@ class Learner:
 
     def minimise(self, loss: Tensor) -> None:
         """Take one optimiser step on a loss, a tensor of one number."""
-        gradients = torch.autograd.grad(loss, tuple(self.net.parameters()))
+        gradients = torch.autograd.grad(loss, self._adam.parameters)
         self._adam.step(torch.cat([each.flatten() for each in gradients]))
 
     # ---- state -----------------------------------------------------------------------------

@@ -18,8 +18,8 @@ from gv_engine.plugins.learning.torch_library import Tensor, torch
 def compute_ppo_loss(
     outputs: Tensor, steps: tuple[Tensor, ...], settings: Hyperparameters
 ) -> tuple[Tensor, Tensor]:
-    """Return the PPO loss summed over L steps, and the sums of entropy, approximate KL divergence
-    and squared value error as (3,).
+    """Return the PPO loss summed over L steps, and the sums of entropy, approximate KL divergence,
+    squared value error, clipped policy loss and clipped steps as (5,).
 
     Args:
         outputs: (L, actions + 1) logits and values.
@@ -39,7 +39,8 @@ def compute_ppo_loss(
     value_loss = (outputs[:, -1] - returns).square().sum()
     entropy = -(all_log_probs.exp() * all_log_probs).sum()
     loss = policy_loss + settings.vf_coef * value_loss - settings.ent_coef * entropy
-    return loss, torch.stack([entropy, (ratio - 1 - log_ratio).sum(), value_loss])
+    divergence, num_clipped = (ratio - 1 - log_ratio).sum(), (ratio != clipped).sum()
+    return loss, torch.stack([entropy, divergence, value_loss, policy_loss, num_clipped])
 
 
 class PPOLoss(torch.autograd.Function):
@@ -49,7 +50,7 @@ class PPOLoss(torch.autograd.Function):
     def forward(
         ctx: Any, outputs: Tensor, steps: tuple[Tensor, ...], settings: Hyperparameters
     ) -> tuple[Tensor, Tensor]:
-        """Return the loss and the (3,) sums of `compute_ppo_loss`, and keep the gradient for
+        """Return the loss and the (5,) sums of `compute_ppo_loss`, and keep the gradient for
         `backward`."""
         ctx.gradient = torch.empty_like(outputs)
         loss, *sums = get_compiled(write_ppo_gradient)(
@@ -74,13 +75,13 @@ def write_ppo_gradient(
     steps: tuple[NDArray[Any], ...],
     coefficients: tuple[float, float, float],
     gradient: NDArray[np.float32],
-) -> tuple[float, float, float, float]:
+) -> tuple[float, float, float, float, float, float]:
     """Write the gradient of the PPO loss with respect to `outputs` (logits and value of each step)
-    into `gradient`. Return the sums of loss, entropy, approximate KL divergence and squared value
-    error. `coefficients` are `clip_coef`, `ent_coef`, `vf_coef`."""
+    into `gradient`. Return the loss and the sums of `compute_ppo_loss`. `coefficients` are
+    `clip_coef`, `ent_coef`, `vf_coef`."""
     masks, actions, old_log_probs, advantages, returns = steps
     clip_coef, ent_coef, vf_coef = coefficients
-    loss = entropies = divergences = squared_errors = 0.0
+    loss = entropies = divergences = squared_errors = policy_loss = num_clipped = 0.0
     num_actions = outputs.shape[1] - 1
     probs, log_probs = np.zeros(num_actions), np.zeros(num_actions)
     for i in range(len(outputs)):
@@ -99,11 +100,13 @@ def write_ppo_gradient(
             gradient[i, j] = by_logit + ent_coef * probs[j] * (log_probs[j] + entropy)
         error = outputs[i, num_actions] - returns[i]
         gradient[i, num_actions] = 2 * vf_coef * error  # d squared error / d value = 2 error
-        loss += vf_coef * error * error - gain - ent_coef * entropy
+        policy_loss -= gain
+        num_clipped += float(clipped != ratio)
         entropies += entropy
         divergences += ratio - 1 - log_ratio
         squared_errors += error * error
-    return loss, entropies, divergences, squared_errors
+    loss = policy_loss + vf_coef * squared_errors - ent_coef * entropies
+    return loss, entropies, divergences, squared_errors, policy_loss, num_clipped
 
 
 def write_action_probs(

@@ -59,10 +59,9 @@ class PQNLearner(Learner):
 
     def _loss(self, batch: TrainingBatch, num_live: int) -> tuple[Tensor, Tensor]:
         """Return half the squared error of the taken actions' values, summed and divided by
-        `num_live`, and three statistics. Of these, entropy and KL divergence are NaN, as PQN has
-        none."""
+        `num_live`, and five statistics. All but the value loss are NaN, as PQN has no others."""
         features, _, actions, _, _, returns = self._read_batch(batch)
         values = self.net.actor(features).gather(1, actions[:, None])[:, 0]
         value_loss = (values - returns).square().sum() / num_live
         unknown = torch.full_like(value_loss, torch.nan)
-        return value_loss / 2, torch.stack([unknown, unknown, value_loss])
+        return value_loss / 2, torch.stack([unknown, unknown, value_loss, unknown, unknown])

@@ -13,10 +13,11 @@ from gv_engine.plugins.learning.torch_library import torch
 
 class RewardScaler:
     """Scaler of rewards, which divides them by the running standard deviation of the discounted
-    return."""
+    return, and clips them to plus or minus `bound`."""
 
-    def __init__(self, num_envs: int, gamma: float) -> None:
+    def __init__(self, num_envs: int, gamma: float, bound: float | None = None) -> None:
         self._gamma, self._returns = gamma, np.zeros(num_envs)
+        self._bound = math.inf if bound is None else bound
         # of the returns: their number, their mean, and the sum of squared deviations from it
         self._count, self._mean, self._squares = 1e-4, 0.0, 1e-4
 
@@ -39,7 +40,7 @@ class RewardScaler:
         self._mean += delta * size / total
         self._count = total
         deviation = math.sqrt(self._squares / self._count) + 1e-8
-        return (rewards / deviation).astype(np.float32)
+        return (rewards / deviation).clip(-self._bound, self._bound).astype(np.float32)
 
     def state(self) -> dict[str, Any]:
         """Return a copy of the running statistics, for `restore`."""

@@ -81,8 +81,8 @@ class RNDLearner(Learner):
         return self._novelty_scaler.scale(errors[1:] * live, np.zeros_like(done), live)
 
     def _loss(self, batch: TrainingBatch, num_live: int) -> tuple[Tensor, Tensor]:
-        """Return the sum of PPO loss and predictor loss, and entropy, approximate KL divergence and
-        value loss as (3,). All are sums over the batch divided by `num_live`."""
+        """Return the sum of PPO loss and predictor loss, and the (5,) sums of `compute_ppo_loss`,
+        all over the batch divided by `num_live`."""
         loss, losses = super()._loss(batch, num_live)
         trained = math.ceil(_TRAINED_SHARE * batch.rows.shape[1])  # sequences are in random order
         rows, live = (each[:, :trained].flatten(0, 1) for each in (batch.rows, batch.live))

@@ -32,6 +32,7 @@ from gv_engine.envs.rollout.network_spec import ScenarioSpec
 from gv_engine.envs.rollout.policy_file import POLICY_FILE, PolicyFile, RunError, damaged_file_error
 from gv_engine.plugins.learning.checkpoint import check_checkpoint
 from gv_engine.plugins.learning.config import Hyperparameters, StopCondition
+from gv_engine.plugins.learning.network import select_acting_weights
 from gv_engine.plugins.learning.ppo import Learner
 from gv_engine.plugins.learning.survival_estimate import TrainingMetrics
 from gv_engine.plugins.learning.torch_library import torch
@@ -61,7 +62,7 @@ _PROGRESS = "progress.csv"
 _LOCK = "lock"
 _COLUMNS = "seconds", *TrainingMetrics._fields
 """Columns of `progress.csv`."""
-_FORMAT = 7
+_FORMAT = 8
 _MAX_RUN_FILE = 2**22
 """Bytes of `run.json`."""
 _MAX_CHECKPOINT = 2**30
@@ -332,14 +333,17 @@ class Run:
         """Return a policy file with these weights, by default the current ones of the learner's
         network."""
         net = weights or learner.net.state_dict()
+        arrays = {name: weights.numpy(force=True) for name, weights in net.items()}
+        settings = self.settings
         return PolicyFile(
             self.scenario["name"],
             ScenarioSpec.of_scenario(learner.env.scenario),
-            self.settings.mask_actions,
+            settings.mask_actions,
             learner.cells,
-            {name: weights.numpy(force=True) for name, weights in net.items()},
-            self.settings.layer_norm,
-            self.settings.end_epsilon if self.settings.learner == "pqn" else None,
+            select_acting_weights(learner.spec, arrays, settings.hidden_size),
+            settings.layer_norm,
+            settings.end_epsilon if settings.learner == "pqn" else None,
+            settings.activation,
         )
 
     def close(self) -> None:

@@ -26,6 +26,7 @@ from gv_engine.plugins.learning.config import (
     Hyperparameters,
     StopCondition,
 )
+from gv_engine.plugins.learning.evaluation import DEFAULT_EPISODES, evaluate_policy
 from gv_engine.plugins.learning.extras import RL
 from gv_engine.plugins.learning.level_edits import LevelEditor
 from gv_engine.rules.errors import TrustError, shorten
@@ -48,6 +49,8 @@ _NOT_FINITE = (
     "the weights of the network are not finite any more, and this run learns nothing: lower "
     "learning_rate, or look by `gv-engine check` for a reward that is nan or inf"
 )
+_EVALUATION_SEED = 2**31
+"""Seed of the levels of evaluations, which no training uses."""
 _CHECKPOINT_SECONDS = 30.0
 """Seconds between two checkpoints."""
 
@@ -143,8 +146,12 @@ class Training:
     def update(self) -> TrainingMetrics:
         """Run one update of the learner and log its metrics. Save a checkpoint if the last one is
         30 seconds old."""
+        interval, steps = self.run.settings.eval_interval, self.metrics.steps
         with _raising_memory_errors():
             metrics = self.learner.update()
+        if interval and metrics.steps // interval > steps // interval:
+            self.learner.evaluated = self._evaluate()
+            metrics = self.metrics
         self.run.log_update(self.learner, self.seconds)
         weights = self.learner.net.parameters() if math.isnan(metrics.value_loss) else ()
         if not all(bool(values.isfinite().all()) for values in weights):
@@ -152,6 +159,15 @@ class Training:
         if time.perf_counter() - self._saved_at > _CHECKPOINT_SECONDS:
             self.save_checkpoint()
         return metrics
+
+    def _evaluate(self) -> tuple[float, float]:
+        """Play episodes with the present policy in levels that it is not trained on. Return success
+        rate and mean return."""
+        file = self.run.policy_file(self.learner)
+        levels, seed = ("validation", 0) if self.run.level_seeds else (None, _EVALUATION_SEED)
+        scenario = self.learner.env.scenario
+        found = evaluate_policy(file, scenario, levels, DEFAULT_EPISODES, seed)
+        return found.success.mean if found.success else math.nan, found.episode_return.mean
 
     def make_policy(self, num_envs: int) -> CheckpointPolicy:
         """Return a copy of the present policy that acts in `num_envs` worlds."""

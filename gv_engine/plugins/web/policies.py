@@ -56,6 +56,7 @@ def describe_policy(name: str, levels: Sequence[Scenario]) -> dict[str, Any]:
         "height": spec.height,
         "layerNorm": file.layer_norm,
         "epsilon": file.epsilon,
+        "activation": file.activation,
         "sizes": spec.sizes,
         "mission": spec.mission,
         "state": spec.state,

@@ -80,6 +80,7 @@ class Network {
     this.width = embedding ? embedding.length / embedded : 0;
     this.pictured = this.weights["picture.weight"] ? cellSlots - 1 : 0; // cells that convolutions read
     this.normalise = data.layerNorm ? normalise : (values) => values;
+    this.activate = data.activation === "tanh" ? (values) => values.map(Math.tanh) : keepPositive;
     this.codes = new Map(data.cells.map((cell, code) => [numberCell(...cell), code]));
     this.firstRows = data.sizes.map((_, slot) => data.sizes.slice(0, slot).reduce((a, b) => a + b, 0));
     this.table = new Map(); // product of a code with its part of the first layer, by row
@@ -165,8 +166,8 @@ class Network {
     });
     if (w.queries) multiply(w["match.weight"], w["match.bias"], this._match(codes)).forEach((x, k) => (sums[k] += x));
     if (this.pictured) this._picture(codes).forEach((x, k) => (sums[k] += x));
-    const second = multiply(w["second.weight"], w["second.bias"], keepPositive(this.normalise(sums)));
-    let features = keepPositive(this.normalise(second));
+    const second = multiply(w["second.weight"], w["second.bias"], this.activate(this.normalise(sums)));
+    let features = this.activate(this.normalise(second));
     if (w["gru.weight_ih"]) {
       const own = multiply(w["gru.weight_ih"], w["gru.bias_ih"], features), before = memory;
       const kept = multiply(w["gru.weight_hh"], w["gru.bias_hh"], before);

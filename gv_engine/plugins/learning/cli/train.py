@@ -48,7 +48,7 @@ from gv_engine.plugins.learning.config import (
     StopCondition,
     read_config_file,
 )
-from gv_engine.plugins.learning.evaluation import evaluate_policy
+from gv_engine.plugins.learning.evaluation import evaluate_policy, summarise_seeds
 from gv_engine.plugins.learning.extras import RL
 from gv_engine.plugins.learning.loggers import WandbLogger, import_wandb
 from gv_engine.plugins.learning.partner_policies import name_with_partners
@@ -392,6 +392,13 @@ def _print_results(plan: TrainingPlan, results: Sequence[RunResult]) -> None:
         for path, metrics, seconds, _ in results
     ]
     cli.print_table(heads, rows, plan.scenario.name)
+    rates = [result.metrics.success_rate for result in results]
+    if len(rates) > 1 and not any(map(math.isnan, rates)):
+        mean, iqm = summarise_seeds(rates)
+        cli.say(
+            f"success over {len(rates)} seeds: mean {mean.mean:.1%} ({mean.low:.1%} to "
+            f"{mean.high:.1%}), interquartile mean {iqm.mean:.1%} ({iqm.low:.1%} to {iqm.high:.1%})"
+        )
 
 
 def add_options(parser: cli.CommandParser) -> None:

@@ -1,0 +1,222 @@
+"""`python -m benchmarks.results ROW`: repeat a row of a published table.
+
+    python -m benchmarks.results zoo/DoorKey-5x5            # ten seeds
+    python -m benchmarks.results zoo/Unlock --seeds 3 --minutes 30
+    python -m benchmarks.results --page                     # the tables in docs/results.md
+
+Each seed is a run of `gv-engine train` in `--runs`, which goes on from its checkpoint after a stop
+or a kill, and ends the same. Its last policy is then evaluated, and the row's results are written
+beside the table's file, in a folder of the table's name. With `--minutes`, training stops after so
+long; the same command continues. `--page` writes what there is, with its steps and seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+import tomllib
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gv_engine.plugins.learning.config import Config
+from gv_engine.plugins.learning.evaluation import evaluate_policy, summarise_seeds
+from gv_engine.scenario.scenario import Scenario
+
+FOLDER = Path(__file__).parent
+PAGE = FOLDER.parent.parent / "docs" / "results.md"
+EPISODES, FIRST_SEED = 1000, 10**6
+"""Number of episodes of the evaluation, and the seed of its levels."""
+LEARNED = 0.9
+"""Success rate above which a seed has learned the level."""
+
+
+class Row(NamedTuple):
+    """Row of a published table.
+
+    Attributes:
+        table, name: names of the table's file and of the row.
+        scenario: name of the scenario.
+        config: configuration of the training.
+        published: mean return and its standard deviation over episodes.
+    """
+
+    table: str
+    name: str
+    scenario: str
+    config: Config
+    published: tuple[float, float]
+
+    @property
+    def path(self) -> Path:
+        """File of the row's results."""
+        return FOLDER / self.table / f"{self.name}.json"
+
+    def read_results(self) -> list[dict[str, Any]]:
+        """Return the results of the seeds so far; [] without a file."""
+        results: list[dict[str, Any]] = (
+            json.loads(self.path.read_text()) if self.path.exists() else []
+        )
+        return results
+
+
+def read_table(name: str) -> tuple[dict[str, Any], list[Row]]:
+    """Return the head of a table and its rows."""
+    table = tomllib.loads((FOLDER / f"{name}.toml").read_text("utf-8"))
+    rows = []
+    for row, values in table.pop("rows").items():
+        settings = table["config"] | values.get("config", {}) | {"steps": values["steps"]}
+        config = Config.from_values(settings)
+        rows.append(Row(name, row, values["scenario"], config, tuple(values["published"])))
+    return table, rows
+
+
+def find_row(name: str) -> Row:
+    """Return the row called TABLE/ROW. Raise SystemExit with the rows that there are otherwise."""
+    names = []
+    for path in sorted(FOLDER.glob("*.toml")):
+        for row in read_table(path.stem)[1]:
+            if (found := f"{row.table}/{row.name}") == name:
+                return row
+            names.append(found)
+    raise SystemExit(f"no row {name!r}; the rows are {', '.join(names)}")
+
+
+def train_seed(row: Row, seed: int, runs: Path, end: float) -> dict[str, Any] | None:
+    """Train one seed of a row, from its checkpoint if there is one, and evaluate its last policy.
+    Return the result; None if `time.monotonic()` reaches `end` first."""
+    from gv_engine.plugins.learning.run_folder import RUN_FILE, Run
+    from gv_engine.plugins.learning.training import Training
+
+    path, scenario = runs / row.table / row.name / str(seed), Scenario.load(row.scenario)
+    if (path / RUN_FILE).exists():
+        run = Run(path)
+    else:
+        settings = Config.from_values({**vars(row.config), "seed": seed}).hyperparameters
+        run = Run.create(path, scenario, settings, stop_condition=row.config.stop_condition)
+    cpu_file, saved = path / "cpu.json", -1
+    began = time.process_time()
+    before = json.loads(cpu_file.read_text()) if cpu_file.exists() else 0.0
+
+    def note_time(training: Training) -> bool:
+        nonlocal saved
+        if training.saved_steps != saved:  # the time until a checkpoint counts, if this is killed
+            saved = training.saved_steps
+            cpu_file.write_text(json.dumps(before + time.process_time() - began))
+        return time.monotonic() >= end
+
+    with run.lock(), closing(Training(run, scenario, None)) as training:
+        training.run_until(row.config.stop_condition, [note_time])
+        note_time(training)
+        steps = training.metrics.steps
+        if steps < row.config.steps:
+            return None
+        policy = run.policy_file(training.learner)
+    found = evaluate_policy(policy, scenario, episodes=EPISODES, seed=FIRST_SEED)
+    return {
+        "seed": seed,
+        "steps": steps,
+        "return": round(found.episode_return.mean, 4),
+        "success": found.success and round(found.success.mean, 4),
+        "length": round(found.episode_length.mean, 2),
+        "cpu_seconds": round(before + time.process_time() - began, 1),
+    }
+
+
+def repeat_row(row: Row, seeds: range, runs: Path, minutes: float) -> bool:
+    """Train the seeds of a row that have no result yet, and write the results. Return False if the
+    time was over first."""
+    end = time.monotonic() + 60 * minutes
+    for seed in seeds:
+        results = row.read_results()
+        if any(result["seed"] == seed for result in results):
+            continue
+        result = train_seed(row, seed, runs, end)
+        if result is None:
+            return False
+        results = sorted([*row.read_results(), result], key=lambda each: each["seed"])
+        row.path.parent.mkdir(exist_ok=True)
+        lines = ",\n".join(json.dumps(each) for each in results)
+        row.path.write_text(f"[\n{lines}\n]\n")
+        print(f"{row.table}/{row.name}", json.dumps(result), flush=True)
+    return True
+
+
+# ---- the page ------------------------------------------------------------------------------------
+
+
+def format_row(row: Row) -> str:
+    """Return a row of the page's table."""
+    command = f"`python -m benchmarks.results {row.table}/{row.name}`"
+    mean, deviation = row.published
+    published = f"{mean:.3f} ± {deviation:.3f}"
+    results = row.read_results()
+    if not results:
+        return f"| {row.name} | {published} | not run | | | | | | {command} |"
+    summary = summarise_seeds([result["return"] for result in results])
+    learned = sum(result["success"] >= LEARNED for result in results)
+    ours = f"{summary.mean.mean:.3f}"
+    if results[1:]:
+        ours += f" ({summary.mean.low:.3f} to {summary.mean.high:.3f})"
+    hours = sum(result["cpu_seconds"] for result in results) / 3600
+    verdict = "inside"
+    if abs(summary.mean.mean - mean) > deviation:
+        verdict = "above" if summary.mean.mean > mean else "below"
+    cells = (
+        row.name,
+        published,
+        ours,
+        f"{summary.iqm.mean:.3f}",
+        f"{learned} of {len(results)}",
+        f"{min(result['steps'] for result in results):,}",
+        f"{hours:.2f}",
+        verdict,
+        command,
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def format_table(rows: list[Row]) -> Iterator[str]:
+    """Yield the lines of a table of the page."""
+    heads = "level", "published", "ours", "IQM", "seeds that learned", "steps", "CPU hours"
+    yield f"| {' | '.join((*heads, 'verdict', 'repeat'))} |"
+    yield "| --- | --: | --: | --: | --: | --: | --: | --- | --- |"
+    yield from map(format_row, rows)
+
+
+def write_page(text: str) -> str:
+    """Return the text of the page with new tables between the marks of each table."""
+    for path in sorted(FOLDER.glob("*.toml")):
+        lines = "\n".join(format_table(read_table(path.stem)[1]))
+        before, begin, rest = text.partition(f"<!-- table {path.stem} -->\n")
+        _, end, after = rest.partition(f"<!-- end of {path.stem} -->")
+        if not (begin and end):
+            raise ValueError(f"{PAGE}: expected the marks of the table {path.stem}")
+        text = f"{before}{begin}{lines}\n{end}{after}"
+    return text
+
+
+def main() -> int:
+    """Repeat a row, or write the page; return 1 if the time was over first."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.results", description=__doc__)
+    parser.add_argument("row", nargs="?", metavar="ROW", help="TABLE/ROW, as zoo/DoorKey-5x5")
+    parser.add_argument("--seeds", type=int, default=10, metavar="N", help="default 10")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="time to train")
+    parser.add_argument("--runs", type=Path, default=Path("result-runs"), help="folder of the runs")
+    parser.add_argument("--page", action="store_true", help=f"write the tables of {PAGE.name}")
+    options = parser.parse_args()
+    if options.page:
+        PAGE.write_text(write_page(PAGE.read_text("utf-8")), "utf-8")
+        return 0
+    if options.row is None:
+        parser.error("give ROW, such as zoo/DoorKey-5x5, or --page")
+    row = find_row(options.row)
+    is_complete = repeat_row(row, range(options.seeds), options.runs, options.minutes)
+    return 0 if is_complete else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

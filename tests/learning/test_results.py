@@ -1,0 +1,136 @@
+"""Rows of published tables, repeated by `python -m benchmarks.results`; needs the extra rl."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.results import __main__ as results
+from tests import ROOT
+from tests.screen import PATIENCE
+
+pytest.importorskip("torch")
+
+pytestmark = [pytest.mark.slow, pytest.mark.compiled]
+
+TABLE = """
+title = "Two rows"
+[config]
+num_envs = 4
+num_steps = 16
+encoder = "flat"
+separate_critic = true
+[rows.keys]
+scenario = "keydoor-5x5"
+steps = 1280
+published = [0.9, 0.1]
+[rows.boxes]
+scenario = "boxes"
+steps = 1000
+published = [0.5, 0.2]
+config = { num_envs = 8 }
+"""
+SAVING = """
+import sys
+from pathlib import Path
+from benchmarks.results import __main__ as results
+from gv_engine.plugins.learning import training
+training._CHECKPOINT_SECONDS = 0.0
+results.FOLDER, results.EPISODES = Path("tables"), 20
+sys.exit(results.main())
+"""
+"""The command, with a checkpoint after each update."""
+
+
+@pytest.fixture
+def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "two.toml").write_text(TABLE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(results, "FOLDER", tmp_path / "tables")
+    monkeypatch.setattr(results, "EPISODES", 20)
+    return tmp_path / "tables"
+
+
+def repeat(runs: str, *words: str) -> int:
+    arguments = ["results", "two/keys", "--seeds", "2", "--runs", runs, *words]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", arguments)
+        return results.main()
+
+
+def take_results(path: Path) -> list[dict[str, Any]]:
+    """Read the results, without what the clock says, and remove their file."""
+    found: list[dict[str, Any]] = json.loads(path.read_text())
+    path.unlink()
+    assert all(each.pop("cpu_seconds") > 0 for each in found)
+    return found
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends SIGKILL")
+def test_a_row_that_was_killed_goes_on_and_ends_the_same(tables: Path):
+    path = tables / "two" / "keys.json"
+    assert repeat("whole") == 0
+    whole = take_results(path)
+    assert [(each["seed"], each["steps"]) for each in whole] == [(0, 1280), (1, 1280)]
+    assert whole[0]["return"] != whole[1]["return"]
+    command = [sys.executable, "-c", SAVING, "two/keys", "--seeds", "2", "--runs", "part"]
+    curve = Path("part/two/keys/0/progress.csv")
+    with subprocess.Popen(command, env={"PYTHONPATH": str(ROOT)}) as process:
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end and process.poll() is None:
+            if curve.exists() and len(curve.read_text().splitlines()) > 4:
+                process.send_signal(signal.SIGKILL)
+                break
+            time.sleep(0.01)
+    assert process.returncode == -signal.SIGKILL
+    assert len(curve.read_text().splitlines()) < 21
+    assert not path.exists()
+    assert repeat("part", "--minutes", "0") == 1  # no time to finish
+    assert not path.exists()
+    assert repeat("part") == 0
+    assert take_results(path) == whole
+    assert repeat("part") == 0  # of finished runs
+    assert take_results(path) == whole
+
+
+def test_the_page_has_each_row_with_its_verdict(tables: Path):
+    page = "before\n<!-- table two -->\nold\n<!-- end of two -->\nafter\n"
+    lines = results.write_page(page).splitlines()
+    assert (lines[0], lines[-1]) == ("before", "after")
+    assert "| keys | 0.900 ± 0.100 | not run | " in lines[4]
+    (tables / "two").mkdir()
+    seed = {"steps": 1280, "success": 1.0, "cpu_seconds": 1800.0}
+    verdicts = []
+    for returns in ([0.85, 0.87], [0.1, 0.9], [1.0, 1.02]):
+        found = [{**seed, "seed": k, "return": each} for k, each in enumerate(returns)]
+        (tables / "two" / "keys.json").write_text(json.dumps(found))
+        text = results.write_page(page)
+        assert results.write_page(text) == text
+        cells = [each.strip() for each in text.splitlines()[4].split("|")]
+        assert cells[5:8] == ["2 of 2", "1,280", "1.00"]
+        verdicts.append(cells[8])
+    assert verdicts == ["inside", "below", "above"]
+    assert cells[3].startswith("1.010 (1.000 to 1.020)")
+    with pytest.raises(ValueError, match=r"results.md: expected the marks of the table two"):
+        results.write_page("no table")
+
+
+def test_a_row_has_the_settings_of_its_table_and_its_own(tables: Path):
+    config = results.find_row("two/boxes").config
+    assert (config.num_envs, config.num_steps, config.steps) == (8, 16, 1000)
+    assert config.encoder == "flat"
+    with pytest.raises(SystemExit, match=r"no row 'two/box'; the rows are two/keys, two/boxes"):
+        results.find_row("two/box")
+
+
+def test_the_published_rows_can_be_read():
+    _, rows = results.read_table("zoo")
+    assert len(rows) == 11
+    for row in rows:
+        assert row.config.num_envs * row.config.num_steps == 64 * row.config.num_minibatches
