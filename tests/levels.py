@@ -59,6 +59,8 @@ WINS = {
         "rffr.................",
         "rrbbbbrbbbbbrb.......",
     ),
+    "pogema-benchmark-mapf": ("rlbrrrr", "rffrrr.", "lbl....", "rrf.bf."),
+    "pogema-benchmark-lmapf": ("bfffbb.ff", "bbbrrfrbb", "llblllllf", "rrrlbbbbb"),
     "kitchen-alcove": (
         "rrillfirrillfiiblb.................flfir",
         "lflirfbfrfillifibifrrfiiiiiiiiiiiiibrrbi",

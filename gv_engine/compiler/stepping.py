@@ -70,6 +70,7 @@ class CallPlan:
         result_type: type of the result, None to leave it as it is.
         has_nested: True if arguments are calls.
         mark: number of the call among the scenario's, from 1, which errors name.
+        pays: False for a reward function whose value is no part of the reward.
     """
 
     system: System
@@ -81,6 +82,7 @@ class CallPlan:
     result_type: Any
     has_nested: bool
     mark: int
+    pays: bool
 
     @property
     def nested(self) -> tuple[CallPlan, ...]:
@@ -152,6 +154,7 @@ class Planner:
             result_type=None,
             has_nested=any(argument.call or argument.calls for argument in arguments),
             mark=len(self.marked),
+            pays=call.pays,
         )
 
 
@@ -457,15 +460,16 @@ def finish_agents(w: WorldRow, p: Params, plan: ScenarioPlan, past: Any) -> None
 def run_reward(
     w: WorldRow, p: Params, plan: ScenarioPlan, call: CallPlan, past: Any, terms: Any, slot: int
 ) -> Any:
-    """Call one reward function for every agent. Add its value to the agent's reward, and store it
-    in column `slot` of `terms`, an array of shape (agents, reward functions). With a single agent,
-    return the value instead of storing it. `past` holds what the function remembered before the
-    step."""
+    """Call one reward function for every agent. Add its value to the agent's reward, if it pays,
+    and store it in column `slot` of `terms`, an array of shape (agents, reward functions). With a
+    single agent, return the value instead of storing it. `past` holds what the function remembered
+    before the step."""
     term = 0.0
     for agent in plan.alone or w.agents():
         if plan.alone or w.live[agent]:
             term = run_call(w, p, call, agent, past[agent - 1])
-            w.reward[agent] += term
+            if call.pays:
+                w.reward[agent] += term
             if not plan.alone:
                 terms[agent - 1, slot] = term
     return term

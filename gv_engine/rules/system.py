@@ -76,6 +76,9 @@ ObjectNumber = Annotated[str, "number of an object"]
 AgentMask = Annotated[tuple[bool, ...], "agents"]
 """Annotation of a parameter: a tuple by agent number, True for agents and members of teams that the
 scenario names."""
+FilePath = Annotated[str, "file"]
+"""Annotation of a parameter: the path of a file that the scenario names. Functions in `tables` read
+it."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,8 @@ class System:
         answers: `(w, agent, action, …)`, before the transitions: true if the reward or terminating
             function depends on this action itself.
         check: `(…)` of parameters: returns an error message, or "".
-        tables: functions that compute parameters from the observation area, by parameter name.
+        tables: functions that compute parameters once, by parameter name: of a visibility function
+            from the observation area, of others from the parameters that they take.
         rows: True for a visibility function that reads the view as rows of bits, or a rendering
             system that only reads values, `cells` and `appearance` of the world.
         ending_message: sentence of a terminating function for the player; "" for its name.
@@ -125,7 +129,7 @@ class System:
     remember: Callable[..., Measured] | None = None
     when: Callable[..., bool] | None = None
     check: Callable[..., str] | None = None
-    tables: Mapping[str, Callable[[Area], Any]] = field(default_factory=dict)
+    tables: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     rows: bool = False
     ending_message: str = ""
     until: Callable[..., bool] | None = None
@@ -182,20 +186,26 @@ class System:
         """Names of the parameters that `check` takes."""
         return () if self.check is None else tuple(inspect.signature(self.check).parameters)
 
-    def make_tables(self, area: Area) -> dict[str, Any]:
-        """Compute the lookup tables that the rule needs for a view of `area`, such as the rays of
-        raytracing. Return them by parameter name.
+    def make_tables(self, area: Area | None, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Compute the parameters in `tables`: of a visibility function from the observation `area`
+        (none without it), of other rules from their `arguments`, such as a file. Return them by
+        name.
 
         Raises:
             ValueError: a table function raises.
         """
-        arguments = {}
+        computed: dict[str, Any] = {}
         for name, table in self.tables.items():
             try:
-                arguments[name] = _make_table(table, area)
+                if self.phase is not VISIBILITY:
+                    names = inspect.signature(table).parameters
+                    computed[name] = table(**{each: arguments[each] for each in names})
+                elif area is not None:
+                    computed[name] = _make_table(table, area)
             except Exception as error:  # whatever an author's function may raise
-                raise ValueError(f"{self.name}: {name} of {area}: {error}") from error
-        return arguments
+                source = f" of {area}" if self.phase is VISIBILITY else ""
+                raise ValueError(f"{self.name}: {name}{source}: {error}") from error
+        return computed
 
 
 @functools.lru_cache(maxsize=64)
@@ -250,7 +260,7 @@ def system(
     remember: Callable[..., Measured] | None = None,
     when: Callable[..., bool] | None = None,
     check: Callable[..., str] | None = None,
-    tables: Mapping[str, Callable[[Area], Any]] | None = None,
+    tables: Mapping[str, Callable[..., Any]] | None = None,
     rows: bool = False,
     says: str = "",
     until: Callable[..., bool] | None = None,
@@ -283,8 +293,9 @@ def system(
         check: runs when a scenario is loaded; takes parameters by name (and `area` in a VISIBILITY,
             the scenario's object `types`, or the number of `agents`) and returns an error
             message, or "".
-        tables: for visibility functions, parameters that no scenario sets: each is computed once
-            from the observation area.
+        tables: parameters that no scenario sets: each is computed once by its function, which takes
+            the observation area in a visibility function, and else other parameters by name, such
+            as a `FilePath`.
         rows: True for a visibility function that only uses `view.clear_row` and `view.see_row`:
             faster when compiled, for views of up to 62 columns. True for a rendering system that
             only reads values, `cells` and `appearance`: no object world is made for it.
@@ -488,28 +499,31 @@ class Call:
             functions and actions are compiled in as constants.
         ending_message: text for the player if this call ends the episode; "" for the system's.
         agent_mask: by agent number, True if the call runs in that agent's turn; () for all turns.
+        pays: False for a reward function that only measures: its value is a reward term, but no
+            part of the reward.
     """
 
     system: System
     arguments: dict[str, Any]
     ending_message: str = field(default="", compare=False)
     agent_mask: tuple[bool, ...] = ()
+    pays: bool = True
 
     @classmethod
     def of(cls, system: System, arguments: Mapping[str, Any], area: Area | None = None) -> Call:
-        """Return a call of `system` with these arguments, and with defaults for all others. If
-        `area` is given, add the tables that depend on it.
+        """Return a call of `system` with these arguments, with defaults for all others, and with
+        the tables that depend on them or on `area`.
 
         Raises:
             TypeError: an argument without a default is missing.
-            ValueError: a table cannot be made for the area.
+            ValueError: a table cannot be made.
         """
         for p in system.parameters:
             if p.required and p.name not in (*arguments, *system.tables):
                 raise TypeError(f"{system.name} needs {p.name!r}")
         defaults = {p.name: p.default for p in system.parameters if not p.required}
-        tables = {} if area is None else system.make_tables(area)
-        return cls(system, {**defaults, **arguments, **tables})
+        known = {**defaults, **arguments}
+        return cls(system, {**known, **system.make_tables(area, known)})
 
     def run_check(
         self, area: Area | None = None, agents: int = 1, types: ObjectTypes = OBJECT_TYPES

@@ -61,7 +61,7 @@ class RenderingProcessor(SystemProcessor):
 
 class RewardProcessor(SystemProcessor):
     """Esper processor that adds the value of one reward function to the reward of each agent that
-    takes part in the step.
+    takes part in the step, unless the function only measures.
 
     Attributes:
         terms: by agent number, the reward terms of the last step, which all processors share.
@@ -76,6 +76,7 @@ class RewardProcessor(SystemProcessor):
         reward. Do nothing if `canvas` is given: then the world is only drawn."""
         if canvas is None:
             world, terms, slot = self.world, self.terms, self.slot
+            pays = self.bound.call.pays
             for agent in world.playing:
                 reward = self.bound.run(world, agent)
                 try:
@@ -87,7 +88,8 @@ class RewardProcessor(SystemProcessor):
                         f"{title} returned {reward!r}; a reward is a number{hint}"
                     ) from None
                 terms[agent][slot] = term
-                world.reward[agent] += term
+                if pays:
+                    world.reward[agent] += term
 
 
 class TerminatingProcessor(SystemProcessor):

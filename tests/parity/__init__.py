@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 Arrays = dict[str, NDArray[Any]]
 
-WORLDS = ("foraging", "pogema", "kitchen", "warehouse")
+WORLDS = ("foraging", "pogema", "pogema_instances", "kitchen", "warehouse")
 """Modules in this folder, each with a `WORLD`. They are also imported where only the world's own
 package is installed, so they import numpy alone at the top."""
 
@@ -33,6 +33,11 @@ def load_scenario(level: Level, recorded: Arrays) -> Any:
     return Scenario.load(level.scenario, **level.parameters)
 
 
+def list_seeds(first: int, count: int) -> list[int]:
+    """Return the seeds of `count` worlds from `first` on."""
+    return [*range(first, first + count)]
+
+
 class KnownWorld(NamedTuple):
     """World of another package.
 
@@ -48,6 +53,10 @@ class KnownWorld(NamedTuple):
         read: function `(scenario, rows, recorded)` that returns the same arrays (S, ...) of states
             by name, from S rows of our worlds.
         load: function `(level, recorded)` that returns the scenario of a level.
+        find_seeds: function `(first, count)` that returns the seeds of our worlds.
+        find_metrics: function `(scenario, sums, lengths, success)` that returns (S, K) `metrics` at
+            the end of an episode, the last that is compared. `sums` are the (S,) sums of reward
+            terms, by name. None for worlds without metrics, where episode follows on episode.
     """
 
     packages: tuple[str, ...]
@@ -57,6 +66,8 @@ class KnownWorld(NamedTuple):
     record: Callable[[dict[str, Any], range, int], Arrays]
     read: Callable[[Any, NDArray[Any], Arrays], Arrays]
     load: Callable[[Level, Arrays], Any] = load_scenario
+    find_seeds: Callable[[int, int], list[int]] = list_seeds
+    find_metrics: Callable[..., NDArray[Any]] | None = None
 
 
 def get_world(name: str) -> KnownWorld:

@@ -48,26 +48,36 @@ def find_difference(world: str, level: Level, recorded: Arrays, first: int, form
     scenario = known.load(level, recorded)
     count, steps, agents = recorded["actions"].shape
     env = AgentsVectorEnv(scenario, count, world=form, autoreset_mode="NextStep")
-    env.reset(seed=[*range(first, first + count)])
+    env.reset(seed=known.find_seeds(first, count))
     numbers = [scenario.action_names.index(name) for name in known.actions]
     actions = np.array(numbers)[recorded["actions"]]
     rewards: Any = np.zeros((count, agents))
     done: Any = np.zeros(count, np.bool_)
+    sums, success = dict.fromkeys(scenario.reward_names, np.zeros(count)), np.zeros(count)
     for t in range(steps + 1):
         found = known.read(scenario, env.snapshot(), recorded)
         shown = {name: recorded[name][:, t] for name in found}
         if t:
             found |= {"rewards": rewards, "done": done}
             shown |= {name: recorded[name][:, t - 1] for name in ("rewards", "done")}
+            if known.find_metrics:
+                metrics = known.find_metrics(scenario, sums, np.full(count, t), success)
+                found["metrics"] = np.where(done[:, None], metrics, -1)
+                shown["metrics"] = recorded["metrics"][:, t]
+        ended = recorded["done"][:, t - 2] & bool(known.find_metrics and t > 1)
         for name, own in found.items():
-            same = (own == shown[name]).reshape(count, -1).all(1)
+            near = np.isclose if name == "metrics" else np.equal
+            same = near(own, shown[name]).reshape(count, -1).all(1) | ended
             if not same.all():
                 k = int(np.argmin(same))
                 values = f"{own[k].tolist()}, there {shown[name][k].tolist()}"
                 return f"{name} of seed {first + k} after {t} steps: {values}"
         if t < steps:
-            _, rewards, terminated, truncated, _ = env.step(actions[:, t])
+            _, rewards, terminated, truncated, info = env.step(actions[:, t])
             done = (terminated | truncated).all(1)
+            terms = info["reward_terms"]
+            sums = {name: sums[name] + terms[name].reshape(count, -1).sum(1) for name in sums}
+            success = info["success"].reshape(count, -1).all(1)
     return ""
 
 

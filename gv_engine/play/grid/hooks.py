@@ -23,7 +23,12 @@ from gv_engine.rules.system import Phase
 from gv_engine.scenario.documents.document import Document
 from gv_engine.scenario.domains import CheckPlan, CheckReport, Schedules
 from gv_engine.scenario.mixture import MIXTURE_KEYS
-from gv_engine.scenario.readers.calls import ENDING_KEYS, TURN_KEYS, list_built_in
+from gv_engine.scenario.readers.calls import (
+    ENDING_KEYS,
+    PAYING_KEYS,
+    TURN_KEYS,
+    list_built_in,
+)
 from gv_engine.scenario.readers.grid_reader import FROM_VISIBILITY, GRID_KEYS, VIEW
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.syntax.json_schema import FunctionSchema, ScenarioFormat, object_schema
@@ -38,7 +43,9 @@ FORMAT = ScenarioFormat(
         "transition_function": FunctionSchema(
             Phase.TRANSITION, list_built_in(Phase.TRANSITION), TURN_KEYS
         ),
-        "reward_function": FunctionSchema(Phase.REWARD, list_built_in(Phase.REWARD), TURN_KEYS),
+        "reward_function": FunctionSchema(
+            Phase.REWARD, list_built_in(Phase.REWARD), {**PAYING_KEYS, **TURN_KEYS}
+        ),
         "terminating_function": FunctionSchema(
             Phase.TERMINATING, list_built_in(Phase.TERMINATING), {**ENDING_KEYS, **TURN_KEYS}
         ),

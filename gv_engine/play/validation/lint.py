@@ -450,7 +450,8 @@ class _Linter:
         of walls."""
         types = self._scenario.types
         can_pass_walls = any(
-            "telepod" in _find_columns_used(call, types) or WALL in call.arguments.values()
+            "telepod" in _find_columns_used(call, types)
+            or any(isinstance(each, int) and each == WALL for each in call.arguments.values())
             for _, call in self._rules(Phase.TRANSITION)
         )
         if can_pass_walls or not self._has_engine_rules_only:

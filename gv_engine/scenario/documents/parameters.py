@@ -21,6 +21,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from gv_engine.rules.errors import UnknownOptionError, describe_allowed, shorten, suggest_similar
@@ -49,6 +50,7 @@ _KINDS = {
     "int": _Kind((int,), "whole numbers"),
     "float": _Kind((int, float), "numbers"),
     "text": _Kind((str,), "texts"),
+    "file": _Kind((str,), "paths of files"),
     "list": _Kind((list,), "lists"),
 }
 _PARAMETER: KeyTable = {
@@ -85,7 +87,7 @@ class ScenarioParameter:
 
     Attributes:
         name: its name.
-        kind: kind of its values: "bool", "int", "float", "text" or "list".
+        kind: kind of its values: "bool", "int", "float", "text", "file" or "list".
         value: its current value.
         default: its value unless it is set.
         minimum, maximum: bounds of a number; infinite if there are none.
@@ -269,6 +271,8 @@ def _set_parameter(
     value = builder.from_python(setting, YamlNode(None, node.path, node.line)).plain
     if parameter.kind == "float" and type(value) is int:
         value = float(value)
+    elif parameter.kind == "file" and type(value) is str:  # the default is beside the scenario
+        value = str(Path(value).absolute())
     if fault := parameter.find_fault(value):
         message = f"{parameter.name}={shorten(repr(setting), 60)}: {fault}"
         raise builder.problems.error_with(node.error(message))

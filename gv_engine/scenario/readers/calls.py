@@ -25,6 +25,7 @@ from gv_engine.rules.system import (
     AgentNumber,
     Call,
     ColorIndex,
+    FilePath,
     ObjectNumber,
     ObjectTypeIndex,
     Parameter,
@@ -60,6 +61,14 @@ ENDING_KEYS: KeyTable = {
     "says": Key("Message for the player if this rule ends the episode.", schema.TEXT)
 }
 """Extra keys of terminating functions."""
+PAYING_KEYS: KeyTable = {
+    "pays": Key(
+        "no: the rule only measures. Its value is in `reward_terms` and in the table of `rollout`, "
+        "but no part of the reward.",
+        schema.BOOLEAN,
+    )
+}
+"""Extra keys of the reward functions of a grid."""
 
 
 class ValueKind(NamedTuple):
@@ -185,6 +194,12 @@ _BY_ANNOTATION: dict[Any, ValueKind] = {
         schema.any_of(schema.TEXT, schema.list_of(schema.TEXT)),
         lambda calls, node: calls.agents.read_agent_mask(node),
     ),
+    FilePath: ValueKind(
+        "the path of a file",
+        "data.csv",
+        schema.TEXT,
+        lambda calls, node: calls.names.resolve_data_file(node),
+    ),
 }
 """Kinds of values by annotation, for values that scenarios give by name, such as object types."""
 
@@ -290,12 +305,10 @@ class CallReader:
         self.names: NameResolver = names
         self._problems = names.problems
 
-    def read_calls(
-        self, node: YamlNode, phase: Phase, allows_processors: bool = False
-    ) -> tuple[Call, ...]:
+    def read_calls(self, node: YamlNode, phase: Phase, **options: Any) -> tuple[Call, ...]:
         """Return the calls of systems of `phase` that the list in `node` describes, in order,
-        without entries that have errors; with `allows_processors`, esper.Processors too."""
-        read = partial(self.read_call, phase=phase, allows_processors=allows_processors)
+        without entries that have errors. `options` are those of `read_call`."""
+        read = partial(self.read_call, phase=phase, **options)
         return self._problems.read_each(fields.items(node), read)
 
     def read_call(
@@ -332,7 +345,11 @@ class CallReader:
         if phase in _TURN_PHASES and "for" in entries:
             allowed += TURN_KEYS
             agent_mask = self._problems.read_key(entries, "for", self.agents.read_agent_mask, ())
-        call = Call(system, self._read_arguments(system, node, entries), message, agent_mask)
+        arguments = self._read_arguments(system, node, entries)
+        pays = "pays" not in extra_keys or self._problems.read_key(
+            entries, "pays", fields.boolean, True
+        )
+        call = Call(system, arguments, message, agent_mask, pays)
         for key, value in entries.items():
             if key not in ("name", *allowed):
                 self._report_unknown(system, key, value, allowed)
@@ -346,9 +363,6 @@ class CallReader:
         """Return the arguments of `system` by name, from the `entries` of its YAML mapping and from
         defaults. Wrong arguments are reported and left out."""
         arguments: dict[str, Any] = {}
-        if self.area is not None:
-            with self._problems.collect(), node.report(ValueError):
-                arguments |= system.make_tables(self.area)
         for parameter in system.parameters:
             name = parameter.name
             if name in system.tables:
@@ -364,6 +378,9 @@ class CallReader:
                 if name == "action":  # conditions have it
                     fault += "; for the action of the step, let the rule read w.action instead"
                 self._problems.add(node, fault)
+        if len(arguments) + len(system.tables) == len(system.parameters):
+            with self._problems.collect(), node.report(ValueError):
+                arguments |= system.make_tables(self.area, arguments)
         return arguments
 
     def _report_unknown(self, system: System, key: str, node: YamlNode, allowed: list[str]) -> None:

@@ -27,7 +27,7 @@ from gv_engine.scenario.missions import mission_reader, missions
 from gv_engine.scenario.readers import definitions
 from gv_engine.scenario.readers.actions import ACTION_SPACE, OWN_ACTION_KEYS, read_actions
 from gv_engine.scenario.readers.appearance import APPEARANCE_KEYS, read_sprites
-from gv_engine.scenario.readers.calls import CallReader, is_complete
+from gv_engine.scenario.readers.calls import PAYING_KEYS, CallReader, is_complete
 from gv_engine.scenario.readers.map import (
     LEGEND_KEYS,
     Legend,
@@ -320,7 +320,10 @@ class GridReader(TopLevelReader):
                 for warning in self.calls.warnings
             ),
             "agent_group": self.agents.agent_group,
-            "code": tuple(list_source_files(self.names.modules.values())),
+            "code": (
+                *list_source_files(self.names.modules.values()),
+                *self.names.data_files.values(),
+            ),
             "schedule": schedule,
         }
         self.problems.raise_if_any()
@@ -489,7 +492,10 @@ class GridReader(TopLevelReader):
     def read_phase_calls(self, key: str, phase: Phase) -> tuple[Call, ...]:
         """Return the calls of the functions of a phase, esper Processors too, that the list under
         `key` names; () if it has an error."""
-        read = partial(self.calls.read_calls, phase=phase, allows_processors=True)
+        extra_keys = PAYING_KEYS if phase is Phase.REWARD else ()
+        read = partial(
+            self.calls.read_calls, phase=phase, allows_processors=True, extra_keys=extra_keys
+        )
         return self.read_key(key, read, ())
 
     def read_settle(self, node: YamlNode) -> tuple[Call, ...]:

@@ -38,7 +38,9 @@ from gv_engine.scenario.documents import rule_files
 from gv_engine.scenario.documents.document import Document
 from gv_engine.scenario.documents.trust import is_file_reference, is_module_name
 from gv_engine.scenario.domains import DOMAINS
+from gv_engine.scenario.levels.packs import no_file_message
 from gv_engine.scenario.readers.actions import read_action
+from gv_engine.scenario.storage.files import read_bytes
 from gv_engine.scenario.syntax import fields
 from gv_engine.scenario.syntax.fields import (
     ErrorCollector,
@@ -50,6 +52,7 @@ from systems.absence import note_starts
 from systems.reset import from_map
 
 MAX_MODULES = 100  # that a scenario may name
+_MAX_DATA_BYTES = 2**24  # maximum size of a file that a rule reads
 _KEYS = {
     Phase.RESET: "reset_function",
     Phase.TRANSITION: "transition_functions",
@@ -227,6 +230,7 @@ class NameResolver:
     Attributes:
         folder: folder that references to rule files are relative to.
         modules: the imported modules, by the text before the colon of references.
+        data_files: files that rules read, by path.
         declared_types: object types that the scenario declares in YAML.
         declared_components: components that it declares in YAML, by name.
         own_actions: names of the scenario's actions that are not built in.
@@ -238,6 +242,7 @@ class NameResolver:
         self.numbering = numbering
         self.problems = problems
         self.modules: dict[str, ModuleType] = {}
+        self.data_files: dict[Path, rule_files.SourceFile] = {}
         self.declared_types: tuple[ObjectType, ...] = ()
         self.declared_components: dict[str, type] = {}
         self.own_actions: tuple[str, ...] = ()
@@ -311,6 +316,19 @@ class NameResolver:
         self._refused |= dict.fromkeys(similar, "")
         references = ", ".join(name for other in similar for name in self._references[other])
         return UntrustedCodeError(node, f"{references}: not loaded, {refusal}")
+
+    def resolve_data_file(self, node: YamlNode) -> str:
+        """Return the absolute path of the file that a YAML node names, which is relative to the
+        scenario's folder. Raise FieldError if the file cannot be read, or the scenario may not name
+        files."""
+        name, home = fields.text(node), self.folder.resolve()
+        file = ((Path(node.file).parent if node.file else home) / name).resolve()
+        if not (self._trust.can_name_files(self.folder) or file.is_relative_to(home)):
+            raise node.error(no_file_message(name))
+        with node.report(OSError):
+            data = read_bytes(file, _MAX_DATA_BYTES, "data files")
+        self.data_files[file] = rule_files.SourceFile(file, rule_files.hash_text(data), False)
+        return str(file)
 
     def resolve_object(self, node: YamlNode) -> Any:
         """Return the Python object to which a YAML node refers, such as `./rules.py:Worth`. Raise

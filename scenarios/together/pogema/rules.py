@@ -1,10 +1,11 @@
 """Paths for many agents among random obstacles, with the rules of POGEMA 1.4.
 
 All agents act at once, by a rule of `systems.together` that says who gives way. They reach their
-targets one by one, all at the same time, or one target after the other.
+targets one by one, all at the same time, or one target after the other. Levels are random, or
+instances from files.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import numpy as np
@@ -22,7 +23,9 @@ from gv_engine import (
     Bounds,
     Coordinate,
     EntityId,
+    FilePath,
     Int8,
+    Int32,
     ObjectTypeIndex,
     World,
     component,
@@ -32,10 +35,16 @@ from gv_engine.rules.world import View
 from systems.building import cell_of, floor_cells, put
 from systems.queries import is_free, neighbours
 
-from .numpy_seeding import seed_generator  # noqa: TID252  # the folder has no absolute name
+# the folder has no absolute name
+from .instances import MAY_END, MAY_START, OBSTACLE, Instances, read_instances  # noqa: TID252
+from .numpy_seeding import seed_generator  # noqa: TID252
+
+Table = NDArray[np.int64]
 
 _TRIES = 100
 """Levels that are drawn until one has room for all agents and targets."""
+_MAX_SIDE = 64
+"""Largest height and width of a map."""
 _SEEDS = 2**31 - 1
 """Number of seeds that the generator of an agent may have."""
 
@@ -54,6 +63,17 @@ class Walker:
     arrived: bool = False
     seed: int = 0
     draws: int = 0
+
+
+@component
+class Run:
+    """Agent: index of its instance and of its goal; the steps until it came to its target and
+    stayed, and whether it is there."""
+
+    instance: Int32 = 0
+    goal: Int32 = 0
+    cost: Int32 = 0
+    is_there: bool = False
 
 
 # ---- levels ------------------------------------------------------------------------------------
@@ -96,6 +116,12 @@ def make_level(
         w.fail("no level of 100 had room for all agents: reduce density or agents")
     if lifelong:
         w.set_rng_state(state)
+    make_targets(w, target, lifelong)
+
+
+def make_targets(w: World, target: int, lifelong: bool) -> None:
+    """Create the targets, whose cells are chosen. With `lifelong` each agent gets the seed of a
+    generator of more targets."""
     for agent in w.agents():
         thing = w.spawn(target)
         w.color.value[thing] = w.color.value[agent]
@@ -184,14 +210,126 @@ def reachable_cells(w: World, cell: int) -> NDArray[np.int64]:
     return cells[:count]
 
 
+# ---- instances ---------------------------------------------------------------------------------
+
+
+def read_array(name: str) -> Callable[[str], NDArray[np.int64]]:
+    """Return a function that reads an array of `Instances` from the file `instances`."""
+
+    def read(instances: str) -> NDArray[np.int64]:
+        array: NDArray[np.int64] = getattr(read_instances(instances), name)
+        return array
+
+    return read
+
+
+ARRAYS = {name: read_array(name) for name in Instances._fields}
+
+
+def find_misfit(number: int, lifelong: bool, cells: Table, starts: Table, agents: int) -> str:
+    """Return why the agents cannot play all instances; an empty text if they can."""
+    if not 0 <= number <= len(starts):
+        return f"found number {number}, allowed are 1 to {len(starts)}, and 0 for any"
+    if max(cells.shape[1:]) > _MAX_SIDE:
+        return f"found a map of {cells.shape[1]}x{cells.shape[2]} cells, at most {_MAX_SIDE} a side"
+    for k in [number - 1] if number else range(len(starts)):
+        num_starts = int((starts[k, :, 0] >= 0).sum())
+        if 0 < num_starts < agents:
+            return f"found {agents} agents, instance {k + 1} has starts for {num_starts}"
+        marks = [int((cells[k] & mark > 0).sum()) for mark in (MAY_START, MAY_END)]
+        if any(marks) and min(marks) < agents:
+            return f"found {agents} agents, instance {k + 1} has marks for {min(marks)}"
+        num_free = int((cells[k] & OBSTACLE == 0).sum())
+        if not any(marks) and not num_starts and 2 * agents > num_free:
+            return f"found {agents} agents, instance {k + 1} has {num_free} free cells for all"
+        if lifelong and num_starts and starts[k, :agents, 3].min() < 2:
+            return f"instance {k + 1} has an agent with one goal; `restart` needs two or more"
+    return ""
+
+
+@system(RESET, check=find_misfit, tables=ARRAYS)
+def start_instance(
+    w: World,
+    target: ObjectTypeIndex,
+    instances: FilePath,
+    shapes: Table,
+    cells: Table,
+    starts: Table,
+    goals: Table,
+    seeds: Table,
+    number: int = 0,
+    lifelong: bool = False,
+) -> None:
+    """Build an instance from a file: its number, or a random one for 0. Agents stand at its starts
+    or, where a map has none, in random cells, as in POGEMA."""
+    chosen = number - 1 if number > 0 else w.rng.choice(len(starts))
+    w.set_shape(int(shapes[chosen, 0]), int(shapes[chosen, 1]))
+    for y in range(w.height):
+        for x in range(w.width):
+            if cells[chosen, y, x] & OBSTACLE:
+                put(w, WALL, y, x)
+    episode_state = w.rng_state()
+    if seeds[chosen] >= 0:
+        seed_generator(w, int(seeds[chosen]))
+    state = w.rng_state()
+    if starts[chosen, 0, 0] >= 0:
+        for agent in w.agents():
+            w.stand(agent, int(starts[chosen, agent - 1, 0]), int(starts[chosen, agent - 1, 1]))
+            set_goal(w, agent, goals[starts[chosen, agent - 1, 2]])
+    elif has_marks(cells[chosen]):
+        places, ends = (
+            marked_cells(w, cells[chosen], MAY_START),
+            marked_cells(w, cells[chosen], MAY_END),
+        )
+        w.rng.shuffle(places)
+        w.rng.shuffle(ends)
+        for agent in w.agents():
+            y, x = cell_of(w, places[agent - 1])
+            w.stand(agent, y, x)
+            w.walker.target_y[agent], w.walker.target_x[agent] = cell_of(w, ends[agent - 1])
+    elif not place_agents(w):
+        w.fail("an instance has no room for all agents: reduce agents")
+    w.set_rng_state(state)
+    make_targets(w, target, lifelong)
+    if seeds[chosen] >= 0:
+        w.set_rng_state(episode_state)
+    for agent in w.agents():
+        w.run.instance[agent] = chosen
+
+
+def set_goal(w: World, agent: int, cell: Table) -> None:
+    """Set the target of an agent to a cell, row and column."""
+    w.walker.target_y[agent], w.walker.target_x[agent] = int(cell[0]), int(cell[1])
+
+
+def has_marks(cells: Table) -> bool:
+    """Return True if a map says where agents may start."""
+    for y in range(cells.shape[0]):
+        for x in range(cells.shape[1]):
+            if cells[y, x] & (MAY_START | MAY_END):
+                return True
+    return False
+
+
+def marked_cells(w: World, cells: Table, mark: int) -> NDArray[np.int64]:
+    """Return the cells with a mark as numbers y * width + x, row by row."""
+    marked = np.zeros(w.height * w.width, np.int64)
+    count = 0
+    for y in range(w.height):
+        for x in range(w.width):
+            if cells[y, x] & mark:
+                marked[count] = y * w.width + x
+                count += 1
+    return marked[:count]
+
+
 # ---- targets -----------------------------------------------------------------------------------
 
 
-def choose_target(w: World, agent: int) -> None:
-    """Draw the next target of an agent with its own generator: any cell that it can reach, except
-    its own."""
+def choose_target(w: World, agent: int, cells: NDArray[np.int64]) -> None:
+    """Draw the next target of an agent with its own generator: any of `cells`, numbers y * width +
+    x, except its own."""
     own = w.position.y[agent] * w.width + w.position.x[agent]
-    cells = reachable_cells(w, own)
     state = w.rng_state()
     seed_generator(w, w.walker.seed[agent])
     for _ in range(w.walker.draws[agent]):
@@ -240,13 +378,82 @@ def arrive(w: World, together: bool = False, lifelong: bool = False) -> None:
         if together:
             w.walker.arrived[agent] = all_there
         elif w.walker.arrived[agent] and lifelong:
-            choose_target(w, agent)
+            own = w.position.y[agent] * w.width + w.position.x[agent]
+            choose_target(w, agent, reachable_cells(w, own))
             is_changed = True
         update(w, agent)
         if w.walker.arrived[agent] and not (together or lifelong):
             w.lift(w.walker.target[agent])
     if is_changed:
         show_targets(w)
+
+
+@system(TRANSITION, tables={name: ARRAYS[name] for name in ("cells", "starts", "goals")})
+def follow_goals(w: World, instances: FilePath, cells: Table, starts: Table, goals: Table) -> None:
+    """Note who has arrived. These agents get the next goal of their instance, after the last one
+    the first. Where it has none, they draw a target."""
+    is_changed = False
+    for agent in w.agents():
+        y, x = w.position.y[agent], w.position.x[agent]
+        is_there = y == w.walker.target_y[agent] and x == w.walker.target_x[agent]
+        w.walker.arrived[agent] = is_there
+        if is_there:
+            is_changed = True
+            chosen = w.run.instance[agent]
+            if starts[chosen, 0, 0] >= 0:
+                first, number = starts[chosen, agent - 1, 2], starts[chosen, agent - 1, 3]
+                w.run.goal[agent] = (w.run.goal[agent] + 1) % number
+                set_goal(w, agent, goals[first + w.run.goal[agent]])
+            elif has_marks(cells[chosen]):
+                choose_target(w, agent, marked_cells(w, cells[chosen], MAY_END))
+            else:
+                choose_target(w, agent, reachable_cells(w, y * w.width + x))
+        update(w, agent)
+    if is_changed:
+        show_targets(w)
+
+
+@system(TRANSITION)
+def count_cost(w: World, steps: int) -> None:
+    """Note who is at its target, and the step in which it came there to stay. As in POGEMA, who
+    leaves in the last of `steps` has stayed."""
+    for agent in w.agents():
+        y, x = w.position.y[agent], w.position.x[agent]
+        if y >= 0:
+            is_there = y == w.walker.target_y[agent] and x == w.walker.target_x[agent]
+            is_last = w.steps + 1 == steps
+            if not w.run.is_there[agent] or not (is_there or is_last):
+                w.run.cost[agent] = w.steps + 1
+            w.run.is_there[agent] = is_there
+
+
+def is_at_target(w: World, agent: int) -> float:
+    """Return 1 if the agent is at its target, else 0."""
+    return 1.0 if w.run.is_there[agent] else 0.0
+
+
+@system(REWARD, remember=is_at_target)
+def individual_success(w: World, agent: int, was: float) -> float:
+    """Changes of being at the target, as a share of all agents: the sum over an episode is the
+    individual success rate."""
+    return (is_at_target(w, agent) - was) / len(w.agents())
+
+
+def get_cost(w: World, agent: int) -> float:
+    """Return the steps until the agent came to its target and stayed, or the steps so far."""
+    return float(w.run.cost[agent])
+
+
+@system(REWARD, remember=get_cost)
+def sum_of_costs(w: World, agent: int, was: float) -> float:
+    """Changes of the agent's cost: the sum over an episode is the sum of costs."""
+    return get_cost(w, agent) - was
+
+
+@system(REWARD)
+def throughput(w: World, agent: int, steps: int) -> float:
+    """The share of `steps` for each target reached: the sum over an episode is the throughput."""
+    return 1 / steps if w.walker.arrived[agent] else 0.0
 
 
 @system(REWARD)
