@@ -88,9 +88,9 @@ def hurt(
     cooldown: AgentNumber = "",
     pause: int = 0,
 ) -> None:
-    """Lower a number of the agent, such as its hit points, if an object of a type is in its cell.
-    With `beside`, objects in the four cells next to it count, too. During the cooldown, for `pause`
-    steps, nothing hurts the agent again."""
+    """Lower a number of the agent, such as its hit points, if an object of a type is in its cell,
+    or on request also if one is beside it. Until a cooldown of `pause` steps is over, the rule
+    does not hurt the agent again."""
     lower(w, agent, number, amount)
     start_cooldown(w, agent, cooldown, pause)
 
@@ -138,7 +138,7 @@ def hit(
     on_action: Action = Action.ACTUATE,
 ) -> None:
     """Lower a number of the object of a type ahead, such as its hit points. At 0, the object is
-    used up. The agent cannot hit again during its cooldown, for `pause` steps."""
+    used up. Until a cooldown of `pause` steps is over, the agent cannot hit again."""
     thing = ahead(w, agent)
     lower(w, thing, number, amount)
     if w.numbers(number)[thing] <= 0:

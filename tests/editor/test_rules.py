@@ -126,6 +126,19 @@ def test_every_rule_can_be_added_to_a_level():
             assert not told or any(map(told.count, words)), (known.name, told)
 
 
+def test_rules_about_numbers_need_one():
+    offered = {each.name for each in new_document("keydoor").rules.available_rules(HAPPENS)}
+    assert not offered & {"hurt", "spend", "cool_down"}
+    made = open_document("hunter")
+    assert not made.faults
+    hurts = rule(made, HAPPENS, len(names(made, HAPPENS)) - 1).description
+    assert "cooldown of 3 steps" in hurts
+    for name in ("heal", "spend", "cool_down"):
+        add(made, HAPPENS, name)
+        assert not made.faults
+    assert "{name: heal, object_type: Door, number: Health.points}" in made.buffer.text
+
+
 def test_rules_of_what_is_extended_are_said_before_they_are_changed():
     extending = EditorDocument(TextBuffer("extends: empty-8x8\n"))
     becomes(extending, extending.rules.move_rule(rule(extending, HAPPENS, 0), 1))

@@ -22,6 +22,7 @@ TEXTS = (
     *("./rules.py:hit_rubble", "./rules.py:RUBBLE", "./rules.py:Gone", "./gone.py:f", "rules.py"),
     *("os:_exit", "builtins:exec", "builtins:max", "esper:Processor", "subprocess:run"),
     *("../outside.py:rule", "./../outside.py:rule", "tests.canary:canary", "this:s"),
+    *("Health", "Health.points", "./rules.py:Gone.points", ".points", "Health."),
     *("no.such:thing", "./:f", ":f", "..", "/", ".", "a/../b.yaml", "level.yaml", "fifo.yaml"),
 )
 SCRAPS = (

@@ -20,7 +20,12 @@ from gv_engine.rules.errors import ScenarioError
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import ABOVE, COLORS, OBJECT_TYPES, USUAL_COLORS, ObjectTypes
 from gv_engine.scenario.documents.document import Document
-from gv_engine.scenario.readers.definitions import AgentSpecs, read_agents, read_object_types
+from gv_engine.scenario.readers.definitions import (
+    AgentSpecs,
+    declare_components,
+    read_agents,
+    read_object_types,
+)
 from gv_engine.scenario.readers.map import LEGEND, LEGEND_KEYS, Legend, Symbol, read_legend
 from gv_engine.scenario.readers.random_values import RandomValues
 from gv_engine.scenario.readers.resolver import NameResolver, TypeIds, list_referring_nodes
@@ -131,6 +136,7 @@ def read_vocabulary(document: Document) -> Vocabulary:
     with suppress(FieldError, ScenarioError):
         for node in list_referring_nodes(document.root):
             names.import_references(node)
+    read("components", partial(declare_components, names), None)
     read("objects", partial(read_object_types, names), None)
     read("draw", draws.read, None)
     legend: Legend = read("legend", partial(read_legend, draws), {})
