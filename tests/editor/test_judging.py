@@ -115,6 +115,34 @@ def test_another_process_says_so_and_what_is_no_longer_asked_is_not_said(
         judge.close()
 
 
+@pytest.mark.slow
+def test_a_check_whose_process_dies_says_why_and_the_next_change_is_checked(made: EditorDocument):
+    judge = BackgroundChecker()
+    told = [CheckState()]
+
+    def has_answered() -> bool:
+        told.append(judge.answer() or told[-1])
+        return not judge.is_waiting
+
+    try:
+        judge.ask(made.scenario)
+        assert judge._worker
+        judge._worker._process.kill()
+        until(has_answered, "the answer")
+        reason = "its process was killed, perhaps because memory ran out"
+        assert told[-1].message == f"Not checked: {reason}. The next change checks again"
+        judge.ask(made.scenario)
+        assert judge._worker.is_alive
+    finally:
+        judge.close()
+
+
+def test_a_search_for_an_old_level_ends(made: EditorDocument):
+    assert made.scenario
+    *_, final = check_level(made.scenario, lambda: True)
+    assert final.steps is None
+
+
 def test_the_editor_does_not_wait_while_another_process_is_busy(
     made: EditorDocument, monkeypatch: pytest.MonkeyPatch
 ):

@@ -428,7 +428,7 @@ def check_domain(text: str, ref: ScenarioRef) -> None:
         raise EditError(f"{ref} is of the domain {name}; levels of grids are edited here")
 
 
-_FIRST_SEARCH_SECONDS = 1.0  # CPU seconds for a first search of one level
+_FIRST_SEARCH_SECONDS = 1.5  # CPU seconds for a first search of one level
 _SEARCH_SECONDS = 10.0  # CPU seconds for the search of all levels
 # Number of levels to search, and the number after which the search ends if all are equal
 _MAX_LEVELS, _MIN_LEVELS = 20, 3
@@ -519,7 +519,7 @@ def _serve_requests(connection: Connection) -> None:
         while True:
             number, scenario = connection.recv()
             state = CheckState()
-            for state in check_level(scenario):
+            for state in check_level(scenario, connection.poll):
                 if connection.poll():
                     break  # a newer request
                 connection.send((number, state, False))
@@ -527,13 +527,16 @@ def _serve_requests(connection: Connection) -> None:
                 connection.send((number, state, True))
 
 
-def check_level(scenario: Scenario) -> Iterator[CheckState]:
+def check_level(
+    scenario: Scenario, is_outdated: Callable[[], bool] = lambda: False
+) -> Iterator[CheckState]:
     """Yield intermediate results of checking a scenario: first whether the level of seed 0 can be
     won, and in how many steps, if a short search tells; then also its errors and likely mistakes,
-    and whether other levels can be won."""
+    and whether other levels can be won. A search ends without a result once `is_outdated` returns
+    True."""
     first = CheckState()
     with suppress(Exception):  # the long search says what is wrong
-        first = next(_solve_levels(scenario, _FIRST_SEARCH_SECONDS))
+        first = next(_solve_levels(scenario, _FIRST_SEARCH_SECONDS, is_outdated))
     if first.steps is None and not first.is_lost:  # the short search gave up
         first = CheckState()
     else:
@@ -542,9 +545,9 @@ def check_level(scenario: Scenario) -> Iterator[CheckState]:
     try:
         for faults in _find_faults(scenario):
             yield first._replace(faults=faults)
-        for state in _solve_levels(scenario, _SEARCH_SECONDS):
+        for state in _solve_levels(scenario, _SEARCH_SECONDS, is_outdated):
             yield state._replace(faults=faults)
-    except Exception as error:  # any error of a custom rule
+    except Exception as error:  # any error of a custom rule, or of an outdated search
         yield CheckState(faults, message=f"{type(error).__name__}: {error}")
 
 
@@ -568,12 +571,15 @@ def _find_faults(scenario: Scenario) -> Iterator[tuple[Fault, ...]]:
         yield tuple(Fault(finding.message, place, is_slip=True) for finding, place in mistakes)
 
 
-def _solve_levels(scenario: Scenario, seconds: float) -> Iterator[CheckState]:
+def _solve_levels(
+    scenario: Scenario, seconds: float, is_outdated: Callable[[], bool]
+) -> Iterator[CheckState]:
     """Solve the levels of several seeds in so many CPU seconds; yield after each seed the fewest
-    steps that win the level of seed 0, and a summary of all levels so far."""
+    steps that win the level of seed 0, and a summary of all levels so far. `is_outdated` ends a
+    search with an error."""
     from gv_engine.play.validation.solver import Survey, Verdict  # compiles
 
-    survey = Survey(scenario, (), seconds)
+    survey = Survey(scenario, (), seconds, is_outdated=is_outdated)
     for seed in range(_MAX_LEVELS):
         survey.add(seed)
         solution = survey.solutions[0]

@@ -398,6 +398,7 @@ class Survey:
             first.
         checked: as for `Solver`.
         on_level: called after each level.
+        is_outdated: as for `Solver`.
 
     Attributes:
         solutions: results by seed.
@@ -410,9 +411,11 @@ class Survey:
         seconds: float,
         checked: bool = False,
         on_level: Callable[[], object] = lambda: None,
+        is_outdated: Callable[[], bool] = lambda: False,
     ) -> None:
         """Search the levels of all `seeds` for solutions until the time limit is reached."""
-        self._solver = Solver(scenario, _SURVEY_STATES, seconds, checked)
+        limits = _SURVEY_STATES, seconds
+        self._solver = Solver(scenario, *limits, checked, is_outdated=is_outdated)
         self._seconds, self._deadline = seconds, time.process_time() + seconds
         self._asked = 0
         self.solutions: dict[int, Solution] = {}
