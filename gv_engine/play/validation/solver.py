@@ -62,12 +62,6 @@ class Verdict(Enum):
     UNKNOWN = "no way found within the limits"
 
 
-_MESSAGES = {
-    Verdict.LOST: "It cannot be won from here",
-    Verdict.UNKNOWN: "No way to win was found within the limits",
-}
-
-
 class Solution(NamedTuple):
     """Result of a search: verdict, shortest path, and numbers of states and steps.
 
@@ -673,8 +667,11 @@ def serve_searches(connection: Connection) -> None:
                 else:
                     solution = solver.solve_from(rows)
                     result = solution.actions
-                    if solution.verdict is not Verdict.WON:
-                        message = _MESSAGES[solution.verdict]
+                    if solution.verdict is Verdict.LOST:
+                        message = "It cannot be won from here"
+                    elif solution.verdict is Verdict.UNKNOWN:
+                        states = f"{solution.met:,} states up to {solution.depth} steps from here"
+                        message = f"No way found: the {states} have no win"
             except SearchLimitError as error:
                 message = str(error)
             except OutdatedSearchError:
