@@ -236,7 +236,7 @@ def test_a_game_goes_on_elsewhere_from_a_line_of_text(
     copied: list[str] = []
     monkeypatch.setattr(game_screen, "copy_to_clipboard", copied.append)
     screen = playing(desk, "keydoor-5x5", seed=200)
-    desk.press("Left", "Right", "Up", "Ctrl+C")
+    desk.press("Left", "Right", "Up", "Up", "Z", "Ctrl+C")  # an undone step stays here
     (line,) = copied
     paste(line)
     again = desk.top(PlayScreen).game

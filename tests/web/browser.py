@@ -93,12 +93,18 @@ class Browser:
         return result["result"].get("value")
 
     def wait(self, condition: str) -> None:
-        """Wait until JavaScript is true, by the pictures of the page."""
+        """Wait until JavaScript is true, by the pictures of the page; also across a navigation."""
         look = f"try {{ is = {condition} }} catch {{}}"
-        self.run(
+        code = (
             "new Promise(done => { const look = () => { let is = false; "
             f"{look} is ? done() : setTimeout(look, 20) }}; look() }})"
         )
+        try:
+            self.run(code)
+        except AssertionError as error:
+            if "navigated" not in str(error):
+                raise
+            self.run(code)  # in the next page
 
     def press(self, *keys: str) -> None:
         """Press and release keys by their codes, such as `ArrowUp`, `KeyZ` or `Shift+Space`."""

@@ -595,6 +595,35 @@ def test_the_last_level_of_a_pack_leads_to_one_that_is_not_solved(browser: Brows
     assert not browser.errors
 
 
+def test_a_map_shows_the_levels_and_a_held_key_is_a_picture(browser: Browser, tmp_path: Path):
+    levels = [Scenario.load(f"tutorial#{number}") for number in (1, 3, 6)]
+    browser.open(write_page(tmp_path, *levels))
+    browser.run("localStorage.clear()")
+    browser.press(*["ArrowRight"] * 4, "KeyM")
+    is_drawn = (
+        "(canvas) => canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)"
+        ".data.some(Boolean)"
+    )
+    browser.wait(f"[...document.querySelectorAll('#map canvas')].every({is_drawn})")
+    entries = browser.run("[...document.querySelectorAll('#map button')].map((e) => e.innerText)")
+    assert [entry.split("\n")[0][:6] for entry in entries] == ["1. Go ", "3. Key", "6. Fog"]
+    assert ["✓ ★ ①" in entry for entry in entries] == [True, False, False]
+    looks = "Promise.all([0, 1, 2].map(async (k) => (await player.firstPicture(k)).top))"
+    hidden = [sum(look[0] == HIDDEN for look in grid) for grid in browser.run(looks)]
+    assert [count > 0 for count in hidden] == [False, False, True]
+    browser.press("ArrowRight", "KeyM")  # the first key is no step, the second closes the map
+    assert browser.run("[player.game.position, document.getElementById('map').open]") == [4, False]
+    browser.press("KeyM")
+    browser.run("document.querySelectorAll('#map button')[1].click()")
+    browser.wait("player.number === 1 && !document.getElementById('map').open")
+    assert not browser.run("document.getElementById('held').checkVisibility()")
+    browser.press("ArrowDown", "ArrowRight", "KeyP")
+    assert browser.text("item-name") == "yellow key"
+    browser.wait(f"({is_drawn})(document.getElementById('item'))")
+    assert browser.run("document.getElementById('held').checkVisibility()")
+    assert not browser.errors
+
+
 def test_a_loss_offers_to_try_again(browser: Browser, tmp_path: Path):
     level = Scenario.load({"extends": "keydoor-5x5", "max_steps": 1})
     browser.open(write_page(tmp_path, level))

@@ -63,6 +63,7 @@ _COMMANDS = (
     *("go_on", "copy", "real_time", "view", "research", "help"),
 )
 """Commands of the window's screens that the page has, too, with the same keys."""
+_MAP = KeyCommand("map", "map of the levels", ("M",))
 _WALL = KeyCommand("wall", "256 worlds at once, or the game again", ("B",))
 _WALL_COMMANDS = {
     *("batch_pause", "batch_step", "batch_faster", "batch_slower", "batch_open", "leave"),
@@ -261,7 +262,9 @@ def _describe_page(
         "medals": MEDALS,
         "arrowKeys": ARROW_KEYS,
         "views": VIEWS,
-        "commands": [command._asdict() for command in _list_commands()],
+        "commands": [
+            command._asdict() for command in (*_list_commands(), *[_MAP] * (len(levels) > 1))
+        ],
     }
 
 

@@ -5,6 +5,7 @@
 const get = (id) => document.getElementById(id);
 const SMALLEST_CELL = 10; // pixels; of larger grids a part is shown, around the agent, in cells of:
 const READABLE_CELL = 20;
+const MAP_WIDE = 128, MAP_TALL = 104; // pixels of a picture on the map of the levels
 const GLIDE = 120; // milliseconds of a step's animation
 const LAST_GLIDE = 700; // milliseconds of that of an episode's last step
 const INSIDE = 0.5; // side, in cells, of an agent that has entered an exit
@@ -180,10 +181,10 @@ class Sprites {
  * @param {any} picture height, width, top, below, lit, agent (y, x, direction) and its color, watched cells
  * @param {number} wide room in CSS pixels @param {number} tall
  * @returns the side of a cell in CSS pixels, and the cell (y, x) in the corner, which may be a fraction */
-function drawBoard(canvas, sprites, types, picture, wide, tall) {
+function drawBoard(canvas, sprites, types, picture, wide, tall, smallest = SMALLEST_CELL) {
   const scale = window.devicePixelRatio || 1, { height, width, top, below, lit, agent, color, moved, ended } = picture;
   const fit = Math.floor(Math.min((wide * scale) / width, (tall * scale) / height));
-  const size = fit >= SMALLEST_CELL * scale ? fit : Math.round(READABLE_CELL * scale);
+  const size = fit >= smallest * scale ? fit : Math.round(READABLE_CELL * scale);
   const columns = Math.min(width, Math.floor((wide * scale) / size));
   const rows = Math.min(height, Math.floor((tall * scale) / size));
   canvas.width = columns * size;
@@ -296,6 +297,7 @@ class Player {
   captionTimer = 0;
   hasTime = false; // whether time runs without actions
   /** @type {any} */ clock; // timer of the next beat
+  /** @type {(() => void)[]} */ mapPictures = []; // functions that draw them
 
   /** @param {Rules} rules @param {Policy | null} policy */
   constructor(data, rules, policy) {
@@ -764,7 +766,7 @@ class Player {
       real_time: () => this.runTime(!this.hasTime),
       copy: () => this.copy(), paste: () => this.showLine("", "Paste a game here: gv:…"),
       view: () => this.nextView(), next_agent: () => this.showAgent((this.agent + 1) % (world?.present ?? 1)),
-      wall: () => this.toggleWall(), leave: () => this.toggleWall(), ...pace,
+      map: () => this.showMap(), wall: () => this.toggleWall(), leave: () => this.toggleWall(), ...pace,
       batch_pause: pace.agent, batch_step: pace.agent_step,
       batch_faster: pace.agent_faster, batch_slower: pace.agent_slower,
       batch_left: () => choose(-1), batch_right: () => choose(1), batch_up: () => choose(-this.wall.across),
@@ -862,10 +864,14 @@ class Player {
   /** Show the names of the levels, with a mark on those that were won. */
   showLevels() {
     this.data.levels.forEach((level, k) => {
-      const won = this.medals(level).map((medal) => ` ${MEDAL_SIGNS[medal]}`.replace("1", "①")).join("");
-      get("level").options[k].text = `${level.number}. ${level.title}${won}`;
+      get("level").options[k].text = `${level.number}. ${level.title} ${this.signs(level)}`.trim();
     });
     get("level").value = String(this.number);
+  }
+
+  /** Return the signs of the medals that were won in a level, such as `✓ ★`. */
+  signs(level) {
+    return this.medals(level).map((medal) => MEDAL_SIGNS[medal].replace("1", "①")).join(" ");
   }
 
   /** Make the buttons of the actions, and the table of keys of these commands. */
@@ -939,10 +945,11 @@ class Player {
       mission: [this.mission(), this.instructions()].filter(Boolean).join(" ") || level.goal,
       steps: game.position + (isLimited ? ` of ${stepLimit}` : ""), unit: game.position === 1 && !isLimited ? "step" : "steps",
       goal: level.isInPack ? this.describeGoal(level) : "", sum: isResearch ? "Return" : "Score",
-      total: format(game.total), terms: said.join(", "), held: item[0] > HIDDEN ? `Holds ${world.words(item)}` : "",
+      total: format(game.total), terms: said.join(", "), "item-name": item[0] > HIDDEN ? world.words(item) : "",
     };
     for (const [id, text] of Object.entries(texts)) get(id).textContent = text;
     Object.assign(get("rewind"), { max: game.steps.length, value: game.position });
+    get("held").hidden = item[0] <= HIDDEN;
     get("returned").hidden = !isResearch && !isScored;
     get("numbers").replaceChildren(...level.state.flatMap(({ label, bar, isHidden, isItem }, k) => {
       if (!isResearch && (isHidden || (isItem && !state[k]))) return [];
@@ -1003,8 +1010,8 @@ class Player {
   // ---- boards ----
 
   /** Return the cells that the agent sees, with where they are in its view: [cell, i, j] of each. */
-  seenCells(agent = this.agent) {
-    const { world, level: { area } } = this, [rows, columns] = area.shape, found = [];
+  seenCells(agent = this.agent, world = this.world) {
+    const { area } = world.level, [rows, columns] = area.shape, found = [];
     const [y, x, facing] = world.pose(agent), grid = world.outputOf("grid", agent);
     if (y < 0) return found; // it has left
     const up = area.turns ? facing : FORWARD, aside = rotate(up, RIGHT);
@@ -1128,6 +1135,8 @@ class Player {
     if (passed < (picture.won !== null || picture.ended ? LAST_GLIDE : GLIDE)) {
       this.draw();
     } else this.motion = null;
+    this.drawItem(picture.item);
+    if (get("map").open) for (const drawPicture of this.mapPictures) drawPicture();
     const boards = { state: picture, observation: this.observed };
     for (const id in boards) {
       const figure = get(id).parentElement;
@@ -1139,6 +1148,50 @@ class Player {
       const [wide, tall] = roomOf(id);
       if (wide) this.places[id] = drawBoard(get(id), sprites, types, boards[id], wide, tall);
     }
+  }
+
+  /** Draw the object that the agent holds beside its name. */
+  drawItem(item) {
+    const canvas = get("item"), scale = window.devicePixelRatio || 1, side = Math.round(28 * scale);
+    Object.assign(canvas, { width: side, height: side }).style.width = `${side / scale}px`;
+    const [name, color] = spriteOf(this.level.types, item);
+    if (item[0] > HIDDEN) this.sprites.draw(canvas.getContext("2d"), name, color, 0, 0, side);
+  }
+
+  /** Show a map of the levels, each with its picture, title and medals. */
+  showMap() {
+    const { data: { levels }, number } = this, map = get("map");
+    if (levels.length < 2) return;
+    this.mapPictures = [];
+    map.replaceChildren(...levels.map((level, k) => {
+      const canvas = make("canvas", {}), text = [this.signs(level), this.describeGoal(level)].filter(Boolean).join(" ");
+      const button = make("button", {}, make("i", {}, canvas), make("b", {}, `${level.number}. ${level.title}`), make("span", {}, text));
+      button.onclick = () => { map.close(); this.open(k); };
+      if (k === number) button.setAttribute("aria-current", "true");
+      /** @type {any} */ let picture = null; // of the level's beginning, once it is in sight
+      this.mapPictures.push(async () => {
+        const { top, bottom } = canvas.getBoundingClientRect();
+        if (bottom < 0 || top > innerHeight) return;
+        picture ??= this.firstPicture(k);
+        const shown = await picture;
+        drawBoard(canvas, this.sprites, level.types, shown, MAP_WIDE, MAP_TALL, 1);
+      });
+      return button;
+    }));
+    map.onscroll = () => this.draw();
+    map.showModal();
+    map.querySelector("[aria-current]").focus();
+    this.draw();
+  }
+
+  /** Return what the board shows at the beginning of a level; in fog only what the first agent sees. */
+  async firstPicture(number) {
+    if (!this.images.has(number)) this.images.set(number, await unpack(this.data.levels[number].image));
+    const world = this.makeWorld(number), { level } = world;
+    world.reset(BigInt(this.data.seed));
+    const cells = world.cells(0), seen = level.view === "explored" && new Set(this.seenCells(0, world).map(([cell]) => cell));
+    if (seen) cells.top = cells.top.map((look, cell) => (seen.has(cell) ? look : [HIDDEN, 0, 0]));
+    return { ...cells, below: seen ? null : cells.below, lit: null, agent: world.pose(0), color: world.colorOf(0) };
   }
 
   /** Return what is in the cell at a place of a board, as the tooltips of the window say it. */
@@ -1159,6 +1212,7 @@ class Player {
   onKey(event) {
     const { target, code } = event, key = nameKey(event);
     const command = this.keys.get(key) ?? this.keys.get(key.replace("Shift+", ""));
+    if (get("map").open) return command?.name === "map" && get("map").close(); // its buttons have the other keys
     if (target.matches("input:not([type=checkbox]), textarea, select")) {
       if (code === "Escape" && target.id === "seed") target.value = String(this.game.seed);
       if (code === "Escape" || (code === "Enter" && target.id === "seed")) target.blur();

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from gv_engine.play.session.catalogue import find_goal_sentence
 from gv_engine.play.session.game import Game
 from gv_engine.play.session.hot_reload import HotReload
+from gv_engine.play.session.replay import Replay
 from gv_engine.play.ui.drawing.sprites import Rect, join_into_lines, pygame
 from gv_engine.play.ui.drawing.stage import (
     ScreenLayout,
@@ -303,10 +304,15 @@ class GameScreen(Screen):
         Raises:
             ReplayError: the session began with a snapshot.
         """
-        error = copy_to_clipboard(self.game.replay().to_line())
+        error = copy_to_clipboard(self.copied_replay.to_line())
         paste = self.app.bindings.label("menu", "paste")
         note = f"Copied as a line of text; {paste} in the search goes on from here"
         self.app.show_note(error or note)
+
+    @property
+    def copied_replay(self) -> Replay:
+        """Return the game to copy as a line of text: all of its steps."""
+        return self.game.replay()
 
     def take_action(self, action: str) -> None:
         """Take `action`, chosen by a click on the world; screens that only show a game do

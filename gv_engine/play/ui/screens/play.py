@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -301,6 +302,12 @@ class PlayScreen(GameScreen):
             replay = self.game.replay()
             return replay if replay.steps and not replay.outcome else None
         return None
+
+    @property
+    def copied_replay(self) -> Replay:
+        """Return the game to copy as a line of text: its steps without undone ones."""
+        replay = self.game.replay()
+        return replace(replay, steps=replay.steps[: self.game.position])
 
     def _toggle_real_time(self) -> None:
         self._controller.toggle_real_time()
