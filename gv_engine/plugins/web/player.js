@@ -489,10 +489,10 @@ class Player {
     if (this.hasTime) this.clock = setTimeout(() => this.beat(), 1000 / (this.level.beat || TIME_SPEED));
   }
 
-  /** Take a step without an action, unless the page is not in front or shows a policy. */
+  /** Take a step without an action, unless the page is not in front or shows a policy or the map. */
   beat() {
     this.scheduleBeat();
-    if (document.hasFocus() && !this.isRunning && !this.isWalled) this.step(Array(this.world?.agents).fill(null));
+    if (document.hasFocus() && !this.isRunning && !this.isWalled && !get("map").open) this.step(Array(this.world?.agents).fill(null));
   }
 
   /** Take an action of one agent; others do nothing. */
