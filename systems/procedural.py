@@ -374,6 +374,8 @@ def place_things(
         num_free = len(cells)
         for _ in range(count):
             if num_free == 0:
+                if lines[k] == 0:  # compiled, the message is chosen by the branch
+                    raise NoRoomError(k, 0)
                 raise NoRoomError(k, lines[k])
             picked = w.rng.choice(num_free)
             y, x = cell_of(w, cells[picked])

@@ -54,6 +54,15 @@ def shift_left(a: Any, b: Any) -> Any:
     return a << b
 
 
+def shift_by_too_little(a: Any, b: Any) -> Any:
+    result = 0
+    if a > b:
+        for count in (2, -1):
+            if count > 0 or b == 2:  # else it never runs
+                result += 1 << count
+    return result
+
+
 def combine_bits(a: Any, b: Any) -> Any:
     return a & b, a | b, a ^ b, ~a, -(b >> 1), +a
 
@@ -641,6 +650,7 @@ WHOLE_FUNCTIONS = [
     *(copy_grown_list, use_narrow_constants, unpack_rest, make_unsigned, fill_nothing),
     *(calculate_unsigned, overflow_unsigned, add_in_place),
     *(add, subtract, multiply, divide_down, divide_by_constants, divide, shift, shift_left),
+    shift_by_too_little,
     *(combine_bits, combine_truths, raise_power, compare, compare_mixed, use_and_or, stop_early),
     *(pick, is_member, set_in_one_branch, set_in_loop, set_in_both, widen, change_type),
     *(loop_with_else, loop_back, loop_nested, loop_while, loop_for_ever, loop_over_tuple),

@@ -272,10 +272,13 @@ def emit_select(body: Body, condition: Scalar | bool, a: AnyValue, b: AnyValue) 
 
 def fold_constants(body: Body, op: ast.AST, *values: AnyValue) -> AnyValue:
     """Apply an operator to constants at compile time and return the result; raise a compile error
-    if Python raises an error."""
+    if Python raises an error. A negative shift count only fails where the code runs."""
     try:
         return to_known(KNOWN_OPERATORS[type(op)](*values))
-    except (ArithmeticError, TypeError, ValueError) as error:
+    except ValueError as error:
+        body.fail_if(True, f"ValueError: {error}")
+        return 0
+    except (ArithmeticError, TypeError) as error:
         body.refuse(f"{type(error).__name__}: {error}")
 
 
