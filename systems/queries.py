@@ -10,6 +10,7 @@ from components.items import OPEN
 from components.objects import WALL
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.geometry import (
+    ASSIST,
     BACKWARD,
     FORWARD,
     LEFT,
@@ -27,6 +28,12 @@ from gv_engine.rules.world import Columns, World, verb
 
 MOVES = MOVE_FORWARD, MOVE_BACKWARD, MOVE_LEFT, MOVE_RIGHT
 """MOVE actions. Each has the number of its direction, relative to the agent's orientation."""
+
+
+def is_assisted(w: World, agent: int, action: int) -> bool:
+    """Return True if nobody plays the agent: a transition with this condition, before all others,
+    chooses the agent's action and writes it into `w.action[agent]`."""
+    return action == ASSIST
 
 
 def here(w: World, agent: int) -> int:

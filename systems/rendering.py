@@ -38,6 +38,7 @@ def draw_state_and_observation(w: World, agent: int, canvas: Canvas) -> None:
             max_steps=canvas.max_steps,
             mission=canvas.mission,
             numbers=canvas.numbers,
+            display=canvas.display,
             outcome=outcome,
             success=bool(w.success[agent]),
             ending=canvas.ending,

@@ -16,7 +16,7 @@ from gv_engine.compiler.parameters import is_data, iter_calls, list_call_fields
 from gv_engine.compiler.sight import cut_view, make_view_type, write_ground_seen, write_seen
 from gv_engine.rules.component import AGENT, NOTHING
 from gv_engine.rules.functions import uses_name
-from gv_engine.rules.geometry import WAIT, Action
+from gv_engine.rules.geometry import ASSIST, WAIT, Action
 from gv_engine.rules.system import Call, Phase, System, has_parameter, is_nested_call
 from gv_engine.rules.turns import (
     begin_step,
@@ -178,7 +178,8 @@ class ScenarioPlan:
         ending, success: the terminating call, and that of success or None.
         measured: calls of rewards, of the end and of success, which may remember something.
         slots: index of each reward among the reward terms.
-        actions: numbers of the actions, and at the end WAIT for an agent that does nothing.
+        actions: numbers of the actions, then WAIT for an agent that does nothing, and ASSIST for
+            one that nobody plays.
         alone: number of the only agent, () for several.
         numbers, mission: (column, field, object type, item) of the numbers that agents observe.
         marked: systems by their marks less 1.
@@ -201,7 +202,7 @@ class ScenarioPlan:
         self.marked = tuple(planner.marked)
         self.slots = tuple(map([*reward_names].index, scenario.reward_names))
         layout = scenario.layout
-        self.actions = (*map(int, scenario.actions), int(WAIT))
+        self.actions = (*map(int, scenario.actions), WAIT, ASSIST)
         self.reaches_limit = get_limit_test(layout.mission)
         self.is_bodiless = layout.is_bodiless
         self.has_absence = layout.has_absence
@@ -539,7 +540,7 @@ def is_valid(w: WorldRow, p: Params, plan: ScenarioPlan, agent: int, action: int
 def write_mask(w: WorldRow, p: Params, plan: ScenarioPlan, agent: int, mask: Any) -> None:
     """Write the action mask of an agent into `mask`: 1 for each action that would have an effect
     now, else 0."""
-    for k, action in enumerate(plan.actions[:-1]):
+    for k, action in enumerate(plan.actions[:-2]):
         mask[k] = True if action == WAIT else is_valid(w, p, plan, agent, action)
 
 

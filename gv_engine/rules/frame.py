@@ -23,12 +23,28 @@ class ShownNumber(NamedTuple):
         label, text: label of the number, and its value as text.
         share: fill level of its bar, from 0 to 1; None for a number without a bar.
         is_for_players: False if only agents and researchers see it.
+        checklist: title of the list in which it is an item, ticked unless it is 0; "" for none.
     """
 
     label: str
     text: str
     share: float | None = None
     is_for_players: bool = True
+    checklist: str = ""
+
+    @property
+    def is_ticked(self) -> bool:
+        """True for a ticked item of a checklist."""
+        return bool(self.checklist) and self.text != "0"
+
+
+def group_checklists(numbers: Sequence[ShownNumber]) -> dict[str, list[ShownNumber]]:
+    """Return the items of each checklist among `numbers`, by its title."""
+    lists: dict[str, list[ShownNumber]] = {}
+    for number in numbers:
+        if number.checklist:
+            lists.setdefault(number.checklist, []).append(number)
+    return lists
 
 
 class AgentMark(NamedTuple):
@@ -105,6 +121,7 @@ class Scene:
         max_steps: step limit of an episode, None for no limit.
         mission: task of the agent as text; "" for none.
         numbers: state vector of the agent.
+        display: further numbers, for players.
         outcome: "", `terminated` or `truncated`; in algebra `win`, `lose` or `truncated`.
         success: True if the episode ended in success.
         ending: sentence for the player on how the episode ended; "" while it goes on.
@@ -120,6 +137,7 @@ class Scene:
     max_steps: int | None = None
     mission: str = ""
     numbers: tuple[ShownNumber, ...] = ()
+    display: tuple[ShownNumber, ...] = ()
     outcome: str = ""
     success: bool = False
     ending: str = ""
@@ -259,6 +277,7 @@ class Canvas:
         area: observation area.
         observation: (h, w, 3) last observation of the agent.
         numbers: state vector of the agent.
+        display: further numbers, for players.
         types: object types of the scenario.
         agent: number of the agent whose view is shown.
     """
@@ -271,6 +290,7 @@ class Canvas:
     max_steps: int | None
     mission: str
     numbers: tuple[ShownNumber, ...]
+    display: tuple[ShownNumber, ...]
     ending: str
     message: str
     types: ObjectTypes

@@ -73,6 +73,8 @@ USUAL_ACTIONS = tuple(range(PICK_UP))
 WAIT = 255
 """Number that rules see if an agent does nothing: a beat of real time, and the last action of a
 scenario with the key `time`."""
+ASSIST = 254
+"""Number that rules see if nobody plays the agent, see `systems.queries.is_assisted`."""
 _FIRST_CUSTOM = WAIT + 1
 
 

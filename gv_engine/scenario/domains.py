@@ -244,12 +244,23 @@ class KeyCommand(NamedTuple):
         description: a few words for the help.
         keys: the default keys; the help shows the first.
         repeats: True if the command repeats while the key is held.
+        icon: name of a sprite that stands for the command; "" for none.
+        cost: names of observed or displayed numbers, and how much of each an action needs.
+        needs: what else an action needs, in words.
     """
 
     name: str
     description: str
     keys: tuple[str, ...]
     repeats: bool = False
+    icon: str = ""
+    cost: tuple[tuple[str, int], ...] = ()
+    needs: str = ""
+
+    def find_missing(self, amounts: Mapping[str, tuple[str, float]]) -> str:
+        """Return the labels of the numbers that are less than its cost, such as `wood, stone`; ""
+        if none is. `amounts` are labels and values of numbers by name."""
+        return ", ".join(amounts[name][0] for name, cost in self.cost if amounts[name][1] < cost)
 
 
 def read_commands(file: Path) -> dict[str, tuple[KeyCommand, ...]]:

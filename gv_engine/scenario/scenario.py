@@ -27,7 +27,16 @@ from gv_engine.rules.errors import SeveralAgentsError, shorten
 from gv_engine.rules.frame import Canvas, Frame
 from gv_engine.rules.geometry import Area, action_name
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes, is_engine_module, is_rule_module
-from gv_engine.rules.system import RENDERING, RESET, SUCCESS, TERMINATING, VISIBILITY, Call, Phase
+from gv_engine.rules.system import (
+    RENDERING,
+    RESET,
+    SUCCESS,
+    TERMINATING,
+    TRANSITION,
+    VISIBILITY,
+    Call,
+    Phase,
+)
 from gv_engine.rules.turns import SINGLE_AGENT, AgentGroup, describe_ending
 from gv_engine.scenario.documents import document
 from gv_engine.scenario.documents.document import (
@@ -46,6 +55,7 @@ from gv_engine.scenario.missions.missions import Missions, has_step_limit
 from gv_engine.scenario.readers.grid_reader import find_shapes
 from gv_engine.scenario.readers.observed_state import ObservedState, StateNumber
 from gv_engine.scenario.readers.resolver import TypeIds
+from systems.queries import is_assisted
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,6 +94,7 @@ class Scenario(ImmutableScenario):
         mission_texts: mission templates, in a mixture those of all members; () without
             missions.
         state_numbers: numbers that agents observe beside their view.
+        display_numbers: further numbers, which only players see.
         mixture: scenarios of which each reset samples one; () for other scenarios.
         weights: sampling weight of each of them.
         agent_group: settings of the agents as a group, such as their names, teams and turn order.
@@ -122,6 +133,7 @@ class Scenario(ImmutableScenario):
     changes: Mapping[str, Any] = field(default_factory=dict, repr=False)
     mission_texts: tuple[str, ...] = ()
     state_numbers: tuple[StateNumber, ...] = ()
+    display_numbers: tuple[StateNumber, ...] = ()
     mixture: tuple[Scenario, ...] = ()
     weights: tuple[float, ...] = ()
     code: tuple[SourceFile, ...] = ()
@@ -186,6 +198,13 @@ class Scenario(ImmutableScenario):
         A mixture has none of its own; see its `members`.
         """
         return self.schedule.get(phase, ())
+
+    @property
+    def partner(self) -> Call | None:
+        """Transition that chooses the actions of agents that nobody plays, see
+        `systems.queries.is_assisted`; None without one, as in a mixture."""
+        rules = (call for call in self.calls(TRANSITION) if call.system.when is is_assisted)
+        return next(rules, None)
 
     def walk_calls(self, *phases: Phase) -> Iterator[Call]:
         """Yield the system calls of the scenario file that run in `phases`, depth first: a call
@@ -277,6 +296,11 @@ class Scenario(ImmutableScenario):
         """State vector of the agents; None for a scenario without one."""
         return ObservedState(self.state_numbers, self.layout) if self.state_numbers else None
 
+    @cached_property
+    def displayed_state(self) -> ObservedState:
+        """Numbers that players see and agents do not."""
+        return ObservedState(self.display_numbers, self.layout)
+
     def mission(self, w: Any) -> str:
         """Return the mission text of the first agent in world `w`; "" if it has no mission.
 
@@ -331,7 +355,7 @@ class Scenario(ImmutableScenario):
             terms: reward of the last step by reward function, in the order of `reward_names`.
             agent: number of the agent whose view is shown.
         """
-        state = self.observed_state
+        state, display = self.observed_state, self.members[w.member].displayed_state
         return Canvas(
             show,
             self.members[w.member].name,
@@ -341,6 +365,7 @@ class Scenario(ImmutableScenario):
             self.step_limit(w),
             self.mission(w),
             state.describe(state.encode(w, agent)) if state else (),
+            display.describe(display.encode(w, agent)),
             self.describe_ending(w, agent),
             message,
             self.types,

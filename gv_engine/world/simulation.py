@@ -16,7 +16,7 @@ from gv_engine.rules import turns
 from gv_engine.rules.component import AGENT, NOTHING
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.frame import Frame
-from gv_engine.rules.geometry import WAIT
+from gv_engine.rules.geometry import ASSIST, WAIT
 from gv_engine.rules.system import Call, Phase
 from gv_engine.rules.turns import AgentGroup
 from gv_engine.rules.world import check_agent_placed
@@ -204,6 +204,7 @@ class BoundScenario:
         endings: terminating calls, except functions of states.
         measurements: rules that measure before the transitions.
         success: call that tests the success of an ended episode; None if there is none.
+        partner: call that chooses actions, see `Scenario.partner`; None if there is none.
         context: context manager of rules: makes the world esper's current one if a rule may call
             esper.
         step_processes: `process` of the processors of a step, in order.
@@ -240,6 +241,7 @@ class BoundScenario:
             self.context = StrictContext(self.context)
         self.endings: list[BoundCall] = []
         self.success = bind(scenario.success) if scenario.success else None
+        self.partner: Any = bind(scenario.partner) if scenario.partner else None
         self._rules: list[BoundCall] = [self.success] if self.success else []
         slots = map(mixture.reward_names.index, scenario.reward_names)
         step_processors = self._make_step_processors(world, terms, slots)
@@ -421,6 +423,16 @@ class Simulation:
         world.truncated = goes_on and self._reaches_limit(world, scenario.max_steps or sys.maxsize)
         if scenario.time_limit and world.steps >= scenario.time_limit:
             world.truncated = True
+
+    def assist(self, agent: int) -> int:
+        """Return the action that the scenario's `partner`, which it must have, chooses for an agent
+        now; the world stays as it is."""
+        world, playing = self.world, self._get_bound_scenario()
+        before, world.action[agent] = world.action[agent], ASSIST
+        with playing.context:
+            playing.partner.run(world, agent)
+        chosen, world.action[agent] = world.action[agent], before
+        return int(chosen)
 
     def _set_turn_order(self, actions: Sequence[int], group: AgentGroup) -> None:
         """Store the agents' `actions`. Then decide which agents take part in this step, and in

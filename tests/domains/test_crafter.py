@@ -88,6 +88,18 @@ class Game:
         return e
 
 
+def test_the_costs_that_players_see_are_those_of_the_rules():
+    rules = Game(ROOM).rules
+    costs = {action["name"]: action.get("cost", {}) for action in FILE["action_space"][5:]}
+    items = [f"agent.counts.{item}" for item in ("WOOD", "STONE", "COAL", "IRON")]
+    for tool, name in enumerate(rules.TOOLS):
+        seen = [costs[f"MAKE_{name}"].get(item, 0) for item in items]
+        assert seen == rules.COSTS[tool % 3].tolist()
+    for name, says in (("TABLE", "2 wood"), ("STONE", "1 stone"), ("FURNACE", "1 stone")):
+        amount, item = says.split()
+        assert costs[f"PLACE_{name}"] == {f"agent.counts.{item.upper()}": int(amount)}
+
+
 def test_all_achievements_can_be_unlocked_in_an_order():
     game = Game("TTTTTTTT######ccii*~\n@...................")
     for name in ("PLACE_TABLE", "PLACE_PLANT", "PLACE_STONE", "MAKE_WOOD_PICKAXE"):

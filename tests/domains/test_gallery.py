@@ -12,10 +12,12 @@ import pytest
 
 import gv_engine
 from gv_engine import AgentsVectorEnv, GridEnv, RuleError, Scenario, ScenarioError
+from gv_engine.envs.backends.backend import make_batch
 from gv_engine.envs.rollout.rollout import find_ended
 from gv_engine.play.session.catalogue import built_in_entries
 from gv_engine.scenario.documents.rule_files import load_rule_file
 from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_grids
+from gv_engine.world.simulation import DISABLED
 from tests import DATA, ROOT
 from tests.levels import KEYS, NOT_OF_GALLERY, OF_GALLERY, WINS
 from tests.parity import WORLDS, Level, get_world
@@ -180,6 +182,31 @@ def test_a_soup_pays_all_cooks(name: str, world: str):
     env, told = played(name, WINS[name], world)
     assert told == [(13.0 if name == "kitchen-garden" else 20.0, False, False)] * len(told)
     assert env.agents
+
+
+@pytest.mark.compiled
+@pytest.mark.sample("alcove")
+@pytest.mark.parametrize("name", KITCHENS)
+def test_cooks_that_nobody_plays_serve_the_same_soups_in_both_worlds(name: str):
+    level = Scenario.load(name)
+    batches = [make_batch(level, 2, world) for world in ("object", "compiled")]
+    assisted, chosen = len(level.actions) + 1, np.random.default_rng(0)
+    for batch in batches:
+        for world in range(2):
+            batch.set_generator(world, np.random.default_rng(world))
+        batch.reset(np.ones(2, np.bool_))
+    earned = np.zeros(2)
+    for _ in range(150):
+        actions = np.full((2, level.layout.agents), assisted)
+        if name != "kitchen-hatch":  # in which nobody can do without the other
+            actions[1, 0] = chosen.integers(len(level.actions))
+        for batch in batches:
+            batch.step(actions.ravel(), DISABLED)
+        rows = [[batch.snapshot(world) for world in range(2)] for batch in batches]
+        assert repr(rows[0]) == repr(rows[1])
+        assert rows[0] == rows[1]
+        earned += [row["kitchen"]["paid"].max() for row in rows[0]]
+    assert (earned >= 20).all()
 
 
 def test_a_kitchen_closes_when_it_has_earned_the_goal():

@@ -25,7 +25,8 @@ from gv_engine.rules.geometry import (
 )
 from gv_engine.scenario.documents.loading import load_reference, make_reference
 from gv_engine.scenario.domains import KeyCommand
-from tests.scenario.reading import RULES, find_problems
+from tests import ROOT
+from tests.scenario.reading import RULES, assert_refused, find_problems
 
 KICK = {"name": "KICK", "key": "k", "says": "kick the ball"}
 KICK_P = {"name": "KICK", "key": "p"}
@@ -62,6 +63,23 @@ def test_an_own_action_has_a_name_a_key_and_a_word_for_it():
     assert scenario.own_actions == (KeyCommand("KICK", "kick the ball", ("K",)),)
     assert load({"name": "SING_LOUD"}).own_actions == (KeyCommand("SING_LOUD", "sing loud", ()),)
     assert load(KICK_P).own_actions[0].keys == ("P",)  # free, as the level lacks PICK_N_DROP
+
+
+def test_an_own_action_has_an_icon_and_a_cost():
+    path = ROOT / "scenarios" / "crafter"
+    file = yaml.safe_load((path / "scenario.yaml").read_text("utf-8"))
+    scenario = Scenario.load(file, path)
+    table = next(action for action in scenario.own_actions if action.name == "PLACE_TABLE")
+    assert table.icon == "table"
+    assert table.find_missing({"agent.counts.WOOD": ("wood", 1)}) == "wood"
+    assert not table.find_missing({"agent.counts.WOOD": ("wood", 2)})
+    index = [isinstance(entry, dict) for entry in file["action_space"]].index(True)
+    for cost, says in (
+        ({"agent.counts.WOD": 2}, "DO costs 'agent.counts.WOD', which is not listed under"),
+        ({"agent.counts.WOOD": 0}, "cost.agent.counts.WOOD: found 0"),
+    ):
+        file["action_space"][index]["cost"] = cost
+        assert_refused(says, file, path)
 
 
 def test_no_number_stands_for_two_actions():

@@ -9,6 +9,7 @@ from gv_engine import AgentsVectorEnv, GridEnv, GridVectorEnv, Scenario
 from gv_engine.envs.observations import REPRESENTATION_NAMES
 from gv_engine.play.session.session import Session
 from gv_engine.play.validation.differential import find_observation_fault
+from gv_engine.rules.frame import group_checklists
 from gv_engine.scenario.readers.map import frame_to_text
 from tests import DATA
 from tests.scenario.reading import CAMP, assert_refused, camp, keep_rollout
@@ -106,8 +107,27 @@ def test_people_see_them():
     life = {"of": "agent.vitals.health", "label": "life", "show": "bar"}
     session = Session(load(life, "Pot.soups"), 0)
     session.step("MOVE_FORWARD")
-    assert session.frame().numbers == (("life", "8", 8 / 9, True), ("soups", "5", None, True))
+    assert session.frame().numbers == (
+        *(("life", "8", 8 / 9, True, ""), ("soups", "5", None, True, "")),
+    )
     assert frame_to_text(session.frame()).endswith("\nlife 8, soups 5")
+
+
+def test_players_see_more_than_agents_and_arrays_as_checklists():
+    display = ["Pot.soups", {"of": "agent.counts", "label": "Found", "show": "checklist"}]
+    names: dict[str, Any] = dict.fromkeys(ALONE["agents"]["components"], {})
+    observation = {"state": ["agent.tired"], "display": display}
+    agents = {"components": {**names, "./rules.py:Bag": {"counts": {"STONE": 2}}}}
+    scenario = load(observation=observation, agents=agents)
+    env: Any = GridEnv(scenario, world="object")
+    assert env.reset(seed=0)[0]["state"].tolist() == [0]
+    frame = Session(scenario, 0).frame()
+    assert [number.label for number in frame.numbers] == ["tired"]
+    assert frame.display[0] == ("soups", "3", None, True, "")
+    lists = group_checklists(frame.display)
+    ticked = {title: [item.is_ticked for item in items] for title, items in lists.items()}
+    assert ticked == {"Found": [False, True, False]}
+    assert [item.label for item in lists["Found"]] == ["wood", "stone", "sap"]
 
 
 def test_an_array_stands_for_its_numbers():
@@ -164,6 +184,7 @@ def test_a_number_out_of_its_bounds_is_found():
         (["agent.friend"], "friend is another object, and agents observe only numbers"),
         ([{"of": "Pot.soups", "show": "bar"}], "show: found bar, and soups has no declared bounds"),
         ([{"of": "Pot.soups", "show": "dial"}], "form 'dial'"),
+        ([{"of": "Pot.soups", "show": "checklist"}], "soups is a single number; expected an array"),
         ([{"show": "bar"}], "`of` is missing"),
         ([{"of": "Pot.soups", "labl": "x"}], "labl"),
         ([3], "found '3', expected agent"),

@@ -112,6 +112,21 @@ def test_a_policy_acts_for_a_partner(plates: Scenario):
     assert len({*one}) > 1
 
 
+def test_a_partner_works_along_until_a_second_player_comes():
+    game = Session(Scenario.load("kitchen"), 0)
+    game.join_partner()
+    take(game, *["NOOP"] * 8)
+    steps = [step.action for step in game.replay().steps]
+    assert [step.partition(" | ")[0] for step in steps] == ["agent_1 NOOP"] * 8
+    assert {step.split()[-1] for step in steps} <= {*game.actions}
+    assert "agent_2 INTERACT" in " ".join(steps)
+    assert Session.from_replay(game.replay(), game.scenario).difference is None
+    game.toggle_partner()
+    take(game, "NOOP")
+    assert game.replay().steps[-1].action == "agent_1 NOOP"
+    assert not game.has_partner
+
+
 def test_an_episode_is_drawn(tmp_path: Path):
     out = tmp_path / "hunt.gif"
     assert main(["record", "hunt", str(out), "--steps", "2", "--policy", "cat=valid"]) == 0

@@ -29,7 +29,7 @@ from gv_engine.play.ui.drawing.widgets import Painter
 from gv_engine.play.ui.input.bindings import GROUPS, PAD, SCREENS
 from gv_engine.play.ui.screens import sounds
 from gv_engine.play.ui.screens.menu import HelpScreen, RulesScreen
-from gv_engine.play.ui.screens.play import PlayScreen
+from gv_engine.play.ui.screens.play import PlayScreen, describe_ticks
 from gv_engine.play.ui.screens.replay import Prompt, ReplayScreen
 from gv_engine.play.ui.screens.screen import Screen
 from gv_engine.play.ui.screens.settings import PauseMenu, SettingsScreen
@@ -824,7 +824,9 @@ def test_hints_name_the_shortest_key_of_a_step_aside(desk: Desk):
 def test_an_action_without_effect_is_told(desk: Desk):
     screen = playing(desk, "crafter")
     desk.press("K")  # it has no wood
-    assert desk.app._note == "Place a table (2 wood): nothing happens"
+    assert desk.app._note == "Place a table (2 wood): too little wood"
+    desk.press("C")
+    assert desk.app._note == "Sleep until you are rested: it needs less than full energy"
     desk.app._note = ""
     desk.press("Up")
     before = screen.frame
@@ -832,6 +834,30 @@ def test_an_action_without_effect_is_told(desk: Desk):
     made = (*before.numbers[:3], ShownNumber("wood pickaxe", "1"))
     assert is_failure(before, wood)
     assert not is_failure(before, replace(wood, numbers=made))
+
+
+def test_achievements_are_a_list_that_fills_and_actions_are_icons(desk: Desk):
+    desk.surface = pygame.Surface((1280, 800), 0, 32)
+    screen = playing(desk, "crafter")
+    desk.look()
+    assert screen._checklist_rect.w > 0
+    assert "Achievements" not in " ".join(screen._list_status())
+    assert not {"C", "B"} & {key for key, _ in screen.key_caps()[0]}  # they are in the bar
+    before = screen.frame
+    first = before.display[0]._replace(text="1")
+    after = replace(before, display=(first, *before.display[1:]))
+    assert describe_ticks(before, after) == "Achievements 1 of 22: collect wood"
+    assert not describe_ticks(after, after)
+    areas = desk.app._painter._hit_areas  # type: ignore[union-attr]
+    places = [area for area in areas if area.rect.h > 2 * screen.stage.line]
+    assert len(places) == len(screen._icon_commands) == 12
+    places[3].press(places[3].rect.center)
+    assert desk.app._note == "Place a table (2 wood): too little wood"
+    desk.surface = pygame.Surface((640, 320), 0, 32)
+    desk.look()
+    assert "Achievements 0 of 22" in screen._list_status()
+    screen.run_command("research")
+    assert not screen.bar_lines
 
 
 def test_players_see_goal_and_keys_in_every_step_and_the_timeline_after_undo(

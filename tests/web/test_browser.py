@@ -22,6 +22,7 @@ from gv_engine.play.validation.solver import Survey
 from gv_engine.plugins.web.notebook import PlayableLevel
 from gv_engine.plugins.web.page import FORMAT, PageStyle, make_page
 from tests.boards import scenario
+from tests.games import take
 from tests.learning.drawn import drawn
 from tests.screen import until
 from tests.systems.test_floors import BOARD, FLOORS
@@ -237,6 +238,21 @@ def test_two_at_one_keyboard(browser: Browser, tmp_path: Path):
         f"{bob} TURN_LEFT",
     ]
     assert Session.from_replay(replay_of(browser), level).difference is None
+
+
+def test_a_partner_works_along_on_a_page_as_in_the_window(browser: Browser, tmp_path: Path):
+    level = Scenario.load("kitchen")
+    browser.open(write_page(tmp_path, level))
+    keys = "Left", "Left", "Space", "Right", "Right", "Up", "Space", "Left"
+    browser.press(*(CODES[key] for key in keys))
+    replay, game = replay_of(browser), Session(level, 0)
+    assert Session.from_replay(replay, level).difference is None
+    game.join_partner()
+    take(game, *(step.action.split()[1] for step in replay.steps))
+    assert [step.action for step in game.replay().steps] == [step.action for step in replay.steps]
+    browser.press("KeyW", CODES["Left"])
+    last = [step.action for step in replay_of(browser).steps[-2:]]
+    assert last == ["agent_2 MOVE_FORWARD", "agent_1 MOVE_LEFT"]
 
 
 def test_arrows_go_where_they_point_in_a_level_whose_view_does_not_turn(

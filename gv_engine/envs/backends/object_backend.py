@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gv_engine.envs.backends.backend import Backend
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.frame import Frame
-from gv_engine.rules.geometry import WAIT
+from gv_engine.rules.geometry import ASSIST, WAIT
 from gv_engine.scenario.documents.rule_errors import make_system_error
 from gv_engine.world.rng import generator_from_row
 from gv_engine.world.simulation import (
@@ -46,8 +46,8 @@ class ObjectBatch(Backend):
         self._agent_lines = [
             [(k + 1, i * agents + k) for k in range(agents)] for i in range(num_worlds)
         ]
-        # an index behind the last action means to wait, as in compiled worlds
-        self._get_action = (*self.scenario.actions, WAIT).__getitem__
+        # indices behind the last action, as in compiled worlds
+        self._get_action = (*self.scenario.actions, WAIT, ASSIST).__getitem__
         out = self.outputs
         # the arrays as memory views, which take a half to a fifth of the time for a few numbers
         self._output_views: Any = copy(out)

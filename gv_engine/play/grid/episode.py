@@ -229,8 +229,8 @@ class GridEpisode(Episode):
             return level_commands
         used_keys = {key for command in level_commands for key in command.keys}
         second_agent, second_commands = self.agents[1], []
-        for command in DOMAINS["grid"].keys:
-            keys = second_player_keys(command.name)
+        for command in (*DOMAINS["grid"].keys, *level_commands):
+            keys = second_player_keys(command.name, used_keys)
             if command.name in self.actions and keys and keys[0] not in used_keys:
                 used_keys.add(keys[0])
                 name = f"{second_agent} {command.name}"
@@ -284,6 +284,10 @@ class GridEpisode(Episode):
                 by_agent[name] = self.actions[int(index)]
         acting = {name: by_agent[name] for name in by_agent if by_agent[name] != self.wait}
         return self._join(acting) or self.wait
+
+    def assist(self, agent: str) -> int:
+        """Return the index of the action that the scenario's partner chooses for `agent` now."""
+        return self.scenario.actions.index(self._simulation.assist(self._names.index(agent) + 1))
 
     def _join(self, by_agent: Mapping[str, str]) -> str:
         names = [name for name in self.agents if name in by_agent]

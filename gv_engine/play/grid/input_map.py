@@ -46,6 +46,8 @@ _SECOND_KEYS = {
 }
 """Keys of a second player at the same keyboard: its left half; a second gamepad has the buttons of
 the first."""
+_SECOND_SPARE_KEYS = "F", "C", "B"
+"""Keys of a second player for actions of the level's own."""
 _DIRECTIONS = {
     "STEER_UP": (geometry.FORWARD, "go up", "MOVE_FORWARD"),
     "STEER_LEFT": (LEFT, "go left", "TURN_LEFT"),
@@ -79,11 +81,13 @@ def has_relative_moves(actions: Collection[str], game: Any) -> bool:
     return area is None or area.turns or not _SIDE_STEPS.keys().isdisjoint(actions)
 
 
-def second_player_keys(action: str) -> tuple[str, ...]:
+def second_player_keys(action: str, used_keys: Collection[str] = ()) -> tuple[str, ...]:
     """Return the keys with which a second player takes `action`: a key of the left half of the
-    keyboard, and buttons of the second gamepad; () if there is none."""
-    key = _SECOND_KEYS.get(action)
-    buttons = (f"Second {other}" for other in _KEYS[action] if other.startswith("Pad "))
+    keyboard, for an action of the level's own one that is not in `used_keys`, and buttons of the
+    second gamepad; () if there is none."""
+    spare = (key for key in _SECOND_SPARE_KEYS if key not in used_keys and action not in ACTIONS)
+    key = _SECOND_KEYS.get(action) or next(spare, None)
+    buttons = (f"Second {other}" for other in _KEYS.get(action, ()) if other.startswith("Pad "))
     return (key, *buttons) if key else ()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -148,7 +149,9 @@ def is_failure(before: Frame, after: Frame) -> bool:
     is_same = (before.agent, before.item) == (after.agent, after.item)
     if not is_same or after.steps <= before.steps or after.action in _IDLE_ACTIONS:
         return False
-    if any(_is_gain(*numbers) for numbers in zip(before.numbers, after.numbers, strict=False)):
+    pairs = (before.numbers, after.numbers), (before.display, after.display)
+    numbers = chain.from_iterable(zip(*pair, strict=False) for pair in pairs)
+    if any(_is_gain(*pair) for pair in numbers):
         return False
     # the whole grid if the agent is outside of it
     near = tuple(slice(max(0, k - 1), max(0, k + 2) or None) for k in after.agent[:2])

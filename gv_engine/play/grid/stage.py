@@ -552,7 +552,33 @@ class GridStage(Stage):
         if is_move or not action or after.outcome or not is_failure(before, after):
             return ""
         reason = input_map.explain_failure(after, action)
+        own = [command for command in self._game.commands if command.name == action]
+        for command in own if not reason else ():
+            if missing := command.find_missing(self._amounts_of(before)):
+                reason = f"{command.description.capitalize()}: too little {missing}"
+            elif command.needs:
+                reason = f"{command.description.capitalize()}: it needs {command.needs}"
         return reason or f"{self.action_text(action).capitalize()}: nothing happens"
+
+    def _amounts_of(self, frame: Frame) -> dict[str, tuple[str, float]]:
+        """Return the labels and values of the numbers of a frame, by name."""
+        scenario = self._game.scenario
+        numbers = (*scenario.state_numbers, *scenario.display_numbers)
+        shown = (*frame.numbers, *frame.display)
+        return {
+            number.name: (number.label, float(each.text))
+            for number, each in zip(numbers, shown, strict=False)
+        }
+
+    def find_missing(self, command: KeyCommand) -> str:
+        """Return what is missing for the cost of an action now, in words; "" for nothing."""
+        return command.find_missing(self._amounts_of(self._whole_frame)) if command.cost else ""
+
+    def draw_icon(
+        self, surface: pygame.Surface, rect: pygame.Rect, name: str, is_lit: bool
+    ) -> None:
+        """Draw the sprite called `name` into the square `rect`, dark unless `is_lit`."""
+        surface.blit(self._sheet.get(name, 0, max(1, rect.w), is_lit=is_lit), rect)
 
     def prepare_hint(self) -> None:
         """Compile the level's rules for the search for hints, in a background process."""

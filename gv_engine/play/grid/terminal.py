@@ -21,7 +21,7 @@ from gv_engine.play.grid.input_map import list_steerings, resolve_action, steer
 from gv_engine.play.ui.colors import PALETTES, Theme
 from gv_engine.play.ui.terminal.tty import TerminalPicture
 from gv_engine.rules.errors import escape_unprintable
-from gv_engine.rules.frame import Frame
+from gv_engine.rules.frame import Frame, group_checklists
 from gv_engine.rules.objects import COLORS, ObjectTypes
 from gv_engine.scenario.domains import KeyCommand
 from gv_engine.scenario.readers.map import (
@@ -99,11 +99,16 @@ class GridTerminalView(TerminalPicture):
         """Return lines of text with the mission, the state vector and the held object; a number
         with limits has a line with a bar."""
         lines = [format_mission(frame.mission)] if frame.mission else []
-        for number in frame.numbers:
+        lists = group_checklists((*frame.numbers, *frame.display))
+        for title, items in lists.items():
+            done = [item.label for item in items if item.is_ticked]
+            lines.append(f"{title}: {len(done)} of {len(items)} {', '.join(done)}".strip())
+        numbers = [n for n in (*frame.numbers, *frame.display) if not n.checklist]
+        for number in numbers:
             if number.share is not None:
                 bar = f"{number.label} {_format_bar(number.share)} {number.text}"
                 lines.append(escape_unprintable(bar))
-        if others := format_numbers(number for number in frame.numbers if number.share is None):
+        if others := format_numbers(number for number in numbers if number.share is None):
             lines.append(others)
         item = describe_object(frame.types, *frame.item) if frame.item[0] else "nothing"
         return [*lines, f"holding {item}"]

@@ -145,6 +145,7 @@ def supports_command(game: Game, name: str) -> bool:
 _CONDITIONS: dict[str, Callable[[Game], bool]] = {
     "kin": lambda game: len(size_variants(game.scenario.name)) > 1,
     "next_agent": lambda game: len(game.agents) > 1,
+    "partner": lambda game: bool(getattr(game.scenario, "partner", None)),
     "real_time": lambda game: bool(game.wait),
     "first_change": lambda game: game.difference is not None,
     "compare": lambda game: game.comparison is not None,
@@ -164,6 +165,7 @@ PLAY_COMMANDS: dict[str, Callable[[PlayController], None]] = {
     "go_on": lambda controller: controller.game.continue_play(),
     "first_change": lambda controller: controller.game.seek_first_difference(),
     "next_agent": lambda controller: controller.game.control_next_agent(),
+    "partner": lambda controller: controller.game.toggle_partner(),
     "kin": PlayController._play_variant,
 }
 """Commands of every front end, by name."""

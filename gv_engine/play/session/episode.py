@@ -59,6 +59,11 @@ class Episode(Protocol):
         """
         return action
 
+    def assist(self, agent: str) -> int:
+        """Return the index of the action that the scenario's own rule for agents that nobody plays,
+        `Scenario.partner`, chooses for `agent` now."""
+        raise NotImplementedError
+
     def action_name(self, index: int) -> str:
         """Return the name of the action with this index in the environment's action space."""
         return str(self.actions[index])

@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gv_engine import __version__
 from gv_engine.envs.render_modes import NotebookView
@@ -32,6 +33,22 @@ _INEXACT = "This is not how it was: a rule remembers something outside of the wo
 
 def _delegate(path: str) -> Any:
     return property(attrgetter(path))
+
+
+class AssistPolicy:
+    """Policy of the scenario's own rule for agents that nobody plays, for one agent of a game."""
+
+    probabilities = values = None
+
+    def __init__(self, game: Game, agent: str) -> None:
+        self._game, self._agent = game, agent
+
+    def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
+        """Do nothing: the rule knows only the world."""
+
+    def act(self, observation: Any, info: Any) -> NDArray[np.int64]:
+        """Return the index of the action that the rule chooses now, (1,)."""
+        return np.array([self._game.timeline.episode.assist(self._agent)])
 
 
 class Game(NotebookView):
@@ -224,6 +241,28 @@ class Game(NotebookView):
         following = [index for index in free if index > episode.controlled]
         episode.controlled = (following or free or [0])[0]
         self.message = f"You are {self.controlled}"
+
+    @property
+    def has_partner(self) -> bool:
+        """True if agents that nobody plays work along by a rule of the scenario."""
+        return any(isinstance(policy, AssistPolicy) for policy in self.partners.values())
+
+    def join_partner(self) -> None:
+        """Let all agents that nobody plays work along by the scenario's own rule, if it has one and
+        no other policy acts."""
+        if getattr(self.scenario, "partner", None) and not self.partners:
+            others = (name for name in self.agents if name != self.controlled)
+            self._episode.partners |= {name: AssistPolicy(self, name) for name in others}
+
+    def toggle_partner(self) -> None:
+        """Let the partner work along, or wait for the keys of a second player."""
+        if not self.has_partner:
+            self.join_partner()
+            self.message = "Your partner works along"
+            return
+        for name in [*self.partners]:
+            self.release_agent(name)
+        self.message = "Your partner waits for a second player"
 
     def assign_policy(self, agent: str, policy: Policy) -> None:
         """Let `policy` act for the agent named `agent`, and restart the episode.

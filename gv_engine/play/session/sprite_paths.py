@@ -313,6 +313,7 @@ def find_unused_files(scenario: Scenario) -> Iterator[str]:
         return
     names = list_sprite_names(scenario.types)
     names += list_combined_names(names, own_folders(scenario))
+    names += list_icons(scenario)
     is_shared = scenario.source.name != FOLDER_FILE
     folders = (folder / part for folder in own_folders(scenario)[:2] for part in (".", "small"))
     for file in sorted(file for folder in folders for file in folder.glob("*.*")):
@@ -334,7 +335,7 @@ def find_broken_sprites(scenario: Scenario) -> Iterator[str]:
     """Yield an error message for each sprite file of `scenario` that cannot be used."""
     sources = sprite_sources(scenario)
     names = list_sprite_names(scenario.types)
-    names += list_combined_names(names, sources)
+    names += list_combined_names(names, sources) + list_icons(scenario)
     files = (find_sprite(name, sources, small) for name in names for small in (False, True))
     for file in dict.fromkeys(filter(None, files)):
         try:
@@ -364,3 +365,18 @@ def list_sprite_names(types: Iterable[ObjectType]) -> list[str]:
     """Return the names of all sprites that a level with these object types can show."""
     states = (kind.sprite_of(state) for kind in types for state in range(kind.num_states))
     return [name for name in dict.fromkeys((*SPRITES, *states)) if name not in OTHER_AGENTS]
+
+
+def list_icons(scenario: Scenario) -> list[str]:
+    """Return the names of the sprites that stand for actions and for what they cost."""
+    actions = [action for action in scenario.own_actions if action.icon]
+    sprites = list_number_sprites(scenario)
+    costs = (sprites[name] for action in actions for name, _ in action.cost)
+    return [*dict.fromkeys((*(action.icon for action in actions), *costs))]
+
+
+def list_number_sprites(scenario: Scenario) -> dict[str, str]:
+    """Return the names of the sprites that stand for observed and displayed numbers, by name of the
+    number."""
+    numbers = (*scenario.state_numbers, *scenario.display_numbers)
+    return {number.name: number.label.replace(" ", "_") for number in numbers}

@@ -231,7 +231,8 @@ class World {
   }
 
   /** Take an action of each agent. If a rule fails, restore the world and throw the error.
-   * @param {(number | null)[]} actions indices of actions; null for an agent that does nothing */
+   * @param {(number | null)[]} actions indices of actions; null for an agent that does nothing, and
+   * the number of actions plus 1 for a partner that chooses itself */
   step(actions) {
     const before = this.snapshot();
     try {
@@ -240,6 +241,20 @@ class World {
       this.restore(before);
       throw error;
     }
+  }
+
+  /** Return the numbers that players see of an agent: its state vector, and those of the world. */
+  shownNumbers(agent) {
+    const own = this.level.display.map(({ column, item, size, entity, kind }) => {
+      const e = kind === null ? entity ?? agent + 1 : this.column("kind.value").indexOf(kind);
+      return Number(this.column(column)[e * size + item] ?? 0);
+    });
+    return [...this.outputOf("state", agent), ...own];
+  }
+
+  /** Return the index of the action that an agent has taken in the last step. */
+  lastAction(agent) {
+    return this.level.actionNumbers.indexOf(Number(this.column("action")[agent + 1]));
   }
 
   /** Return a snapshot of the world: a copy of the bytes of its row. */
@@ -527,6 +542,7 @@ class Game {
   step(actions) {
     const { world } = this;
     world.step(actions);
+    actions = actions.map((action, k) => (action > world.level.actions.length ? world.lastAction(k) : action));
     this.steps.length = this.position;
     this.rows.length = this.terms.length = this.position + 1;
     for (const values of Object.values(this.followed)) values.splice(this.position + 1);

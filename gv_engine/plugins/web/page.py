@@ -41,8 +41,10 @@ from gv_engine.rules.frame import VIEWS, AgentMark
 from gv_engine.rules.objects import COLORS, ObjectType, ObjectTypes
 from gv_engine.rules.system import TERMINATING
 from gv_engine.scenario.domains import DOMAINS, KeyCommand
+from gv_engine.scenario.memory.layout import Layout
 from gv_engine.scenario.missions.missions import Missions, has_step_limit, public_field_name
 from gv_engine.scenario.readers.map import describe_object
+from gv_engine.scenario.readers.observed_state import WORLD, ObservedState
 from gv_engine.scenario.scenario import Scenario
 
 FORMAT = "GV Engine page 2"
@@ -353,6 +355,9 @@ def _describe_level(batch: CompiledBatch) -> dict[str, Any]:
         "agents": list(group.names),
         "marks": [{"team": mark.team_number, "label": mark.label} for mark in marks],
         "actions": list(level.action_names),
+        "actionNumbers": [int(action) for action in level.actions],
+        "icons": sprite_paths.list_number_sprites(level),
+        "hasPartner": level.partner is not None,
         "commands": [command._asdict() for command in commands],
         "steerings": [
             _describe_steering(steering) for steering in list_steerings(episode, level.action_names)
@@ -371,7 +376,8 @@ def _describe_level(batch: CompiledBatch) -> dict[str, Any]:
         "endings": [*_describe_endings(level)],
         "guards": [list_guards(member) for member in level.members],
         "missions": _describe_missions(level.missions) if level.missions else None,
-        "state": _describe_state(level),
+        "state": _describe_state(level.observed_state, layout),
+        "display": _describe_state(level.displayed_state, layout),
         "image": _pack(memory),
     }
 
@@ -467,22 +473,31 @@ def _describe_missions(missions: Missions) -> dict[str, Any]:
     return {"texts": missions.texts, "fields": fields, "words": words, "phrases": phrases}
 
 
-def _describe_state(level: Scenario) -> list[dict[str, Any]]:
-    """Return the numbers of the state vector, for JSON. Players see those that are not hidden, of
-    an array only those other than 0."""
-    state = level.observed_state
+def _describe_state(state: ObservedState | None, layout: Layout) -> list[dict[str, Any]]:
+    """Return numbers that players see, for JSON: of an array only those other than 0, or all in a
+    checklist, unless they are hidden. `column`, `item`, `size`, `entity` and `kind` tell where the
+    world has them: the entity is null for the agent, and `kind` is the type of the only object."""
     if state is None:
         return []
-    bounds = zip(state.low.tolist(), state.high.tolist(), strict=True)
-    return [
-        {
-            "label": number.label,
-            "bar": bar if number.shown == "bar" else None,
-            "isHidden": number.shown == "hidden",
-            "isItem": number.item is not None,
-        }
-        for number, bar in zip(state.numbers, bounds, strict=True)
-    ]
+    described = []
+    for number, low, high in zip(state.numbers, state.low, state.high, strict=True):
+        column, is_world = layout.dtype[number.column][number.field], number.kind == WORLD
+        described.append(
+            {
+                "name": number.name,
+                "label": number.label,
+                "bar": [low.item(), high.item()] if number.shown == "bar" else None,
+                "checklist": number.checklist,
+                "isHidden": number.shown == "hidden",
+                "isItem": number.item is not None,
+                "column": f"{number.column}.{number.field}",
+                "item": number.item or 0,
+                "size": int(np.prod(column.shape[1:])),
+                "entity": layout.world_entity if is_world else None,
+                "kind": None if is_world else number.kind,
+            }
+        )
+    return described
 
 
 # ---- sprites and keys ----------------------------------------------------------------------------
@@ -496,7 +511,8 @@ def _read_sprites(
     all_sources = sprite_paths.with_builtin_folders(sources)
     names = sprite_paths.list_sprite_names(types)
     combined = sprite_paths.list_combined_names(names, all_sources)
-    for name in (*names, *combined):
+    icons = [name for level in levels for name in sprite_paths.list_icons(level)]
+    for name in dict.fromkeys((*names, *combined, *icons)):
         if file := sprite_paths.find_sprite_or_word(types, name, sources):
             yield name, sprite_paths.read_svg(file)
         elif letters := sprite_paths.tile_letters(types, name):

@@ -39,6 +39,7 @@ const CODES = {
 const rotate = (way, by) => way ^ by ^ ((way & by) >> 1);
 const findRelative = (facing, way) => [0, 1, 2, 3].findIndex((move) => rotate(facing, move) === way);
 const toRelative = (way, to) => rotate(way, to ^ (to >> 1));
+const capitalize = (text) => text[0].toUpperCase() + text.slice(1);
 const inWords = (name) => name[0].toUpperCase() + name.slice(1).replace(/_/g, " ").toLowerCase();
 const format = (number) => String(Number(number.toPrecision(6)));
 const inSteps = (count) => `${count} ${count === 1 ? "step" : "steps"}`;
@@ -158,12 +159,6 @@ class Sprites {
     const key = `${this.palette} ${color} ${size} ${isLit} ${joins} ${name}`;
     if (!this.images.has(key)) {
       this.images.set(key, null);
-      const shades = this.data.palettes[this.palette][color] ?? this.data.palettes[this.palette][0];
-      const drawn = joins ? cutEdges(this.data.sprites[name], joins) : this.data.sprites[name];
-      const text = drawn.replace(/{{(\w+)}}/g, (all, shade) => shades[shade] ?? all);
-      const sized = text.replace(/<svg([^]*?)>([^]*)<\/svg>/, (all, attributes, parts) =>
-        `<svg xmlns="http://www.w3.org/2000/svg" width="${size}" height="${size}"${attributes}>` +
-        (isLit ? parts : `${this.data.dim}<g filter="url(#dim)">${parts}</g>`) + "</svg>");
       const image = new Image();
       image.onload = () => {
         const canvas = new OffscreenCanvas(size, size); // a browser may draw SVG from new each time
@@ -171,9 +166,20 @@ class Sprites {
         this.images.set(key, canvas);
         this.onLoad();
       };
-      image.src = "data:image/svg+xml;utf8," + encodeURIComponent(sized);
+      image.src = this.address(name, color, size, isLit, joins);
     }
     return this.images.get(key);
+  }
+
+  /** Return the address of the picture of a sprite, which is within the page. */
+  address(name, color, size, isLit = true, joins = 0) {
+    const shades = this.data.palettes[this.palette][color] ?? this.data.palettes[this.palette][0];
+    const drawn = joins ? cutEdges(this.data.sprites[name], joins) : this.data.sprites[name];
+    const text = drawn.replace(/{{(\w+)}}/g, (all, shade) => shades[shade] ?? all);
+    const sized = text.replace(/<svg([^]*?)>([^]*)<\/svg>/, (all, attributes, parts) =>
+      `<svg xmlns="http://www.w3.org/2000/svg" width="${size}" height="${size}"${attributes}>` +
+      (isLit ? parts : `${this.data.dim}<g filter="url(#dim)">${parts}</g>`) + "</svg>");
+    return "data:image/svg+xml;utf8," + encodeURIComponent(sized);
   }
 }
 
@@ -420,6 +426,8 @@ class Player {
       get("description").textContent = level.description;
       get("who").replaceChildren(...level.agents.map((name, k) => new Option(name, String(k))));
       get("who").hidden = level.agents.length < 2;
+      get("partnered").hidden = !level.hasPartner;
+      get("partner").checked = true;
       this.showLevels();
     }
     if (!isSame) this.runTime(level.beat > 0);
@@ -466,11 +474,12 @@ class Player {
 
   /** Take a step with the actions of all agents. */
   step(actions) {
-    const { game, world } = this, before = this.shown;
+    const { game, world } = this, before = this.shown, numbers = world.shownNumbers(this.agent);
     if (world.isOver || this.attempt(() => game.step(actions)) === null) return;
     this.scheduleBeat();
     this.say("");
     this.show();
+    if (!world.isOver) this.say(this.explain(before, numbers) || this.describeTicks(numbers));
     this.animate(before, this.shown);
     this.sound(before);
     if (world.isOver) this.finish();
@@ -492,13 +501,50 @@ class Player {
   /** Take a step without an action, unless the page is not in front or shows a policy or the map. */
   beat() {
     this.scheduleBeat();
-    if (document.hasFocus() && !this.isRunning && !this.isWalled && !get("map").open) this.step(Array(this.world?.agents).fill(null));
+    if (document.hasFocus() && !this.isRunning && !this.isWalled && !get("map").open) this.step(this.waiting());
   }
 
-  /** Take an action of one agent; others do nothing. */
+  /** Return the labels of the numbers that are less than the cost of a command. */
+  findMissing({ cost }, numbers) {
+    const all = [...this.level.state, ...this.level.display], place = (name) => all.findIndex((each) => each.name === name);
+    return cost.filter(([name, amount]) => numbers[place(name)] < amount).map(([name]) => all[place(name)].label).join(", ");
+  }
+
+  /** Return why the last step, with an action of the level's own, had no effect; "" if it had one: as
+   * `gv_engine.play.grid.motion.is_failure`. */
+  explain(before, numbers) {
+    const { level, world, agent, shown: after } = this, action = level.actions[world.lastAction(agent)];
+    const command = level.commands.find(({ name, cost, needs }) => name === action && (cost.length || needs));
+    const all = [...level.state, ...level.display], now = world.shownNumbers(agent);
+    const [y, x] = after.agent, isNear = (k) => Math.abs(Math.floor(k / after.width) - y) < 2 && Math.abs((k % after.width) - x) < 2;
+    const hasChanged = [...after.top.keys()].some((k) => isNear(k) && String(before.top[k]) !== String(after.top[k]));
+    const hasGained = now.some((value, k) => (all[k].bar ? value > numbers[k] : !all[k].isHidden && value !== numbers[k]));
+    const isSame = String([before.agent, before.item]) === String([after.agent, after.item]);
+    if (!command || !isSame || hasChanged || hasGained) return "";
+    const missing = this.findMissing(command, numbers);
+    return `${capitalize(command.description)}: ${missing ? `too little ${missing}` : `it needs ${command.needs}`}`;
+  }
+
+  /** Return the items of checklists that the last step has ticked, as a text. */
+  describeTicks(numbers) {
+    const { level, world, agent } = this, now = world.shownNumbers(agent);
+    const ticked = [...level.state, ...level.display].filter(({ checklist }, k) => checklist && now[k] && !numbers[k]);
+    return ticked.length ? `${ticked[0].checklist}: ${ticked.map(({ label }) => label).join(", ")}` : "";
+  }
+
+  /** Return the actions of a step in which the player waits: null, or for partners the number of
+   * actions plus 1. */
+  waiting() {
+    const { level, world, agent } = this, partner = level?.hasPartner && get("partner").checked ? level.actions.length + 1 : null;
+    return Array.from({ length: world?.agents ?? 0 }, (_, k) => (k === agent ? null : partner));
+  }
+
+  /** Take an action of one agent; a partner works along, or others do nothing. A second player takes
+   * the partner over. */
   act(name, agent = this.agent) {
     this.watch(false);
-    const actions = Array(this.world?.agents).fill(null), aside = SIDE_STEPS[name];
+    if (agent !== this.agent) get("partner").checked = false;
+    const actions = this.waiting(), aside = SIDE_STEPS[name];
     actions[agent] = this.level.actions.indexOf(this.level.actions.includes(name) ? name : aside);
     if (actions[agent] >= 0) this.step(actions);
   }
@@ -884,7 +930,11 @@ class Player {
     get("actions").classList.toggle("many", names.length > 12);
     get("actions").replaceChildren(...names.map((name) => {
       const title = inWords(known.get(name)?.description ?? name);
-      const button = make("button", { title }, ARROWS[name] ?? title.split(":")[0]);
+      const { icon, cost = [] } = known.get(name) ?? {};
+      const image = (sprite, alt) => make("img", { alt, src: this.sprites.address(sprite in data.sprites ? sprite : "unknown", 0, 48) });
+      const prices = cost.flatMap(([number, amount]) => [amount > 1 ? ` ${amount}` : " ", image(level.icons[number], "")]);
+      const parts = icon ? [image(icon, title), make("small", {}, ...prices)] : [ARROWS[name] ?? title.split(":")[0]];
+      const button = make("button", { title }, ...parts);
       button.dataset.command = name;
       return button;
     }));
@@ -935,7 +985,7 @@ class Player {
     const { world, level, game, agent, isResearch } = this, { stepLimit } = world;
     const terms = game.terms[game.position].slice(agent * level.rewards.length);
     const said = level.rewards.flatMap((name, k) => (terms[k] ? [`${inWords(name)} ${format(terms[k])}`] : []));
-    const item = world.outputOf("item", agent), state = world.outputOf("state", agent);
+    const item = world.outputOf("item", agent), numbers = world.shownNumbers(agent), all = [...level.state, ...level.display];
     const isScored = !level.isInPack && (!level.tellsSuccess || game.total > 0);
     const isLimited = stepLimit && (isResearch || 2 * game.position >= stepLimit);
     this.follow();
@@ -951,18 +1001,20 @@ class Player {
     Object.assign(get("rewind"), { max: game.steps.length, value: game.position });
     get("held").hidden = item[0] <= HIDDEN;
     get("returned").hidden = !isResearch && !isScored;
-    get("numbers").replaceChildren(...level.state.flatMap(({ label, bar, isHidden, isItem }, k) => {
-      if (!isResearch && (isHidden || (isItem && !state[k]))) return [];
-      const parts = bar ? [make("progress", { max: bar[1] - bar[0], value: state[k] - bar[0] }), " "] : [];
-      return [make("label", {}, `${label} `, ...parts, make("b", {}, format(state[k])))];
+    get("numbers").replaceChildren(...all.flatMap(({ label, bar, isHidden, isItem, checklist }, k) => {
+      if (checklist || (!isResearch && (isHidden || (isItem && !numbers[k])))) return [];
+      const parts = bar ? [make("progress", { max: bar[1] - bar[0], value: numbers[k] - bar[0] }), " "] : [];
+      return [make("label", {}, `${label} `, ...parts, make("b", {}, format(numbers[k])))];
     }));
+    this.showChecklists(all, numbers);
     for (const option of get("who").options) option.hidden = Number(option.value) >= world.present;
     get("who").value = String(agent);
     get("state").setAttribute("aria-label", this.describe());
     const decision = this.decide(), mask = world.outputOf("mask", agent);
     for (const /** @type {any} */ button of get("actions").children) {
       const k = level.actions.indexOf(button.dataset.command), share = decision?.probabilities[agent][k];
-      button.classList.toggle("muted", k >= 0 && mask[k] !== 1);
+      const own = level.commands.find(({ name }) => name === button.dataset.command);
+      button.classList.toggle("muted", (k >= 0 && mask[k] !== 1) || Boolean(own && this.findMissing(own, numbers)));
       button.classList.toggle("chosen", k >= 0 && decision?.actions[agent] === k);
       button.style.setProperty("--share", String(share ?? 0));
       button.dataset.share = share === undefined ? "" : `${Math.round(100 * share)} %`;
@@ -970,6 +1022,18 @@ class Player {
     }
     this.showEnd();
     this.draw();
+  }
+
+  /** Show all items of each checklist, those that are done with a tick. */
+  showChecklists(all, numbers) {
+    const titles = [...new Set(all.map(({ checklist }) => checklist).filter(Boolean))];
+    get("checklists").hidden = !titles.length;
+    get("checklists").replaceChildren(...titles.flatMap((title) => {
+      const items = all.flatMap(({ checklist, label }, k) => (checklist === title ? [[label, Boolean(numbers[k])]] : []));
+      const heading = `${title} ${items.filter(([, isDone]) => isDone).length} of ${items.length}`;
+      const rows = items.map(([label, isDone]) => make("li", { className: isDone ? "done" : "" }, `${isDone ? "✓" : "○"} ${label}`));
+      return [make("h2", {}, heading), make("ul", {}, ...rows)];
+    }));
   }
 
   /** Return a sentence on where the agent is and what is ahead. */

@@ -18,10 +18,17 @@ from gv_engine.scenario.syntax import json_schema as schema
 from gv_engine.scenario.syntax.fields import ErrorCollector, YamlNode
 from gv_engine.scenario.syntax.json_schema import Key, KeyTable
 
+_MAX_COST = 10**6
 OWN_ACTION_KEYS: KeyTable = {
     "name": Key("Name in capitals.", schema.TEXT, required=True),
     "key": Key("Key of the keyboard.", schema.TEXT),
     "says": Key("Description for the help. By default, the name.", schema.TEXT),
+    "icon": Key("Sprite that stands for it below the board: `icon: table`.", schema.TEXT),
+    "cost": Key(
+        "Numbers that it needs, under `observation`: `{agent.counts.WOOD: 2}`.",
+        schema.map_of(schema.integer_schema(1, _MAX_COST)),
+    ),
+    "needs": Key("What else it needs, in words for players: `a table beside you`.", schema.TEXT),
 }
 """Keys of a custom action."""
 ACTION_SPACE, ACTIONS_OF_ALL = (
@@ -90,8 +97,18 @@ def _read_entry(
     key_nodes[name] = entries.get("key")
     default = name.replace("_", " ").lower()
     description = problems.read_key(entries, "says", fields.text, default)
-    custom[name] = KeyCommand(name, description, ())
+    icon, needs = (problems.read_key(entries, key, fields.text, "") for key in ("icon", "needs"))
+    cost = problems.read_key(entries, "cost", _read_cost, ())
+    custom[name] = KeyCommand(name, description, (), icon=icon, cost=cost, needs=needs)
     return action
+
+
+def _read_cost(node: YamlNode) -> tuple[tuple[str, int], ...]:
+    """Return the (name, amount) pairs of a YAML mapping."""
+    return tuple(
+        (name, fields.integer(amount, 1, _MAX_COST))
+        for name, amount in fields.mapping(node).items()
+    )
 
 
 def read_action(node: YamlNode, custom: Collection[str]) -> Action:

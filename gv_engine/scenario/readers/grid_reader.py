@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -312,7 +312,7 @@ class GridReader(TopLevelReader):
             "beat": beat,
             "area": self.calls.area,
             "layout": layout,
-            "state_numbers": self.read_state_numbers(layout),
+            **self.read_state_numbers(layout, own_actions),
             "mission_texts": self.mission.texts if self.mission else (),
             "reward_names": fields.make_unique([call.name for call in schedule[Phase.REWARD]]),
             "warnings": tuple(
@@ -407,12 +407,24 @@ class GridReader(TopLevelReader):
         if any(missions.uses_any_name(system, "forget", "set_shape") for system in systems):
             self.agents = self.agents.with_component(Forgotten)
 
-    def read_state_numbers(self, layout: Layout | None) -> tuple[StateNumber, ...]:
-        """Return the numbers under `observation`, of worlds with `layout`; () after an error in the
-        sizes, which leaves no layout, or in the components of the world."""
+    def read_state_numbers(
+        self, layout: Layout | None, own_actions: Sequence[KeyCommand]
+    ) -> dict[str, tuple[StateNumber, ...]]:
+        """Return the numbers under `observation`, of worlds with `layout`, as keyword arguments of
+        `Scenario`; none after an error in the sizes, which leaves no layout, or in the components
+        of the world. Report an error if one of `own_actions` costs another number."""
         if layout is None or ("world" in self.entries and not self.world_components):
-            return ()
-        return self.read_key("observation", StateReader(self.names, layout).read, ())
+            return {}
+        read = StateReader(self.names, layout).read
+        state, display = self.read_key("observation", read, ((), ()))
+        known = [number.name for number in (*state, *display)]
+        for action in own_actions:
+            for name, _ in action.cost:
+                if name not in known:
+                    fault = f"{action.name} costs {name!r}, which is not listed under `observation`"
+                    node = self.entries["action_space"]
+                    self.problems.add(node, f"{fault}{describe_allowed(name, known)}")
+        return {"state_numbers": state, "display_numbers": display}
 
     def require_mission(self, schedule: Mapping[Phase, tuple[Call, ...]]) -> None:
         """Report an error if a system needs a mission that the scenario lacks: any mission, or one

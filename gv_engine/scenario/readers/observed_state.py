@@ -1,6 +1,6 @@
 """State vector of an agent: component fields that the agent observes in addition to its view.
 
-    observation: {state: [agent.health, agent.food, Pot.soups]}
+    observation: {state: [agent.health, agent.food, Pot.soups], display: [agent.deeds]}
 
 Each number is a field of a component: of the agent itself, of the world (`world.daylight`), or of
 the only object of a type. A field that is an array stands for all its numbers, and
@@ -31,23 +31,32 @@ from gv_engine.scenario.syntax.json_schema import Key, KeyTable
 _AGENT, _WORLD = "agent", "world"
 WORLD = -1
 """Value of `StateNumber.kind` for the world's own entity."""
-_SHOWN = "number", "bar", "hidden"
+_SHOWN = "number", "bar", "checklist", "hidden"
 _MAX_NUMBER_LENGTH = 16  # maximum number of characters of a number in a line, separators included
 _MAX = 256
 
 NUMBER_KEYS: KeyTable = {
     "of": Key("Number, as `agent.health` or `Pot.soups`.", schema.TEXT, required=True),
     "label": Key("Word for people; by default the field's name.", schema.TEXT),
-    "show": Key("How players see it: `number`, `bar`, or `hidden`.", schema.enum_schema(_SHOWN)),
+    "show": Key(
+        "How players see it: `number`, `bar`, `checklist` for an array, or `hidden`.",
+        schema.enum_schema(_SHOWN),
+    ),
 }
+_NUMBERS = schema.list_of(
+    schema.any_of(schema.TEXT, schema.object_schema(NUMBER_KEYS)), maxItems=_MAX
+)
 OBSERVATION_KEYS: KeyTable = {
     "state": Key(
         "Numbers of components that the agent observes: `[agent.health, world.day, Pot.soups]`.",
-        schema.list_of(
-            schema.any_of(schema.TEXT, schema.object_schema(NUMBER_KEYS)), maxItems=_MAX
-        ),
+        _NUMBERS,
         nested=NUMBER_KEYS,
-    )
+    ),
+    "display": Key(
+        "Numbers that players see and the agent does not: `[{of: agent.deeds, show: checklist}]`.",
+        _NUMBERS,
+        nested=NUMBER_KEYS,
+    ),
 }
 
 
@@ -64,6 +73,7 @@ class StateNumber(NamedTuple):
         low, high: least and greatest value; None for a row or column of the grid.
         is_float: True for a floating-point number.
         shown: how players see it, one of `_SHOWN`.
+        checklist: title of the list of which it is an item; "" for none.
     """
 
     name: str
@@ -76,6 +86,7 @@ class StateNumber(NamedTuple):
     high: float | None
     is_float: bool
     shown: str
+    checklist: str = ""
 
     @property
     def source(self) -> tuple[Any, ...]:
@@ -144,8 +155,10 @@ class ObservedState:
             share = None
             if number.shown == "bar":
                 share = min(max(float((value - low) / max(1e-9, high - low)), 0.0), 1.0)
-            is_for_players = number.shown != "hidden" and bool(number.item is None or value)
-            shown.append(ShownNumber(number.label, f"{value:g}", share, is_for_players))
+            is_empty = number.item is not None and not value and not number.checklist
+            is_for_players = number.shown != "hidden" and not is_empty
+            text = f"{value:g}"
+            shown.append(ShownNumber(number.label, text, share, is_for_players, number.checklist))
         return tuple(shown)
 
 
@@ -161,15 +174,24 @@ class StateReader:
         self._names, self._layout = names, layout
         self._types = {to_snake_case(kind.name): kind.name for kind in layout.types}
 
-    def read(self, node: YamlNode) -> tuple[StateNumber, ...]:
-        """Read the YAML mapping of the observed state, and return the numbers listed under its key
-        `state`."""
+    def read(self, node: YamlNode) -> tuple[tuple[StateNumber, ...], tuple[StateNumber, ...]]:
+        """Read the YAML mapping of the observed state, and return the numbers listed under its keys
+        `state` and `display`."""
         entries = fields.read_fields(self._names.problems, node, OBSERVATION_KEYS)
-        if "state" not in entries:
+        if not entries:
             raise node.error("`state` is missing; it lists numbers: {state: [agent.health]}")
+        sources: set[tuple[Any, ...]] = set()
+        state, display = (
+            self._read_list(entries[key], sources) if key in entries else ()
+            for key in OBSERVATION_KEYS
+        )
+        return state, display
+
+    def _read_list(self, node: YamlNode, sources: set[tuple[Any, ...]]) -> tuple[StateNumber, ...]:
+        """Read a YAML list of numbers, and add where worlds store them to `sources`, which has
+        those of numbers that are listed elsewhere."""
         numbers: list[StateNumber] = []
-        sources = set()
-        for item in fields.limited_items(entries["state"], _MAX, "numbers"):
+        for item in fields.limited_items(node, _MAX, "numbers"):
             with self._names.problems.collect():
                 for number in self._read_numbers(item):
                     if number.source in sources:
@@ -177,7 +199,7 @@ class StateReader:
                     sources.add(number.source)
                     numbers.append(number)
         if len(numbers) > _MAX:
-            raise entries["state"].error(f"found {len(numbers)} numbers, expected at most {_MAX}")
+            raise node.error(f"found {len(numbers)} numbers, expected at most {_MAX}")
         return tuple(numbers)
 
     def _read_numbers(self, node: YamlNode) -> list[StateNumber]:
@@ -206,15 +228,21 @@ class StateReader:
                 f"found bar, and {field.name} has no declared bounds; declare them, as "
                 f"`{field.name}: Annotated[{type_name}, Bounds(0, 9)] = 9`, or leave out `show`"
             )
+        if shown == "checklist" and items == [None]:
+            fault = f"found checklist, and {field.name} is a single number; expected an array"
+            raise entries["show"].error(fault)
         given_label = fields.read_name(entries["label"]) if "label" in entries else ""
         numbers = []
         for item in items:
             item_name = "" if item is None else field.items[item]
-            label = _make_label(field.name, item_name.lower(), given_label, len(items) == 1)
+            title = (given_label or field.name) * (shown == "checklist")
+            word = "" if title else given_label
+            label = _make_label(field.name, item_name.lower(), word, len(items) == 1)
             full_name = name if len(items) == 1 else f"{name}.{item_name}"
             source = kind, column, field.name, item
             label = label.replace("_", " ")
-            numbers.append(StateNumber(full_name, label, *source, low, high, is_float, shown))
+            bounds = low, high, is_float
+            numbers.append(StateNumber(full_name, label, *source, *bounds, shown, title))
         return numbers
 
     def _resolve_number(

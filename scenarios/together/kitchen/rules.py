@@ -7,6 +7,9 @@ ready, and none in a dish.
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from components import Color, Solid
 from components.core import BLUE, GREEN, NONE, RED, YELLOW
 from components.objects import AGENT_TYPE
@@ -25,7 +28,7 @@ from gv_engine import (
 )
 from gv_engine.geometry import MOVE_RIGHT, NOOP, named_action
 from gv_engine.rules.world import View
-from systems.queries import beside, can_enter
+from systems.queries import beside, can_enter, is_assisted
 
 INTERACT = named_action("INTERACT")
 FULL = 3
@@ -276,3 +279,292 @@ def show_hands(w: World, agent: int, view: View, out: tuple) -> None:
             kind = w.kind.value[w.agent.holding[other]]
             color = YELLOW * (kind == ONION) + RED * (kind == TOMATO)
             grid[i, j, 2] = color + GREEN * (kind == SOUP) + BLUE * (kind == DISH)
+
+
+# ---- a cook that nobody plays --------------------------------------------------------------------
+
+FAR = 1000
+"""Steps, more than any way has."""
+
+
+@system(TRANSITION, when=is_assisted)
+def cook_along(w: World, agent: int, values: Sequence[float], by_hand: bool = True) -> None:
+    """Choose the action of a cook that nobody plays: it does what is most urgent, and of that the
+    nearest, and works with whatever the others have begun. `values` and `by_hand` are those of
+    `interact`."""
+    y, x = w.position.y[agent], w.position.x[agent]
+    ways, free_ways = find_ways(w, agent, y, x, False), find_ways(w, agent, y, x, True)
+    best, at_y, at_x = 0, 0, 0
+    for i in range(w.height):
+        for j in range(w.width):
+            if w.ground[i, j] != NOTHING and find_way_to(w, ways, i, j) < FAR:
+                steps = min(find_way_to(w, free_ways, i, j) + turns_back(w, agent, i, j), FAR - 1)
+                score = FAR * rate_station(w, agent, ways, i, j, values, by_hand) - steps
+                if score > best:
+                    best, at_y, at_x = score, i, j
+    w.action[agent] = approach(w, agent, at_y, at_x, by_hand) if best > 0 else make_way(w, agent)
+
+
+def turns_back(w: World, agent: int, y: int, x: int) -> int:
+    """Return 3 if a cell is behind the cook, so that it keeps to what it has begun, else 0."""
+    y, x = y - w.position.y[agent], x - w.position.x[agent]
+    facing = w.agent.facing[agent]
+    is_behind = (y > 0, y < 0, x > 0, x < 0)[facing]
+    return 3 * is_behind
+
+
+def find_ways(w: World, agent: int, y: int, x: int, around_others: bool) -> NDArray[np.int64]:
+    """Return the number of steps between the cell (y, x) and each cell, or `FAR` if no way leads
+    there. From a station, ways begin beside it. `around_others` forbids cells of other cooks."""
+    ways = np.full((w.height, w.width), FAR)
+    queue = np.empty(w.height * w.width + 1, np.int64)
+    queue[0], length, done = y * w.width + x, 1, 0
+    ways[y, x] = 0 if can_enter(w, y, x) else -1
+    while done < length:
+        y, x = queue[done] // w.width, queue[done] % w.width
+        done += 1
+        for direction in range(4):
+            to_y, to_x = beside(y, x, direction)
+            if can_enter(w, to_y, to_x) and ways[to_y, to_x] == FAR:
+                other = w.agent_at(to_y, to_x)
+                if not around_others or other in (NOTHING, agent):
+                    ways[to_y, to_x] = ways[y, x] + 1
+                    queue[length] = to_y * w.width + to_x
+                    length += 1
+    return ways
+
+
+def find_way_to(w: World, ways: NDArray[np.int64], y: int, x: int) -> int:
+    """Return the least number of steps to a cell beside (y, x), or `FAR`."""
+    steps = FAR
+    for direction in range(4):
+        near_y, near_x = beside(y, x, direction)
+        if w.inside(near_y, near_x):
+            steps = min(steps, ways[near_y, near_x])
+    return steps
+
+
+def rate_station(
+    w: World,
+    agent: int,
+    ways: NDArray[np.int64],
+    y: int,
+    x: int,
+    values: Sequence[float],
+    by_hand: bool,
+) -> int:
+    """Return how urgent it is for the cook to use the station in a cell, 0 if it has no use now."""
+    station, thing = w.kind.value[w.ground[y, x]], w.at[y, x]
+    is_free = w.agent.holding[agent] == NOTHING
+    held, kind = w.kind.value[w.agent.holding[agent]], w.kind.value[thing]
+    cooks = count_pots(w, ways, True) > 0  # else it hands over what others need
+    hot, dishes = count_hot(w, ways if cooks else np.zeros_like(ways)), count_around(w, DISH)
+    is_idle = station == POT and w.soup.left[thing] < 0
+    if station == POT and is_free:
+        recipe = choose_recipe(w, thing, values, by_hand)
+        is_done = by_hand and is_idle and thing != NOTHING and count_missing(w, thing, recipe) == 0
+        return 9 * is_done
+    if station == POT and held == DISH:
+        return 0 if is_idle else 9 if w.soup.left[thing] == 0 else 8
+    if station == POT:
+        recipe = choose_recipe(w, thing, values, by_hand)
+        return 9 * (is_idle and is_missing(w, thing, recipe, held))
+    if station == WINDOW:
+        return 9 * (held == SOUP)
+    if station == COUNTER and not is_free:
+        if thing != NOTHING:
+            return 0
+        if not cooks or held == SOUP:
+            is_last = held in (ONION, TOMATO) and count_shared(w, ways) < 2
+            return 5 * (is_shared(w, ways, y, x) and not (is_last and hot > dishes - 1))
+        return 1 * (hot == 0 if held == DISH else hot > dishes)
+    if not is_free:
+        return 0
+    if station == DISHES:
+        return 6 * (hot > dishes)
+    if station == COUNTER and kind == SOUP:
+        return 8 * serves(w, ways)
+    if station == COUNTER and kind == DISH:
+        return 7 * (cooks and hot > dishes - w.placed[DISH])
+    ingredient = kind
+    if station == ONIONS:
+        ingredient = ONION
+    elif station == TOMATOES:
+        ingredient = TOMATO
+    if ingredient not in (ONION, TOMATO):
+        return 0
+    missing = count_wanted(w, ways, ingredient, values, by_hand, cooks)
+    if station == COUNTER:
+        return 5 * (cooks and missing > count_around(w, ingredient) - w.placed[ingredient])
+    return 4 * (missing > count_around(w, ingredient))
+
+
+def count_pots(w: World, ways: NDArray[np.int64], is_near: bool) -> int:
+    """Return the number of pots to which a way leads, or does not if not `is_near`."""
+    pots = 0
+    for pot in w.of_type(POT):
+        pots += (find_way_to(w, ways, w.position.y[pot], w.position.x[pot]) < FAR) == is_near
+    return pots
+
+
+def count_hot(w: World, ways: NDArray[np.int64]) -> int:
+    """Return the number of pots with a soup that cooks or is ready, of those to which a way
+    leads."""
+    hot = 0
+    for pot in w.of_type(POT):
+        soup = soup_in(w, pot)
+        if soup != NOTHING and w.soup.left[soup] >= 0:
+            hot += find_way_to(w, ways, w.position.y[pot], w.position.x[pot]) < FAR
+    return hot
+
+
+def count_around(w: World, kind: int) -> int:
+    """Return the number of things of a type in hands and on counters."""
+    things = w.placed[kind]
+    for other in w.agents():
+        things += w.kind.value[w.agent.holding[other]] == kind
+    return things
+
+
+def count_wanted(
+    w: World,
+    ways: NDArray[np.int64],
+    ingredient: int,
+    values: Sequence[float],
+    by_hand: bool,
+    cooks: bool,
+) -> int:
+    """Return how many of an ingredient are missing in the pots to which a way leads, and one more
+    for each that is hot; for a cook who reaches no pot, in all pots, and for their next soups."""
+    wanted = 0
+    for pot in w.of_type(POT):
+        soup = soup_in(w, pot)
+        is_hot = soup != NOTHING and w.soup.left[soup] >= 0
+        content = NOTHING if is_hot else soup
+        recipe = choose_recipe(w, content, values, by_hand)
+        missing = count_one(w, content, recipe, ingredient)
+        if not cooks:
+            wanted += missing
+        elif find_way_to(w, ways, w.position.y[pot], w.position.x[pot]) < FAR:
+            wanted += min(missing, 1) if is_hot else missing
+    return wanted
+
+
+def choose_recipe(w: World, soup: int, values: Sequence[float], by_hand: bool) -> int:
+    """Return the recipe of the highest value that a soup can still become, with the boxes of this
+    kitchen, as 4 times its onions plus its tomatoes; without one of any value, the smallest."""
+    onions, tomatoes = w.soup.onions[soup], w.soup.tomatoes[soup]
+    has_tomatoes = len(w.of_type(TOMATOES)) > 0
+    has_onions = len(w.of_type(ONIONS)) > 0
+    best, chosen = -1.0, 4 * onions + tomatoes
+    for size in range(1 if by_hand else FULL, FULL + 1):
+        for number in range(size + 1):
+            is_more = size - number >= onions and number >= tomatoes
+            can_add = (has_onions or size - number == onions) and (
+                has_tomatoes or number == tomatoes
+            )
+            value = values[size - number + number * (9 - number) // 2 - 1]
+            if is_more and can_add and value > best:
+                best, chosen = value, 4 * (size - number) + number
+    return chosen
+
+
+def count_one(w: World, soup: int, recipe: int, ingredient: int) -> int:
+    """Return how many of an ingredient a soup lacks for a recipe of `choose_recipe`."""
+    if ingredient == ONION:
+        return recipe // 4 - w.soup.onions[soup]
+    return recipe % 4 - w.soup.tomatoes[soup]
+
+
+def is_missing(w: World, soup: int, recipe: int, held: int) -> bool:
+    """Return True if a thing of this type is an ingredient that a soup lacks for a recipe."""
+    return held in (ONION, TOMATO) and count_one(w, soup, recipe, held) > 0
+
+
+def count_missing(w: World, soup: int, recipe: int) -> int:
+    """Return how many ingredients a soup lacks for a recipe."""
+    return count_one(w, soup, recipe, ONION) + count_one(w, soup, recipe, TOMATO)
+
+
+def serves(w: World, ways: NDArray[np.int64]) -> bool:
+    """Return True if a way leads to a window."""
+    for window in w.of_type(WINDOW):
+        if find_way_to(w, ways, w.position.y[window], w.position.x[window]) < FAR:
+            return True
+    return False
+
+
+def is_shared(w: World, ways: NDArray[np.int64], y: int, x: int) -> bool:
+    """Return True if cooks to whom no way leads can use the station in a cell, too."""
+    for direction in range(4):
+        near_y, near_x = beside(y, x, direction)
+        if can_enter(w, near_y, near_x) and ways[near_y, near_x] == FAR:
+            return True
+    return False
+
+
+def count_shared(w: World, ways: NDArray[np.int64]) -> int:
+    """Return the number of empty counters between the cook and others to whom no way leads."""
+    shared = 0
+    for counter in w.of_type(COUNTER):
+        y, x = w.position.y[counter], w.position.x[counter]
+        is_near = w.at[y, x] == NOTHING and find_way_to(w, ways, y, x) < FAR
+        shared += is_near and is_shared(w, ways, y, x)
+    return shared
+
+
+def approach(w: World, agent: int, at_y: int, at_x: int, by_hand: bool) -> int:
+    """Return the action that leads to the station in a cell, or uses it, or waits for it. Where
+    another cook is in the way, it is sometimes a step aside."""
+    y, x = w.position.y[agent], w.position.x[agent]
+    for direction in range(4):
+        if beside(y, x, direction) == (at_y, at_x):
+            if w.agent.facing[agent] != direction:
+                return direction
+            return INTERACT if can_interact(w, agent, INTERACT, by_hand) else NOOP
+    for around_others in (True, False):
+        ways = find_ways(w, agent, at_y, at_x, around_others)
+        for turn in range(4):
+            direction = (w.agent.facing[agent] + turn) % 4
+            to_y, to_x = beside(y, x, direction)
+            is_nearer = can_enter(w, to_y, to_x) and ways[to_y, to_x] < ways[y, x] < FAR
+            if is_nearer and w.agent_at(to_y, to_x) == NOTHING:
+                return NOOP if gives_way(w, agent, to_y, to_x) else direction
+    return step_aside(w, agent, (w.steps // 2 + agent) % 2 == 0)
+
+
+def gives_way(w: World, agent: int, y: int, x: int) -> bool:
+    """Return True in every second step if a cook with a lower number faces the cell, too: if both
+    wanted it, both would stay."""
+    for other in w.agents():
+        place = beside(w.position.y[other], w.position.x[other], w.agent.facing[other])
+        if other < agent and place == (y, x):
+            return w.steps % 2 == 1
+    return False
+
+
+def make_way(w: World, agent: int) -> int:
+    """Return the action of a cook with nothing to do: leave a cell beside a pot, box or window."""
+    y, x = w.position.y[agent], w.position.x[agent]
+    return step_aside(w, agent, count_stations(w, y, x) > 0)
+
+
+def count_stations(w: World, y: int, x: int) -> int:
+    """Return the number of stations other than counters beside a cell."""
+    stations = 0
+    for direction in range(4):
+        near_y, near_x = beside(y, x, direction)
+        kind = w.kind.value[w.ground[near_y, near_x]]
+        stations += kind in (POT, ONIONS, TOMATOES, DISHES, WINDOW)
+    return stations
+
+
+def step_aside(w: World, agent: int, goes: bool) -> int:
+    """Return a move to a free cell, each time another one, if it `goes` and there is one, else
+    NOOP."""
+    for turn in range(4):
+        direction = (w.steps * 7 + agent * 3 + turn) % 4
+        y, x = beside(w.position.y[agent], w.position.x[agent], direction)
+        if goes and can_enter(w, y, x) and w.agent_at(y, x) == NOTHING:
+            return direction
+    return NOOP

@@ -288,6 +288,14 @@ class Stage(Protocol):
         had no effect; "" if it had one, or if it is seen anyway."""
         return ""
 
+    def find_missing(self, command: KeyCommand) -> str:
+        """Return what is missing for the cost of an action now, in words; "" for nothing."""
+        return ""
+
+    def draw_icon(self, surface: pygame.Surface, rect: Rect, name: str, is_lit: bool) -> None:
+        """Draw the sprite called `name` into the square `rect`, dark unless `is_lit`."""
+        raise NotImplementedError
+
     def next_walk_action(self) -> str:
         """Return the next action on the way to the cell that was clicked; "" if there is none."""
         return ""

@@ -27,10 +27,11 @@ from gv_engine.play.ui.drawing.stage import (
 )
 from gv_engine.play.ui.drawing.widgets import Painter, cut, wrap_text
 from gv_engine.play.ui.input.bindings import GROUPS
+from gv_engine.play.ui.screens import aids
 from gv_engine.play.ui.screens.keyboard import copy_to_clipboard
 from gv_engine.play.ui.screens.screen import AppContext, Screen, ScreenCommands
 from gv_engine.play.ui.settings import SPEEDS
-from gv_engine.rules.frame import Scene
+from gv_engine.rules.frame import Scene, ShownNumber, group_checklists
 from gv_engine.scenario.domains import DOMAINS
 from gv_engine.scenario.readers.map import format_reward
 
@@ -109,6 +110,7 @@ class GameScreen(Screen):
         self._animation_start = 0.0
         self._is_animating = False
         self._layout: ScreenLayout | None = None
+        self._checklist_rect = Rect(0, 0, 0, 0)  # without width if it does not fit
         self._mouse_position = (-1, -1)
         self._next_check = 0.0
         self._goal_lines: list[tuple[str, str]] = []
@@ -333,6 +335,8 @@ class GameScreen(Screen):
         layout = self._layout = self._lay_out(painter, hint_lines)
         self._draw_world(painter, layout.stage, now)
         self._draw_header(painter, layout.header.copy())
+        if self._checklist_rect.w:
+            aids.draw_checklists(painter, self._checklist_rect, self._checklists)
         goal = layout.goal.copy()
         for text, color in self._goal_lines:
             painter.draw_text(cut(goal, "top", line), text, color, is_light=True)
@@ -349,13 +353,25 @@ class GameScreen(Screen):
         message = self.error_text or ("" if message_fits else scene.message)
         self._draw_hints(painter, layout.hints.copy(), hint_lines, message)
 
+    @property
+    def bar_lines(self) -> float:
+        """Height, in lines, of a bar of actions between the board and the controls."""
+        return 0
+
+    @property
+    def _checklists(self) -> dict[str, list[ShownNumber]]:
+        if self.is_research:
+            return {}
+        return group_checklists((*self.frame.numbers, *self.frame.display))
+
     def _lay_out(self, painter: Painter, hint_lines: int) -> ScreenLayout:
         is_small = is_small_window(painter.area, painter.line_height)
         control_lines = self.tight_controls if is_small else self.controls
         if self._describe_difference():
             control_lines += DIFFERENCE_LINES
+        control_lines += self.bar_lines
         has_side_panel = self.stage.side_panel is not None
-        return lay_out_screen(
+        layout = lay_out_screen(
             painter.area,
             painter.line_height,
             has_side_panel,
@@ -364,6 +380,13 @@ class GameScreen(Screen):
             len(self._goal_lines),
             self.is_research or self.stage.has_history,
         )
+        line, lists = painter.line_height, self._checklists
+        self._checklist_rect = Rect(0, 0, 0, 0)
+        if lists and aids.has_room(layout.stage, line, lists):
+            self._checklist_rect = cut(
+                layout.stage, "right", aids.CHECKLIST_WIDTH * line, line // 2
+            )
+        return layout
 
     @property
     def goal(self) -> str:
@@ -382,7 +405,11 @@ class GameScreen(Screen):
         players their state vector."""
         line, width = painter.line_height, painter.area.w - painter.line_height
         lines = [(text, "accent") for text in wrap_text(self.goal, line, width, 4) if text]
-        numbers = [n for n in self.frame.numbers if n.is_for_players and not self.is_research]
+        numbers = [
+            number
+            for number in (*self.frame.numbers, *self.frame.display)
+            if number.is_for_players and not (number.checklist or self.is_research)
+        ]
         if numbers:
             texts = [f"{number.label.capitalize()} {number.text}" for number in numbers]
             max_lines = 2 if any(number.share is not None for number in numbers) else 1
@@ -555,6 +582,8 @@ class GameScreen(Screen):
         texts = [f"Steps {scene.steps}" + f" of {scene.max_steps}" * bool(is_limited)]
         if self.has_score:
             texts.append(f"Score {format_reward(scene.total)}")
+        if not self._checklist_rect.w:
+            texts += [aids.count_ticked(*each) for each in self._checklists.items()]
         return [*texts, *self.facts()]
 
     def _rebuild_stage(self) -> None:

@@ -9,8 +9,9 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from gv_engine.play.session import sprite_paths
 from gv_engine.play.session.autoplay import (
     SOLVER,
     Opponent,
@@ -27,6 +28,7 @@ from gv_engine.play.ui.drawing.recording import Recorder
 from gv_engine.play.ui.drawing.sprites import Rect, pygame
 from gv_engine.play.ui.drawing.widgets import Painter, cut
 from gv_engine.play.ui.input.bindings import GROUPS
+from gv_engine.play.ui.screens import aids
 from gv_engine.play.ui.screens.cards import draw_medal, draw_medals
 from gv_engine.play.ui.screens.game_screen import POLL_INTERVAL, VIEW_COMMANDS, GameScreen, KeyCaps
 from gv_engine.play.ui.screens.menu import RulesScreen
@@ -41,6 +43,7 @@ from gv_engine.play.ui.settings import (
     save_unfinished,
 )
 from gv_engine.rules.errors import complain, error_text, format_count
+from gv_engine.rules.frame import Scene, group_checklists
 from gv_engine.rules.geometry import ACTIONS
 from gv_engine.rules.objects import COLORS
 from gv_engine.scenario.domains import KeyCommand, get_plugin
@@ -68,6 +71,17 @@ _HINT_DELAY = 0.5  # s from the first picture of a level to the preparation of h
 _FIRST_MOVES = 5  # hints on moves before those on undo; hints at the end are left out first
 
 
+def describe_ticks(before: Scene, after: Scene) -> str:
+    """Return a sentence on the items of checklists that a step has ticked; "" for none."""
+    pairs = zip((*before.numbers, *before.display), (*after.numbers, *after.display), strict=False)
+    ticked = [new for old, new in pairs if new.is_ticked and not old.is_ticked]
+    if not ticked:
+        return ""
+    lists = group_checklists((*after.numbers, *after.display))
+    title = ticked[0].checklist
+    return f"{aids.count_ticked(title, lists[title])}: {', '.join(n.label for n in ticked)}"
+
+
 class PlayScreen(GameScreen):
     """Screen to play a game. See `GameScreen` for the arguments.
 
@@ -79,8 +93,8 @@ class PlayScreen(GameScreen):
     """
 
     menu_commands: tuple[str, ...] = (
-        *("again", "hint", "rules", "next_level", "previous_level", "kin", "enter_seed", "copy"),
-        *("save_replay", "watch", "race", "record", "picture", "real_time", "edit_level"),
+        *("again", "hint", "rules", "next_level", "previous_level", "partner", "kin", "enter_seed"),
+        *("copy", "save_replay", "watch", "race", "record", "picture", "real_time", "edit_level"),
         *VIEW_COMMANDS,
     )
 
@@ -119,6 +133,8 @@ class PlayScreen(GameScreen):
         self._opponents = app.settings.opponents  # setting of the opponents that act
         self._hint_time: float | None = None  # when hints are prepared
         self._configure_stage()
+        if self.has_opponents:
+            game.join_partner()
 
     # ---- events ----------------------------------------------------------------------
 
@@ -237,6 +253,8 @@ class PlayScreen(GameScreen):
             self.app.play_sound(choose_sound(self.frame, stage_sound))
         if has_stepped and (text := self.stage.failure_text(previous_frame, self.frame)):
             self.app.show_note(text, stays=2)
+        elif has_stepped and (text := describe_ticks(previous_frame, self.frame)):
+            self.app.show_note(text, stays=4)
         self._controller.schedule_next_step(time.monotonic(), self.app.settings.time_speed)
 
     def _rebuild_stage(self) -> None:
@@ -248,6 +266,7 @@ class PlayScreen(GameScreen):
         self._configure_stage()
         if self.has_opponents and not (self.game.partners or self.game.position):
             self.assign_opponents()  # in the next level
+            self.game.join_partner()
 
     def on_resume(self) -> None:
         """Apply settings that may have changed: how arrow keys steer, and the policy of the
@@ -411,6 +430,7 @@ class PlayScreen(GameScreen):
             name = own.label if own else self.game.controlled
             is_named = self.is_research or (own and own.team)
             facts.append(f"You are {name if is_named else self._own_color or name}")
+        facts.append("Your partner works along" * self.game.has_partner)
         facts += [solver.note for solver in self._solvers]
         if self._controller.is_real_time and self.app.has_focus:
             speed = self._controller.time_speed(self.app.settings.time_speed)
@@ -450,6 +470,36 @@ class PlayScreen(GameScreen):
             hints += [self._second_player_hint, self.hint(domain, "next_agent", "another agent")]
         return (*hints, *moves[_FIRST_MOVES:], self.hint("view", "help", "all keys"))
 
+    @property
+    def _icon_commands(self) -> list[KeyCommand]:
+        """Actions of the level in the bar below the board."""
+        return [command for command in self.game.commands if command.icon and not self.is_research]
+
+    @property
+    def bar_lines(self) -> float:
+        """Height, in lines, of the bar of actions; 0 without actions that have icons."""
+        return aids.BAR_LINES if self._icon_commands else 0
+
+    def draw_controls(self, painter: Painter, rect: Rect) -> None:
+        """Draw the bar of actions, and below it the timeline."""
+        if commands := self._icon_commands:
+            mask, label = self.game.mask(), self.app.bindings.label
+            scenario: Any = self.game.scenario
+            labels = sprite_paths.list_number_sprites(scenario)
+            slots = [
+                aids.ActionSlot(
+                    command,
+                    label(self.domain.title, command.name),
+                    [(labels[name], amount) for name, amount in command.cost],
+                    mask.get(command.name, True) and not self.stage.find_missing(command),
+                    partial(self.run_command, command.name),
+                )
+                for command in commands
+            ]
+            bar = cut(rect, "top", int((self.bar_lines - 0.25) * painter.line_height))
+            aids.draw_actions(painter, bar, slots, partial(self.stage.draw_icon, painter.surface))
+        super().draw_controls(painter, rect)
+
     def current_key_caps(self) -> Sequence[KeyCaps]:
         """Return the keys of the episode, or at its end those for what to do next."""
         if self.is_research or not self.frame.outcome:
@@ -464,16 +514,21 @@ class PlayScreen(GameScreen):
         if self.is_research:
             return ()
         label = self.app.bindings.label
-        names = [name for name in self.stage.hinted_commands if name not in _WAITS]
+        in_bar = [command.name for command in self._icon_commands]
+        names = [n for n in self.stage.hinted_commands if n not in (*_WAITS, *in_bar)]
         moves = self._caps_of(names, self.stage.steering)
         last = [(label("play", "undo"), "undo")]
         if self.game.pack_level:
             last.append((label("play", "hint"), "hint"))
-        if self.has_command("next_agent"):
+        if self.has_command("partner"):
+            last.append(
+                (label("play", "partner"), "2 players" if self.game.has_partner else "alone")
+            )
+        elif self.has_command("next_agent"):
             last.append((label(self.domain.title, "next_agent"), "switch"))
         more = (label("view", "help"), "more")
         own = self._pick_caps([*moves[: MAX_CAPS - 1 - len(last)], *last, more])
-        if not self.has_command("next_agent") or len(self.game.agents) != 2:
+        if len(self.game.agents) != 2 or self.game.has_partner:
             return (own,)
         group, second = self.domain.title, self.game.agents[1]
         steering = [c for c in self.stage.steering if c.name.startswith(f"{second} ")]

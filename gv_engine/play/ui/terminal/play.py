@@ -298,6 +298,7 @@ class TerminalGame(TerminalScreen):
         super().__init__(settings, bindings)
         self.game = game
         self._controller = PlayController(game, self._progress, self._show_note)
+        game.join_partner()
         self._speed, self._shows_rewards = settings.time_speed, settings.research
         self._controller.schedule_next_step(time.monotonic(), self._speed)
         self._shown_hint = ""
