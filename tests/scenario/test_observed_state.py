@@ -115,7 +115,7 @@ def test_people_see_them():
 
 def test_players_see_more_than_agents_and_arrays_as_checklists():
     display = ["Pot.soups", {"of": "agent.counts", "label": "Found", "show": "checklist"}]
-    names: dict[str, Any] = dict.fromkeys(ALONE["agents"]["components"], {})
+    names: dict[str, Any] = {name: {} for name in ALONE["agents"]["components"]}
     observation = {"state": ["agent.tired"], "display": display}
     agents = {"components": {**names, "./rules.py:Bag": {"counts": {"STONE": 2}}}}
     scenario = load(observation=observation, agents=agents)
