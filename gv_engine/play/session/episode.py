@@ -61,8 +61,8 @@ class Episode(Protocol):
 
     def assist(self, agent: str) -> int:
         """Return the index of the action that the scenario's own rule for agents that nobody plays,
-        `Scenario.partner`, chooses for `agent` now."""
-        raise NotImplementedError
+        `Scenario.partner`, chooses for `agent` now; 0 in domains without such rules."""
+        return 0
 
     def action_name(self, index: int) -> str:
         """Return the name of the action with this index in the environment's action space."""
