@@ -55,6 +55,7 @@ class AgentMark(NamedTuple):
         team_number: number of the team, from 1; 0 for none.
         cell: y, x.
         facing: 0 up, 1 down, 2 left, 3 right.
+        item: type, state and colour of the held object; type 0 for none.
     """
 
     name: str
@@ -62,6 +63,7 @@ class AgentMark(NamedTuple):
     team_number: int
     cell: tuple[int, int]
     facing: int = 0
+    item: tuple[int, int, int] = (0, 0, 0)
 
     @property
     def label(self) -> str:

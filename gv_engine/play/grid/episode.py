@@ -421,7 +421,9 @@ class GridEpisode(Episode):
             if cell[0] >= 0:
                 team = self.scenario.agent_group.team_of(agent)
                 facing = int(self.world.agent.facing[agent])
-                marks.append(AgentMark(self._names[agent - 1], *team, cell, facing))
+                kind, state, color = self._item[agent - 1].tolist()
+                name, item = self._names[agent - 1], (kind, state, color)
+                marks.append(AgentMark(name, *team, cell, facing, item))
         return tuple(marks)
 
     def row(self) -> NDArray[Any]:

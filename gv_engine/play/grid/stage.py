@@ -276,8 +276,9 @@ class GridStage(Stage):
                 self._minimap.draw(surface, area, corner, frame.grid, lit, center, shown)
 
     def _draw_agent_marks(self, surface: pygame.Surface, progress: float) -> None:
-        """Draw an arrow above the agent of the player, and as many dots on each agent of a team as
-        the number of the team; nothing in levels with one agent."""
+        """Draw an arrow above the agent of the player, on each agent small what it holds, and as
+        many dots on each agent of a team as the number of the team; nothing in levels with one
+        agent."""
         movements = self._motion.movements if self._motion else ()
         starts = {movement.goal: movement.start for movement in movements}
         for mark in self._shown_marks:
@@ -292,6 +293,9 @@ class GridStage(Stage):
                 arrow = (x - size, y - size), (x + size, y - size), (x, y + size // 2)
                 pygame.draw.polygon(surface, self._theme.select, arrow)
                 pygame.draw.polygon(surface, self._theme.on_select, arrow, max(1, size // 5))
+            if mark.item[0]:
+                kind, state, color = mark.item
+                self._sheet.draw_covered(surface, rect, self._sheet.sprite_name(kind, state), color)
             for number in range(mark.team_number):
                 dot = rect.right - size // 2, rect.y + size // 2 + number * size
                 pygame.draw.circle(surface, self._theme.on_select, dot, size // 2)

@@ -332,6 +332,8 @@ class GameScreen(Screen):
         self._goal_lines = self._wrap_goal(painter)
         # at the end, the card above the hints has their keys, too
         self.footer_lines = 0 if self.frame.outcome and not self.is_research else hint_lines
+        if self.bar_lines:
+            self.footer_lines += round(self.bar_lines + self.controls)
         layout = self._layout = self._lay_out(painter, hint_lines)
         self._draw_world(painter, layout.stage, now)
         self._draw_header(painter, layout.header.copy())
