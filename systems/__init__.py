@@ -14,18 +14,7 @@ from systems import (
     visibility,
 )
 
-_RULES = (
-    reset,
-    transition,
-    movers,
-    numbers,
-    together,
-    absence,
-    reward,
-    terminating,
-    visibility,
-    rendering,
-)
-for _module in _RULES:
+_TRANSITIONS = transition, movers, numbers, together, absence
+for _module in (reset, *_TRANSITIONS, reward, terminating, visibility, rendering):
     for _registry in REGISTRIES.values():
         _registry.collect(_module)

@@ -551,7 +551,8 @@ class NameResolver:
             return component  # type: ignore[no-any-return]  # is_component is no TypeGuard
         known = built_in_component_names() | self.declared_components
         if node.text not in known:
-            raise node.error(f"no component {node.text!r}{self._suggest(node.text, known)}")
+            hint = f"{self._suggest(node.text, known)}; `components` declares new ones"
+            raise node.error(f"no component {node.text!r}{hint}")
         return known[node.text]
 
     def resolve_object_type(self, node: YamlNode) -> int:
