@@ -9,6 +9,7 @@ trained policy where one comes with a level, else the bot, a known way, or the s
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -37,7 +38,7 @@ from gv_engine.play.validation.solver import Solver
 from gv_engine.plugins.web.page import make_page
 from gv_engine.scenario.domains import list_playable_scenarios
 from gv_engine.scenario.library import FOLDER_FILE, gym_id, list_multi_agent_grids
-from tests import ROOT
+from tests import DATA, ROOT
 from tests.levels import KEYS, WINS
 
 FOLDER = ROOT / "site" / "levels"
@@ -52,6 +53,9 @@ SEARCHED = {"2048": (512, 20), "crafter": (1024, 16)}
 a step, and their length."""
 NOT_WON = *SEARCHED, "MiniGrid-Playground-v0"
 """Levels whose pictures show no win; nothing is asked in the last one."""
+_ROGUE: str = json.loads((DATA / "gallery.json").read_text("utf-8"))["rogue"]["0"]
+WAYS = {**WINS, "rogue": (_ROGUE.translate(str.maketrans("0123", "fblr")),)}
+"""Known ways to win, also of a level too long for the solver."""
 SETTINGS = {"warehouse": {"quota": 1}, "kitchen": {"goal": 20}}
 """Parameters with which the known ways win, by the beginning of a level's name."""
 BY = {
@@ -116,7 +120,7 @@ def choose_player(level: Entry) -> str:
     scenario = read_level(level.source)
     if (POLICIES / level.source).is_dir():
         return TRAINED
-    if level.source in WINS:
+    if level.source in WAYS:
         return "way"
     if level.source in NOT_WON:
         return "search" if level.source in SEARCHED else ""
@@ -155,7 +159,7 @@ def play(game: Game, by: str, source: str) -> None:
     elif by == "way":
         names = [*game.actions]
         wait = names.index("NOOP" if "NOOP" in names else "ACTUATE")
-        for keys in zip(*WINS[source], strict=True):
+        for keys in zip(*WAYS[source], strict=True):
             indices = [wait if key == "." else names.index(KEYS[key]) for key in keys]
             game.apply_action(game.timeline.episode.format_action(indices))
     elif by == "search":

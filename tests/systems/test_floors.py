@@ -1,13 +1,16 @@
 """What agents have seen of a level, and forget when another takes its place."""
 
+import json
 from typing import Any
 
 import numpy as np
 import pytest
 
 from components.core import HIDDEN
+from gv_engine import Scenario
 from gv_engine.play.session import session
 from gv_engine.rules.geometry import ACTUATE, MOVE_BACKWARD, PICK_N_DROP, TURN_LEFT
+from tests import DATA
 from tests.boards import scenario
 
 FLOORS: dict[str, Any] = {
@@ -16,6 +19,8 @@ FLOORS: dict[str, Any] = {
     "max_shape": [8, 8],
 }
 FLOORS["transition_functions"] += [{"name": "./floors.py:descend", "height": 5, "width": 7}]
+WAY: str = json.loads((DATA / "gallery.json").read_text("utf-8"))["rogue"]["0"]
+"""Actions that win the roguelike."""
 BOARD = "#####\n#...#\n#...#\n#..^#\n#####"
 
 
@@ -88,3 +93,17 @@ def test_each_agent_forgets_for_itself():
     after = episode._explored[..., 0] != HIDDEN
     assert np.array_equal(before[0], after[0])
     assert before[1].sum() > after[1].sum()
+
+
+def test_stairs_of_the_rogue_lead_into_fog():
+    game = session.Session(Scenario.load("rogue"), 0)
+    floors = [1]
+    for action in WAY:
+        known = count_known(game)
+        game.step(game.actions[int(action)])
+        frame = game.frame()
+        floors.append(int(frame.numbers[-1].text))
+        if floors[-1] > floors[-2]:
+            assert count_known(game) == frame.seen.sum() < known
+    assert sorted(set(floors)) == [1, 2, 3]
+    assert game.frame().success

@@ -25,7 +25,7 @@ from tests.boards import scenario
 from tests.games import take
 from tests.learning.drawn import drawn
 from tests.screen import until
-from tests.systems.test_floors import BOARD, FLOORS
+from tests.systems.test_floors import BOARD, FLOORS, WAY
 from tests.web.browser import CHROMIUM, Browser, chromium
 
 pytestmark = [
@@ -190,6 +190,21 @@ def test_a_page_forgets_what_the_window_forgets(browser: Browser, tmp_path: Path
     assert known[1] < known[0]
     assert known[3] < known[2]
     assert not browser.errors
+
+
+def test_a_page_goes_down_the_floors_of_the_rogue(browser: Browser, tmp_path: Path):
+    level = Scenario.load("rogue")
+    browser.open(write_page(tmp_path, level))
+    game = Session(level, 0)
+    for number in WAY:
+        action = level.action_names[int(number)]
+        game.step(action)
+        browser.run(f"player.act({action!r})")
+        frame = game.frame().limit_to_explored()
+        found = browser.run("player.shown.top")
+        assert np.array_equal(np.reshape(found, frame.grid.shape), frame.grid)
+        assert f"floor {frame.numbers[-1].text}" in browser.text("numbers")
+    check_won(browser, tmp_path)
 
 
 def test_time_runs_on_a_page_until_it_is_stopped(browser: Browser, tmp_path: Path):
