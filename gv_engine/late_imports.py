@@ -42,6 +42,8 @@ class Plugin:
         representations: `ObservationEncoder` of each further representation of observations.
         mission_language: class of a `gv_engine.scenario.missions.mission_reader.MissionLanguage`.
         inner_env: function that returns the environment of a scenario whose states are objects.
+        file_formats: class `gv_engine.scenario.documents.foreign_files.FileFormat` of each kind of
+            game of other programs.
     """
 
     domains: tuple[str, ...] = ()
@@ -52,6 +54,7 @@ class Plugin:
     inner_env: str = ""
     levels: Mapping[str, str] = field(default_factory=dict)
     env_ids: str = ""
+    file_formats: tuple[str, ...] = ()
     representations: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -79,6 +79,9 @@ scenario names."""
 FilePath = Annotated[str, "file"]
 """Annotation of a parameter: the path of a file that the scenario names. Functions in `tables` read
 it."""
+PackedNumbers = Annotated[tuple[int, ...], "packed numbers"]
+"""Annotation of a parameter: a long tuple of integers, which the scenario gives as a text of
+`gv_engine.scenario.syntax.packed_numbers`."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self
 from gv_engine.rules.errors import ScenarioError, escape_unprintable
 from gv_engine.scenario import library
 from gv_engine.scenario.documents import parameters
+from gv_engine.scenario.documents.foreign_files import read_foreign_file
 from gv_engine.scenario.documents.parameters import PARAMETERS, ScenarioParameter, apply_settings
 from gv_engine.scenario.documents.rule_files import SourceFile, hash_text
 from gv_engine.scenario.documents.trust import DEFAULT_TRUST, Trust, is_file_reference
@@ -274,6 +275,10 @@ def read_text(
     file = ref.file.absolute()
     document = Document(YamlNode(None, line=1), str(ref.file), file.parent, file, problems)
     try:
+        if foreign := read_foreign_file(ref, raw, problems):
+            document = replace(document, text=decode_levels(raw), trust=trust, num_bytes=len(raw))
+            document = replace(document, root=foreign)
+            return _finish_document(document, ref.variant, settings or {}, problems)
         packs.check_text_file(document.root, ref.file, raw)
         pack = packs.is_pack(ref.file, raw)
         root = packs.wrap_in_scenario(ref.file, problems) if pack else parse_yaml(raw, problems)

@@ -28,6 +28,7 @@ from gv_engine.rules.system import (
     FilePath,
     ObjectNumber,
     ObjectTypeIndex,
+    PackedNumbers,
     Parameter,
     Phase,
     StateIndex,
@@ -39,6 +40,7 @@ from gv_engine.scenario.syntax import fields
 from gv_engine.scenario.syntax import json_schema as schema
 from gv_engine.scenario.syntax.fields import YamlNode
 from gv_engine.scenario.syntax.json_schema import JsonSchema, Key, KeyTable
+from gv_engine.scenario.syntax.packed_numbers import read_packed_numbers
 
 NESTED = {
     f"{phase.name.lower()}_function": phase
@@ -199,6 +201,12 @@ _BY_ANNOTATION: dict[Any, ValueKind] = {
         "data.csv",
         schema.TEXT,
         lambda calls, node: calls.names.resolve_data_file(node),
+    ),
+    PackedNumbers: ValueKind(
+        "a text of packed numbers",
+        "eNpjZGBgYAJiZgAAIgAH",
+        schema.TEXT,
+        lambda calls, node: read_packed_numbers(node),
     ),
 }
 """Kinds of values by annotation, for values that scenarios give by name, such as object types."""

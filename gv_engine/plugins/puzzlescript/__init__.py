@@ -1,0 +1,1 @@
+"""Games written in PuzzleScript as grid scenarios."""

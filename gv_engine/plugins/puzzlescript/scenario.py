@@ -1,0 +1,167 @@
+"""Scenarios of PuzzleScript games: from a source to the keys of a grid scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from gv_engine.plugins.puzzlescript.game import Game
+from gv_engine.plugins.puzzlescript.levels import LevelMap, read_level
+from gv_engine.plugins.puzzlescript.source import Level, is_puzzlescript, read_source
+from gv_engine.plugins.puzzlescript.tables import (
+    CHECKPOINT,
+    RESTART,
+    RUNS_AT_START,
+    FLAGS,
+    Program,
+    write_program,
+)
+from gv_engine.scenario.documents.foreign_files import FileFormat, SourceError
+from gv_engine.scenario.syntax.packed_numbers import pack_numbers
+
+_PACKAGE = "gv_engine.plugins.puzzlescript"
+_CELL = "Cell"
+_MAX_STATES = 250
+_MAX_VIEW = 129
+_FREE_ENTITIES = 4
+_MOVES = "MOVE_FORWARD", "MOVE_BACKWARD", "MOVE_LEFT", "MOVE_RIGHT"
+_MATCHES_OF_CELL = 2
+"""Matches of a rule that are kept for each cell; rules with ellipses have more."""
+_MAX_MATCHES = 2**16
+
+
+class _Compiled(NamedTuple):
+    game: Game
+    program: Program
+    levels: list[Level]
+
+
+@lru_cache(maxsize=8)
+def _compile(text: str) -> _Compiled:
+    """Return the game of a source, its program, and its levels without messages.
+
+    Raises:
+        SourceError: the source has faults.
+    """
+    game = Game(read_source(text))
+    program = write_program(game)
+    levels = [level for level in game.source.levels if level.rows]
+    if not levels:
+        game.source.fail(0, "found no level")
+    if game.source.faults:
+        raise SourceError(sorted(game.source.faults))
+    return _Compiled(game, program, levels)
+
+
+def make_scenario(text: str, level_name: str, has_tools: bool = False) -> dict[str, Any]:
+    """Return the keys of the grid scenario of a PuzzleScript source, as a scenario file has them.
+    Its variants are the levels, named by their numbers from 1.
+
+    Args:
+        text: the source.
+        level_name: number of the level to play; "" for the first.
+        has_tools: True to add the actions RESTART and WAIT for tests that replay recorded inputs.
+
+    Raises:
+        SourceError: the source has faults, or no level of this name.
+    """
+    game, program, levels = _compile(text)
+    names = [str(number) for number in range(1, len(levels) + 1)]
+    if level_name and level_name not in names:
+        raise SourceError([(0, f"no level {level_name!r}, there are 1 to {len(levels)}")])
+    chosen = int(level_name or 1) - 1
+    level = read_level(game, levels[chosen])
+    if game.source.faults:
+        raise SourceError(sorted(game.source.faults))
+    saves = bool(program.commands & (CHECKPOINT | RESTART)) or has_tools
+    has_restart = bool(program.commands & CHECKPOINT) or has_tools
+    settings = game.source.settings
+    actions: list[Any] = [*_MOVES, *([] if "noaction" in settings else ["ACTUATE"])]
+    if "realtime_interval" in settings or has_tools:
+        actions.append({"name": "TICK", "key": "T", "says": "wait for a turn"})
+    if has_restart:
+        actions.append({"name": "RESTART", "key": "B", "says": "back to the last checkpoint"})
+    stack = f"{_PACKAGE}.components:Stack{game.num_layers}"
+    saved = f"{_PACKAGE}.components:Saved{game.num_layers}"
+    turn = {
+        "program": _pack_program(program),
+        "max_matches": _count_matches(program, level),
+    }
+    kind = "saved_" if saves else ""
+    start = {"name": f"{_PACKAGE}.systems:start_{kind}level", **turn}
+    step = {"name": f"{_PACKAGE}.systems:take_{kind}turn", **turn}
+    if saves:
+        step["restart"] = "RESTART" if has_restart else "DONE"
+    end = f"{_PACKAGE}.systems:won"
+    scenario = {
+        "description": _describe(game, levels[chosen]),
+        "view": "state",
+        "capacity": level.height * level.width + _FREE_ENTITIES,
+        "max_shape": [level.height, level.width],
+        "action_space": actions,
+        "agents": {"number": 1, "components": ["Bodiless"]},
+        "world": {"components": [f"{_PACKAGE}.components:TurnResult"]},
+        "objects": {
+            _CELL: {
+                "components": [stack, *([saved] if saves else [])],
+                "states": [*_name_states(game)],
+            }
+        },
+        "transition_functions": [step],
+        "reward_functions": [f"{_PACKAGE}.systems:win"],
+        "observation_function": {
+            "name": "fully_transparent",
+            "area": [[1, min(level.height, _MAX_VIEW)], [1, min(level.width, _MAX_VIEW)]],
+            "turns": False,
+        },
+        "terminating_function": end,
+        "success_function": end,
+        "reset_function": {
+            "name": f"{_PACKAGE}.systems:build_{kind}level",
+            "shape": [level.height, level.width],
+            "cells": pack_numbers(level.objects),
+            "layers": game.num_layers,
+            "object_type": _CELL,
+        },
+    }
+    if program.numbers[FLAGS] & RUNS_AT_START:
+        scenario["settle"] = [start]
+    if len(levels) > 1:
+        scenario["variants"] = {name: {} for name in names}
+    return scenario
+
+
+def _describe(game: Game, level: Level) -> str:
+    settings = game.source.settings
+    title = settings.get("title", "A game in PuzzleScript")
+    author = settings.get("author", "")
+    return f"{title}, by {author}" if author else title
+
+
+def _pack_program(program: Program) -> str:
+    """Return the numbers of a program as a text. They are padded with zeros to a power of two, so
+    that most games of similar size share one compiled program."""
+    size = 1 << max(10, (len(program.numbers) - 1).bit_length())
+    return pack_numbers(program.numbers + [0] * (size - len(program.numbers)))
+
+
+def _count_matches(program: Program, level: LevelMap) -> int:
+    """Return how many matches of one rule are kept for a level."""
+    count = _MATCHES_OF_CELL * level.height * level.width
+    count *= max(level.height, level.width) ** program.ellipses
+    return min(_MAX_MATCHES, 1 << max(8, (count - 1).bit_length()))
+
+
+def _name_states(game: Game) -> Iterator[str]:
+    """Yield the names of the states of a cell: nothing, then each object."""
+    taken = {"NOTHING"}
+    yield "NOTHING"
+    for number, name in enumerate(game.objects[: _MAX_STATES - 1]):
+        state = name.upper() if name.isidentifier() else f"_{name.upper()}"
+        state = state if name and state not in taken else f"OBJECT_{number}"
+        taken.add(state)
+        yield state
+
+
+FORMAT = FileFormat("PuzzleScript", is_puzzlescript, make_scenario)
