@@ -30,6 +30,7 @@ def draw_state_and_observation(w: World, agent: int, canvas: Canvas) -> None:
             types=canvas.types,
             color=int(w.color.value[agent]),
             beneath=w.beneath(),
+            stacks=w.stacks(),
             action=action_name(w.action[agent]) if w.steps else "",
             reward=float(w.reward[agent]),
             terms=canvas.terms,

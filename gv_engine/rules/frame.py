@@ -4,13 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.rules.geometry import RIGHT, Area, rotate, step_x, step_y, to_relative
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
+
+_STACKS: list[tuple[int, ...]] = [()]
+_STACK_NUMBERS: dict[tuple[int, ...], int] = {(): 0}
+
+
+def number_stacks(stacks: NDArray[np.integer[Any]]) -> NDArray[np.uint16]:
+    """Return a number for each stack of states, equal for equal stacks in the whole process. Zeros
+    are left out, and 0 is the empty stack.
+
+    Args:
+        stacks: (…, L) states, the lowest first.
+    """
+    flat = stacks.reshape(-1, stacks.shape[-1])
+    unique, inverse = np.unique(flat, axis=0, return_inverse=True)
+    numbers = []
+    for states in unique.tolist():
+        key = tuple(filter(None, states))
+        if key not in _STACK_NUMBERS:
+            _STACK_NUMBERS[key] = len(_STACKS)
+            _STACKS.append(key)
+        numbers.append(_STACK_NUMBERS[key])
+    return np.array(numbers, np.uint16)[inverse].reshape(stacks.shape[:-1])
+
+
+def find_stack(number: int) -> tuple[int, ...]:
+    """Return the states of the stack with a number from `number_stacks`, the lowest first."""
+    return _STACKS[number]
+
 
 VIEWS = ("both", "state", "observation", "explored")
 """Views of a frame: state beside observation, state alone, observation alone, explored cells."""
@@ -166,6 +194,8 @@ class Frame(Scene):
             means that no agent is drawn.
         beneath: (H, W, 3) uint8 objects on the ground layer of every cell; None if the scenario has
             none.
+        stacks: (H, W) numbers of the states that are drawn on top of each other in each cell, see
+            `number_stacks`; None if the scenario has no such objects.
         color: colour of the agent in a scenario with several agents.
         explored: (H, W, 6) uint8 type, state and colour of every cell and of its ground, as the
             agent last saw them; type 1, Hidden, where it never looked. None if this is not
@@ -186,6 +216,7 @@ class Frame(Scene):
     observation: NDArray[np.uint8]
     observer: tuple[int, int, int]
     beneath: NDArray[np.uint8] | None = None
+    stacks: NDArray[np.uint16] | None = None
     color: int = 0
     explored: NDArray[np.uint8] | None = None
     marks: tuple[AgentMark, ...] = ()

@@ -296,6 +296,11 @@ class World(Protocol):
         """Return (H, W, 3) uint8 type, state and colour of the ground layer of every cell, or None
         without a ground layer."""
 
+    def stacks(self) -> NDArray[np.uint16] | None:
+        """Return (H, W) numbers of the states that are drawn on top of each other in each cell, see
+        `gv_engine.rules.frame.number_stacks`; None if no component has the column `stack`. For
+        rendering only."""
+
     def appearance(self, e: int) -> tuple[int, int, int]:
         """Return (type, state, colour) of an entity as observations show it. For rendering only."""
 

@@ -100,7 +100,7 @@ class Scenario(ImmutableScenario):
         agent_group: settings of the agents as a group, such as their names, teams and turn order.
         numbering: numbering of its object types.
         theme: set of drawings of walls and floor; "" for the usual ones.
-        sprites: the author's files, by name of the sprite, see `readers.appearance`.
+        sprites: the author's files or SVG texts, by name of the sprite, see `readers.appearance`.
     """
 
     domain: ClassVar[str] = "grid"
@@ -144,7 +144,7 @@ class Scenario(ImmutableScenario):
     beat: int = 0
     numbering: TypeIds = field(default_factory=TypeIds, repr=False)
     theme: str = ""
-    sprites: Mapping[str, Path] = field(default_factory=dict, repr=False)
+    sprites: Mapping[str, Path | str] = field(default_factory=dict, repr=False)
 
     @classmethod
     def load(
@@ -489,7 +489,7 @@ class Scenario(ImmutableScenario):
         """Return the files that the scenario was read from, and all Python files that it may
         import; a change of one of them calls for `reload`."""
         own = document.list_watched_files(self.document, self.code)
-        own = (*own, *self.sprites.values())
+        own = (*own, *(file for file in self.sprites.values() if isinstance(file, Path)))
         return tuple(sorted({*own, *(path for m in self.mixture for path in m.watched_files())}))
 
     def reload(self) -> Scenario:

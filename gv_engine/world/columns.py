@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from gv_engine.rules.component import NOTHING, Field, column_name, fields_of
 from gv_engine.rules.errors import ColumnError, OutOfBoundsError
+from gv_engine.rules.frame import number_stacks
 from gv_engine.scenario.memory.layout import Layout
 
 # ---- esper context -------------------------------------------------------------------------------
@@ -501,6 +502,15 @@ class RowWorld:
         """Return an (H, W, 3) array of the type, state and colour of the ground object in each
         cell; None in worlds without a ground layer."""
         return self._get_appearances(self.ground) if "ground" in self._layout.layers else None
+
+    def stacks(self) -> NDArray[np.uint16] | None:
+        """Return an (H, W) array with the number of the states that are drawn on top of each other
+        in each cell; None without a component `Stack`."""
+        if "stack" not in self._row.dtype.names:
+            return None
+        columns, cells = self._row["stack"], self.at[: self.height, : self.width]
+        arrays = [columns[name][cells] for name in columns.dtype.names if columns[name].ndim > 1]
+        return number_stacks(np.concatenate(arrays, axis=-1))
 
     def _get_appearances(self, cells: NDArray[Any]) -> NDArray[np.uint8]:
         """Return an array with (type, state, colour) on a new last axis, for `cells`, an array of

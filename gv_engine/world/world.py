@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from components.core import FLOOR, HIDDEN, Kind
 from gv_engine.rules import errors
 from gv_engine.rules.component import NOTHING, column_name, fields_of
+from gv_engine.rules.frame import number_stacks
 from gv_engine.rules.objects import Prefab
 from gv_engine.rules.world import Columns, Verbs
 from gv_engine.scenario.memory.layout import (
@@ -456,6 +457,18 @@ class ObjectWorld(Verbs, World):
         if "ground" not in self.layout.layers:
             return None
         return self._get_appearances(self._select_cells(self.ground, marked))
+
+    def stacks(self) -> NDArray[np.uint16] | None:
+        """Return an (H, W) array with the number of the states that are drawn on top of each other
+        in each cell; None without a component `Stack`."""
+        columns = self.__dict__.get("stack")
+        if columns is None:
+            return None
+        names = [field.name for field in fields_of(columns.cls) if field.items]
+        cells = self.at[: self.height, : self.width]
+        parts = [columns.rows[e] for e in cells.ravel().tolist()]
+        stacks = np.array([[n for name in names for n in getattr(p, name)] for p in parts])
+        return number_stacks(stacks.reshape(*cells.shape, -1))
 
     def _select_cells(self, cells: NDArray[Any], marked: NDArray[np.bool_] | None) -> NDArray[Any]:
         inside = cells[: self.height, : self.width]

@@ -34,6 +34,7 @@ class GridContent(NamedTuple):
         agent: y, x and facing; an agent outside the grid is not drawn.
         lit: (H, W) cells that are drawn bright; None for all.
         beneath: (H, W, 3) objects on the ground, if there is a ground layer.
+        stacks: (H, W) numbers of stacks of states, if objects are drawn on top of each other.
         color: colour of the agent, if there are several.
         agent_size: side of the agent in cells; what is under a smaller one is seen anyway.
     """
@@ -44,11 +45,12 @@ class GridContent(NamedTuple):
     beneath: NDArray[np.uint8] | None = None
     color: int = 0
     agent_size: float = 1.0
+    stacks: NDArray[np.uint16] | None = None
 
     @property
     def codes(self) -> CellCodes:
         """(H, W) appearances of the cells, see `encode_looks`."""
-        return encode_looks(self.grid, self.lit, self.beneath)
+        return encode_looks(self.grid, self.lit, self.beneath, self.stacks)
 
     @property
     def has_agent(self) -> bool:
@@ -60,7 +62,8 @@ class GridContent(NamedTuple):
 
 def whole_grid_of(frame: Frame) -> GridContent:
     """Return the whole grid of `frame` with its agent."""
-    return GridContent(frame.grid, frame.agent, frame.lit, frame.beneath, frame.color)
+    content = GridContent(frame.grid, frame.agent, frame.lit, frame.beneath, frame.color)
+    return content._replace(stacks=frame.stacks)
 
 
 def observation_of(frame: Frame) -> GridContent:

@@ -41,6 +41,8 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _LENGTH = re.compile(f"({_NUMBER.pattern})(px|pt|pc|mm|cm|in|em|ex|%)?")
 _TRANSFORM = re.compile(r"[\s,]*(.*?)\s*\(([^()]*)\)")
 
+STACKED = "+"
+"""Sign between the names of sprites that are drawn on top of each other, in the name of all."""
 OTHER_AGENTS = {f"agent_{way.lower()}": turn for turn, way in enumerate(ORIENTATIONS)}
 """Quarter turn by sprite name of other agents; one sprite is rotated for all four."""
 THEME_FOLDERS = {theme: ASSETS / "themes" / theme for theme in LEVEL_THEMES}
@@ -60,8 +62,8 @@ TILE = """\
 </svg>"""  # for objects that are declared in a scenario file and have no sprite
 
 
-SpriteSource = Path | Mapping[str, Path]
-"""Folder with sprites, or files by name of the sprite."""
+SpriteSource = Path | Mapping[str, Path | str]
+"""Folder with sprites, or files or SVG texts by name of the sprite."""
 
 EDGE_PART = re.compile(
     r'<(\w+)\b[^>]*?\bid="((?:up|down)-(?:left|right)|up|down|left|right)"[^>]*?(?:/>|>.*?</\1>)',
@@ -110,7 +112,7 @@ def find_sprite_or_word(
     name: str,
     own_sources: Iterable[SpriteSource],
     small: bool = False,
-) -> Path | None:
+) -> Path | str | None:
     """Return the SVG file of the sprite called `name` as `find_sprite` does; None also if there is
     a word in place of a sprite, and the author's `own_sources` have no file."""
     is_word = find_glyph(types, name)
@@ -161,9 +163,11 @@ def with_builtin_folders(sources: Iterable[SpriteSource]) -> tuple[SpriteSource,
     return *sources, ASSETS / "sprites", ASSETS / "things"
 
 
-def find_sprite(name: str, sources: Iterable[SpriteSource], small: bool = False) -> Path | None:
-    """Return the SVG file of the sprite called `name` from the first of `sources` that has it; None
-    if there is none.
+def find_sprite(
+    name: str, sources: Iterable[SpriteSource], small: bool = False
+) -> Path | str | None:
+    """Return the SVG file or text of the sprite called `name` from the first of `sources` that has
+    it; None if there is none.
 
     Args:
         name: name of the sprite, or of a file without `.svg`.
@@ -182,22 +186,23 @@ def find_sprite(name: str, sources: Iterable[SpriteSource], small: bool = False)
     return None
 
 
-def read_svg(file: Path) -> str:
-    """Return the content of an SVG file reduced to what the library SDL can draw safely; it begins
-    with `<svg viewBox=`, and has no width and height.
+def read_svg(file: Path | str) -> str:
+    """Return the content of an SVG file, or an SVG text, reduced to what the library SDL can draw
+    safely; it begins with `<svg viewBox=`, and has no width and height.
 
     Raises:
         SpriteError: the file is no SVG, incomplete, or something in it can take SDL for ever.
         OSError: the file cannot be read.
     """
-    data = read_bytes(file, _MAX_BYTES, "drawings")
+    label = "a drawing of the scenario" if isinstance(file, str) else str(file)
+    data = file.encode() if isinstance(file, str) else read_bytes(file, _MAX_BYTES, "drawings")
     try:
         data.decode("utf-8")
         root = parse_xml(data)
     except ValueError as error:
-        raise SpriteError(f"{file}: no SVG drawing, or a part of one ({error})") from None
+        raise SpriteError(f"{label}: no SVG drawing, or a part of one ({error})") from None
     if root.tag != "svg":
-        raise SpriteError(f"{file}: no SVG drawing: found <{root.tag}>, expected <svg>")
+        raise SpriteError(f"{label}: no SVG drawing: found <{root.tag}>, expected <svg>")
     width, height = (root.attrib.pop(side, "48") for side in ("width", "height"))
     root.attrib = {"viewBox": f"0 0 {width} {height}"} | root.attrib
     box = [float(number) for number in _NUMBER.findall(root.attrib["viewBox"])]
@@ -207,9 +212,10 @@ def read_svg(file: Path) -> str:
             raise ValueError(f"a viewBox needs 4 numbers, and sides of at most {_MAX_SIDE}")
         if any(element.tag == "svg" for element in root.iterfind(".//")):
             raise ValueError("an <svg> within another; leave out the inner one")
-        _clean_element(root, 48 / min(sides), max(sides), file.is_relative_to(ASSETS))
+        is_own = isinstance(file, Path) and file.is_relative_to(ASSETS)
+        _clean_element(root, 48 / min(sides), max(sides), is_own)
     except ValueError as error:
-        raise SpriteError(f"{file}: {error}") from None
+        raise SpriteError(f"{label}: {error}") from None
     return tostring(root, "unicode")
 
 

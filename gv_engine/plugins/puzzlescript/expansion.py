@@ -12,18 +12,18 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from gv_engine.plugins.puzzlescript.game import Game
+from gv_engine.plugins.puzzlescript.game import PuzzleGame
 
-Cell = tuple[tuple[str, str], ...]
+PatternCell = tuple[tuple[str, str], ...]
 """(word before a name, such as `>` or `no`, or "", and the name) of each item of a cell."""
-Row = tuple[Cell, ...]
+PatternRow = tuple[PatternCell, ...]
 """Cells between two square brackets."""
 
 _Named = dict[tuple[str, str], tuple[str, int, tuple[int, int]]]
 """Direction, number of cells and first cell (row, column) of each (name, ambiguous movement)."""
 _Counts = dict[str, tuple[str, int]]
 """Direction and number of uses of each ambiguous movement."""
-ELLIPSIS: Cell = (("...", "..."),)
+ELLIPSIS: PatternCell = (("...", "..."),)
 _AXES = {
     "horizontal": ("left", "right"),
     "vertical": ("up", "down"),
@@ -52,13 +52,13 @@ _WORDS = {
     *("horizontal", "vertical", "orthogonal"),
 }
 """Words that may stand before a name."""
-COMMANDS = "cancel", "checkpoint", "restart", "win", "message", "again"
+RULE_COMMANDS = "cancel", "checkpoint", "restart", "win", "message", "again"
 _SOUNDS = tuple(f"sfx{number}" for number in range(11))
 _MAX_RULES = 20_000
 
 
 @dataclass(frozen=True)
-class Rule:
+class PatternRule:
     """Rule of a game, before or after its expansion.
 
     Attributes:
@@ -73,8 +73,8 @@ class Rule:
     line: int
     group: int
     directions: tuple[str, ...]
-    before: tuple[Row, ...]
-    after: tuple[Row, ...]
+    before: tuple[PatternRow, ...]
+    after: tuple[PatternRow, ...]
     commands: tuple[str, ...] = ()
     is_late: bool = False
     is_rigid: bool = False
@@ -82,16 +82,16 @@ class Rule:
 
 
 @dataclass
-class RuleSet:
+class ExpandedRules:
     """Expanded rules of a game, in order, and the lines (first, last) of its loops."""
 
-    rules: list[Rule] = field(default_factory=list)
+    rules: list[PatternRule] = field(default_factory=list)
     loops: list[tuple[int, int]] = field(default_factory=list)
 
 
-def expand_rules(game: Game) -> RuleSet:
+def expand_rules(game: PuzzleGame) -> ExpandedRules:
     """Return the expanded rules of a game. Faults are added to the game's source."""
-    result, written = RuleSet(), list[Rule]()
+    result, written = ExpandedRules(), list[PatternRule]()
     opened = 0
     for line, lower, text in game.source.rules:
         if (mark := lower.strip()) in ("startloop", "endloop"):
@@ -127,7 +127,7 @@ def expand_rules(game: Game) -> RuleSet:
 class _RuleReader:
     """Reader of the text of one rule."""
 
-    def __init__(self, game: Game, line: int, lower: str, written: str) -> None:
+    def __init__(self, game: PuzzleGame, line: int, lower: str, written: str) -> None:
         self.game, self.line, self.written = game, line, written
         spaced = re.sub(r"(\[|\]|\||->)", r" \1 ", lower).strip()
         self.tokens = re.sub(r"^\+", "+ ", spaced).split()
@@ -136,7 +136,7 @@ class _RuleReader:
         """Add a fault of this rule."""
         self.game.source.fail(self.line, message)
 
-    def read(self, earlier: Sequence[Rule]) -> Rule | None:
+    def read(self, earlier: Sequence[PatternRule]) -> PatternRule | None:
         """Return the rule, or None after a fault. `earlier` are the rules before it."""
         num_faults = len(self.game.source.faults)
         if "->" not in self.tokens:
@@ -164,7 +164,7 @@ class _RuleReader:
         if len(self.game.source.faults) > num_faults:
             return None
         directions = directions or _AXES["orthogonal"]
-        rule = Rule(self.line, group, directions, before, after, commands)
+        rule = PatternRule(self.line, group, directions, before, after, commands)
         if not _is_directional(rule):
             directions = directions[:1]
         return replace(
@@ -176,7 +176,7 @@ class _RuleReader:
         )
 
     def _read_head(
-        self, words: Sequence[str], earlier: Sequence[Rule]
+        self, words: Sequence[str], earlier: Sequence[PatternRule]
     ) -> tuple[int, tuple[str, ...], set[str]]:
         """Return the group, the directions and the other words before the first bracket."""
         group, directions, flags = self.line, list[str](), set[str]()
@@ -203,10 +203,10 @@ class _RuleReader:
 
     def _read_rows(
         self, tokens: Sequence[str], is_late: bool, is_after: bool = False
-    ) -> tuple[tuple[Row, ...], tuple[str, ...]]:
+    ) -> tuple[tuple[PatternRow, ...], tuple[str, ...]]:
         """Return the patterns and the commands in the tokens of one side of a rule."""
-        rows, commands = list[Row](), list[str]()
-        row: list[Cell] | None = None
+        rows, commands = list[PatternRow](), list[str]()
+        row: list[PatternCell] | None = None
         cell: list[tuple[str, str]] = []
         word = ""
         for token in tokens:
@@ -214,7 +214,7 @@ class _RuleReader:
                 if row is not None:
                     self.fail("found [ within a pattern, expected ] before it")
                 row, cell = [], []
-            elif row is None and token in (*COMMANDS, *_SOUNDS):
+            elif row is None and token in (*RULE_COMMANDS, *_SOUNDS):
                 if not is_after:
                     self.fail(f"found {token} before ->, expected it at the end of the rule")
                 if token == "message":
@@ -251,7 +251,7 @@ class _RuleReader:
                 word = ""
             elif token == "->":
                 self.fail("found -> twice")
-            elif token in (*COMMANDS, *_SOUNDS):
+            elif token in (*RULE_COMMANDS, *_SOUNDS):
                 commands.append(token)
             else:
                 self.fail(f"found {token[:40]!r}, expected an object or a name of the legend")
@@ -261,7 +261,7 @@ class _RuleReader:
             self._check_ellipses(row_read)
         return tuple(rows), tuple(commands)
 
-    def _check_ellipses(self, row: Row) -> None:
+    def _check_ellipses(self, row: PatternRow) -> None:
         """Check that the ellipses of a row stand alone in cells, which are not the first or the
         last."""
         gaps = [number for number, cell in enumerate(row) if ("...", "...") in cell]
@@ -273,7 +273,7 @@ class _RuleReader:
             self.fail("found three ... in a pattern, expected two at most")
 
 
-def _is_directional(rule: Rule) -> bool:
+def _is_directional(rule: PatternRule) -> bool:
     """Return True if the direction of a rule makes a difference."""
     if any(len(row) > 1 for row in rule.before):
         return True
@@ -284,27 +284,29 @@ def _is_directional(rule: Rule) -> bool:
 # ---- steps of the expansion ----------------------------------------------------------------------
 
 
-def _map_cells(rule: Rule, change: Callable[[Cell], Cell]) -> Rule:
+def _map_cells(rule: PatternRule, change: Callable[[PatternCell], PatternCell]) -> PatternRule:
     """Return a rule with each cell replaced by `change` of it."""
     before = tuple(tuple(map(change, row)) for row in rule.before)
     after = tuple(tuple(map(change, row)) for row in rule.after)
     return replace(rule, before=before, after=after)
 
 
-def _set_cell(rows: tuple[Row, ...], j: int, k: int, cell: Cell) -> tuple[Row, ...]:
+def _set_cell(
+    rows: tuple[PatternRow, ...], j: int, k: int, cell: PatternCell
+) -> tuple[PatternRow, ...]:
     row = (*rows[j][:k], cell, *rows[j][k + 1 :])
     return (*rows[:j], row, *rows[j + 1 :])
 
 
-def _trim_exclusions(game: Game, rule: Rule) -> Rule:
+def _trim_exclusions(game: PuzzleGame, rule: PatternRule) -> PatternRule:
     """Return a rule without those `no` that say nothing: after the arrow if they also stand before
     it, and before it if a required object fills the layer anyway."""
     after = rule.after
     for j, row in enumerate(after):
         for k, cell in enumerate(row):
-            items, before, number = list(cell), rule.before[j][k], 0
+            items, found, number = list(cell), rule.before[j][k], 0
             while number < len(items):
-                if items[number][0] == "no" and items[number] in before:
+                if items[number][0] == "no" and items[number] in found:
                     del items[number]  # and the next one stays, as in PuzzleScript
                 number += 1
             after = _set_cell(after, j, k, tuple(items))
@@ -315,7 +317,7 @@ def _trim_exclusions(game: Game, rule: Rule) -> Rule:
     return replace(rule, before=before, after=after)
 
 
-def _trim_cell(game: Game, cell: Cell) -> Cell:
+def _trim_cell(game: PuzzleGame, cell: PatternCell) -> PatternCell:
     if not any(word == "no" for word, _ in cell):
         return cell
     required, layers = set[str](), set[int]()
@@ -329,19 +331,18 @@ def _trim_cell(game: Game, cell: Cell) -> Cell:
     kept = []
     for word, name in cell:
         kind, objects = game.names.get(name, ("", []))
-        if word == "no" and kind != "and":
-            if {game.layer_of[each] for each in objects} <= layers and required.isdisjoint(objects):
-                continue
-        kept.append((word, name))
+        is_filled = {game.layer_of[each] for each in objects} <= layers
+        if word != "no" or kind == "and" or not (is_filled and required.isdisjoint(objects)):
+            kept.append((word, name))
     return tuple(kept)
 
 
-def _make_absolute(game: Game, rule: Rule, direction: str) -> Rule:
+def _make_absolute(game: PuzzleGame, rule: PatternRule, direction: str) -> PatternRule:
     """Return a rule for one direction, with movements that do not depend on it, and with objects
     in place of names that are declared with `and`, or that are second names."""
     meanings = dict(zip(_RELATIVE, _ABSOLUTE[direction]))
 
-    def convert(cell: Cell) -> Cell:
+    def convert(cell: PatternCell) -> PatternCell:
         own, added = list[tuple[str, str]](), list[tuple[str, str]]()
         for word, name in cell:
             word = meanings.get(word, word)
@@ -365,10 +366,10 @@ def _make_absolute(game: Game, rule: Rule, direction: str) -> Rule:
     return rule
 
 
-def _split_movements(game: Game, rule: Rule) -> list[Rule]:
+def _split_movements(game: PuzzleGame, rule: PatternRule) -> list[PatternRule]:
     """Return a rule for each meaning of the ambiguous movements, such as `moving`, in its patterns.
     A movement that stands once on the left has the same meaning on the right."""
-    open_rules: deque[tuple[Rule, _Named, _Counts]] = deque([(rule, {}, {})])
+    open_rules: deque[tuple[PatternRule, _Named, _Counts]] = deque([(rule, {}, {})])
     done = []
     while open_rules:
         current, named, counts = open_rules.popleft()
@@ -402,20 +403,20 @@ def _split_movements(game: Game, rule: Rule) -> list[Rule]:
 
 
 def _move_in_cell(
-    rows: tuple[Row, ...], j: int, k: int, word: str, name: str, direction: str
-) -> tuple[Row, ...]:
+    rows: tuple[PatternRow, ...], j: int, k: int, word: str, name: str, direction: str
+) -> tuple[PatternRow, ...]:
     cell = tuple((direction, n) if (w, n) == (word, name) else (w, n) for w, n in rows[j][k])
     return _set_cell(rows, j, k, cell)
 
 
 def _settle_movements(
-    game: Game, rule: Rule, named: _Named, counts: _Counts
-) -> Rule:
+    game: PuzzleGame, rule: PatternRule, named: _Named, counts: _Counts
+) -> PatternRule:
     """Return a rule whose ambiguous movements on the right have the meanings chosen on the left."""
     meanings = {key: direction for key, (direction, count, _) in named.items() if count == 1}
     general = {word: direction for word, (direction, count) in counts.items() if count == 1}
 
-    def settle(cell: Cell) -> Cell:
+    def settle(cell: PatternCell) -> PatternCell:
         return tuple(
             (meanings.get((name, word), general.get(word, word)), name) for word, name in cell
         )
@@ -430,11 +431,11 @@ def _settle_movements(
     return settled
 
 
-def _split_properties(game: Game, rule: Rule) -> list[Rule]:
+def _split_properties(game: PuzzleGame, rule: PatternRule) -> list[PatternRule]:
     """Return a rule for each object of each name that is declared with `or`, if its objects have
     several layers, or if the name on the right needs the object on the left."""
 
-    def spell_out(cell: Cell) -> Cell:
+    def spell_out(cell: PatternCell) -> PatternCell:
         parts = []
         for word, name in cell:
             kind, objects = game.names.get(name, ("", []))
@@ -450,8 +451,8 @@ def _split_properties(game: Game, rule: Rule) -> list[Rule]:
         for name in _list_properties(game, new_cell)
         if name not in _list_properties(game, cell)
     }
-    open_rules: deque[tuple[Rule, dict[str, tuple[str, int]]]] = deque([(rule, {})])
-    done: list[Rule] = []
+    open_rules: deque[tuple[PatternRule, dict[str, tuple[str, int]]]] = deque([(rule, {})])
+    done: list[PatternRule] = []
     while open_rules:
         current, chosen = open_rules.popleft()
         place = next(
@@ -483,13 +484,16 @@ def _split_properties(game: Game, rule: Rule) -> list[Rule]:
     return done
 
 
-def _rename(cell: Cell, names: dict[str, str]) -> Cell:
+def _rename(cell: PatternCell, names: dict[str, str]) -> PatternCell:
     return tuple((word, name if word == "random" else names.get(name, name)) for word, name in cell)
 
 
 def _settle_properties(
-    game: Game, rule: Rule, chosen: dict[str, tuple[str, int]], ambiguous: Iterable[str]
-) -> Rule:
+    game: PuzzleGame,
+    rule: PatternRule,
+    chosen: dict[str, tuple[str, int]],
+    ambiguous: Iterable[str],
+) -> PatternRule:
     """Return a rule in which names on the right mean the objects that were chosen on the left."""
     names = {name: each for name, (each, count) in chosen.items() if count == 1}
     after = tuple(tuple(_rename(cell, names) for cell in row) for row in rule.after)
@@ -504,15 +508,13 @@ def _settle_properties(
     return replace(rule, after=after)
 
 
-def _list_properties(game: Game, cell: Cell) -> list[str]:
+def _list_properties(game: PuzzleGame, cell: PatternCell) -> list[str]:
     return [
-        name
-        for word, name in cell
-        if word != "random" and game.names.get(name, ("",))[0] == "or"
+        name for word, name in cell if word != "random" and game.names.get(name, ("",))[0] == "or"
     ]
 
 
-def _stop_new_objects(game: Game, rule: Rule) -> Rule:
+def _stop_new_objects(game: PuzzleGame, rule: PatternRule) -> PatternRule:
     """Return a rule whose new objects, in layers that the left side does not name, do not move."""
     if rule.is_late:
         return rule
@@ -520,9 +522,7 @@ def _stop_new_objects(game: Game, rule: Rule) -> Rule:
     for j, row in enumerate(after):
         for k, cell in enumerate(row):
             before = {
-                each
-                for _, name in rule.before[j][k]
-                for each in game.names.get(name, ("", []))[1]
+                each for _, name in rule.before[j][k] for each in game.names.get(name, ("", []))[1]
             }
             layers = {game.layer_of[each] for each in before}
             if any(not word for word, _ in cell):
@@ -539,11 +539,11 @@ def _stop_new_objects(game: Game, rule: Rule) -> Rule:
     return replace(rule, after=after)
 
 
-def _remove_duplicates(rules: list[Rule]) -> list[Rule]:
+def _remove_duplicates(rules: list[PatternRule]) -> list[PatternRule]:
     """Return the rules without those that another rule with the same text, behind them in their
     group, repeats."""
-    kept: list[Rule] = []
-    seen: set[Rule] = set()
+    kept: list[PatternRule] = []
+    seen: set[PatternRule] = set()
     group = -1
     for rule in reversed(rules):
         if rule.group != group:

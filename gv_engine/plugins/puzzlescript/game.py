@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
-from gv_engine.plugins.puzzlescript.source import Source
+from gv_engine.plugins.puzzlescript.source import GameSource
 
 MAX_LAYERS = 128
 """Maximum number of collision layers, as arrays of components are not longer."""
 
 
-class Game:
+class PuzzleGame:
     """A source with the meaning of its names.
 
     Attributes:
@@ -23,7 +23,7 @@ class Game:
         num_layers: number of collision layers.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: GameSource) -> None:
         """Number the objects of a source. Faults are added to the source."""
         self.source = source
         self.names: dict[str, tuple[str, list[str]]] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gv_engine.plugins.puzzlescript.game import Game
+from gv_engine.plugins.puzzlescript.game import PuzzleGame
 from gv_engine.plugins.puzzlescript.source import Level
 
 MAX_HEIGHT, MAX_WIDTH = 62, 512
@@ -25,7 +25,7 @@ class LevelMap(NamedTuple):
     objects: list[int]
 
 
-def read_level(game: Game, level: Level) -> LevelMap:
+def read_level(game: PuzzleGame, level: Level) -> LevelMap:
     """Return the objects of a level. Faults are added to the game's source."""
     height, width = len(level.rows), len(level.rows[0])
     if height > MAX_HEIGHT or width > MAX_WIDTH:
@@ -43,7 +43,7 @@ def read_level(game: Game, level: Level) -> LevelMap:
     return LevelMap(height, width, _fill_background(game, objects))
 
 
-def _read_character(game: Game, character: str, line: int) -> list[int]:
+def _read_character(game: PuzzleGame, character: str, line: int) -> list[int]:
     layers = [0] * game.num_layers
     kind, names = game.names.get(character, ("", []))
     if kind in ("", "or"):
@@ -60,7 +60,7 @@ def _read_character(game: Game, character: str, line: int) -> list[int]:
     return layers
 
 
-def _fill_background(game: Game, objects: list[int]) -> list[int]:
+def _fill_background(game: PuzzleGame, objects: list[int]) -> list[int]:
     """Put the background of the level, its first one, into all cells without any."""
     _, names = game.names["background"]
     if not names or names[0] not in game.layer_of:

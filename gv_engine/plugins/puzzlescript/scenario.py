@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from gv_engine.plugins.puzzlescript.game import Game
+from gv_engine.plugins.puzzlescript.drawings import draw_sprite
+from gv_engine.plugins.puzzlescript.game import PuzzleGame
 from gv_engine.plugins.puzzlescript.levels import LevelMap, read_level
-from gv_engine.plugins.puzzlescript.source import Level, is_puzzlescript, read_source
+from gv_engine.plugins.puzzlescript.source import Level, Sprite, is_puzzlescript, read_game_source
 from gv_engine.plugins.puzzlescript.tables import (
     CHECKPOINT,
+    FLAGS,
     RESTART,
     RUNS_AT_START,
-    FLAGS,
     Program,
     write_program,
 )
@@ -32,7 +33,7 @@ _MAX_MATCHES = 2**16
 
 
 class _Compiled(NamedTuple):
-    game: Game
+    game: PuzzleGame
     program: Program
     levels: list[Level]
 
@@ -44,7 +45,7 @@ def _compile(text: str) -> _Compiled:
     Raises:
         SourceError: the source has faults.
     """
-    game = Game(read_source(text))
+    game = PuzzleGame(read_game_source(text))
     program = write_program(game)
     levels = [level for level in game.source.levels if level.rows]
     if not levels:
@@ -61,7 +62,8 @@ def make_scenario(text: str, level_name: str, has_tools: bool = False) -> dict[s
     Args:
         text: the source.
         level_name: number of the level to play; "" for the first.
-        has_tools: True to add the actions RESTART and WAIT for tests that replay recorded inputs.
+        has_tools: True to have the actions ACTUATE, RESTART and NOOP in any case, for tests that
+            replay recorded inputs.
 
     Raises:
         SourceError: the source has faults, or no level of this name.
@@ -77,9 +79,11 @@ def make_scenario(text: str, level_name: str, has_tools: bool = False) -> dict[s
     saves = bool(program.commands & (CHECKPOINT | RESTART)) or has_tools
     has_restart = bool(program.commands & CHECKPOINT) or has_tools
     settings = game.source.settings
-    actions: list[Any] = [*_MOVES, *([] if "noaction" in settings else ["ACTUATE"])]
+    actions: list[Any] = [*_MOVES]
+    if "noaction" not in settings or has_tools:
+        actions.append("ACTUATE")
     if "realtime_interval" in settings or has_tools:
-        actions.append({"name": "TICK", "key": "T", "says": "wait for a turn"})
+        actions.append("NOOP")
     if has_restart:
         actions.append({"name": "RESTART", "key": "B", "says": "back to the last checkpoint"})
     stack = f"{_PACKAGE}.components:Stack{game.num_layers}"
@@ -94,6 +98,7 @@ def make_scenario(text: str, level_name: str, has_tools: bool = False) -> dict[s
     if saves:
         step["restart"] = "RESTART" if has_restart else "DONE"
     end = f"{_PACKAGE}.systems:won"
+    states = [*_name_states(game)]
     scenario = {
         "description": _describe(game, levels[chosen]),
         "view": "state",
@@ -105,8 +110,12 @@ def make_scenario(text: str, level_name: str, has_tools: bool = False) -> dict[s
         "objects": {
             _CELL: {
                 "components": [stack, *([saved] if saves else [])],
-                "states": [*_name_states(game)],
+                "states": states,
             }
+        },
+        "sprites": {
+            f"{_CELL} {state}": draw_sprite(game.source.sprites.get(name, Sprite([], [])))
+            for state, name in zip(states, ["", *game.objects])
         },
         "transition_functions": [step],
         "reward_functions": [f"{_PACKAGE}.systems:win"],
@@ -132,7 +141,7 @@ def make_scenario(text: str, level_name: str, has_tools: bool = False) -> dict[s
     return scenario
 
 
-def _describe(game: Game, level: Level) -> str:
+def _describe(game: PuzzleGame, level: Level) -> str:
     settings = game.source.settings
     title = settings.get("title", "A game in PuzzleScript")
     author = settings.get("author", "")
@@ -149,11 +158,11 @@ def _pack_program(program: Program) -> str:
 def _count_matches(program: Program, level: LevelMap) -> int:
     """Return how many matches of one rule are kept for a level."""
     count = _MATCHES_OF_CELL * level.height * level.width
-    count *= max(level.height, level.width) ** program.ellipses
+    count *= int(max(level.height, level.width) ** program.ellipses)
     return min(_MAX_MATCHES, 1 << max(8, (count - 1).bit_length()))
 
 
-def _name_states(game: Game) -> Iterator[str]:
+def _name_states(game: PuzzleGame) -> Iterator[str]:
     """Yield the names of the states of a cell: nothing, then each object."""
     taken = {"NOTHING"}
     yield "NOTHING"

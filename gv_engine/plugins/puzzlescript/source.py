@@ -27,11 +27,11 @@ _SETTINGS = {
     **dict.fromkeys(("throttle_movement", "noundo", "noaction", "norestart", "scanline"), False),
 }
 """Keys above the first section, True for those with a value."""
-_COLOR_NAMES = (
-    "black white gray darkgray lightgray grey darkgrey lightgrey red darkred lightred brown "
-    "darkbrown lightbrown orange yellow green darkgreen lightgreen blue lightblue darkblue purple "
-    "pink transparent"
-).split()
+_COLOR_NAMES = [
+    *("black", "white", "gray", "darkgray", "lightgray", "grey", "darkgrey", "lightgrey", "red"),
+    *("darkred", "lightred", "brown", "darkbrown", "lightbrown", "orange", "yellow", "green"),
+    *("darkgreen", "lightgreen", "blue", "lightblue", "darkblue", "purple", "pink", "transparent"),
+]
 _COLOR = re.compile(rf"({'|'.join(_COLOR_NAMES)}|#(?:[0-9a-f]{{3}}){{1,2}})\s*")
 _HEADING = re.compile(rf"({'|'.join(SECTIONS)})(?!\w)")
 _NAME = re.compile(r"\w+")
@@ -64,7 +64,7 @@ class LegendEntry(NamedTuple):
 
 
 @dataclass
-class Source:
+class GameSource:
     """Contents of a PuzzleScript source; all names are in lower case.
 
     Attributes:
@@ -120,13 +120,13 @@ def is_puzzlescript(text: str) -> bool:
     }
 
 
-def read_source(text: str) -> Source:
+def read_game_source(text: str) -> GameSource:
     """Return the contents of a PuzzleScript source.
 
     Raises:
-        SourceError: there are too many faults to read on; others are in `Source.faults`.
+        SourceError: there are too many faults to read on; others are in `GameSource.faults`.
     """
-    source = Source()
+    source = GameSource()
     section = ""
     reader = _ObjectReader(source)
     is_level_open = False
@@ -189,7 +189,7 @@ def _strip_comments(text: str) -> Iterator[tuple[int, str]]:
             yield line, rest
 
 
-def _enter_section(source: Source, line: int, section: str, heading: str) -> str:
+def _enter_section(source: GameSource, line: int, section: str, heading: str) -> str:
     before = SECTIONS.index(section) if section else -1
     if SECTIONS.index(heading) != before + 1:
         expected = SECTIONS[before + 1].upper()
@@ -197,7 +197,7 @@ def _enter_section(source: Source, line: int, section: str, heading: str) -> str
     return heading
 
 
-def _read_setting(source: Source, line: int, written: str) -> None:
+def _read_setting(source: GameSource, line: int, written: str) -> None:
     word, _, value = written.partition(" ")
     key = word.lower()
     if key not in _SETTINGS:
@@ -209,7 +209,7 @@ def _read_setting(source: Source, line: int, written: str) -> None:
 class _ObjectReader:
     """Reader of the section of objects, line by line: name, colours, rows of the sprite."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: GameSource) -> None:
         self.source = source
         self.is_inside = False
         self.name = ""
@@ -228,7 +228,7 @@ class _ObjectReader:
         first, *others = text.split()
         name = _NAME.match(first)
         if not name:
-            return  # PuzzleScript warns about rows of a sprite behind a blank line, and games have them
+            return  # rows of a sprite behind a blank line, about which PuzzleScript warns
         if name[0] != first:
             self.source.fail(line, f"found {first[:40]!r}, expected the name of an object")
             return
@@ -267,7 +267,7 @@ class _ObjectReader:
             self._read_name(line, text)
 
 
-def _read_legend(source: Source, line: int, text: str) -> None:
+def _read_legend(source: GameSource, line: int, text: str) -> None:
     name, equals, rest = text.partition("=")
     name, words = name.strip(), rest.split()
     if not (name and equals and words) or len(words) % 2 == 0 or " " in name:
@@ -303,7 +303,7 @@ def _read_legend(source: Source, line: int, text: str) -> None:
     source.legend[name] = LegendEntry(line, word, parts)
 
 
-def _read_layer(source: Source, line: int, text: str) -> None:
+def _read_layer(source: GameSource, line: int, text: str) -> None:
     layer: list[str] = []
     for name in text.replace(",", " ").split():
         kind, objects = source.resolve(name, line)
@@ -316,7 +316,7 @@ def _read_layer(source: Source, line: int, text: str) -> None:
 
 
 def _read_level_line(
-    source: Source, line: int, written: str, lower: str, is_level_open: bool
+    source: GameSource, line: int, written: str, lower: str, is_level_open: bool
 ) -> bool:
     """Add one line to the levels. Return True if the next line may belong to the same level."""
     if lower.startswith("message"):
@@ -326,4 +326,3 @@ def _read_level_line(
         source.levels.append(Level(line, []))
     source.levels[-1].rows.append(lower)
     return True
-

@@ -31,15 +31,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from gv_engine.plugins.puzzlescript.expansion import (
-    COMMANDS,
     ELLIPSIS,
-    Cell,
-    Row,
-    Rule,
-    RuleSet,
+    RULE_COMMANDS,
+    ExpandedRules,
+    PatternCell,
+    PatternRow,
+    PatternRule,
     expand_rules,
 )
-from gv_engine.plugins.puzzlescript.game import Game
+from gv_engine.plugins.puzzlescript.game import PuzzleGame
 
 OBJECTS, LAYERS, FLAGS, LAYER_OF, PLAYER, WINS, EARLY, LATE, HEADER = range(9)
 """Positions of the numbers at the beginning of the list, and their count."""
@@ -92,7 +92,7 @@ class _CellPattern:
     object_layers: set[int] = field(default_factory=set)
 
 
-def write_program(game: Game) -> Program:
+def write_program(game: PuzzleGame) -> Program:
     """Return the rules and win conditions of a game as numbers. Faults are added to the game's
     source."""
     rules = expand_rules(game)
@@ -106,14 +106,14 @@ class _ImpossibleRuleError(Exception):
 class _TableWriter:
     """Writer of the list of numbers of one game."""
 
-    def __init__(self, game: Game) -> None:
+    def __init__(self, game: PuzzleGame) -> None:
         self.game = game
         self.program = Program()
         self.numbers = self.program.numbers
         self._addresses: dict[tuple[int, ...], int] = {}
         self.has_random = False
 
-    def write(self, rules: RuleSet) -> Program:
+    def write(self, rules: ExpandedRules) -> Program:
         """Write all rules and return the program."""
         game, source = self.game, self.game.source
         self.numbers += [0] * HEADER
@@ -151,9 +151,9 @@ class _TableWriter:
 
     # ---- groups ----------------------------------------------------------------------------------
 
-    def _group_rules(self, rules: Iterable[Rule]) -> list[list[Rule]]:
+    def _group_rules(self, rules: Iterable[PatternRule]) -> list[list[PatternRule]]:
         """Return the rules by group, without those that no cell can match."""
-        groups: dict[int, list[Rule]] = {}
+        groups: dict[int, list[PatternRule]] = {}
         dead = set()
         for rule in rules:
             if self._is_possible(rule):
@@ -162,7 +162,7 @@ class _TableWriter:
                 dead.add(rule.line)
         return [groups[number] for number in sorted(groups)]
 
-    def _is_possible(self, rule: Rule) -> bool:
+    def _is_possible(self, rule: PatternRule) -> bool:
         try:
             for row in rule.before:
                 for cell in row:
@@ -173,7 +173,10 @@ class _TableWriter:
         return True
 
     def _write_groups(
-        self, groups: Sequence[list[Rule]], loops: Iterable[tuple[int, int]], rigid: list[list[Rule]]
+        self,
+        groups: Sequence[list[PatternRule]],
+        loops: Iterable[tuple[int, int]],
+        rigid: list[list[PatternRule]],
     ) -> list[int]:
         """Write groups of rules; return their addresses. `loops` are the lines of loops."""
         targets = self._find_loop_targets(groups, loops)
@@ -187,7 +190,7 @@ class _TableWriter:
         return addresses
 
     def _find_loop_targets(
-        self, groups: Sequence[list[Rule]], loops: Iterable[tuple[int, int]]
+        self, groups: Sequence[list[PatternRule]], loops: Iterable[tuple[int, int]]
     ) -> dict[int, int]:
         """Return the first group of a loop by its last group."""
         targets = {}
@@ -203,7 +206,7 @@ class _TableWriter:
 
     # ---- rules -----------------------------------------------------------------------------------
 
-    def _write_rule(self, rule: Rule, rigid_number: int) -> int:
+    def _write_rule(self, rule: PatternRule, rigid_number: int) -> int:
         commands, message = 0, 0
         for command in rule.commands:
             word, _, text = command.partition(" ")
@@ -225,10 +228,12 @@ class _TableWriter:
         boards = sorted(needed, key=lambda board: board < objects)  # movements are rarest
         return self._add([*head, *_with_count(boards), *_with_count(rows)])
 
-    def _write_row(self, rule: Rule, row: Row, after: Row, needed: dict[int, None]) -> int:
+    def _write_row(
+        self, rule: PatternRule, row: PatternRow, after: PatternRow, needed: dict[int, None]
+    ) -> int:
         """Write one pattern, and what takes its place. Boards that must not be empty are added to
         `needed`."""
-        cells, gaps = [], []
+        cells, gaps = list[int](), list[int]()
         for k, cell in enumerate(row):
             if after and (after[k] == ELLIPSIS) != (cell == ELLIPSIS):
                 self.game.source.fail(rule.line, "found ... on one side of -> only")
@@ -260,7 +265,7 @@ class _TableWriter:
         ]
         return [*moves, *sorted(pattern.present)]
 
-    def _read_before(self, rule: Rule, cell: Cell) -> _CellPattern:
+    def _read_before(self, rule: PatternRule, cell: PatternCell) -> _CellPattern:
         """Return what a cell on the left must have and lack; raise `_ImpossibleRuleError` if no
         cell can have it."""
         game, pattern = self.game, _CellPattern()
@@ -292,14 +297,14 @@ class _TableWriter:
             raise _ImpossibleRuleError
         return pattern
 
-    def _find_layer(self, rule: Rule, name: str) -> int | None:
+    def _find_layer(self, rule: PatternRule, name: str) -> int | None:
         layer = self.game.single_layer(name)
         if layer is None:
             fault = f"found {name!r}, whose objects have several layers"
             self.game.source.fail(rule.line, fault)
         return layer
 
-    def _write_replacement(self, rule: Rule, before: _CellPattern, cell: Cell) -> int:
+    def _write_replacement(self, rule: PatternRule, before: _CellPattern, cell: PatternCell) -> int:
         """Write what a cell becomes; return the address, or 0 if it stays."""
         game, source = self.game, self.game.source
         new: dict[int, int] = {}  # object by layer
@@ -396,4 +401,4 @@ def _with_count(numbers: Sequence[int]) -> list[int]:
     return [len(numbers), *numbers]
 
 
-assert {*_BITS} == {*COMMANDS}
+assert {*_BITS} == {*RULE_COMMANDS}

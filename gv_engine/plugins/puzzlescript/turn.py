@@ -177,7 +177,7 @@ def find_replacement(t: Numbers, p: int) -> int:
     p += 1
     for _ in range(sets):
         p += 1 + t[p]
-    return t[p + 1 + t[p]]
+    return int(t[p + 1 + t[p]])
 
 
 def replace_cell(w: World, t: Numbers, s: State, p: int, x: int, y: int, group: int) -> bool:
@@ -512,9 +512,9 @@ def apply_groups(w: World, t: Numbers, s: State, groups: int) -> None:
     number, loops, has_changed = 0, 0, False
     while number < t[groups]:
         group = t[groups + 1 + number]
-        if t[group + 2] == 0 or notes[OFF + t[group + 2]] == 0:
-            if apply_group(w, t, s, group):
-                has_changed = True
+        is_off = t[group + 2] and notes[OFF + t[group + 2]]
+        if not is_off and apply_group(w, t, s, group):
+            has_changed = True
         number += 1
         if has_changed and t[group + 1] >= 0:
             number = t[group + 1]
@@ -527,7 +527,7 @@ def apply_groups(w: World, t: Numbers, s: State, groups: int) -> None:
 def move_objects(t: Numbers, s: State) -> bool:
     """Move objects as far as there is room, and clear all movements. Return True if a rigid group
     was switched off, as one of its objects could not move."""
-    height, width, objects, moves = s[HEIGHT], s[WIDTH], s[OBJECT_AT], s[MOVES]
+    height, width, moves = s[HEIGHT], s[WIDTH], s[MOVES]
     cells = height * width
     moved = True
     while moved:
@@ -657,10 +657,10 @@ def is_won(t: Numbers, s: State) -> bool:
             second = find_named(t, s, other, x, rows)
             has_some = has_some or (first & second) != 0
             lacks_some = lacks_some or (first & ~second) != 0
-        if kind < 0 and has_some or kind == 0 and not has_some or kind > 0 and lacks_some:
+        if lacks_some if kind > 0 else has_some == (kind < 0):
             return False
         p = other + 2 + t[other + 1]
-    return t[t[WINS]] > 0
+    return bool(t[t[WINS]] > 0)
 
 
 def begin_turn(t: Numbers, s: State) -> None:

@@ -311,9 +311,15 @@ class World {
     const { level } = this, height = this.value("height"), width = this.value("width"), stride = level.fields.at[2][1];
     const read = (name) => this._read(level.fields[name]), states = {};
     const kinds = read("kind.value"), colors = read("color.value");
+    const stacks = Object.keys(level.fields).filter((name) => /^stack\..*/.test(name) && level.fields[name][2].length > 1);
+    const stackOf = (entity) => stacks.flatMap((name) => {
+      const size = level.fields[name][2][1];
+      return [...(states[name] ??= read(name)).slice(entity * size, (entity + 1) * size)].filter((state) => state);
+    });
     const look = (entity) => {
       const kind = kinds[entity], { state } = level.types[kind] ?? {};
-      return [kind, state ? (states[state] ??= read(state))[entity] : 0, colors[entity]];
+      const seen = [kind, state ? (states[state] ??= read(state))[entity] : 0, colors[entity]];
+      return state && stacks.length ? [...seen, stackOf(entity)] : seen;
     };
     const things = read("at"), grounds = "ground" in level.fields && read("ground");
     const top = [], below = [];
@@ -427,7 +433,7 @@ class World {
 /** Return name and colour of the sprite of an object, given its type, state and colour. */
 function spriteOf(types, [kind, state, color]) {
   const { sprites } = types[kind];
-  return [sprites[state] ?? sprites[0], color];
+  return [sprites[Math.min(state, sprites.length - 1)], color];
 }
 
 /** Return the (name, colour) of each sprite of a cell, from the floor up, and of the covered object
@@ -438,6 +444,7 @@ function cellSprites(types, ground, thing, sprites, fills) {
   const upper = spriteOf(types, thing), lower = spriteOf(types, ground), both = `${upper[0]}_on_${lower[0]}`;
   if (isBeneath && Object.hasOwn(sprites, both)) return { layers: [...layers, [both, upper[1]]], covered: null };
   if (isBeneath) layers.push(lower);
+  if (thing[3]?.length) return { layers: [...layers, ...thing[3].map((state) => spriteOf(types, [thing[0], state, 0]))], covered: null };
   if (thing[0] !== FLOOR) layers.push(upper);
   const isCovered = isBeneath && thing[0] !== FLOOR && (fills(...upper) || !fills(...lower));
   return { layers, covered: isCovered ? lower : null };

@@ -25,7 +25,7 @@ APPEARANCE_KEYS: KeyTable = {
     ),
     "sprites": Key(
         "SVG files beside the scenario, by what they show: `{Wall: wall.svg, Door LOCKED: "
-        "vault.svg, Crate on Target: done.svg, agent: hero.svg}`.",
+        "vault.svg, Crate on Target: done.svg, agent: hero.svg}`; or SVG texts, `<svg …`.",
         schema.map_of(schema.TEXT),
     ),
 }
@@ -40,9 +40,9 @@ def combined_name(name: str, ground: str) -> str:
 
 def read_sprites(
     document: Document, types: ObjectTypes, problems: ErrorCollector, node: YamlNode
-) -> dict[str, Path]:
-    """Read the key `sprites`, which assigns image files to sprites. Return the files by sprite
-    name. A level that was pasted as text has no files.
+) -> dict[str, Path | str]:
+    """Read the key `sprites`, which assigns image files or SVG texts to sprites. Return them by
+    sprite name. A level that was pasted as text has no files.
 
     Args:
         document: the scenario.
@@ -51,8 +51,8 @@ def read_sprites(
         node: mapping from object types or other sprites to file names.
     """
     can_name_files = document.trust.can_name_files(document.folder)
-    files: dict[str, Path] = {}
-    specific: dict[str, Path] = {}  # of a state: wins over the file for all states
+    files: dict[str, Path | str] = {}
+    specific: dict[str, Path | str] = {}  # of a state: wins over the file for all states
     for key, entry in fields.mapping(node).items():
         with problems.collect():
             upper, separator, lower = key.partition(" on ")
@@ -60,9 +60,11 @@ def read_sprites(
             if separator:
                 grounds = [*_read_names(types, entry, lower)]
                 names = [combined_name(*pair) for pair in product(names, grounds)]
-            if entry.file or can_name_files:
+            chosen = specific if len(names) == 1 else files
+            if entry.text.startswith("<svg"):
+                chosen.update(dict.fromkeys(names, entry.text))
+            elif entry.file or can_name_files:
                 folder = Path(entry.file).parent if entry.file else document.folder
-                chosen = specific if len(names) == 1 else files
                 chosen.update(dict.fromkeys(names, _find_file(entry, folder)))
     return files | specific
 

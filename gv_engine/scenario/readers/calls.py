@@ -204,7 +204,7 @@ _BY_ANNOTATION: dict[Any, ValueKind] = {
     ),
     PackedNumbers: ValueKind(
         "a text of packed numbers",
-        "eNpjZGBgYAJiZgAAIgAH",
+        "eNpjZGBgYAJiZiAGAAA0AAc=",
         schema.TEXT,
         lambda calls, node: read_packed_numbers(node),
     ),

@@ -18,7 +18,7 @@ def pack_numbers(numbers: Sequence[int]) -> str:
     written in Base64.
 
     >>> pack_numbers([1, 2, 3])
-    'eNpjZGBgYAJiZgAAIgAH'
+    'eNpjZGBgYAJiZiAGAAA0AAc='
     """
     data = np.asarray(numbers, "<i4").tobytes()
     return base64.b64encode(zlib.compress(data, 9)).decode()

@@ -74,14 +74,15 @@ class SpriteSheet:
         self._types = types
         self._own_sources = tuple(sources)
         self._all_sources = sprite_paths.with_builtin_folders(self._own_sources)
-        self._texts: dict[tuple[str, bool], tuple[Path, str]] = {}  # file and SVG text
+        self._texts: dict[tuple[str, bool], tuple[Path | str, str]] = {}  # file and SVG text
         # sprites by arguments of `get` or `tile`, for each size
         self._cache_by_size: dict[int, dict[tuple[object, ...], pygame.Surface]] = {}
 
     def sprite_name(self, type_index: int, state: int) -> str:
         """Return the name of the sprite for the object type with index `type_index` in the state
         with index `state`."""
-        return self._types[type_index].sprite_of(state)
+        kind = self._types[type_index]
+        return kind.sprite_of(min(state, kind.num_states - 1))
 
     @cached_property
     def _joining(self) -> NDArray[np.bool_]:
@@ -240,6 +241,11 @@ class SpriteSheet:
     def _render(self, name: str, color: int, size: int, joins: int) -> pygame.Surface:
         """Return the sprite `name` rendered from its SVG file, not dimmed and not turned. `color`
         is an index into the palette, and `size` the side in pixels."""
+        if sprite_paths.STACKED in name:
+            picture = pygame.Surface((size, size), pygame.SRCALPHA)
+            for part in name.split(sprite_paths.STACKED):
+                picture.blit(self.get(part, color, size), (0, 0))
+            return picture
         file, text = self._load_source(name, size < SMALL)
         text = sprite_paths.cut_edges(text, joins) if joins else text
         color = color if color < len(self._palette) else 0
@@ -258,7 +264,7 @@ class SpriteSheet:
             _draw_letters(sprite, sprite_paths.tile_letters(self._types, name), shades.ink)
         return sprite
 
-    def _load_source(self, name: str, is_small: bool) -> tuple[Path, str]:
+    def _load_source(self, name: str, is_small: bool) -> tuple[Path | str, str]:
         """Return the file and the SVG text of the sprite `name`; the simpler one for small cells,
         if there is one and `is_small` is True."""
         if (source := self._texts.get((name, is_small))) is None:

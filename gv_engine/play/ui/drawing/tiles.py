@@ -19,6 +19,7 @@ from gv_engine.play.ui.drawing.sprites import (
     draw_text_line,
     pygame,
 )
+from gv_engine.rules.frame import find_stack
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.scenario.scenario import Scenario
 
@@ -35,6 +36,7 @@ def encode_looks(
     grid: NDArray[np.uint8],
     lit: NDArray[np.bool_] | None = None,
     beneath: NDArray[np.uint8] | None = None,
+    stacks: NDArray[np.uint16] | None = None,
 ) -> CellCodes:
     """Return an (H, W) array with one integer per cell that packs all that its picture depends on:
     type, state and colour from `grid`, visibility from `lit`, and the ground from `beneath`.
@@ -43,13 +45,19 @@ def encode_looks(
         grid: (H, W, 3) uint8 type, state and colour.
         lit: (H, W) True where a cell is in sight; everywhere if None.
         beneath: (H, W, 3) uint8 ground objects; None without a ground layer.
+        stacks: (H, W) numbers of stacks of states, see `gv_engine.rules.frame.number_stacks`.
     """
-    parts = np.zeros((*grid.shape[:2], 4 if beneath is None else 8), np.uint8)
+    has_more = beneath is not None or stacks is not None
+    parts = np.zeros((*grid.shape[:2], 8 if has_more else 4), np.uint8)
     parts[..., :3] = grid
     parts[..., 3] = 1 if lit is None else lit
     if beneath is not None:
         covered = (beneath[..., 0] > FLOOR) & (beneath != grid).any(-1)
         parts[..., 4:7] = np.where(covered[..., None], beneath, 0)
+    if stacks is not None:  # in place of state and colour of the ground
+        is_stack = stacks > 0
+        parts[is_stack, 4] = 0
+        parts[is_stack, 5:7] = stacks[is_stack, None].astype("<u2").view(np.uint8)
     codes: CellCodes = parts.view(f"<u{parts.shape[-1]}")[..., 0]
     return codes
 
@@ -102,6 +110,9 @@ class TileCache:
         if ground_type:
             ground = sheet.sprite_name(ground_type, ground_state), ground_color
         name = sheet.sprite_name(type_index, state)
+        if stack := 0 if ground_type else ground_state | ground_color << 8:
+            states = dict.fromkeys(find_stack(stack))
+            name = sprite_paths.STACKED.join(sheet.sprite_name(type_index, each) for each in states)
         return sheet.tile(name, color, self.cell, bool(is_lit), ground, joins)
 
 

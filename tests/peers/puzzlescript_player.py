@@ -1,0 +1,104 @@
+"""Player of PuzzleScript games in our worlds, with the inputs of PuzzleScript's recordings."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine import GridEnv
+from gv_engine.plugins.puzzlescript.scenario import make_scenario
+from gv_engine.plugins.puzzlescript.source import read_game_source
+
+SEEDS = 12
+"""Number of seeds; level k of a game has the seed k % SEEDS."""
+MOVES: dict[int | str, str] = {
+    **{0: "MOVE_FORWARD", 1: "MOVE_LEFT", 2: "MOVE_BACKWARD", 3: "MOVE_RIGHT"},
+    **{4: "ACTUATE", "tick": "NOOP", "restart": "RESTART"},
+}
+"""Action of each recorded input."""
+
+
+def list_uniform(length: int = 20_000) -> list[list[float]]:
+    """Return the random numbers of our worlds, by seed."""
+    return [np.random.default_rng(seed).random(length).tolist() for seed in range(SEEDS)]
+
+
+class GamePlayer:
+    """Game that goes on with its next level after a win, as PuzzleScript does in its own tests."""
+
+    def __init__(self, text: str, number: int, world: str) -> None:
+        """Load level `number` of a source, counted with messages, into a world of this kind."""
+        self.text, self.number, self.world = text, number, world
+        source = read_game_source(text)
+        self.levels, self.settings = source.levels, source.settings
+        self.loaded, self.is_over = -1, False
+        self.load()
+
+    def load(self) -> None:
+        """Load the current level."""
+        self.loaded += 1
+        name = str(sum(bool(level.rows) for level in self.levels[: self.number + 1]))
+        mapping = make_scenario(self.text, name, has_tools=True)
+        mapping.pop("variants", None)
+        self.env = GridEnv(mapping, world=self.world)
+        self.actions = self.env.scenario.action_names
+        self.env.reset(seed=self.loaded % SEEDS)
+        self.undos: list[NDArray[Any]] = []
+
+    def read(self) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
+        """Return the row of the world, and the objects of its cells."""
+        row = self.env.snapshot()
+        cells = row["at"][: row["height"], : row["width"]]
+        stacks = {name: row["stack"][name][cells.T.ravel()] for name in ("first", "second")}
+        return row, stacks
+
+    def play(self, recorded: int | str) -> None:
+        """Do what a recorded input says."""
+        if recorded == "undo":
+            self.undo()
+            return
+        if recorded == "restart" and "norestart" in self.settings:
+            return
+        row, before = self.read()
+        *_, terminated, _, _ = self.env.step(self.actions.index(MOVES[recorded]))
+        _, after = self.read()
+        is_same = all((before[name] == after[name]).all() for name in before)
+        if recorded == "restart" or (recorded != "tick" and not is_same):
+            self.undos.append(row)
+        if terminated and self.env.snapshot()["turn_result"]["won"].any():
+            self.win()
+
+    def win(self) -> None:
+        """Go on to the next level. Without a next one, and if it is a message, the level stays, and
+        PuzzleScript's tests do not look for wins any more."""
+        if self.is_over:
+            return
+        self.number = (self.number + 1) % len(self.levels)
+        self.is_over = not self.number or not self.levels[self.number].rows
+        if not self.is_over:
+            self.load()
+
+    def undo(self) -> None:
+        """Go back to the last other state; the checkpoint and the random generator stay."""
+        row, now = self.read()
+        cells = row["at"][: row["height"], : row["width"]].T.ravel()
+        while self.undos:
+            old = self.undos[-1]
+            if any((old["stack"][name][cells] != now[name]).any() for name in now):
+                break
+            self.undos.pop()
+        if self.undos and "noundo" not in self.settings:
+            row = row.copy()
+            row["stack"] = self.undos.pop()["stack"]
+            self.env.restore(row)
+
+    def digest(self) -> str:
+        """Return a hash of the objects in all cells, as `puzzlescript.js` computes it."""
+        row, stacks = self.read()
+        parts = [str(row["height"]), str(row["width"])]
+        for cell in np.concatenate([stacks["first"], stacks["second"]], axis=-1).tolist():
+            parts.append(" ".join(map(str, sorted(each - 1 for each in cell if each))))
+        return hashlib.sha256(",".join(parts).encode()).hexdigest()[:16]
