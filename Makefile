@@ -80,6 +80,7 @@ fuzz: .venv/test-$(KEY)  ## read damaged files (SECONDS=60, SEED=number)
 minigrid: .venv/test-$(KEY)  ## play MiniGrid beside our environments (ARGS=--help lists options)
 	$(PYTHON) -m tests.minigrid_reference $(ARGS)
 	$(PYTHON) -m tests.minigrid_wrappers
+	$(PYTHON) -m tests.minigrid_training
 
 parity: .venv/test-$(KEY)  ## play known worlds in their own packages beside ours (ARGS=--help lists options)
 	$(PYTHON) -m tests.parity $(ARGS)

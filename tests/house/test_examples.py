@@ -25,6 +25,7 @@ LAST_LINES = {
     "random_transition": "six cells in 9 steps",
     "simplest_reset": "Agent(Position(y=1, x=1), Orientation.FORWARD) stands on Exit(Color.NONE)",
     "shortest_way": "13 steps, success: True",
+    "small_ppo": "95% of 100 episodes won",
     "thin_ice": "MOVE_BACKWARD (0, 3) Ice(Ice.Status.BROKEN) Ice(Ice.Status.CRACKED)",
     "unchanged_reward": "MOVE_FORWARD 0.0 1.0",
 }
@@ -39,8 +40,9 @@ print(json.dumps(last_lines))
 """
 
 
-OF_THEIR_OWN = "imitation", "language_model"
+OF_THEIR_OWN = "imitation", "language_model", "small_ppo"
 NO_MCP = pytest.mark.skipif(not find_spec("mcp"), reason="the extra mcp is not installed")
+NO_TORCH = pytest.mark.skipif(not find_spec("torch"), reason="the extra rl is not installed")
 
 
 @pytest.mark.sample("small", "language_model")
@@ -50,6 +52,7 @@ NO_MCP = pytest.mark.skipif(not find_spec("mcp"), reason="the extra mcp is not i
         pytest.param(sorted(LAST_LINES.keys() - {*OF_THEIR_OWN}), id="small"),
         pytest.param(["imitation"], id="imitation"),
         pytest.param(["language_model"], id="language_model", marks=NO_MCP),
+        pytest.param(["small_ppo"], id="small_ppo", marks=[NO_TORCH, pytest.mark.thorough]),
     ],
 )
 def test_examples_print_their_results(names: list[str]):
