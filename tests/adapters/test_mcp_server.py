@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import http.client
 import json
 import os
@@ -18,6 +19,8 @@ from random import Random
 from typing import Any
 from urllib.parse import urlsplit
 
+import imageio.v3
+import numpy as np
 import pytest
 
 from gv_engine.cli import main
@@ -81,6 +84,55 @@ def test_results_are_texts_and_numbers():
     assert json.loads(text.splitlines()[-1])["session"] == state["session"]
 
 
+def test_pictures_come_on_request():
+    async def run() -> Any:
+        async with Client(make_server(TextGames())) as client:
+            arguments: dict[str, Any] = {"scenario": "hand-over", "seed": 3, "picture": True}
+            results = [await client.call_tool("start", arguments)]
+            session = {"session": results[0].structured_content["session"]}
+            for agent in ({"agent": "bob"}, {}):
+                results.append(
+                    await client.call_tool("look", {**session, **agent, "picture": True})
+                )
+            action = {**session, "action": "bob turn left"}
+            results.append(await client.call_tool("act", {**action, "picture": True}))
+            results.append(await client.call_tool("act", action))
+            return results
+
+    def read_pictures(result: Any) -> list[Any]:
+        assert {each.mime_type for each in result.content[1:]} <= {"image/png"}
+        return [imageio.v3.imread(base64.b64decode(each.data)) for each in result.content[1:]]
+
+    start, of_bob, of_all, turned, without = map(read_pictures, asyncio.run(run()))
+    assert [picture.shape for picture in start] == [(7 * 32, 7 * 32, 3)] * 2
+    assert not np.array_equal(*start)  # ann sees something else
+    assert np.array_equal(start, of_all)
+    assert np.array_equal(start[1:], of_bob)
+    assert not np.array_equal(start[1], turned[1])
+    assert without == []
+
+
+def test_two_models_play_in_one_session():
+    async def run() -> dict[str, Any]:
+        games = TextGames()
+        async with Client(make_server(games)) as ann, Client(make_server(games)) as bob:
+            clients = {"ann": ann, "bob": bob}
+            start = await ann.call_tool("start", {"scenario": "hand-over", "seed": 3})
+            name = start.structured_content["session"]
+            for steps in range(3):
+                for agent, client in clients.items():
+                    look = await client.call_tool("look", {"session": name, "agent": agent})
+                    state = look.structured_content
+                    assert state["steps"] == steps
+                    arguments = {"session": name, "agent": agent, "action": "turn left"}
+                    state = (await client.call_tool("act", arguments)).structured_content
+            return dict(state)
+
+    state = asyncio.run(run())
+    assert (state["steps"], state["waiting_for"]) == (3, ["ann", "bob"])
+    assert isinstance(state["observation"], str)
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "message"),
     [
@@ -91,6 +143,11 @@ def test_results_are_texts_and_numbers():
         ("start", {"scenario": "keydoor-5x5", "seed": -1}, "seed: found -1, allowed are 0 to"),
         ("start", {"scenario": "x.yaml"}, "no scenario 'x.yaml'"),
         ("act", {"session": "x", "action": "go"}, "no game 'x'"),
+        (
+            "start",
+            {"scenario": "keydoor-5x5", "picture": 7},
+            "picture\n  Input should be a valid bool",
+        ),
         ("look", {"session": ["x"]}, "session\n  Input should be a valid string"),
         ("run", {}, "Unknown tool: run"),
     ],
@@ -119,7 +176,7 @@ def test_a_host_talks_over_stdin_and_wrong_lines_end_nothing():
     client = {"protocolVersion": "2025-06-18", "capabilities": {}}
     client["clientInfo"] = {"name": "test", "version": "1"}
     begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}
-    start = call("start", 7, scenario="empty-4x4", seed=0)
+    start = call("start", 7, scenario="empty-4x4", seed=0, picture=True)
     lines = ["{", "x" * 10**6, json.dumps(begin), "", "[1]", json.dumps(start)]
     pipe = subprocess.PIPE
     with subprocess.Popen(SERVE, stdin=pipe, stdout=pipe, text=True, cwd=ROOT) as process:
@@ -132,6 +189,7 @@ def test_a_host_talks_over_stdin_and_wrong_lines_end_nothing():
         assert process.wait(30) == 0
     (game,) = (each["result"] for each in answers if each["id"] == 7)
     assert game["structuredContent"]["seed"] == 0
+    assert [each["type"] for each in game["content"]] == ["text", "image"]
 
 
 # ---- HTTP ----------------------------------------------------------------------------------------
@@ -217,7 +275,12 @@ VALUES: list[Any] = [
     *(None, True, -1, 0, 1.5, 10**30, "", "x", "keydoor-5x5", "../x.yaml", "\0", "go forward"),
     *([], {}, [[]], {"a": 1}, "ü" * 50, "tutorial#3", "a | b | c", "x" * 40_000, [1] * 5000),
 ]
-NAMES = "session", "scenario", "action", "seed", "style", "query", "code", "__class__"
+NAMES = (
+    *("session", "scenario", "action", "seed", "style", "agent", "picture"),
+    "query",
+    "code",
+    "__class__",
+)
 TOOLS = "start", "act", "look", "legal_actions", "end", "list_scenarios", "run", ""
 METHODS = "tools/call", "tools/list", "initialize", "ping", "prompts/list", "resources/read", "x"
 

@@ -71,7 +71,7 @@ def test_games_are_those_of_sessions():
         after = games.act(state["session"], action)
         assert after["reward"] == session.past_steps[-1].reward
         assert after["observation"].endswith(f"mission: {session.frame().mission}")
-    assert games._find(state["session"]).game.state_digest() == session.state_digest()
+    assert games.find_game(state["session"]).state_digest() == session.state_digest()
 
 
 def test_a_map_is_shown_on_request():
@@ -109,6 +109,40 @@ def test_several_agents_see_and_act_together():
         with pytest.raises(GameError, match=r"no agent .*allowed: ann, bob"):
             games.act(name, action)
     assert games.look(name)["steps"] == 2
+
+
+def test_each_agent_has_a_player_of_its_own():
+    games, together = TextGames(), TextGames()
+    name = games.start("hand-over", 3)["session"]
+    both = together.start("hand-over", 3)
+    views = {agent: games.look(name, agent=agent) for agent in ("ann", "bob")}
+    joined = "\n".join(f"{agent}:\n{view['observation']}" for agent, view in views.items())
+    assert joined == both["observation"]
+    assert {agent: view["actions"] for agent, view in views.items()} == both["actions"]
+    one = games.act(name, "go forward", "ann")
+    assert (one["steps"], one["waiting_for"]) == (0, ["bob"])
+    assert games.act(name, "turn right", "ann")["steps"] == 0  # ann has changed her mind
+    for action in ("jump", "turn left | ann go forward"):
+        with pytest.raises(GVEngineError, match="no action"):
+            games.act(name, action, "bob")
+    with pytest.raises(GameError, match=r"no agent 'eve' \(allowed: ann, bob\)"):
+        games.act(name, "go forward", "eve")
+    two = games.act(name, "turn left", "bob")
+    assert (two["steps"], two["waiting_for"]) == (1, ["ann", "bob"])
+    together.act(both["session"], "ann turn right | bob turn left")
+    digests = {
+        each.find_game(key).state_digest()
+        for each, key in [(games, name), (together, both["session"])]
+    }
+    assert len(digests) == 1
+
+
+def test_the_only_agent_may_be_named():
+    games = hall()
+    name = games.start("hall")["session"]
+    (agent,) = games.find_game(name).agents
+    assert games.act(name, "go forward", agent)["steps"] == 1
+    assert games.look(name, agent=agent)["waiting_for"] == [agent]
 
 
 def test_expressions_are_played_too():

@@ -12,7 +12,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
@@ -58,10 +58,11 @@ class Limits(NamedTuple):
 
 @dataclass
 class _OpenGame:
-    """Game and the time of its last request."""
+    """Game, the time of its last request, and the actions of agents that wait for the others."""
 
     controller: PlayController
     used_at: float
+    chosen: dict[str, str] = field(default_factory=dict)
 
 
 class TextGames:
@@ -132,16 +133,18 @@ class TextGames:
             "scenario": scenario,
             "description": session.scenario.description,
             "seed": session.seed,
-            **_describe_state(session),
+            **_describe_state(self._games[name]),
         }
 
-    def act(self, session: str, action: str) -> dict[str, Any]:
+    def act(self, session: str, action: str, agent: str = "") -> dict[str, Any]:
         """Take an action in a game and return the new state, see `look`.
 
         Args:
             session: name of the game, from `start`.
             action: words or name of an action, such as `go forward`; with several agents
                 `ann go forward | bob toggle`; agents that are left out wait.
+            agent: name of the agent that takes the action, if each agent has its own player. The
+                step is taken once all agents that can act have an action.
 
         Raises:
             GameError: there is no such game, it has ended, it has had all its steps, an agent is
@@ -149,36 +152,48 @@ class TextGames:
             ActionTextError: there is no such action.
             RuleError: a rule failed, and the game is unchanged.
         """
-        controller = self._find(session)
-        game = controller.game
+        open_game = self._find(session)
+        game = open_game.controller.game
         if game.outcome:
             raise GameError(f"the game has ended ({game.outcome}): start another one")
         if game.length >= self.limits.steps:
             raise GameError(f"the game has had {game.length} steps, the limit: start another one")
-        if not controller.take_action(_parse_action(game, action)):
+        _check_agent(game, agent)
+        if agent and len(game.agents) > 1:
+            open_game.chosen[agent] = f"{agent} {find_action(action, _list_actions(game))}"
+            if _list_waited_for(open_game):
+                return _describe_state(open_game, agent=agent)
+            joint_action = ACTION_SEPARATOR.join(open_game.chosen.values())
+        else:
+            joint_action = _parse_action(game, action)
+        open_game.chosen.clear()
+        if not open_game.controller.take_action(joint_action):
             raise GameError(game.message)
-        return _describe_state(game)
+        return _describe_state(open_game, agent=agent)
 
-    def look(self, session: str, style: str = "sentences") -> dict[str, Any]:
+    def look(self, session: str, style: str = "sentences", agent: str = "") -> dict[str, Any]:
         """Return the state of a game.
 
         Args:
             session: name of the game, from `start`.
             style: a key of `VIEW_STYLES`: `sentences`, or `map` for a map in characters, too.
+            agent: name of the agent whose view and actions are returned; all agents' by default.
 
         Returns:
             `observation`, the text of what the agents see; `actions`, those with an effect now, by
             agent if there are several; `reward` of the last step and `return`, their sum; `steps`
             and `max_steps`, null without a limit; `done`, `success`, and `ending`, a sentence about
-            the end.
+            the end; for one agent of several `waiting_for`, the agents without an action yet.
 
         Raises:
-            GameError: there is no such game, or no such style.
+            GameError: there is no such game, style or agent.
         """
         if style not in VIEW_STYLES:
             hint = errors.describe_allowed(style, VIEW_STYLES)
             raise GameError(f"style: found {_quote(style)}{hint}")
-        return _describe_state(self._find(session).game, style)
+        open_game = self._find(session)
+        _check_agent(open_game.controller.game, agent)
+        return _describe_state(open_game, style, agent)
 
     def legal_actions(self, session: str) -> dict[str, Any]:
         """Return the `actions` with an effect in the current state of a game, see `look`, and `all`
@@ -187,9 +202,9 @@ class TextGames:
         Raises:
             GameError: there is no such game.
         """
-        game = self._find(session).game
-        texts = [action_to_text(name) for name in game.mask()]
-        return {"actions": _describe_state(game)["actions"], "all": texts}
+        open_game = self._find(session)
+        texts = [action_to_text(name) for name in open_game.controller.game.mask()]
+        return {"actions": _describe_state(open_game)["actions"], "all": texts}
 
     def end(self, session: str) -> dict[str, Any]:
         """End a game, and return its `steps`, `return` and `success`.
@@ -197,14 +212,33 @@ class TextGames:
         Raises:
             GameError: there is no such game.
         """
-        state = _describe_state(self._find(session).game)
+        state = _describe_state(self._find(session))
         del self._games[session]
         return {name: state[name] for name in ("steps", "return", "success")}
 
     # ---- names ---------------------------------------------------------------------------
 
-    def _find(self, session: str) -> PlayController:
-        """Return the controller of the game called `session`, and note that it is in use.
+    def find_game(self, session: str) -> Game:
+        """Return the game called `session`, which must not be changed.
+
+        Raises:
+            GameError: there is no such game.
+        """
+        return self._find(session).controller.game
+
+    def list_frames(self, session: str, agent: str = "") -> list[Any]:
+        """Return the frame, which can be drawn, of what an agent of a game sees, or of what each
+        agent sees.
+
+        Raises:
+            GameError: there is no such game or agent.
+        """
+        game = self.find_game(session)
+        _check_agent(game, agent)
+        return [view.frame for view in _iter_views(game) if agent in ("", view.agent)]
+
+    def _find(self, session: str) -> _OpenGame:
+        """Return the game called `session`, and note that it is in use.
 
         Raises:
             GameError: there is no such game.
@@ -216,7 +250,7 @@ class TextGames:
                 f"{self.limits.idle_seconds:g} seconds; start one"
             )
         game.used_at = now
-        return game.controller
+        return game
 
     def _load(self, name: str) -> Playable:
         """Return the scenario called `name`, which is built in or was given to this object.
@@ -244,11 +278,27 @@ def _quote(text: str) -> str:
 # ---- texts ---------------------------------------------------------------------------------------
 
 
-def _describe_state(game: Game, style: str = "sentences") -> dict[str, Any]:
+def _check_agent(game: Game, agent: str) -> None:
+    if agent and agent not in game.agents:
+        hint = errors.describe_allowed(agent, game.agents)
+        raise GameError(f"no agent {_quote(agent)}{hint}")
+
+
+def _list_waited_for(open_game: _OpenGame) -> list[str]:
+    """Return the names of the agents that can act and have no action yet."""
+    game = open_game.controller.game
+    waiting = (name for name in game.agents if name not in open_game.chosen)
+    return [name for name in waiting if not game.outcome and any(game.mask(name).values())]
+
+
+def _describe_state(
+    open_game: _OpenGame, style: str = "sentences", agent: str = ""
+) -> dict[str, Any]:
     """Return the state of a game, see `TextGames.look`."""
-    views = [*_iter_views(game, style)]
+    game = open_game.controller.game
+    views = [view for view in _iter_views(game, style) if agent in ("", view.agent)]
     frame, rewards = game.frame(), [step.reward for step in game.past_steps]
-    _, observation, actions = views[0]
+    observation, actions = views[0].text, views[0].actions
     if len(views) > 1:
         observation = "\n".join(f"{view.agent}:\n{view.text}" for view in views)
         actions = {view.agent: view.actions for view in views}
@@ -262,18 +312,21 @@ def _describe_state(game: Game, style: str = "sentences") -> dict[str, Any]:
         "done": bool(frame.outcome),
         "success": frame.success,
         "ending": frame.ending,
+        **({"waiting_for": _list_waited_for(open_game)} if agent else {}),
     }
 
 
 class _AgentView(NamedTuple):
-    """Name of an agent, the text of what it sees, and its actions that have an effect now."""
+    """Name of an agent, the frame and the text of what it sees, and its actions that have an effect
+    now."""
 
     agent: str
+    frame: Any
     text: str
     actions: Any
 
 
-def _iter_views(game: Game, style: str) -> Iterator[_AgentView]:
+def _iter_views(game: Game, style: str = "sentences") -> Iterator[_AgentView]:
     """Yield the view of each agent of a game, without actions after the end."""
     for _ in game.agents:
         frame, mask = game.frame(), {} if game.outcome else game.mask()
@@ -283,9 +336,13 @@ def _iter_views(game: Game, style: str) -> Iterator[_AgentView]:
         else:
             text = resolve_name(domain.text)(frame)
         actions = [action_to_text(name) for name, is_valid in mask.items() if is_valid]
-        yield _AgentView(game.controlled, text, actions)
+        yield _AgentView(game.controlled, frame, text, actions)
         if len(game.agents) > 1:
             game.control_next_agent()
+
+
+def _list_actions(game: Game) -> list[str]:
+    return [*dict.fromkeys([*game.mask(), *filter(None, [game.wait])])]
 
 
 def _parse_action(game: Game, text: str) -> str:
@@ -296,7 +353,7 @@ def _parse_action(game: Game, text: str) -> str:
         GameError: the text names an agent that is not in the game.
         ActionTextError: there is no such action.
     """
-    names = [*dict.fromkeys([*game.mask(), *filter(None, [game.wait])])]
+    names = _list_actions(game)
     if len(game.agents) == 1:
         return find_action(text, names)
     parts = []

@@ -7,14 +7,18 @@ https://modelcontextprotocol.io
 from __future__ import annotations
 
 import asyncio
+import base64
+import inspect
 import json
 import socket
 from collections.abc import Awaitable, Callable
-from functools import partial, wraps
-from inspect import getdoc
+from functools import lru_cache, partial, wraps
 from typing import Any
 
+import imageio.v3
+
 from gv_engine import __version__
+from gv_engine.play.session.episode import Playable
 from gv_engine.play.session.text_games import TextGames
 from gv_engine.plugins.adapters.extras import MCP
 from gv_engine.rules.errors import GVEngineError, MissingExtraError, Stopped
@@ -24,7 +28,7 @@ if MCP.missing_message:
 import uvicorn
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.types import CallToolResult, TextContent
+from mcp.types import CallToolResult, ImageContent, TextContent
 from starlette.responses import PlainTextResponse
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -39,6 +43,11 @@ takes an action, `end` ends the game. You see only what the agent sees. `success
 goal was reached."""
 TOOL_NAMES = "list_scenarios", "start", "act", "look", "legal_actions", "end"
 """Methods of `TextGames` that are tools."""
+_DRAWN = "start", "act", "look"
+"""Tools that also return pictures, if the argument `picture` is true."""
+_PICTURE_TEXT = "\n\nWith picture=true, the answer also has a picture of what each agent sees."
+_CELL = 32
+"""Side of a cell in pixels."""
 
 
 def make_server(games: TextGames) -> MCPServer[Any]:
@@ -49,30 +58,68 @@ def make_server(games: TextGames) -> MCPServer[Any]:
     )
     for name in TOOL_NAMES:
         method = getattr(games, name)
-        summary, _, _ = (getdoc(method) or "").partition("\n\nRaises:")
-        server.add_tool(_make_tool(method), name, description=summary)
+        summary, _, _ = (inspect.getdoc(method) or "").partition("\n\nRaises:")
+        text = summary + _PICTURE_TEXT if name in _DRAWN else summary
+        server.add_tool(_make_tool(games, method), name, description=text)
     return server
 
 
-def _make_tool(method: Callable[..., dict[str, Any]]) -> Callable[..., Awaitable[CallToolResult]]:
-    """Wrap a method in a coroutine that returns the result both as structured content and as text
-    for the model. The text is the observation, then all other values as JSON."""
+def _make_tool(
+    games: TextGames, method: Callable[..., dict[str, Any]]
+) -> Callable[..., Awaitable[CallToolResult]]:
+    """Wrap a method of `games` in a coroutine that returns the result both as structured content
+    and as text for the model. The text is the observation, then all other values as JSON. A method
+    in `_DRAWN` gets another argument, `picture`."""
+    signature = inspect.signature(method, eval_str=True)
+    parameters = [*signature.parameters.values()]
+    if method.__name__ in _DRAWN:
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter("picture", kind, default=False, annotation=bool))
 
     @wraps(method)
-    async def call_tool(**arguments: Any) -> CallToolResult:  # not async, it would run in a thread
+    async def call_tool(  # not async, it would run in a thread
+        *, picture: bool = False, **arguments: Any
+    ) -> CallToolResult:
+        pictures: list[Any] = []
         try:
             result = method(**arguments)
+            if picture:
+                session = result.get("session") or arguments["session"]
+                pictures = _draw_views(games, session, arguments.get("agent", ""))
         except (GVEngineError, OSError, Stopped) as error:
             raise ToolError(str(error)) from error
         values = {name: value for name, value in result.items() if name != "observation"}
         text = json.dumps(values, ensure_ascii=False)
         if observation := result.get("observation"):
             text = f"{observation}\n{text}"
-        return CallToolResult(content=[TextContent(text=text)], structured_content=result)
+        content = [TextContent(text=text), *pictures]
+        return CallToolResult(content=content, structured_content=result)
 
     # the server makes the tool's description of them
-    call_tool.__annotations__ = {**method.__annotations__, "return": CallToolResult}
+    new_signature = signature.replace(parameters=parameters, return_annotation=CallToolResult)
+    call_tool.__signature__ = new_signature  # type: ignore[attr-defined]
+    call_tool.__annotations__ = {each.name: each.annotation for each in parameters}
+    call_tool.__annotations__["return"] = CallToolResult
     return call_tool
+
+
+def _draw_views(games: TextGames, session: str, agent: str) -> list[ImageContent]:
+    """Return a picture of what `agent` sees in a game, or of what each agent sees."""
+    draw = _make_renderer(games.find_game(session).scenario)
+    pictures = [draw(frame) for frame in games.list_frames(session, agent)]
+    files = [imageio.v3.imwrite("<bytes>", picture, extension=".png") for picture in pictures]
+    return [
+        ImageContent(data=base64.b64encode(file).decode(), mime_type="image/png") for file in files
+    ]
+
+
+@lru_cache(16)
+def _make_renderer(scenario: Playable) -> Callable[[Any], Any]:
+    from gv_engine.play.ui.drawing.recording import find_views  # imports pygame
+
+    views = find_views(scenario)
+    view = "observation" if "observation" in views else "expression"
+    return views[view](scenario, view, _CELL)
 
 
 def serve_stdio(server: MCPServer[Any]) -> None:
