@@ -3,39 +3,20 @@ compiled world that stays in the processor's cache."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.compiler.addresses import call_program
 from gv_engine.compiler.compiled_function import compile_function
-from gv_engine.envs.backends.backend import (
-    Backend,
-    expand_states,
-    hash_states,
-    hash_words,
-    make_salts,
-    view_as_words,
-)
+from gv_engine.envs.backends.backend import hash_words, make_salts
 from gv_engine.envs.backends.compiled_backend import CompiledBatch
+from gv_engine.envs.backends.row_states import Successors
 from gv_engine.scenario.memory.layout import AGENT_COLUMNS, LEADING_FIELDS
 from gv_engine.world.simulation import DISABLED
 
 _HEAD_NAMES = [name for name, _ in LEADING_FIELDS] + [*AGENT_COLUMNS]
-
-
-class Successors(NamedTuple):
-    """States after each of a actions in each of n states, in this order.
-
-    Attributes:
-        words: (n * a, k) uint64, the states, as `expand` takes them.
-        keys: (n * a,) uint64 hashes of the states.
-    """
-
-    words: NDArray[np.uint64]
-    keys: NDArray[np.uint64]
 
 
 def expand_compact_states(
@@ -194,37 +175,3 @@ class CompactStates:
         words = np.ascontiguousarray(states[:, : self._head_length])
         heads: NDArray[Any] = words.view(self._head_dtype)
         return heads[:, 0]
-
-
-class RowStates:
-    """Expands states that are stored as whole records; for object worlds. See `CompactStates`."""
-
-    def __init__(
-        self,
-        worlds: Backend,
-        starts: NDArray[Any],
-        actions: NDArray[np.int64],
-        by_generator: bool,
-        by_steps: bool,
-    ) -> None:
-        """Store the arguments, which are those of `CompactStates`."""
-        self._worlds, self._actions, self._dtype = worlds, actions, starts.dtype
-        self._hash = partial(hash_states, by_generator=by_generator, by_steps=by_steps)
-        self.starts = view_as_words(starts)
-        self.start_keys = self._hash(starts, use_compiled_code=False)
-
-    def widen(self, states: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Return `states`."""
-        return states
-
-    def expand(self, states: NDArray[np.uint64]) -> Successors:
-        """Take each action in each of the `states`, see `CompactStates.expand`."""
-        rows = self.read_heads(states)
-        successors = expand_states(self._worlds, rows, self._actions).rows.reshape(-1)
-        keys = self._hash(successors, use_compiled_code=False)
-        return Successors(view_as_words(successors), keys)
-
-    def read_heads(self, states: NDArray[np.uint64]) -> NDArray[Any]:
-        """Return the whole records of `states`, see `CompactStates.read_heads`."""
-        rows: NDArray[Any] = states.view(self._dtype)
-        return rows[:, 0]

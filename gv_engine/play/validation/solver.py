@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from gv_engine.envs.backends import backend
 from gv_engine.envs.backends.backend import Backend, make_expansion_batch
-from gv_engine.envs.backends.compact_states import CompactStates, RowStates
+from gv_engine.envs.backends.row_states import RowStates
 from gv_engine.play.session.autoplay import SolutionPath
 from gv_engine.rules import errors
 from gv_engine.rules.component import AGENT
@@ -44,6 +44,7 @@ from gv_engine.scenario.storage.worker_process import RequestWorker, describe_ex
 from gv_engine.world.simulation import Simulation
 
 if TYPE_CHECKING:
+    from gv_engine.envs.backends.compact_states import CompactStates
     from gv_engine.play.session.game import Game
 
 
@@ -179,7 +180,11 @@ class Solver:
     def _store_states(
         self, worlds: Backend, starts: NDArray[Any], uses_rng: bool = False
     ) -> CompactStates | RowStates:
-        cls: Any = CompactStates if worlds.uses_compiled_code else RowStates
+        cls: Any = RowStates
+        if worlds.uses_compiled_code:
+            from gv_engine.envs.backends import compact_states  # needs a compiler
+
+            cls = compact_states.CompactStates
         store: CompactStates | RowStates = cls(
             worlds, starts, self._actions, uses_rng, self._depends_on_steps
         )
