@@ -61,6 +61,7 @@ CONTENTS = {
         "docs/replays",
         "docs/web",
         "docs/gridverse",
+        "docs/puzzlescript",
         "docs/mathy",
         "examples/README",
         "CONTRIBUTING",

@@ -39,6 +39,17 @@ def use_columns(w: Any) -> Any:
     return total, w.reward[1], w.action[1], w.position.y[-1]
 
 
+@of_world("w.numbers(number)[e], w.columns(number).has[e]", "w.maximum_of(number)")
+def use_named_numbers(w: Any) -> Any:
+    number = "door.status"
+    total = 0
+    for e in range(1, w.capacity):
+        if w.columns(number).has[e]:
+            w.numbers(number)[e] += 1
+            total += w.numbers(number)[e]
+    return total, w.maximum_of(number)
+
+
 @of_world("w.having(w.key), w.of_type(kind)", "w.unique(kind)", "w.placed[kind], w.recent[kind]")
 def find_objects(w: Any) -> Any:
     doors, keys = w.having(w.door), w.of_type(6)
