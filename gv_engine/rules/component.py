@@ -61,9 +61,9 @@ ended_by enlist error everyone fail filled find_changed_types find_in_view forge
 having height highest in_line inside is_alone is_checked is_taken is_terrain layout left_by lift
 listed live look_again look_everywhere look_of looks maximum_of member next num_states numbers
 objects of_type on_ground on_layer_of order pave place placed playing present recent remove restore
-reward rng rng_state run_out set_rng_state set_shape set_state snapshot spawn spot stale stand
-state_of steps steps_from success tables take terminated terrain_of total truncated turn unique
-unlist update_look update_looks update_looks_of use_up ways ways_from who width wipe world
+reward rng rng_state run_out set_rng_state set_shape set_state snapshot spawn spot stacks stale
+stand state_of steps steps_from success tables take terminated terrain_of total truncated turn
+unique unlist update_look update_looks update_looks_of use_up ways ways_from who width wipe world
 write_distances
 """
 """Names of world attributes other than component columns, separated by blanks; no component may
