@@ -105,7 +105,7 @@ def test_moves_of_a_level_whose_view_does_not_turn_go_where_they_say(desk: Desk)
     assert screen.frame.agent == (y, x - 1, geometry.LEFT)
     desk.press("Up", "Right")
     assert screen.frame.agent == (y, x, geometry.RIGHT)
-    moves = [action.split()[-1] for action in taken(screen)]
+    moves = [action.split()[1] for action in taken(screen)]  # "agent_1 MOVE_LEFT | agent_2 …"
     assert moves == ["MOVE_LEFT", "MOVE_FORWARD", "MOVE_RIGHT"]
     walk = Walk((y, x - 1), screen.game.actions, is_relative=False)
     mask = screen.game.mask()
