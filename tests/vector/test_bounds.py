@@ -422,4 +422,4 @@ def test_whose_rules_are_checked(folder, monkeypatch):
     with pytest.raises(RuleError, match=r"^world 1: pickndrop \(.*transition\.py.*index 200 "):
         batch.step(np.full(2, PICK), DISABLED)
     with pytest.raises(RuleError, match=r"^world 1: .*there is no such action"):
-        batch.step(np.array([WALK, 9]), DISABLED)  # 8 is no action
+        batch.step(np.array([WALK, 10]), DISABLED)  # 8 waits, 9 assists
