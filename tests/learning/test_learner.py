@@ -116,6 +116,17 @@ def test_advantages_are_those_of_their_definition():
             assert float(gains[t, world]) == pytest.approx(total, abs=1e-5)
 
 
+def test_the_explained_variance_is_of_agents_that_learn():
+    learner = make_learner("race", "object", num_envs=4, num_steps=16, partner="agent_2=random")
+    batch = learner._collect()
+    learner._optimise(batch)
+    counted = batch.live.numpy()
+    errors, returns = (each.numpy()[counted] for each in (batch.advantages, batch.returns))
+    assert 0 < len(errors) < counted.size
+    found = learner.metrics.explained_variance
+    assert found == pytest.approx(1 - errors.var() / returns.var(), abs=1e-4)
+
+
 def test_nothing_is_learned_of_agents_that_are_done_or_not_there():
     """What they see and do changes no weight; agents are told apart by their numbers."""
     alone = {"extends": "commons", "agents": 1, "map": "###\n#>#\n###"}

@@ -31,7 +31,7 @@ class GraphedStep:
     same size: the GPU runs its many small kernels faster than Python launches them.
 
     Capturing records the step without performing it. Python values that `step` reads, such as the
-    learning rate, keep the values of the capture.
+    clip range, keep the values of the capture.
 
     Args:
         step: function of a batch and the (M,) indices of a minibatch that takes a step and returns

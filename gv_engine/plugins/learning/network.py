@@ -83,12 +83,6 @@ class ActorCritic(nn.Module):
         if settings.layer_norm:  # without weights of its own
             self.normalise = partial(functional.layer_norm, normalized_shape=(hidden,))
 
-    def add_observations(self, rows: Tensor, cells: Tensor) -> None:
-        """Update the statistics of the encoder "flat" by (M, slots) encoded observations. `cells`
-        (codes, 3) has type, state and colour of each cell code."""
-        if self.encoder == FLAT:
-            self.flat.add_observations(rows, cells)
-
     def first_layer_table(self) -> Tensor:
         """Return the first layer's weights as a table, (input codes, hidden). Row k is what input
         code k adds to the hidden units."""

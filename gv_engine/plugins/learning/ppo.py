@@ -30,7 +30,7 @@ from gv_engine.envs.representations import Arrays, Representation
 from gv_engine.envs.rollout.network_spec import NetworkSpec, ScenarioSpec
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.plugins.learning.color_augmentation import ColorAugmentation, interchangeable_colors
-from gv_engine.plugins.learning.config import CURRICULA, ConfigError, Hyperparameters
+from gv_engine.plugins.learning.config import CURRICULA, FLAT, ConfigError, Hyperparameters
 from gv_engine.plugins.learning.cuda_graph import GraphedStep, record_graphs
 from gv_engine.plugins.learning.curriculum import RandomLevels
 from gv_engine.plugins.learning.network import ActorCritic
@@ -70,6 +70,14 @@ def find_device(name: str) -> str:
 
 def _make_generator(seed: int, purpose: str) -> torch.Generator:
     return torch.Generator().manual_seed(*derive_seeds(seed, purpose))
+
+
+def _find_variance(values: Tensor, is_counted: Tensor) -> Tensor:
+    """Return the variance of the values that are counted, a tensor of one number, without waiting
+    for a GPU."""
+    count = is_counted.sum()
+    mean = (values * is_counted).sum() / count
+    return ((values - mean).square() * is_counted).sum() / count
 
 
 def _init_thread() -> None:
@@ -169,8 +177,10 @@ class Learner:
         self._sample_noise()
 
     def _add_observations(self, rows: NDArray[np.int32]) -> None:
+        if self.settings.encoder != FLAT:
+            return
         tensors = torch.from_numpy(rows).flatten(0, 1), torch.from_numpy(self.cells).int()
-        self.net.add_observations(*(each.to(self.device) for each in tensors))
+        self.net.flat.add_observations(*(each.to(self.device) for each in tensors))
 
     @contextmanager
     def _timed(self, activity: str) -> Iterator[None]:
@@ -450,8 +460,10 @@ class Learner:
         if self.device.type == "cuda" and self.spec.agents == 1 and not self._graphed:
             indices = order.chunk(settings.num_minibatches)[0]
             self._graphed = GraphedStep(self._optimise_minibatch, batch, indices)
-        returns, errors = (each[batch.live] for each in (batch.returns, batch.advantages))
-        unexplained = errors.var() / returns.var()
+        errors, variance = (
+            _find_variance(x, batch.live) for x in (batch.advantages, batch.returns)
+        )
+        unexplained = errors / variance
         self._losses = torch.cat([torch.stack(losses).mean(0), 1 - unexplained[None]])
 
     def _sample_noise(self) -> None:
