@@ -506,10 +506,11 @@ class RowWorld:
     def stacks(self) -> NDArray[np.uint16] | None:
         """Return an (H, W) array with the number of the states that are drawn on top of each other
         in each cell; None without a component `Stack`."""
-        if "stack" not in self._row.dtype.names:
+        if "stack" not in (self._row.dtype.names or ()):
             return None
         columns, cells = self._row["stack"], self.at[: self.height, : self.width]
-        arrays = [columns[name][cells] for name in columns.dtype.names if columns[name].ndim > 1]
+        names: tuple[str, ...] = columns.dtype.names or ()
+        arrays = [columns[name][cells] for name in names if columns[name].ndim > 1]
         return number_stacks(np.concatenate(arrays, axis=-1))
 
     def _get_appearances(self, cells: NDArray[Any]) -> NDArray[np.uint8]:

@@ -129,7 +129,7 @@ def test_files_of_a_base_are_beside_the_base(tmp_path: Path):
     (child / "scenario.yaml").write_text(
         json.dumps({"extends": "../base", "sprites": {"agent": "hero.svg"}})
     )
-    found = {name: file.resolve() for name, file in Scenario.load(child).sprites.items()}
+    found = {name: Path(file).resolve() for name, file in Scenario.load(child).sprites.items()}
     assert found == {"wall": base / "stone.svg", "agent": child / "hero.svg"}
 
 

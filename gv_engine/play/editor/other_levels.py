@@ -206,7 +206,7 @@ class Addition:
         sources = sprite_sources(self._level.document.scenario)
         sprites = dict.fromkeys(kind.sprite_of(state) for state in range(kind.num_states))
         files = {f"{sprite}.svg": find_sprite(sprite, sources) for sprite in sprites}
-        own = {name: file for name, file in files.items() if file}
+        own = {name: file for name, file in files.items() if isinstance(file, Path)}
         return self._add_files(own, can_rename) + kind.sprite
 
     def _add_files(self, files: Mapping[str, Path], can_rename: bool = True) -> str:

@@ -343,7 +343,7 @@ def find_broken_sprites(scenario: Scenario) -> Iterator[str]:
     names = list_sprite_names(scenario.types)
     names += list_combined_names(names, sources) + list_icons(scenario)
     files = (find_sprite(name, sources, small) for name in names for small in (False, True))
-    for file in dict.fromkeys(filter(None, files)):
+    for file in dict.fromkeys(file for file in files if file):
         try:
             read_svg(file)
         except (SpriteError, OSError) as error:

@@ -105,7 +105,8 @@ def _make_tool(
 
 def _draw_views(games: TextGames, session: str, agent: str) -> list[ImageContent]:
     """Return a picture of what `agent` sees in a game, or of what each agent sees."""
-    draw = _make_renderer(games.find_game(session).scenario)
+    scenario: Any = games.find_game(session).scenario  # can be hashed
+    draw = _make_renderer(scenario)
     pictures = [draw(frame) for frame in games.list_frames(session, agent)]
     files = [imageio.v3.imwrite("<bytes>", picture, extension=".png") for picture in pictures]
     return [
