@@ -19,6 +19,8 @@ from gv_engine.plugins.puzzlescript.tables import (
     write_program,
 )
 from gv_engine.scenario.documents.foreign_files import FileFormat, SourceError
+from gv_engine.scenario.levels.level_files import PackLevel
+from gv_engine.scenario.syntax.fields import YamlNode
 from gv_engine.scenario.syntax.packed_numbers import pack_numbers
 
 _PACKAGE = "gv_engine.plugins.puzzlescript"
@@ -46,12 +48,12 @@ def _compile(text: str) -> _Compiled:
         SourceError: the source has faults.
     """
     game = PuzzleGame(read_game_source(text))
-    program = write_program(game)
     levels = [level for level in game.source.levels if level.rows]
     if not levels:
         game.source.fail(0, "found no level")
-    if game.source.faults:
-        raise SourceError(sorted(game.source.faults))
+    game.source.raise_if_any()
+    program = write_program(game)
+    game.source.raise_if_any()
     return _Compiled(game, program, levels)
 
 
@@ -74,8 +76,7 @@ def make_scenario(text: str, level_name: str, has_tools: bool = False) -> dict[s
         raise SourceError([(0, f"no level {level_name!r}, there are 1 to {len(levels)}")])
     chosen = int(level_name or 1) - 1
     level = read_level(game, levels[chosen])
-    if game.source.faults:
-        raise SourceError(sorted(game.source.faults))
+    game.source.raise_if_any()
     saves = bool(program.commands & (CHECKPOINT | RESTART)) or has_tools
     has_restart = bool(program.commands & CHECKPOINT) or has_tools
     settings = game.source.settings
@@ -173,4 +174,19 @@ def _name_states(game: PuzzleGame) -> Iterator[str]:
         yield state
 
 
-FORMAT = FileFormat("PuzzleScript", is_puzzlescript, make_scenario)
+def list_levels(text: str) -> tuple[PackLevel, ...]:
+    """Return the levels of a source; players read the messages before a level while they play it.
+    () for a source with one level."""
+    levels, says = list[PackLevel](), list[str]()
+    for level in _compile(text).game.source.levels:
+        says += [level.message] if level.message else []
+        if level.rows:
+            rows = "\n".join(level.rows)
+            node = YamlNode(rows, "", level.line, rows)
+            title = f"Level {len(levels) + 1}"
+            levels.append(PackLevel(node, title, says=" ".join(says).strip()))
+            says = []
+    return tuple(levels) if len(levels) > 1 else ()
+
+
+FORMAT = FileFormat("PuzzleScript", is_puzzlescript, make_scenario, list_levels)

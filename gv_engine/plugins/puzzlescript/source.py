@@ -96,6 +96,11 @@ class GameSource:
         if len(self.faults) >= _MAX_FAULTS:
             raise SourceError(self.faults)
 
+    def raise_if_any(self) -> None:
+        """Raise `SourceError` if there are faults."""
+        if self.faults:
+            raise SourceError(sorted(self.faults))
+
     def resolve(self, name: str, line: int) -> tuple[str, list[str]]:
         """Return ("object", its name), ("or", objects) or ("and", objects) for a name; ("", []) and
         a fault for a name that nothing has."""

@@ -96,6 +96,8 @@ def write_program(game: PuzzleGame) -> Program:
     """Return the rules and win conditions of a game as numbers. Faults are added to the game's
     source."""
     rules = expand_rules(game)
+    if game.source.faults:
+        return Program()
     return _TableWriter(game).write(rules)
 
 

@@ -277,8 +277,11 @@ def read_text(
     try:
         if foreign := read_foreign_file(ref, raw, problems):
             document = replace(document, text=decode_levels(raw), trust=trust, num_bytes=len(raw))
-            document = replace(document, root=foreign)
-            return _finish_document(document, ref.variant, settings or {}, problems)
+            root, levels = foreign
+            document = replace(document, root=root)
+            variant = ref.variant or ("1" if levels else "")
+            whole = _finish_document(document, variant, settings or {}, problems)
+            return replace(whole, levels=levels)
         packs.check_text_file(document.root, ref.file, raw)
         pack = packs.is_pack(ref.file, raw)
         root = packs.wrap_in_scenario(ref.file, problems) if pack else parse_yaml(raw, problems)

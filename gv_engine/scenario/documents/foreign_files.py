@@ -7,6 +7,7 @@ from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 from gv_engine.late_imports import find_plugins
+from gv_engine.scenario.levels.level_files import PackLevel
 from gv_engine.scenario.levels.sokoban_files import decode_levels
 from gv_engine.scenario.library import ScenarioRef
 from gv_engine.scenario.syntax.fields import ErrorCollector, YamlNode
@@ -35,16 +36,21 @@ class FileFormat(NamedTuple):
         recognizes: function that returns True for texts in this format.
         make_scenario: function that returns the keys of a grid scenario for a text and the name of
             a variant, "" for none; it raises `SourceError`.
+        list_levels: function that returns the levels of a text, whose numbers are the names of the
+            variants; () for a game with one level.
     """
 
     name: str
     recognizes: Callable[[str], bool]
     make_scenario: Callable[[str, str], dict[str, Any]]
+    list_levels: Callable[[str], tuple[PackLevel, ...]]
 
 
-def read_foreign_file(ref: ScenarioRef, raw: bytes, problems: ErrorCollector) -> YamlNode | None:
-    """Return the scenario of a game of another program; None if no plugin knows the format of the
-    file's content `raw`.
+def read_foreign_file(
+    ref: ScenarioRef, raw: bytes, problems: ErrorCollector
+) -> tuple[YamlNode, tuple[PackLevel, ...]] | None:
+    """Return the scenario of a game of another program, and its levels; None if no plugin knows the
+    format of the file's content `raw`.
 
     Raises:
         ScenarioError: the game has faults.
@@ -65,5 +71,6 @@ def read_foreign_file(ref: ScenarioRef, raw: bytes, problems: ErrorCollector) ->
                     problems.add(YamlNode(None, line=line or None), fault)
                 problems.raise_if_any()
                 raise
-            return NodeBuilder(problems).from_python(scenario, root)
+            root = NodeBuilder(problems).from_python(scenario, root)
+            return root, file_format.list_levels(text)
     return None
