@@ -89,7 +89,7 @@ def test_a_mixture_has_the_types_of_all_its_members():
         ({"A": {"components": {"Door": {"way": 1}}}}, r"Door has no 'way' \(allowed: status\)"),
         ({"A": {"components": {"Solid": {"way": 1}}}}, "Solid has no values to set"),
         ({"A": {"components": ["./gates.py:turn_gate"]}}, "is not a component; decorate its class"),
-        ({"A": {"states": []}}, "found a list of 0, expected 1 to 250 states"),
+        ({"A": {"states": []}}, "found a list of 0, expected 1 to 128 states"),
         ({"A": {"states": ["X", "X"]}}, "a state is listed twice"),
         ({"A": {"states": ["1"]}}, "found the state '1', expected a name like `OPEN`"),
         ({"A": {"states": {"X": ["Solid"]}, "components": ["Solid"]}}, "no state brings it"),

@@ -13,7 +13,6 @@ from gv_engine.plugins.puzzlescript.source import Level, Sprite, is_puzzlescript
 from gv_engine.plugins.puzzlescript.tables import (
     CHECKPOINT,
     FLAGS,
-    RESTART,
     RUNS_AT_START,
     Program,
     write_program,
@@ -25,7 +24,7 @@ from gv_engine.scenario.syntax.packed_numbers import pack_numbers
 
 _PACKAGE = "gv_engine.plugins.puzzlescript"
 _CELL = "Cell"
-_MAX_STATES = 250
+_MAX_STATES = 128
 _MAX_VIEW = 129
 _FREE_ENTITIES = 4
 _MOVES = "MOVE_FORWARD", "MOVE_BACKWARD", "MOVE_LEFT", "MOVE_RIGHT"
@@ -77,7 +76,6 @@ def make_scenario(text: str, level_name: str, has_tools: bool = False) -> dict[s
     chosen = int(level_name or 1) - 1
     level = read_level(game, levels[chosen])
     game.source.raise_if_any()
-    saves = bool(program.commands & (CHECKPOINT | RESTART)) or has_tools
     has_restart = bool(program.commands & CHECKPOINT) or has_tools
     settings = game.source.settings
     actions: list[Any] = [*_MOVES]
@@ -89,15 +87,8 @@ def make_scenario(text: str, level_name: str, has_tools: bool = False) -> dict[s
         actions.append({"name": "RESTART", "key": "B", "says": "back to the last checkpoint"})
     stack = f"{_PACKAGE}.components:Stack{game.num_layers}"
     saved = f"{_PACKAGE}.components:Saved{game.num_layers}"
-    turn = {
-        "program": _pack_program(program),
-        "max_matches": _count_matches(program, level),
-    }
-    kind = "saved_" if saves else ""
-    start = {"name": f"{_PACKAGE}.systems:start_{kind}level", **turn}
-    step = {"name": f"{_PACKAGE}.systems:take_{kind}turn", **turn}
-    if saves:
-        step["restart"] = "RESTART" if has_restart else "DONE"
+    turn = {"program": _pack_program(program), "max_matches": _count_matches(program, level)}
+    restart = "RESTART" if has_restart else "DONE"
     end = f"{_PACKAGE}.systems:won"
     states = [*_name_states(game)]
     scenario = {
@@ -110,7 +101,7 @@ def make_scenario(text: str, level_name: str, has_tools: bool = False) -> dict[s
         "world": {"components": [f"{_PACKAGE}.components:TurnResult"]},
         "objects": {
             _CELL: {
-                "components": [stack, *([saved] if saves else [])],
+                "components": [stack, saved],
                 "states": states,
             }
         },
@@ -118,7 +109,9 @@ def make_scenario(text: str, level_name: str, has_tools: bool = False) -> dict[s
             f"{_CELL} {state}": draw_sprite(game.source.sprites.get(name, Sprite([], [])))
             for state, name in zip(states, ["", *game.objects])
         },
-        "transition_functions": [step],
+        "transition_functions": [
+            {"name": f"{_PACKAGE}.systems:take_turn", **turn, "restart": restart}
+        ],
         "reward_functions": [f"{_PACKAGE}.systems:win"],
         "observation_function": {
             "name": "fully_transparent",
@@ -128,7 +121,7 @@ def make_scenario(text: str, level_name: str, has_tools: bool = False) -> dict[s
         "terminating_function": end,
         "success_function": end,
         "reset_function": {
-            "name": f"{_PACKAGE}.systems:build_{kind}level",
+            "name": f"{_PACKAGE}.systems:build_level",
             "shape": [level.height, level.width],
             "cells": pack_numbers(level.objects),
             "layers": game.num_layers,
@@ -136,7 +129,7 @@ def make_scenario(text: str, level_name: str, has_tools: bool = False) -> dict[s
         },
     }
     if program.numbers[FLAGS] & RUNS_AT_START:
-        scenario["settle"] = [start]
+        scenario["settle"] = [{"name": f"{_PACKAGE}.systems:start_level", **turn}]
     if len(levels) > 1:
         scenario["variants"] = {name: {} for name in names}
     return scenario

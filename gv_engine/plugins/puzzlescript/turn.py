@@ -71,20 +71,9 @@ def make_state(height: int, width: int, t: Numbers, max_matches: int) -> State:
     cells = t[LAYERS] * height * width
     boards = t[OBJECTS] + BOARDS_OF_LAYER * t[LAYERS]
     rigid_cells = cells if t[FLAGS] & IS_RIGID else 1
-    return (
-        height,
-        width,
-        np.zeros(cells, np.int64).tolist(),
-        np.zeros(cells, np.int64).tolist(),
-        np.zeros(boards * width, np.int64).tolist(),
-        np.zeros(boards, np.int64).tolist(),
-        np.zeros(MAX_ROWS + max_matches, np.int64).tolist(),
-        np.zeros(width, np.int64).tolist(),
-        np.zeros(rigid_cells, np.int64).tolist(),
-        np.zeros(rigid_cells, np.int64).tolist(),
-        np.zeros(cells, np.int64).tolist(),
-        np.zeros(OFF + _MAX_RIGID, np.int64).tolist(),
-    )
+    sizes = cells, cells, boards * width, boards, MAX_ROWS + max_matches, width
+    more = rigid_cells, rigid_cells, cells, OFF + _MAX_RIGID
+    return height, width, *[np.zeros(size, np.int64).tolist() for size in (*sizes, *more)]
 
 
 # ---- cells ---------------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ _RESERVED_COMPONENTS = {
     Position: "every object has it",
 }
 """Components that no type may list, with the reason."""
-_MAX_STATES = 250
+_MAX_STATES = 128  # `Condition.value` has 8 bits
 
 
 START_KEYS: KeyTable = {
