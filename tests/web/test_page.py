@@ -500,7 +500,7 @@ def test_page_and_window_show_the_same_sprites_in_every_cell():
                 expected.blit(sheet.agent(0, side, LEFT), (0, 0))
             if agent[0] == 0 and under:
                 sheet.draw_covered(
-                    expected, place, *under, share=1 / 3, corner=UNDER_AGENT_CORNERS[LEFT]
+                    expected, place, under[0], under[1], 1 / 3, UNDER_AGENT_CORNERS[LEFT]
                 )
                 seen["under"] += 1
             assert pygame.image.tobytes(shown, "RGB") == pygame.image.tobytes(expected, "RGB")
