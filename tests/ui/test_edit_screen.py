@@ -198,7 +198,7 @@ def test_a_level_without_a_file_is_saved_before_python_comes(
 def test_a_level_without_objects_of_its_own_is_named(desk: Desk, screen: EditScreen):
     desk.press("O")
     desk.type("warehouse", "Escape", "O")
-    desk.type("hunt", "Return")
+    desk.type("two hunt one", "Return")
     assert desk.app._note == "hunt has no objects with rules of their own"
     assert desk.app.top is screen
 
