@@ -122,7 +122,8 @@ def test_no_hints_are_prepared_beside_an_agent(desk: Desk):
     screen = watching(desk)
     desk.wait(5.0, times=5)
     assert screen.game.position
-    assert {*multiprocessing.active_children()} == before
+    # one that began while the level opened has been killed
+    assert {each for each in multiprocessing.active_children() if each.is_alive()} <= before
 
 
 def test_speed_and_chances(desk: Desk):
