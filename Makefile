@@ -68,8 +68,9 @@ benchmark: .venv/rl-$(KEY)  ## measure what is missing in benchmarks/entries/, a
 results: .venv/rl-$(KEY)  ## repeat a row of a published table (ARGS=zoo/DoorKey-5x5), or list the options
 	$(PYTHON) -m benchmarks.results $(or $(ARGS),--help)
 
-adapters: .venv-adapters/$(KEY)  ## run the tests with other libraries, installed in .venv-adapters
+adapters: .venv-adapters/$(KEY) .venv-models/$(KEY)  ## run the tests with other libraries, installed in .venv-adapters and .venv-models
 	.venv-adapters/bin/python -m pytest -q tests/adapters tests/learning
+	.venv-models/bin/python -m pytest -q tests/adapters/test_model_environments.py
 
 ray: .venv-adapters/$(KEY)  ## run the tests of rollouts on a Ray cluster, which is this machine
 	.venv-adapters/bin/python -m pytest -q tests/rollout/test_on_ray.py
@@ -98,7 +99,7 @@ mutants: .venv/mutants-$(KEY)  ## change the rules, one operator at a time, and 
 	$(PYTHON) -m $(if $(SAMPLE),tests.mutant_sample $(SAMPLE) $(if $(SEED),--seed $(SEED)),tests.mutants $(FILES))
 
 clean:  ## remove everything that was made here, including .venv
-	rm -rf .venv .venv-peers .venv-adapters build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-peers .venv-adapters .venv-models build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/play-$(KEY):
@@ -127,6 +128,12 @@ clean:  ## remove everything that was made here, including .venv
 .venv-adapters/$(KEY): .venv/test-$(KEY)
 	$(PYTHON) -m venv --clear .venv-adapters
 	.venv-adapters/bin/python -m pip install --prefer-binary --editable '.[test,sb3,pufferlib,torchrl,tianshou,rllib,minari]' tensorboard
+	@touch $@
+
+# verifiers wants mcp 2.0.0, and the extra mcp a later one
+.venv-models/$(KEY): .venv/test-$(KEY)
+	$(PYTHON) -m venv --clear .venv-models
+	.venv-models/bin/python -m pip install --prefer-binary --editable '.[openenv,verifiers]' hypothesis pytest
 	@touch $@
 
 .venv/mutants-$(KEY): .venv/test-$(KEY)

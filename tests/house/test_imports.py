@@ -191,7 +191,8 @@ def test_only_the_list_of_late_imports_names_modules_of_higher_layers():
 
 EXTRAS = sorted(
     {
-        *("mathy_core", "minari", "optuna", "pettingzoo", "pufferlib", "ray", "sb3_contrib"),
+        *("mathy_core", "minari", "openenv", "optuna", "pettingzoo", "pufferlib", "ray"),
+        *("sb3_contrib", "verifiers"),
         *("stable_baselines3", "tensordict", "tensorboard", "tianshou", "torch", "torchrl"),
         *("hypothesis", "jsonschema", "mypy", "pytest", "ruff", "xdist"),
     }

@@ -10,7 +10,6 @@ import asyncio
 import base64
 import inspect
 import json
-import socket
 from collections.abc import Awaitable, Callable
 from functools import lru_cache, partial, wraps
 from typing import Any
@@ -21,6 +20,7 @@ from gv_engine import __version__
 from gv_engine.play.session.episode import Playable
 from gv_engine.play.session.text_games import TextGames
 from gv_engine.plugins.adapters.extras import MCP
+from gv_engine.plugins.adapters.listener import format_url, listen
 from gv_engine.rules.errors import GVEngineError, MissingExtraError, Stopped
 
 if MCP.missing_message:
@@ -145,15 +145,7 @@ def serve_http(
     Raises:
         OSError: the address cannot be used.
     """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        listener = socket.create_server((host, port), family=family)
-    except OSError as error:
-        message = f"port {port} of {host} cannot be used: {error.strerror}; port 0 is a free one"
-        raise OSError(message) from None
-    with listener:
-        # else an answer waits 40 ms; asyncio sets it only for sockets that name their protocol
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    with listen(host, port) as listener:
         app = server.streamable_http_app(
             streamable_http_path=PATH,
             json_response=True,
@@ -164,8 +156,7 @@ def serve_http(
         serve = partial(_serve_posts, app, max_bytes)
         limits: Any = {"limit_concurrency": _MAX_CONNECTIONS, "interface": "asgi3"}
         config = uvicorn.Config(serve, http=_TimedProtocol, log_level="error", **limits)
-        url_host = f"[{host}]" if family == socket.AF_INET6 else host
-        report(f"http://{url_host}:{listener.getsockname()[1]}{PATH}")
+        report(format_url(listener, host, PATH))
         uvicorn.Server(config).run(sockets=[listener])
 
 

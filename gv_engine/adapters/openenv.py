@@ -1,0 +1,2 @@
+from gv_engine.plugins.adapters.openenv import TextGameEnvironment as TextGameEnvironment
+from gv_engine.plugins.adapters.openenv import make_app as make_app
