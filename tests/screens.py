@@ -255,7 +255,7 @@ SCENES: dict[str, Callable[[Desk], None]] = {
     "pause-list": lambda desk: _played(desk, "keydoor-9x9", "Escape", *["Down"] * 4, "Return"),
     "help": lambda desk: _played(desk, "keydoor-9x9", "H"),
     "settings": lambda desk: _played(desk, "keydoor-9x9", "F2"),
-    "keys": lambda desk: _played(desk, "keydoor-9x9", "F2", "Up", "Up", "Up", "Return"),
+    "keys": lambda desk: _played(desk, "keydoor-9x9", "F2", *["Up"] * 7, "Return"),
     "rules": lambda desk: _played(desk, "keydoor-9x9", "F3"),
     "seed": lambda desk: _played(desk, "keydoor-9x9", "G"),
     "race-menu": lambda desk: _played(desk, "keydoor-9x9", "F7"),

@@ -69,11 +69,30 @@ def test_the_file_of_keys_is_made_once(desk: Desk):
     assert keys_file().read_text() == text
 
 
+def test_keys_and_settings_are_listed_under_headings(desk: Desk):
+    playing(desk)
+    desk.press("F2")
+    headings = [row.heading for row in desk.top(SettingsScreen).rows() if row.heading]
+    assert headings == ["Picture", "Sound", "Keys", "Games"]
+    desk.choose("Change keys")
+    rows = desk.top(KeysScreen).rows()
+    assert rows[0].heading == "Move and act"
+    assert {"Undo", "Level", "Files", "View"} <= {row.heading for row in rows}
+    end = next(k for k, row in enumerate(rows) if k and row.heading)
+    actions = [row.key for row in rows[:end]]
+    assert actions == sorted(actions, key=lambda key: key == "no key")
+    desk.press("Escape", "Escape", "F1")
+    lines = desk.top(HelpScreen).rows()
+    assert lines[0] == ("Move and act", "")
+    assert [keys for keys, text in lines if text == "keys"] == ["H, ?, F1"]
+
+
 def test_keys_are_changed_in_the_window(desk: Desk):
     screen = playing(desk)
-    desk.press("F2", "Up", "Up", "Up", "Return")
+    desk.press("F2")
+    desk.choose("Change keys")
     keys = desk.top(KeysScreen)
-    desk.choose("Play: undo a step", "Return", "Escape")
+    desk.choose("Undo a step", "Return", "Escape")
     assert "undo" in desk.app.bindings.command_name("Z", ("play",))
     desk.press("Return", "Return")  # a key as any other
     assert desk.app._note == '"go on when the level is over" has lost Enter'
@@ -83,8 +102,9 @@ def test_keys_are_changed_in_the_window(desk: Desk):
     assert (screen.game.position, screen.game.length) == (0, 1)
     kept = Bindings.load(keys_file())[0].keys("play", "undo")
     assert kept == ("J", "Backspace", "Ctrl+Z", "Pad B")
-    desk.press("F2", "Up", "Up", "Up", "Return")
-    desk.choose("Play: undo a step", "Backspace", "Escape", "Escape")
+    desk.press("F2")
+    desk.choose("Change keys")
+    desk.choose("Undo a step", "Backspace", "Escape", "Escape")
     assert desk.app.bindings.command_name("Z", ("play",)) == "undo"
 
 

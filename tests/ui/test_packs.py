@@ -352,7 +352,7 @@ def test_a_gamepad_reaches_everything_by_the_menu(desk: Desk):
     desk.press("Pad Back")
     told = {
         "Open or close what is ahead",
-        "Hint; again: a stronger one",
+        "Hint, each time a stronger one",
         "Another view",
         "Inspector",
     }

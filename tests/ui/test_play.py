@@ -125,7 +125,7 @@ def test_the_solver_plays_the_opponent(screen: Screen, folder: Path):
     Solver(Scenario.load(level), agent=2).solve(0)  # compiles, which the window would mention
     with playing(screen, folder, level, 0, NO_REPEATS + TELLS) as player:
         player.desk = Mock()
-        player.presses("F2", *["Down"] * 5, "Right", "Right")
+        player.presses("F2", *["Down"] * 10, "Right", "Right")
         player.presses("Escape")
         until((folder / "found").exists, "a way")
         player.presses(*["Left"] * 9, "Ctrl+S")

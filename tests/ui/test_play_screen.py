@@ -151,7 +151,7 @@ def test_the_end_says_what_to_press(desk: Desk):
     assert (desk.look() != before).any()
     desk.press("Up")
     assert screen.game.length == 2
-    keys = ["Enter next level", "R same level again", "Z undo", "Ctrl+S save replay"]
+    keys = ["Enter next level", "R restart", "Z undo", "Ctrl+S save replay"]
     assert list(screen.current_hints()[:4]) == keys
     desk.press("Ctrl+S")
     assert "F6 watch replay" in screen.current_hints()

@@ -296,6 +296,7 @@ class Painter:
         is_chosen: bool = False,
         background: str = "well",
         has_hover: bool = True,
+        align: str = "",
     ) -> bool:
         """Draw a button with the text `label` into `rect`, on the theme colour `background`; a
         click calls `press`. `key` is shown as the key with the same effect, `is_chosen` highlights
@@ -310,6 +311,7 @@ class Painter:
             is_chosen: True for the accent colour.
             background: name of the theme colour behind the label.
             has_hover: True to outline the button while the mouse is over it.
+            align: left or center; by default left beside a key, else center.
         """
         is_hovered = self.add_hit_area(rect, lambda _: press())
         self.draw_card(rect, "accent" if is_chosen else background)
@@ -320,9 +322,27 @@ class Painter:
             key_color = "on_accent" if is_chosen else "muted"
             key_width = self.draw_text(inner, key, key_color, "right", 0.9)
             inner.w -= key_width + self.line_height // 2
-        align = "left" if key else "center"
+        align = align or ("left" if key else "center")
         self.draw_text(inner, label, "on_accent" if is_chosen else "text", align)
         return is_hovered
+
+    def draw_arrow(
+        self, rect: Rect, direction: str, color: str = "text", bar: bool = False
+    ) -> None:
+        """Draw a triangle in the middle of `rect` that points left, right, up or down, as high as
+        small letters; with `bar`, it points at a bar, as on a button that goes to the end."""
+        big = 2 * self.line_height  # four times as large, so that its edges are smooth
+        picture = pygame.Surface((big, big), pygame.SRCALPHA)
+        left, right = big * 3 // 10, big * 7 // 10
+        points = ((left, big // 5), (left, big * 4 // 5), (right, big // 2))
+        pygame.draw.polygon(picture, self.color(color), points)
+        if bar:
+            pygame.draw.rect(picture, self.color(color), (right, big // 5, big // 8, big * 3 // 5))
+        turns = {"right": 0, "up": 1, "left": 2, "down": 3}
+        side = self.line_height
+        small = pygame.transform.smoothscale(picture, (side, side))
+        small = pygame.transform.rotate(small, 90 * turns[direction])
+        self.surface.blit(small, small.get_rect(center=rect.center))
 
     def draw_keys(self, rect: Rect, keys: Sequence[tuple[str, str]]) -> None:
         """Draw (key, word) pairs in the middle of `rect`, each key on a cap. Pairs that do not fit

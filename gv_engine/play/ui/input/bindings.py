@@ -18,7 +18,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from itertools import combinations
+from itertools import combinations, compress
 from pathlib import Path
 
 from gv_engine.play.ui.settings import config_folder, read_toml, write_text
@@ -92,6 +92,14 @@ def key_parts(key: str) -> list[str]:
 GROUPS = {
     **{domain.title: domain.keys for domain in DOMAINS.values()},
     **read_commands(Path(__file__).with_name("commands.toml")),
+}
+
+# Headings in lists of keys, by group, and for parts of a group by the first command of the part.
+_HEADINGS = {
+    **{"grid": "Move and act", "play": "Undo", "batch": "Many worlds", "replay": "Replays"},
+    **{"edit": "Editor", "trial": "Trying a level", "list": "Lists", "start": "Start screen"},
+    **{"text": "Text fields", "menu": "Menus", "window": "Everywhere", "again": "Level"},
+    "save_replay": "Files",
 }
 
 # Groups that are active together, by screen.
@@ -312,6 +320,21 @@ class Bindings:
                 keys = self.keys(group, command.name)
                 if keys and has_command(command.name):
                     yield ", ".join(map(key_label, keys)), command.description
+
+    def group_commands(self, groups: Iterable[str]) -> Iterator[tuple[str, str, KeyCommand]]:
+        """Yield (heading, group, command) for each command of `groups`; under each heading,
+        commands that have a key come first."""
+        for group in groups:
+            heading = _HEADINGS.get(group, group.capitalize())
+            headings: dict[str, list[KeyCommand]] = {}
+            for command in self.commands(group):
+                heading = _HEADINGS.get(command.name, heading) if group == "play" else heading
+                headings.setdefault(heading, []).append(command)
+            for heading, commands in headings.items():
+                bound = [bool(self.keys(group, command.name)) for command in commands]
+                for has_key in (True, False):
+                    for command in compress(commands, (each == has_key for each in bound)):
+                        yield heading, group, command
 
 
 def _find_default_keys(

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 from gv_engine.play.ui.autosave import Autosave, UnsavedEdits
 from gv_engine.play.ui.drawing.sprites import Rect, pygame
 from gv_engine.play.ui.drawing.widgets import Painter, Pixel, cut, find_first_row, wrap_text
-from gv_engine.play.ui.input.bindings import key_label, keys_file, next_row
+from gv_engine.play.ui.input.bindings import PADS, key_label, keys_file, next_row
 from gv_engine.play.ui.screens.keyboard import paste_from_clipboard
 from gv_engine.play.ui.screens.screen import AppContext, Screen, ScreenCommands
 from gv_engine.scenario.reference_docs import Section
@@ -118,6 +118,7 @@ class SearchField(Screen):
 # ---- menus ---------------------------------------------------------------------------------------
 
 NO_POSITION = (-1, -1)  # mouse position before the first picture
+MORE = ">"  # key of a row that opens another menu, drawn as a triangle
 
 
 class MenuRow(NamedTuple):
@@ -131,6 +132,7 @@ class MenuRow(NamedTuple):
             values.
         has_steps: False if left and right do not change the value.
         repeats: True if held keys go on changing the value, a number; not among a few choices.
+        heading: text above the row, the first one of a group.
     """
 
     label: str
@@ -140,6 +142,7 @@ class MenuRow(NamedTuple):
     choose: Callable[[], object] | None = None
     has_steps: bool = True
     repeats: bool = False
+    heading: str = ""
 
 
 class Menu(ListScreen):
@@ -243,14 +246,21 @@ class Menu(ListScreen):
         header_height = (3 + self.picture_lines) * line + (text_height + line) * bool(text_height)
         bottom_margin = self.free_lines * line
         available_height = painter.area.h - bottom_margin - line - header_height
-        num_visible = max(1, min(len(rows), available_height // (2 * line)))
-        size = width, header_height + num_visible * 2 * line + line // 2
+        above = [line * 3 // 2 if row.heading else 0 for row in rows]
+        heights = [2 * line + height for height in above]
+        if sum(heights) > available_height:
+            heights = [line * 7 // 4 + height for height in above]
+        body_height = max(heights[0], min(sum(heights), available_height))
+        size = width, header_height + body_height + line // 2
         inner = painter.draw_dialog(size, self.title, bottom_margin)
         self.draw_picture(painter, cut(inner, "top", self.picture_lines * line))
         if text_height:
             painter.draw_lines(cut(inner, "top", text_height, line), text, "muted")
-        body = Rect(inner.x, inner.y + line - line // 2, inner.w, num_visible * 2 * line)
-        slots = self.place_rows(painter, body, [2 * line] * len(rows))
+        body = Rect(inner.x, inner.y + line - line // 2, inner.w, body_height)
+        slots = self.place_rows(painter, body, heights)
+        for index, slot in slots.items():
+            heading = cut(slot, "top", above[index])
+            painter.draw_text(heading, rows[index].heading, "accent", size=0.9)
         self._select_hovered(painter.mouse, slots)
         for index, slot in slots.items():
             if rows[index].value is None:
@@ -284,7 +294,16 @@ class Menu(ListScreen):
             row.act(1)
 
         is_chosen = index == self.chosen
-        painter.draw_button(slot, row.label, press, row.key, is_chosen, has_hover=False)
+        key = "" if row.key == MORE else row.key
+        painter.draw_button(slot, row.label, press, key, is_chosen, has_hover=False, align="left")
+        if row.key == MORE:
+            self._draw_arrow(painter, slot, "right", is_chosen)
+
+    def _draw_arrow(self, painter: Painter, slot: Rect, side: str, is_chosen: bool) -> None:
+        """Draw a triangle at the `side` of `slot`, left or right, that points there."""
+        square = Rect(0, slot.y, slot.h, slot.h)
+        square.x = slot.x if side == "left" else slot.right - slot.h
+        painter.draw_arrow(square, side, "on_accent" if is_chosen else "muted")
 
     def _draw_value_row(self, painter: Painter, slot: Rect, row: MenuRow, index: int) -> None:
         """Draw `row`, number `index` of the menu, into the rectangle `slot`: its label, and its
@@ -309,9 +328,9 @@ class Menu(ListScreen):
         color = "on_accent" if is_chosen else "text"
         painter.draw_text(label, row.label, color)
         painter.draw_text(value_text, row.value or "", color, "center", is_light=True)
-        if row.has_steps:  # freesansbold has these two signs
-            painter.draw_text(value, "<", color)
-            painter.draw_text(value, ">", color, "right")
+        if row.has_steps:
+            self._draw_arrow(painter, value, "left", is_chosen)
+            self._draw_arrow(painter, value, "right", is_chosen)
 
 
 class AutosaveMenu(Menu):
@@ -430,8 +449,25 @@ class HelpScreen(TextScreen):
         self._groups_shown, self._has_command = groups_shown, has_command
 
     def rows(self) -> Sequence[tuple[str, str]]:
-        """Return keys and description of each command."""
-        return list(self.app.bindings.describe_keys(self._groups_shown, self._has_command))
+        """Return the lines of the list: keys and description of each command; headings have no
+        description, and an empty line is above each but the first."""
+        bindings, keys = self.app.bindings, dict[str, str]()
+        sections = dict[str, list[str]]()
+        for heading, group, command in bindings.group_commands(self._groups_shown):
+            bound = bindings.keys(group, command.name)
+            if bound and self._has_command(command.name):
+                label = ", ".join(
+                    map(key_label, (*bound[:3], *filter(PADS.__contains__, bound[3:])))
+                )
+                if command.description in keys:
+                    keys[command.description] += f", {label}"
+                else:
+                    keys[command.description] = label
+                    sections.setdefault(heading, []).append(command.description)
+        lines = []
+        for heading, descriptions in sections.items():
+            lines += [("", ""), (heading, ""), *((keys[text], text) for text in descriptions)]
+        return lines[1:]
 
     def on_text(self, text: str) -> None:
         """Close the list of keys if `text` is the letter that opened it."""
@@ -455,12 +491,14 @@ class HelpScreen(TextScreen):
         painter.draw_text(footer, text, "muted", size=0.9)
         cut(body, "top", line // 2)
         width = body.w // columns
-        half = (width - line) // 2
+        longest = max(painter.text_width(keys) for keys, description in pairs if description)
+        key_width = min(width // 2, longest + line)
         for row, slot in self.place_lines(painter, body, line * 5 // 4, count):
             for column, (keys, description) in enumerate(pairs[row::count]):
-                x = slot.x + column * width
-                painter.draw_text(Rect(x, slot.y, half - line // 2, slot.h), keys, "accent")
-                painter.draw_text(Rect(x + half, slot.y, half, slot.h), description, is_light=True)
+                rect = Rect(slot.x + column * width, slot.y, width - line, slot.h)
+                key_rect = cut(rect, "left", key_width) if description else rect
+                painter.draw_text(key_rect, keys, "text" if description else "accent")
+                painter.draw_text(rect, description, is_light=True)
 
 
 class RuleLine(NamedTuple):

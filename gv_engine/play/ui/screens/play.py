@@ -620,7 +620,7 @@ class PlayScreen(GameScreen):
             return (("Try again", "go_on"), undo, (next_level, "next_level"), replay)
         if self.frame.success and is_last_level(self.game.scenario):
             next_level = "Back to the levels"
-        return ((next_level, "go_on"), ("Same level again", "again"), undo, replay)
+        return ((next_level, "go_on"), ("Restart", "again"), undo, replay)
 
     @property
     def _result_text(self) -> str:

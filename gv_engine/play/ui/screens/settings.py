@@ -16,7 +16,7 @@ from gv_engine.play.ui.input.bindings import (
     keys_file,
     replace_keys,
 )
-from gv_engine.play.ui.screens.menu import Menu, MenuRow
+from gv_engine.play.ui.screens.menu import MORE, Menu, MenuRow
 from gv_engine.play.ui.settings import ARROW_KEYS, SCALES, SPEEDS, VOLUMES, forced_scale
 
 if TYPE_CHECKING:
@@ -48,25 +48,28 @@ class KeysScreen(Menu):
             f"ones. A gamepad's buttons are changed by pressing one of them."
         )
 
-    def _list_commands(self) -> Sequence[tuple[str, str, str]]:
-        """Return (group, name, description) of all commands whose keys can be changed."""
-        return [
-            (group, command.name, command.description)
-            for group in GROUPS
-            for command in self.app.bindings.commands(group)
-        ]
+    def __init__(self, app: AppContext) -> None:
+        super().__init__(app)
+        # (group, name, description) and heading of each command whose keys can be changed; the
+        # rows stay in their order while keys change
+        self._commands = {
+            (group, command.name, command.description): heading
+            for heading, group, command in app.bindings.group_commands(GROUPS)
+        }
 
     def rows(self) -> Sequence[MenuRow]:
         """Return a menu row for each command, with its keys."""
-        rows = []
-        for command in self._list_commands():
+        rows, last_heading = [], ""
+        for command, heading in self._commands.items():
             group, name, description = command
-            keys = ", ".join(map(key_label, self.app.bindings.keys(group, name))) or "-"
+            keys = ", ".join(map(key_label, self.app.bindings.keys(group, name))) or "no key"
             if command == self._pending_command:
                 keys = "..."
-            label = f"{group.capitalize()}: {description}"
-            rows.append(MenuRow(label, partial(self._wait_for_key, command), key=keys))
-        return [*rows, MenuRow("Write all keys into a file", lambda _: self._write_keys_file())]
+            shown = heading if heading != last_heading else ""
+            act, last_heading = partial(self._wait_for_key, command), heading
+            rows.append(MenuRow(_capitalize(description), act, key=keys, heading=shown))
+        write = MenuRow("Write all keys into a file", lambda _: self._write_keys_file())
+        return [*rows, write._replace(heading="File")]
 
     def _write_keys_file(self) -> None:
         """Write the file `keys.toml` with all commands and keys, unless it exists."""
@@ -90,14 +93,18 @@ class KeysScreen(Menu):
     def run_command(self, name: str) -> None:
         """Run the command `name`: restore the default keys of the selected command, or a command of
         menus."""
-        if name == "erase" and self.chosen < len(self._list_commands()):
-            group, command_name, _ = self._list_commands()[self.chosen]
+        if name == "erase" and self.chosen < len(self._commands):
+            group, command_name, _ = [*self._commands][self.chosen]
             self.app.rebind(group, command_name, None)
         else:
             super().run_command(name)
 
     def _wait_for_key(self, command: tuple[str, str, str], step: int) -> None:
         self._pending_command = command
+
+
+def _capitalize(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 # ---- settings ------------------------------------------------------------------------------------
@@ -124,22 +131,27 @@ class SettingsScreen(Menu):
         if forced_scale():
             size = MenuRow("Size", lambda _: None, f"{forced_scale():.0%} by GV_ENGINE_SCALE")
         full_screen = ON_OFF[settings.full_screen]
+        choice = partial(self.choice_row, settings)
+        sound = choice("Sound", "sound", ON_OFF)
+        theme = choice("Theme", "theme", {name: name for name in THEMES})
+        arrow_keys = choice("Arrow keys", "arrow_keys", ARROW_KEYS)
+        opponents = choice("Opponents", "opponents", self._opponents)
         return (
-            self.choice_row(settings, "Theme", "theme", {name: name for name in THEMES}),
-            self.choice_row(settings, "Colours", "palette", {name: name for name in PALETTES}),
+            theme._replace(heading="Picture"),
+            choice("Colours", "palette", {name: name for name in PALETTES}),
             size,
-            self.choice_row(settings, "Motion", "animation", {True: "full", False: "reduced"}),
-            self.choice_row(settings, "Arrow keys", "arrow_keys", ARROW_KEYS),
-            self.choice_row(settings, "Opponents", "opponents", self._opponents),
-            self.choice_row(settings, "Speed of time", "time_speed", speeds),
-            self.choice_row(settings, "Speed of replays", "speed", speeds),
-            self.choice_row(settings, "Recordings", "recording", {".mp4": "MP4", ".gif": "GIF"}),
-            self.choice_row(settings, "Sound", "sound", ON_OFF),
-            self.choice_row(settings, "Volume", "volume", {v: f"{v}%" for v in VOLUMES}),
-            self.choice_row(settings, "Captions of sounds", "captions", ON_OFF),
-            self.choice_row(settings, "Research view", "research", ON_OFF),
-            MenuRow("Change keys", lambda _: self.app.push(KeysScreen(self.app))),
+            choice("Motion", "animation", {True: "full", False: "reduced"}),
             MenuRow("Full screen", lambda _: self.app.toggle_full_screen(), full_screen),
+            sound._replace(heading="Sound"),
+            choice("Volume", "volume", {v: f"{v}%" for v in VOLUMES}),
+            choice("Captions of sounds", "captions", ON_OFF),
+            arrow_keys._replace(heading="Keys"),
+            MenuRow("Change keys", lambda _: self.app.push(KeysScreen(self.app)), key=MORE),
+            opponents._replace(heading="Games"),
+            choice("Speed of time", "time_speed", speeds),
+            choice("Speed of replays", "speed", speeds),
+            choice("Recordings", "recording", {".mp4": "MP4", ".gif": "GIF"}),
+            choice("Research view", "research", ON_OFF),
             self.close_row("Back"),
         )
 
@@ -194,7 +206,7 @@ class PauseMenu(Menu):
         rows += [self._make_row(*command) for command in self._list_main_commands()]
         for title in _SECTIONS:
             if title == _APP_SECTION or self._list_section_commands(title):
-                rows.append(MenuRow(title, partial(self._open_section, title), key=">"))
+                rows.append(MenuRow(title, partial(self._open_section, title), key=MORE))
         rows.append(self.closing_row(self._screen.leave_label, self.app.pop))
         return rows
 
@@ -234,7 +246,7 @@ class PauseMenu(Menu):
         commands = self.app.bindings.commands(group)
         description = next(command.description for command in commands if command.name == name)
         key = self.app.bindings.label(group, name)
-        return MenuRow(description.capitalize(), lambda _: self._run(name), key=key)
+        return MenuRow(_capitalize(description), lambda _: self._run(name), key=key)
 
     def _run(self, name: str) -> None:
         while self.app.top is not self._screen:

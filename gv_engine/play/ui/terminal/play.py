@@ -562,7 +562,7 @@ class TerminalGame(TerminalScreen):
         if self._is_help_open:
             return "Any key: go on"
         if self.game.frame().outcome:
-            texts = {"go_on": "next level", "again": "same level again", "undo": "undo"}
+            texts = {"go_on": "next level", "again": "restart", "undo": "undo"}
             if self.game.is_lost:
                 texts = {"go_on": "try again", "undo": "undo", "next_level": "next level"}
         else:
