@@ -217,6 +217,26 @@ def test_a_key_types_nothing_into_what_it_has_opened_even_held(desk: Desk):
     assert screen.game.seed == 3
 
 
+def test_a_short_press_counts_once_though_a_frame_is_slow(desk: Desk):
+    screen = playing(desk, seed=3)
+    press, release = key_event("Left", True), key_event("Left", False)
+    desk.app.handle_events([press])
+    # pygame has repeated the key during the slow frame, at whose end it sees the release
+    desk.app.handle_events([press, press, release])
+    assert screen.game.length == 1
+    desk.app.handle_events([press, press, release, press])  # pressed twice
+    assert screen.game.length == 3
+    desk.app.handle_events([press, press])  # held
+    assert screen.game.length == 4
+    desk.app.handle_events([release])
+    button = [key_event("Pad Left", down) for down in (True, False)]
+    desk.app.handle_events(button[:1])
+    assert screen.game.length == 5
+    desk.app._keyboard._repeat_times["Pad Left"] = 0.0  # long ago
+    desk.app.handle_events(button[1:])
+    assert screen.game.length == 5
+
+
 def test_gamepads_come_and_go():
     keyboard = Keyboard()
     down = key_event("Pad A", True)

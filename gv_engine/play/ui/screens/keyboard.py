@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -103,6 +103,7 @@ class Keyboard:
         self._held: set[str] = set()
         self._last_key = ""
         self._batch_keys: set[str] = set()  # accepted in this batch of events
+        self._batch_releases: set[str] = set()  # released in this batch of events
         self._repeat_times: dict[str, float] = {}  # next repeat of a held gamepad button
         self._pads: dict[int, object] = {}  # by instance id; the first one has no prefix
         self._is_pressing = False  # True while the command of a pressed key runs
@@ -125,9 +126,14 @@ class Keyboard:
         """True while the key or button that was pressed last is held."""
         return self._last_key in self._held
 
-    def begin_batch(self) -> None:
-        """Begin a new batch of events, in which a key that is held counts at most once."""
+    def begin_batch(self, events: Iterable[pygame.event.Event]) -> None:
+        """Begin a new batch of events, in which a held key counts at most once more; not at all if
+        the batch releases it. pygame repeats a key until it sees the release, so a short press
+        during a slow frame would count as held."""
         self._batch_keys.clear()
+        self._batch_releases = {
+            _NAMES.get(event.scancode, "") for event in events if event.type == pygame.KEYUP
+        }
 
     def ignore_opening_text(self) -> None:
         """Ignore the typed character of the key that has just opened or closed a screen; characters
@@ -176,7 +182,7 @@ class Keyboard:
         prefix = "".join(text for flag, text in _MODIFIERS if event.mod & flag)
         self._is_pressing = True
         try:
-            if name:
+            if name and not (was_held and name in self._batch_releases):
                 yield prefix + name, was_held
         finally:
             self._is_pressing = False

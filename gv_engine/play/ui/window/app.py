@@ -372,15 +372,17 @@ class App(AppContext):
     def handle_events(self, events: Iterable[pygame.event.Event]) -> None:
         """Handle the given window events, and repeat the commands of gamepad buttons that are
         held."""
-        self._keyboard.begin_batch()
-        for key in self._keyboard.repeated_buttons(time.monotonic()):
-            with self.showing_errors():
-                self._press_key(key, True)
+        now, events = time.monotonic(), list(events)
+        self._keyboard.begin_batch(events)
         for event in events:
             if not self.screens:
                 return
             with self.showing_errors():
                 self._handle_event(event)
+        for key in self._keyboard.repeated_buttons(now):  # buttons just released do not repeat
+            if self.screens:
+                with self.showing_errors():
+                    self._press_key(key, True)
         self._reopen_when_released()
 
     def _handle_event(self, event: pygame.event.Event) -> None:

@@ -131,8 +131,9 @@ class Viewer:
 
     def _handle_events(self) -> None:
         """Handle all pending events of the window."""
-        self._keyboard.begin_batch()
-        for event in pygame.event.get():
+        events = pygame.event.get()
+        self._keyboard.begin_batch(events)
+        for event in events:
             if event.type == pygame.QUIT:
                 self.close()
                 return
